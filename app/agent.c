@@ -83,9 +83,9 @@ static int make_folders(const char *path)
 
 static json_t *facts_of(const struct agent *a)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->settings.name,
-		"id", a->id, "labels", a->settings.labels, "version", a->service.version, "host",
-		a->host, "cpus", a->cpus, "run", a->claim.run, "coordinator",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->settings.name, "id",
+		a->id, "labels", a->settings.labels, "version", a->service.version, "host", a->host,
+		"cpus", a->cpus, "run", a->claim.run, "coordinator",
 		a->claim.coordinator ? a->claim.coordinator : "");
 }
 
@@ -271,7 +271,8 @@ static int start_child(struct agent *a, const char *run, const json_t *claim, st
 	char folder[PATH_ROOM];
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, "log.txt"), rc;
 	unsigned n = put_sets(a, claim, argv, 4);
-	struct child child = {(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
+	struct child child = {
+		(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
 
 	if (a->settings.commands)
 		argv[n++] = "--allow-commands";
@@ -465,9 +466,9 @@ static void reap(struct agent *a)
 	if (c->pid && waitpid(c->pid, &status, WNOHANG) == c->pid) {
 		c->pid = 0;
 		read_child(a);
-		tell_event(a, json_pack("{s:i}", "over",
-				      WIFEXITED(status) ? WEXITSTATUS(status)
-							: 128 + WTERMSIG(status)));
+		tell_event(a,
+			json_pack("{s:i}", "over",
+				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
 		log_note("agent %s: run %s is over", a->settings.name, c->run);
 	}
 	if (!c->pid && c->end_ms)
@@ -562,10 +563,9 @@ static int subscribe(struct agent *a)
 	for (unsigned i = 0; rc == 0 && i < VERBS; i++) {
 		talk_agent(a->subjects[i], a->settings.name, verbs[i].verb);
 		a->endpoints[i] = (struct bus_endpoint){verbs[i].verb, a->subjects[i]};
-		rc = verbs[i].at_once ? bus_subscribe_at_once(a->bus, a->subjects[i],
-						verbs[i].handler, a)
-				      : bus_subscribe(
-						a->bus, a->subjects[i], verbs[i].handler, a);
+		rc = verbs[i].at_once
+		             ? bus_subscribe_at_once(a->bus, a->subjects[i], verbs[i].handler, a)
+		             : bus_subscribe(a->bus, a->subjects[i], verbs[i].handler, a);
 	}
 	if (rc == 0)
 		rc = bus_subscribe(a->bus, "ddiperf.find", on_find, a);

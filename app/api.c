@@ -16,7 +16,6 @@
 #include "page.h"
 
 #define REPORT_MS 120000
-#define SETS      (RUNS_MORE / 2)
 
 static struct http_reply done(const struct runs_error *e, json_t *json)
 {
@@ -38,9 +37,13 @@ static struct http_reply get_server(void *ctx, struct http_request *r)
 {
 	const struct api *a = ctx;
 
+	bool up = false;
+	json_t *agents = a->roster ? roster_list(a->roster, &up) : json_array();
+
 	return http_json(MHD_HTTP_OK,
-		json_pack("{s:s, s:b, s:n, s:[]}", "version", a->version, "allow_commands",
-			runs_allow_commands(a->runs), "fleet", "agents"));
+		json_pack("{s:s, s:b, s:o, s:o}", "version", a->version, "allow_commands",
+			runs_allow_commands(a->runs), "fleet",
+			a->roster ? json_pack("{s:b}", "up", up) : json_null(), "agents", agents));
 }
 
 static struct http_reply get_openapi(void *ctx, struct http_request *r)
@@ -99,7 +102,7 @@ static bool read_sets(const json_t *list, const char **arguments, unsigned *coun
 	size_t i;
 
 	*count = 0;
-	if (list && (!json_is_array(list) || json_array_size(list) > SETS))
+	if (list && (!json_is_array(list) || json_array_size(list) > RUNS_SETS))
 		return false;
 	json_array_foreach(list, i, one)
 	{
@@ -109,6 +112,36 @@ static bool read_sets(const json_t *list, const char **arguments, unsigned *coun
 		arguments[(*count)++] = json_string_value(one);
 	}
 	return true;
+}
+
+// Arguments of a run on the agents that the body asks for. NULL, or the reason why that cannot be.
+static const char *read_fleet(const struct api *a, const json_t *fleet, const char **arguments,
+	unsigned *count, char number[16])
+{
+	const json_t *agents = json_object_get(fleet, "agents"),
+		     *labels = json_object_get(fleet, "select");
+	json_int_t wanted = json_integer_value(agents);
+
+	if (!fleet)
+		return NULL;
+	if (!a->roster)
+		return "this server has no fleet (start it with --fleet URL)";
+	if (!json_is_object(fleet) || (agents && (wanted < 1 || wanted > 9999)) ||
+		(labels && !json_is_string(labels)))
+		return "\"fleet\" is like {\"agents\": 4, \"select\": \"rack=1\"}, or {} for all "
+		       "agents";
+	for (const char *const *one = a->fleet; *one; one++)
+		arguments[(*count)++] = *one;
+	if (agents) {
+		snprintf(number, 16, "%d", (int)wanted);
+		arguments[(*count)++] = "--agents";
+		arguments[(*count)++] = number;
+	}
+	if (labels) {
+		arguments[(*count)++] = "--select";
+		arguments[(*count)++] = json_string_value(labels);
+	}
+	return NULL;
 }
 
 static bool is_file(const struct api *a, const char *name)
@@ -122,7 +155,9 @@ static bool is_file(const struct api *a, const char *name)
 
 static struct http_reply start(const struct api *a, const char *file, const json_t *body)
 {
-	const char *arguments[RUNS_MORE];
+	const char *arguments[RUNS_MORE], *wrong;
+	json_t *fleet = json_object_get(body, "fleet");
+	char number[16];
 	struct runs_error e;
 	unsigned count;
 	json_t *errors;
@@ -132,7 +167,7 @@ static struct http_reply start(const struct api *a, const char *file, const json
 		return http_error(MHD_HTTP_NOT_FOUND, "there is no file %.100s", file);
 	if (!read_sets(json_object_get(body, "set"), arguments, &count))
 		return http_error(MHD_HTTP_BAD_REQUEST,
-			"\"set\" is a list of up to %d texts like run.duration=5s", SETS);
+			"\"set\" is a list of up to %d texts like run.duration=5s", RUNS_SETS);
 	errors = api_errors_of(a, file, arguments, count);
 	if (!errors)
 		return http_error(
@@ -141,7 +176,10 @@ static struct http_reply start(const struct api *a, const char *file, const json
 		return http_json(MHD_HTTP_UNPROCESSABLE_CONTENT,
 			json_pack("{s:s, s:o}", "error", "the file has errors", "errors", errors));
 	json_decref(errors);
-	runs_start(a->runs, file, arguments, count, id, &e);
+	wrong = read_fleet(a, fleet, arguments, &count, number);
+	if (wrong)
+		return http_error(MHD_HTTP_BAD_REQUEST, "%s", wrong);
+	runs_start(a->runs, file, arguments, count, fleet, id, &e);
 	if (e.code)
 		return http_error(e.code, "%s", e.text);
 	return http_json(MHD_HTTP_CREATED, json_pack("{s:s}", "id", id));
@@ -153,8 +191,8 @@ static struct http_reply start_run(void *ctx, struct http_request *r)
 	struct http_reply reply;
 
 	if (!body || !json_is_string(json_object_get(body, "file")))
-		reply = http_error(
-			MHD_HTTP_BAD_REQUEST, "the body is JSON: {\"file\": NAME, \"set\": []}");
+		reply = http_error(MHD_HTTP_BAD_REQUEST,
+			"the body is JSON: {\"file\": NAME, \"set\": [], \"fleet\": {}}");
 	else
 		reply = start(ctx, json_string_value(json_object_get(body, "file")), body);
 	json_decref(body);
@@ -296,7 +334,8 @@ const struct http_route api_routes[] = {
 	{POST, API "/check", "Check the configuration in the body: errors with line and column",
 		TEXT, JSON, 200, false, HTTP_BODY_MAX, NULL, api_check},
 	{GET, API "/runs", "Runs, the newest first", NULL, JSON, 200, false, 0, NULL, list_runs},
-	{POST, API "/runs", "Start a run of a file, with settings in place of those in it", JSON,
+	{POST, API "/runs",
+		"Start a run of a file, with settings in place of those in it, or on a fleet", JSON,
 		JSON, 201, false, HTTP_BODY_MAX, NULL, start_run},
 	{GET, API "/runs/{id}", "State of a run", NULL, JSON, 200, false, 0, NULL, get_run},
 	{DEL, API "/runs/{id}", "Delete a run that has ended", NULL, JSON, 200, false, 0, NULL,

@@ -5,6 +5,7 @@
 
 #include "api_metrics.h"
 #include "http.h"
+#include "roster.h"
 #include "runs.h"
 
 #define API "/api/v1"
@@ -13,6 +14,9 @@ struct api {
 	struct runs *runs;
 	const char *version;
 	struct api_metrics metrics;
+	struct roster *roster; // NULL: there is no fleet
+	// Arguments of a run on it, in pairs; the row behind the last one is NULL.
+	const char *const *fleet;
 };
 
 extern const struct http_route api_routes[]; // ctx: struct api

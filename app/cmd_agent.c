@@ -62,8 +62,9 @@ int cmd_agent(const struct options *o)
 	signals_count();
 	rc = agent_open(b, &s, &a);
 	if (rc == 0)
-		log_note("agent %s waits at %s", s.name, place.url);
+		log_note("agent %s waits at %s", s.name, bus_place(b));
 	while (rc == 0 && !interrupt_count) {
+		rc = bus_is_closed(b) ? -ENOTCONN : 0;
 		bus_tick(b, TICK_MS);
 		agent_tick(a);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf serve: a folder of runs behind an HTTP interface and a page. Path: cold. Main thread.
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "serve.h"
 #include "signals.h"
 
-#define TICK_MS 20
+#define TICK_MS         20
+#define FLEET_ARGUMENTS 11
 
 static const char *default_dir(struct arena *a)
 {
@@ -35,9 +37,39 @@ static bool may_serve(const struct options *o, const struct serve_place *p)
 	return false;
 }
 
+// Its runs have working directories of their own.
+static const char *absolute(const struct options *o, const char *file)
+{
+	char path[PATH_MAX];
+
+	return file && realpath(file, path) ? arena_strdup(o->arena, path) : file;
+}
+
+// The arguments of a run on the fleet, and who we are for its server of NATS.
+static void prepare_fleet(const struct options *o, const char *arguments[], struct bus_settings *s)
+{
+	*s = (struct bus_settings){.url = o->fleet,
+		.creds = absolute(o, o->creds),
+		.ca = absolute(o, o->ca),
+		.cert = absolute(o, o->cert),
+		.key = absolute(o, o->key),
+		.name = "ddiperf serve"};
+	const char *const pairs[][2] = {{"--fleet", s->url}, {"--creds", s->creds}, {"--ca", s->ca},
+		{"--cert", s->cert}, {"--key", s->key}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (pairs[i][1]) {
+			*arguments++ = pairs[i][0];
+			*arguments++ = pairs[i][1];
+		}
+	*arguments = NULL;
+}
+
 static int serve(const struct options *o, struct serve_place *p, const char *token,
 	const struct serve_tls *tls)
 {
+	const char *fleet[FLEET_ARGUMENTS];
+	struct bus_settings bus;
 	struct api api = {.version = DDIPERF_VERSION, .metrics.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct http http = {.fd = p->fd,
 		.routes = api_routes,
@@ -46,11 +78,16 @@ static int serve(const struct options *o, struct serve_place *p, const char *tok
 		.tls = tls,
 		.ctx = &api};
 	const char *dir = o->dir ? o->dir : default_dir(o->arena);
-	int code = EXIT_PASS;
+	int rc, code = EXIT_PASS;
 
 	if (runs_open(dir, o->commands, &api.runs) < 0)
 		return EXIT_ENVIRONMENT;
-	if (http_start(&http) < 0) {
+	prepare_fleet(o, fleet, &bus);
+	api.fleet = fleet;
+	rc = o->fleet ? roster_open(&bus, &api.roster) : 0;
+	if (rc < 0) { // logged
+		code = rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+	} else if (http_start(&http) < 0) {
 		log_error("serve: nobody can answer (too few threads?)");
 		code = EXIT_ENVIRONMENT;
 	} else {
@@ -62,6 +99,7 @@ static int serve(const struct options *o, struct serve_place *p, const char *tok
 	}
 	runs_end(api.runs);
 	http_stop(&http);
+	roster_close(api.roster);
 	api_metrics_close(&api.metrics);
 	runs_close(api.runs);
 	return code;

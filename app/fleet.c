@@ -12,12 +12,10 @@
 #include "conf/schema.h"
 #include "fleet_internal.h"
 
-#define FIND_MS      500   // for all agents to say that they are there
-#define CLAIM_MS     30000 // with its input files
-#define UP_MS        60000
-#define OVER_MS      20000
-#define SILENT_MS    1000 // at least, without a message of an agent that beats
-#define PER_INTERVAL 2    // intervals without a message
+#define FIND_MS  500   // for all agents to say that they are there
+#define CLAIM_MS 30000 // with its input files
+#define UP_MS    60000
+#define OVER_MS  20000
 
 // --- agents
 
@@ -33,7 +31,8 @@ static void on_facts(void *ctx, const struct bus_message *m)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(book_text(*(json_t *const *)a, "name"), book_text(*(json_t *const *)b, "name"));
+	return strcmp(
+		book_text(*(json_t *const *)a, "name"), book_text(*(json_t *const *)b, "name"));
 }
 
 // Those that can take part, in order of their names. They are f->found's.
@@ -69,7 +68,8 @@ static int find(struct fleet *f)
 	const json_t *chosen[FLEET_WORKERS_MAX];
 	uint64_t until = fleet_clock_ms() + FIND_MS;
 	unsigned wanted = f->options->agents ? (unsigned)strtoul(f->options->agents, NULL, 10)
-	                                     : s ? (unsigned)s->agents : 0;
+	                  : s                ? (unsigned)s->agents
+	                                     : 0;
 	char inbox[TALK_SUBJECT];
 	unsigned there;
 
@@ -91,8 +91,8 @@ static int find(struct fleet *f)
 	f->count = wanted ? wanted : there;
 	f->parts = calloc(f->count, sizeof(*f->parts));
 	for (unsigned i = 0; f->parts && i < f->count; i++) {
-		f->parts[i] = (struct fleet_part){.fleet = f, .number = i + 1,
-			.facts = json_deep_copy(chosen[i])};
+		f->parts[i] = (struct fleet_part){
+			.fleet = f, .number = i + 1, .facts = json_deep_copy(chosen[i])};
 		strcpy(f->parts[i].name, book_text(chosen[i], "name"));
 	}
 	return f->parts ? 0 : EXIT_ENVIRONMENT;
@@ -126,8 +126,7 @@ static void put_input(void *ctx, const char *name)
 	if (bus_put_file(w->fleet->bus, path, hash) < 0)
 		w->rc = EXIT_ENVIRONMENT;
 	else
-		json_array_append_new(
-			w->list, json_pack("{s:s, s:s}", "name", name, "hash", hash));
+		json_array_append_new(w->list, json_pack("{s:s, s:s}", "name", name, "hash", hash));
 }
 
 static json_t *texts_of(char *const *texts, unsigned count)
@@ -206,8 +205,8 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 	bus_subscribe(f->bus, talk_run(subject, f->id, p->name), fleet_part_hear, p);
 	bus_inbox(f->bus, p->inbox, sizeof(p->inbox));
 	bus_subscribe(f->bus, p->inbox, fleet_part_hear_clock, p);
-	text = talk_text(json_pack("{s:s, s:s, s:O, s:o, s:O, s:o}", "run", f->id, "coordinator", me,
-		"config", config, "set",
+	text = talk_text(json_pack("{s:s, s:s, s:O, s:o, s:O, s:o}", "run", f->id, "coordinator",
+		me, "config", config, "set",
 		texts_of(f->options->assignments, f->options->assignment_count), "files", files,
 		"part", part_sets(f, p)));
 	talk_agent(subject, p->name, "claim");
@@ -231,42 +230,6 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 }
 
 // --- while runs are made
-
-static void beat(struct fleet *f)
-{
-	char subject[TALK_SUBJECT];
-
-	if (fleet_clock_ms() - f->beat_ms < TALK_BEAT_MS)
-		return;
-	f->beat_ms = fleet_clock_ms();
-	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
-}
-
-// It beats five times a second, and has two intervals to do so.
-static void note_silence(struct fleet *f)
-{
-	uint64_t most = PER_INTERVAL * f->config->run.interval_ns / 1000000;
-	uint64_t now = fleet_clock_ms();
-
-	most = most < SILENT_MS ? SILENT_MS : most;
-	for (unsigned i = 0; i < f->count; i++) {
-		struct fleet_part *p = &f->parts[i];
-
-		if (!bus_is_up(f->bus)) // the way to them is away
-			p->heard_ms = now;
-		if (!p->claimed || p->over || *p->trouble || now - p->heard_ms <= most)
-			continue;
-		fleet_part_trouble(p, EXIT_INVALID, "nothing was heard of it for %.1f s",
-			1e-3 * (double)(now - p->heard_ms));
-	}
-}
-
-void fleet_tick(struct fleet *f, unsigned ms)
-{
-	beat(f);
-	bus_tick(f->bus, ms);
-	note_silence(f);
-}
 
 static bool is_up(const struct fleet_part *p)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clocks of a fleet's boxes: what an agent tells of its own, and the offset from the
-// coordinator's that follows from exchanges over NATS, or from what keeps both clocks (chrony, PTP).
-// Path: cold. Main thread | the thread of libnats (fleet_clock_tell).
+// coordinator's that follows from exchanges over NATS, or from what keeps both clocks (chrony,
+// PTP). Path: cold. Main thread | the thread of libnats (fleet_clock_tell).
 #pragma once
 
 #include <stdbool.h>

@@ -27,19 +27,19 @@ struct fleet_part {
 	uint64_t heard_ms;
 	bool claimed;
 
-	bool up, over; // its child
+	bool up, over;     // its child
 	char trouble[512]; // "": none. Else the reason why it takes no further part
 	int trouble_code;
 
 	// of this run
 	bool ready, started, ended;
-	int64_t started_ns; // by its clock
-	double hz;          // of its ticks
-	json_t *begin;      // what it knew when it began
-	json_t *intervals;  // that were not merged yet
+	int64_t started_ns;   // by its clock
+	double hz;            // of its ticks
+	json_t *begin;        // what it knew when it began
+	json_t *intervals;    // that were not merged yet
 	uint64_t number_last; // of an interval that came
-	FILE *kept;         // the lines of the run
-	char path[64];      // of that file
+	FILE *kept;           // the lines of the run
+	char path[64];        // of that file
 };
 
 struct fleet {
@@ -59,7 +59,7 @@ struct fleet {
 	const struct config *now; // its settings
 	struct stop stop;
 	struct merge merge;
-	char *stopped;     // the rule of a stop
+	char *stopped; // the rule of a stop
 	double stopped_s, stopped_value;
 	int told;          // the urgency of the stop that the agents were told; -1: none
 	uint64_t stop_ms;  // when
@@ -82,16 +82,13 @@ void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 // The document of its run, from its box, or from what it told until it was lost. 0, or -errno.
 int fleet_part_book(struct fleet_part *p, struct book *out);
-
-// --- fleet.c ---
-
 // Messages of some milliseconds, beats, and agents that are not heard any more.
 void fleet_tick(struct fleet *f, unsigned ms);
 
 // --- fleet_run.c ---
 
-int fleet_once(void *ctx, const struct config *c, char *const *texts, unsigned count,
-	struct result *out);
+int fleet_once(
+	void *ctx, const struct config *c, char *const *texts, unsigned count, struct result *out);
 // The first part with a trouble, NULL: none.
 struct fleet_part *fleet_troubled(const struct fleet *f);
 // Until each part is so far, one has a trouble, or the user has had enough. false: it is not.

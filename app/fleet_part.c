@@ -12,11 +12,13 @@
 #include "fleet_internal.h"
 #include "live.h"
 
-#define READ_MS   1000 // for a piece of a file
-#define READ_MOST 20   // questions that are not answered, one after the other
-#define ORDER_MS  3000
+#define READ_MS    1000 // for a piece of a file
+#define READ_MOST  20   // questions that are not answered, one after the other
+#define ORDER_MS   3000
 #define ORDER_MOST 5
-#define LINE_MAX  (64u << 20)
+#define LINE_MAX   (64u << 20)
+#define SILENT_MS  1000 // at least, without a message of an agent that beats
+#define SILENT     2    // intervals without one
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {
@@ -133,8 +135,8 @@ static char *read_piece(
 	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
 {
 	char subject[TALK_SUBJECT], *reply = NULL;
-	char *text = talk_text(json_pack("{s:s, s:s, s:I}", "run", p->fleet->id, "file", file,
-		"from", (json_int_t)from));
+	char *text = talk_text(json_pack(
+		"{s:s, s:s, s:I}", "run", p->fleet->id, "file", file, "from", (json_int_t)from));
 	uint64_t at;
 	size_t len;
 	int rc = 0;
@@ -306,4 +308,42 @@ int fleet_part_book(struct fleet_part *p, struct book *out)
 	if (rc == 0)
 		out->file = p->name;
 	return rc;
+}
+
+// --- all parts while runs are made
+
+static void beat(struct fleet *f)
+{
+	char subject[TALK_SUBJECT];
+
+	if (fleet_clock_ms() - f->beat_ms < TALK_BEAT_MS)
+		return;
+	f->beat_ms = fleet_clock_ms();
+	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
+}
+
+// It beats five times a second, and has two intervals to do so.
+static void note_silence(struct fleet *f)
+{
+	uint64_t most = SILENT * f->config->run.interval_ns / 1000000;
+	uint64_t now = fleet_clock_ms();
+
+	most = most < SILENT_MS ? SILENT_MS : most;
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (!bus_is_up(f->bus)) // the way to them is away
+			p->heard_ms = now;
+		if (!p->claimed || p->over || *p->trouble || now - p->heard_ms <= most)
+			continue;
+		fleet_part_trouble(p, EXIT_INVALID, "nothing was heard of it for %.1f s",
+			1e-3 * (double)(now - p->heard_ms));
+	}
+}
+
+void fleet_tick(struct fleet *f, unsigned ms)
+{
+	beat(f);
+	bus_tick(f->bus, ms);
+	note_silence(f);
 }

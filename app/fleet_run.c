@@ -13,16 +13,16 @@
 #include "merge_result.h"
 #include "merge_verdict.h"
 
-#define READY_MS     120000 // tables are built, servers found
-#define LEAD_MS      500    // from the order to begin until all begin
-#define BEGIN_MS     (LEAD_MS + 5000)
-#define EXCHANGES    20 // with each agent, for its clock
-#define EXCHANGE_MS  5  // between two of them
-#define GRACE_MS     30000 // over the time of a run and its drain
-#define STOP_MS      10000 // for a run that was stopped without a drain
-#define TICK_MS      20
-#define BEHIND       3 // intervals that a part may be behind
-#define BEATS        3 // it is heard if one of so many came
+#define READY_MS    120000 // tables are built, servers found
+#define LEAD_MS     500    // from the order to begin until all begin
+#define BEGIN_MS    (LEAD_MS + 5000)
+#define EXCHANGES   20    // with each agent, for its clock
+#define EXCHANGE_MS 5     // between two of them
+#define GRACE_MS    30000 // over the time of a run and its drain
+#define STOP_MS     10000 // for a run that was stopped without a drain
+#define TICK_MS     20
+#define BEHIND      3 // intervals that a part may be behind
+#define BEATS       3 // it is heard if one of so many came
 
 struct fleet_part *fleet_troubled(const struct fleet *f)
 {
@@ -54,8 +54,8 @@ bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), 
 	}
 	for (unsigned i = 0; i < f->count && fleet_clock_ms() >= until; i++)
 		if (!is_so_far(&f->parts[i]))
-			fleet_part_trouble(&f->parts[i], EXIT_INVALID, "%s after %u s", what,
-				ms / 1000);
+			fleet_part_trouble(
+				&f->parts[i], EXIT_INVALID, "%s after %u s", what, ms / 1000);
 	return are_all(f, is_so_far);
 }
 
@@ -99,8 +99,7 @@ static void check_clocks(struct fleet *f)
 		struct fleet_part *p = &f->parts[i];
 		int64_t moved = llabs(p->clock.offset_ns - p->offset.ns);
 
-		if (p->clock.count &&
-			moved > most + p->clock.delay_ns / 2 + p->offset.within_ns)
+		if (p->clock.count && moved > most + p->clock.delay_ns / 2 + p->offset.within_ns)
 			fleet_part_trouble(p, EXIT_INVALID,
 				"its clock moved by %.3f ms while the run went on",
 				1e-6 * (double)moved);
@@ -136,14 +135,16 @@ static void start_all(struct fleet *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 
-		if (!fleet_part_tell(p, json_pack("{s:I}", "start", (json_int_t)(at + p->offset.ns))))
+		if (!fleet_part_tell(
+			    p, json_pack("{s:I}", "start", (json_int_t)(at + p->offset.ns))))
 			fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
 	}
 }
 
 static void note_part(const struct fleet *f, const struct fleet_part *p)
 {
-	run_note(f->run, "agent %s: part %llu of %u; its clock is %+.3f ms off, known within %.3f ms",
+	run_note(f->run,
+		"agent %s: part %llu of %u; its clock is %+.3f ms off, known within %.3f ms",
 		p->name, (unsigned long long)p->number, f->count, 1e-6 * (double)p->offset.ns,
 		1e-6 * (double)p->offset.within_ns);
 }
@@ -262,8 +263,9 @@ static void add_earlier(json_t *sum, const json_t *item)
 	{
 		found = NULL;
 		json_array_foreach(list, k, same) if (number_of(same) == number_of(one) &&
-			json_equal(json_object_get(same, "back"), json_object_get(one, "back")))
-			found = same;
+						      json_equal(json_object_get(same, "back"),
+							      json_object_get(one, "back"))) found =
+			same;
 		if (!found) {
 			json_array_append_new(list, json_deep_copy(one));
 			continue;
@@ -291,7 +293,7 @@ static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
 		if (json_object_get(group[0], marks[i]))
 			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
 	json_array_foreach(json_object_get(sum, "traffic"), n, item) for (unsigned k = 0; k < count;
-		k++)
+									  k++)
 		add_earlier(item, json_array_get(json_object_get(group[k], "traffic"), n));
 	return sum;
 }
@@ -419,8 +421,8 @@ static void supervise(struct fleet *f)
 		if (!has_ended(&f->parts[i]))
 			fleet_part_trouble(&f->parts[i], EXIT_INVALID, "its run does not end");
 		else if (f->parts[i].over && !f->parts[i].ended)
-			fleet_part_trouble(&f->parts[i], EXIT_INVALID,
-				"its process has ended before the run");
+			fleet_part_trouble(
+				&f->parts[i], EXIT_INVALID, "its process has ended before the run");
 	}
 	pass_intervals(f);
 }
@@ -474,8 +476,8 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 		if (*f->parts[i].trouble)
 			json_array_append_new(reasons, json_string(f->parts[i].trouble));
 	return json_pack("{s:i, s:I, s:I, s:o}", "agents", (int)f->count, "start_skew_ns",
-		(json_int_t)(last > first ? last - first : 0), "skew_within_ns",
-		(json_int_t)within, "members", members);
+		(json_int_t)(last > first ? last - first : 0), "skew_within_ns", (json_int_t)within,
+		"members", members);
 }
 
 // "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.
@@ -491,19 +493,20 @@ static void keep_document(struct fleet *f, json_t *sum)
 	json_object_del(sum, "parts");
 }
 
-static int judge(struct fleet *f, struct book *books, unsigned count, struct arena *a,
-	struct result *out)
+static int judge(
+	struct fleet *f, struct book *books, unsigned count, struct arena *a, struct result *out)
 {
-	json_t *sum = merge_results(books, count, f->run->command, a), *reasons = json_array(), *one;
+	json_t *sum = merge_results(books, count, f->run->command, a), *reasons = json_array(),
+	       *one;
 	int rc = sum ? 0 : EXIT_INTERNAL;
 	const char *why;
 	size_t i;
 
 	if (sum) {
 		json_object_set_new(sum, "fleet", fleet_of(f, reasons));
-		json_array_foreach(reasons, i, one) merge_invalidate(
-			json_object_get(sum, "verdict"), json_string_value(one),
-			*f->run->signals != 0);
+		json_array_foreach(reasons, i, one)
+			merge_invalidate(json_object_get(sum, "verdict"), json_string_value(one),
+				*f->run->signals != 0);
 		if (f->now->stop.count || f->stopped)
 			merge_stop(json_object_get(sum, "verdict"), f->stopped, f->stopped_s);
 		keep_document(f, sum);
@@ -533,8 +536,7 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 			continue;
 		from = book_at(books[count++].document, "run.measured_from_ns");
 		if (json_integer_value(from) > 0) // better than what it planned
-			p->started_ns =
-				json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
+			p->started_ns = json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
 	}
 	if (count == 0) {
 		const struct fleet_part *troubled = fleet_troubled(f);
@@ -548,8 +550,8 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 	return rc;
 }
 
-int fleet_once(void *ctx, const struct config *c, char *const *texts, unsigned count,
-	struct result *out)
+int fleet_once(
+	void *ctx, const struct config *c, char *const *texts, unsigned count, struct result *out)
 {
 	struct fleet *f = ctx;
 	struct arena *a = f->arena;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words between a coordinator and its agents (docs/fleet.md): subjects, members of messages, and
-// pieces of files. Path: cold. Main thread.
+// The words between a coordinator and its agents (docs/fleet.md): subjects, members of messages,
+// and pieces of files. Path: cold. Main thread.
 //
 //   ddiperf.find                ask all agents: each replies with its facts
 //   ddiperf.agent.NAME.time     its clock, at once
@@ -33,8 +33,8 @@ bool talk_is_name(const char *text);
 const char *talk_agent(char buf[TALK_SUBJECT], const char *name, const char *verb);
 const char *talk_run(char buf[TALK_SUBJECT], const char *run, const char *name);
 
-// A piece as a message: its place in the file, a newline, its octets. Returns its size; room is that
-// of the octets and 32 more.
+// A piece as a message: its place in the file, a newline, its octets. Returns its size; room is
+// that of the octets and 32 more.
 size_t talk_put_piece(char *to, uint64_t from, const char *octets, size_t count);
 // false: it is none.
 bool talk_get_piece(

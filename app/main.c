@@ -55,8 +55,8 @@ static const struct command commands[] = {
 		COMMON | OPTION_JSON, cmd_respond, respond_options,
 		EXAMPLE("ddiperf respond dns-respond.yaml")},
 	{"serve", NULL, "Serve a page and an HTTP interface to start, follow and keep runs",
-		OPTION_SERVE | OPTION_COMMANDS | OPTION_QUIET | OPTION_VERBOSE, cmd_serve, NULL,
-		EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
+		OPTION_SERVE | OPTION_NATS | OPTION_COMMANDS | OPTION_QUIET | OPTION_VERBOSE,
+		cmd_serve, NULL, EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
 	{"agent", NULL, "Wait at a server of NATS, and run parts of the tests of a fleet",
 		OPTION_AGENT | OPTION_NATS | OPTION_SET | OPTION_COMMANDS | OPTION_QUIET |
 			OPTION_VERBOSE,

@@ -43,37 +43,64 @@ static uint32_t bucket_scaled(uint32_t bucket, double scale)
 {
 	uint64_t low = hist_bucket_low(bucket), high = hist_bucket_high(bucket) - 1;
 
-	if (bucket + 1 == HIST_BUCKETS || fabs(scale - 1) < HZ_SAME)
+	if (bucket + 1 == HIST_BUCKETS)
 		return bucket;
 	return hist_bucket(whole_of(((double)low + (double)(high - low) / 2) * scale + 0.5));
 }
 
-// false: it is damaged.
-static bool add_histogram(struct hist *h, const char *text, double scale)
+// Of a box whose clock is not known, it is none.
+static bool is_hz_of(const struct merge *m, unsigned k, double hz)
 {
-	uint32_t bucket = HIST_NONE;
-	uint64_t times;
+	return m->hz[k] > 0 && fabs(m->hz[k] / hz - 1) < HZ_SAME;
+}
 
-	while (*text) {
-		if (!hist_next(&text, &bucket, &times, UINT64_MAX - h->count))
+// false: one of them is not there, or damaged. of: parts in it are added to h, and leave it.
+static bool add_same_clocks(
+	struct merge *m, json_t *const *parts, double hz, bool *of, struct hist *h)
+{
+	for (unsigned k = 0; k < m->count; k++) {
+		const json_t *text;
+
+		if (!of[k] || !is_hz_of(m, k, hz))
+			continue;
+		of[k] = false;
+		text = json_object_get(parts[k], "histogram");
+		if (!json_is_string(text) ||
+			!hist_add_text(h, json_string_value(text), json_string_length(text)))
 			return false;
-		h->bucket[bucket_scaled(bucket, scale)] += times;
-		h->count += times;
 	}
 	return true;
 }
 
-// The histograms of all parts in ticks of the first. false: one of them is not there.
+// false: too many.
+static bool add_scaled(struct hist *h, const struct hist *from, double scale)
+{
+	if (from->count > UINT64_MAX - h->count)
+		return false;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
+		if (from->bucket[i])
+			h->bucket[bucket_scaled(i, scale)] += from->bucket[i];
+	h->count += from->count;
+	return true;
+}
+
+// The histograms of all parts in ticks of the first; those of boxes with one clock together. false:
+// one of them is not there.
 static bool add_histograms(struct merge *m, json_t *const *parts)
 {
-	hist_clear(&m->scratch);
-	for (unsigned k = 0; k < m->count; k++) {
-		const char *text = json_string_value(json_object_get(parts[k], "histogram"));
+	bool left[MERGE_PARTS];
 
-		if (number_or_0(parts[k], "count") == 0)
+	hist_clear(&m->sum);
+	for (unsigned k = 0; k < m->count; k++)
+		left[k] = number_or_0(parts[k], "count") != 0;
+	if (!add_same_clocks(m, parts, m->hz[0], left, &m->sum))
+		return false;
+	for (unsigned k = 0; k < m->count; k++) {
+		if (!left[k])
 			continue;
-		if (!text || m->hz[k] <= 0 ||
-			!add_histogram(&m->scratch, text, m->hz[0] / m->hz[k]))
+		hist_clear(&m->clock);
+		if (!add_same_clocks(m, parts, m->hz[k], left, &m->clock) || left[k] ||
+			!(m->hz[0] > 0) || !add_scaled(&m->sum, &m->clock, m->hz[0] / m->hz[k]))
 			return false;
 	}
 	return true;
@@ -105,9 +132,9 @@ static json_t *merge_distribution(struct merge *m, json_t *const *parts, uint64_
 		json_object_del(sum, "percentiles");
 		return sum;
 	}
-	if (m->scratch.count)
-		set_ends(m, &m->scratch, sum);
-	distribution_finish(sum, &m->scratch, above, m->hz[0]);
+	if (m->sum.count)
+		set_ends(m, &m->sum, sum);
+	distribution_finish(sum, &m->sum, above, m->hz[0]);
 	return sum;
 }
 
@@ -115,7 +142,9 @@ static json_t *merge_distribution(struct merge *m, json_t *const *parts, uint64_
 
 static const char *name_of(const json_t *one)
 {
-	return book_text(one, "name");
+	const char *name = json_string_value(json_object_get(one, "name"));
+
+	return name ? name : "";
 }
 
 static bool is_known(const json_t *list, const char *name)
@@ -127,32 +156,48 @@ static bool is_known(const json_t *list, const char *name)
 	return false;
 }
 
-static json_t *named(const json_t *list, const char *name, size_t likely)
+static json_t *named(const json_t *list, const char *name)
 {
-	json_t *one = json_array_get(list, likely);
+	json_t *one;
 	size_t i;
 
-	if (one && strcmp(name_of(one), name) == 0)
-		return one;
 	json_array_foreach((json_t *)list, i, one) if (strcmp(name_of(one), name) == 0) return one;
 	return NULL;
+}
+
+// The elements of that name; each list most likely has it at i, as the one of `from` does. seen:
+// elements of each list that were found in their likely place.
+static void find_named(const struct merge *m, json_t *const *lists, unsigned from, size_t i,
+	size_t *seen, json_t **same)
+{
+	const char *name = name_of(json_array_get(lists[from], i));
+
+	for (unsigned k = 0; k < m->count; k++) {
+		json_t *likely = json_array_get(lists[k], i);
+		bool found = likely && (k == from || strcmp(name_of(likely), name) == 0);
+
+		seen[k] += found;
+		same[k] = found ? likely : named(lists[k], name);
+	}
 }
 
 // Objects with the same name are one.
 static json_t *merge_named(struct merge *m, const struct counter_section *s, json_t *const *lists)
 {
 	json_t *sum = json_array(), *one, *same[MERGE_PARTS];
-	size_t i;
+	size_t seen[MERGE_PARTS] = {0}, i;
 
-	for (unsigned from = 0; from < m->count; from++)
+	for (unsigned from = 0; from < m->count; from++) {
+		if (from && seen[from] >= json_array_size(lists[from]))
+			continue;
 		json_array_foreach(lists[from], i, one)
 		{
 			if (from && is_known(sum, name_of(one)))
 				continue;
-			for (unsigned k = 0; k < m->count; k++)
-				same[k] = k == from ? one : named(lists[k], name_of(one), i);
+			find_named(m, lists, from, i, seen, same);
 			json_array_append_new(sum, merge_members(m, s, same, 0));
 		}
+	}
 	return sum;
 }
 
@@ -245,13 +290,23 @@ static json_t *merge_numbers(const struct merge *m, enum merge_how how, json_t *
 	bool reals = false;
 
 	for (unsigned k = 0; k < m->count; k++) {
+		double value = 0;
+
+		if (!values[k])
+			continue;
 		if (json_is_null(values[k]))
 			return json_null();
-		reals |= json_is_real(values[k]);
-		whole = (json_int_t)((uint64_t)whole + (uint64_t)json_integer_value(values[k]));
-		sum += json_number_value(values[k]);
-		if (values[k])
-			most = fmax(most, json_number_value(values[k]));
+		if (json_is_integer(values[k])) {
+			json_int_t n = json_integer_value(values[k]);
+
+			whole = (json_int_t)((uint64_t)whole + (uint64_t)n);
+			value = (double)n;
+		} else if (json_is_real(values[k])) {
+			value = json_real_value(values[k]);
+			reals = true;
+		}
+		sum += value;
+		most = value > most ? value : most;
 	}
 	if (how == MERGE_MOST)
 		return reals ? json_real(most) : json_integer((json_int_t)whole_of(most));
@@ -342,6 +397,11 @@ static json_t *member_of(json_t *object, void **at, const char *name)
 		return json_object_get(object, name);
 	value = json_object_iter_value(*at);
 	*at = json_object_iter_next(object, *at);
+	// The next one is looked at when those of all other parts were: memory has time until then.
+	if (*at) {
+		__builtin_prefetch(json_object_iter_value(*at));
+		__builtin_prefetch(json_object_iter_next(object, *at));
+	}
 	return value;
 }
 

@@ -10,13 +10,14 @@
 #include "base/counter.h"
 #include "base/hist.h"
 
-#define MERGE_PARTS 256
+#define MERGE_PARTS 1024
 
 struct merge {
 	unsigned count;
 	uint64_t part[MERGE_PARTS]; // the number of each, from 1
 	double hz[MERGE_PARTS];     // ticks a second of its box: the unit of its histograms
-	struct hist scratch;
+	// While a distribution is merged: of all parts, and of those with one clock.
+	struct hist sum, clock;
 	unsigned depth; // of the objects that are being merged
 };
 

@@ -261,8 +261,8 @@ void merge_stop(json_t *verdict, const char *rule, double at_s)
 		return;
 	json_object_set_new(verdict, "stopped", json_string(rule));
 	json_object_set_new(verdict, "stopped_s", json_real(at_s));
-	snprintf(text, sizeof(text), "stopped %.3g s after the start of the measured part: %s", at_s,
-		rule);
+	snprintf(text, sizeof(text), "stopped %.3g s after the start of the measured part: %s",
+		at_s, rule);
 	json_array_insert_new(json_object_get(verdict, "reasons"), 0, json_string(text));
 	if (strcmp(status, "pass") != 0 && strcmp(status, "done") != 0)
 		return;

@@ -92,7 +92,7 @@ struct options {
 	const char *tls_cert, *tls_key;       // of serve; NULL: not given
 	const char *tls_clients;              // of serve; NULL: not given
 	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
-	const char *fleet, *agents;           // of run; NULL: not given
+	const char *fleet, *agents;           // of run, fleet: of serve too; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
 	bool confined, commands, orders, led;

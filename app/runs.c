@@ -451,17 +451,19 @@ static int start_child(struct runs *r, const char *id, const char *file, const c
 }
 
 void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
-	char id[RUNS_ID_SIZE], struct runs_error *e)
+	json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
 {
 	char path[RUNS_PATH];
-	json_t *ports = runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
+	json_t *ports = fleet ? json_array()
+	                      : runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
 	json_t *set = json_array();
 	struct active *a;
 	int out = -1, rc = 0, orders = -1;
 	pid_t pid = -1;
 
 	for (unsigned i = 1; i < count; i += 2)
-		json_array_append_new(set, json_string(more[i]));
+		if (strcmp(more[i - 1], "--set") == 0)
+			json_array_append_new(set, json_string(more[i]));
 	*e = (struct runs_error){0};
 	pthread_mutex_lock(&r->lock);
 	a = reserve(r, file, ports, set, e);
@@ -478,6 +480,8 @@ void runs_start(struct runs *r, const char *file, const char *const *more, unsig
 	a = find_active(r, id); // others may have come and gone meanwhile
 	if (rc == 0) {
 		a->orders = orders;
+		if (fleet)
+			json_object_set(a->state, "fleet", fleet);
 		save_state(r, id, a->state);
 		a->pid = pid;
 	} else {

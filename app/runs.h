@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #define RUNS_PATH       4096
-#define RUNS_MORE       48 // further arguments of a run
+#define RUNS_SETS       24 // settings in place of those of the file
+#define RUNS_MORE       64 // further arguments of a run
 #define RUNS_ID_SIZE    64
 #define RUNS_ACTIVE_MAX 8 // that go on at a time
 
@@ -38,10 +39,11 @@ void runs_close(struct runs *r);
 
 bool runs_are_over(struct runs *r);
 
-// Start `ddiperf run MORE... files/FILE`, and write its id. more: further arguments in pairs: --set
-// and PATH=VALUE, count of them, RUNS_MORE at most.
+// Start `ddiperf run MORE... files/FILE`, and write its id. more: further arguments, count of them,
+// RUNS_MORE at most; they are in pairs, like --set and PATH=VALUE. fleet: what its state says of
+// the agents that do it, so it has no port here; NULL: it is done here.
 void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
-	char id[RUNS_ID_SIZE], struct runs_error *e);
+	json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e);
 // In order; the second time without waiting for replies.
 void runs_stop(struct runs *r, const char *id, struct runs_error *e);
 // A line for its standard input.

@@ -220,8 +220,8 @@ static json_t *run_json(const json_t *entry, const json_t *before)
 	bool changed = before && !is_same_test(before, entry);
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:b}", "id", book_text(entry, "run.id"), "started",
-		book_text(entry, "run.started"), "version", book_text(entry, "run.version"), "status",
-		book_text(entry, "verdict.status"), "changed", changed);
+		book_text(entry, "run.started"), "version", book_text(entry, "run.version"),
+		"status", book_text(entry, "verdict.status"), "changed", changed);
 }
 
 static json_t *figure_json(const struct trend_figure *f, const json_t *runs)

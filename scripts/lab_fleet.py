@@ -5,7 +5,7 @@
 
   PREFIX-dut         Knot and Kea. Its veth1 is a bridge here: 198.18.0.2/15, 2001:db8::2/64
   PREFIX-agent1..4   an agent each: a1 and a2 with the label rack=1, a3 and a4 with rack=2. Agent N has the port veth0 with the
-                     addresses 198.18.0.1N and 2001:db8::1N in each run; mgmt0 leads to NATS
+                     addresses 198.18.0.1N, 10.64.15.1N and 2001:db8::1N in each run; mgmt0 leads to NATS
   PREFIX-nats        nats-server at nats://lab:lab@10.255.1.1, for messages and files; its bridge is mgmt0
   PREFIX-tester      the coordinator: mgmt0 leads to NATS, and veth0 is on the wire too
 
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def addresses(i):
     """The setting by which an agent's port has addresses of its own in any run."""
-    return f'ports[0].addresses=["198.18.0.{10 + i}/{lab_dhcp.PREFIX_LENGTH}", "2001:db8::{10 + i}/64"]'
+    return f'ports[0].addresses=["198.18.0.{10 + i}/{lab_dhcp.PREFIX_LENGTH}", "10.64.15.{10 + i}/12", "2001:db8::{10 + i}/64"]'
 
 
 def program():
@@ -62,6 +62,8 @@ def wire_up(prefix, call):
     plug(call, dut, "veth1", "port0")
     call("ip", "-n", dut, "addr", "add", f"{V4}/{lab_dhcp.PREFIX_LENGTH}", "dev", "veth1")
     call("ip", "-n", dut, "addr", "add", f"{V6}/64", "dev", "veth1", "nodad")
+    # Each agent has some of the relays of a run, and answers for them.
+    call("ip", "-n", dut, "route", "add", "10.64.0.0/12", "dev", "veth1")
     call("ip", "-n", dut, "route", "add", "default", "via", "198.18.0.1")
     call("ip", "-n", dut, "-6", "route", "add", "default", "via", "2001:db8::1")
     call("ip", "-n", nats, "addr", "add", f"{NATS}/24", "dev", "mgmt0")

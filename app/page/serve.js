@@ -12,7 +12,7 @@ const API = "/api/v1";
 // --- the interface ---------------------------------------------------------------------------------
 
 let token = sessionStorage.getItem("token") || "";
-let about = {agents: []};
+let about = {fleet: null, agents: []};
 
 function askToken() {
 	return new Promise(resolve => {
@@ -134,8 +134,9 @@ async function upload(files) {
 		await call("PUT", `/files/${encodeURIComponent(file.name)}`, file);
 }
 
-async function startRun(file, set) {
-	const {id} = await post("/runs", {file, set});
+// fleet: {agents, select} of a run on it; undefined: the run is on the server's box.
+async function startRun(file, set, fleet) {
+	const {id} = await post("/runs", {file, set, fleet});
 	await go(`/run/${id}`);
 }
 
@@ -148,9 +149,40 @@ async function create(name) {
 	await go(`/file/${name}`);
 }
 
-function agents() {
-	return about.agents.length ? [el("h2", {}, "Agents"), table([["agent", "text"], ["state", "text"]],
-		about.agents.map(agent => [text(agent, "name"), text(agent, "state")]), "agents")] : [];
+const HEALTH = {free: "pass", busy: "done", silent: "invalid"};
+
+function agentRows() {
+	return [...about.agents].sort((a, b) => a.name.localeCompare(b.name, undefined, {numeric: true})).map(agent => [agent.name,
+		[el("span", {class: `badge ${HEALTH[agent.state]}`}, agent.state.toUpperCase()), agent.state === "silent" ? ` for ${exact(agent.silent_s)} s` : ""],
+		agent.run ? `${agent.run} of ${agent.coordinator}` : "", agent.labels, `${agent.host}, ${agent.cpus} CPUs`,
+		[agent.version, agent.version === about.version ? "" : el("span", {class: "error"}, " other version")], time(agent.reply_ms * 1e6)]);
+}
+
+// The agents of the fleet, asked again and again while the view is there.
+function agents(mine) {
+	if (!about.fleet)
+		return [];
+	const box = el("div");
+	const put = () => box.replaceChildren(about.fleet.up ? "" : el("p", {class: "error"}, "The server of NATS is not there."),
+		about.agents.length ? table([["agent", "text"], ["state", "text"], ["run", "text"], ["labels", "text"], ["box", "text"], ["version", "text"], ["reply"]],
+			agentRows(), "agents") : el("p", {class: "soft"}, "No agent is there. Start one: ddiperf agent --nats URL"));
+	(async () => {
+		for (; !mine.over; await sleep(2000)) {
+			about = await get("").catch(() => about);
+			put();
+		}
+	})();
+	put();
+	return [el("h2", {}, "Agents"), box];
+}
+
+// Where a run shall be: {node, value}.
+function fleetChoice() {
+	const on = el("input", {type: "checkbox"}), count = el("input", {type: "number", min: 1, max: 9999, placeholder: "all", "aria-label": "number of agents"});
+	const labels = el("input", {size: 14, placeholder: "rack=1,site=a", "aria-label": "labels of the agents"});
+	const number = () => count.value ? {agents: +count.value} : {}, select = () => labels.value.trim() ? {select: labels.value.trim()} : {};
+	return {node: about.fleet ? el("span", {class: "row"}, el("label", {}, on, " on the fleet"), el("label", {}, "agents ", count), el("label", {}, "labels ", labels)) : "",
+		value: () => on.checked ? {...number(), ...select()} : undefined};
 }
 
 async function showRuns(box, mine) {
@@ -162,7 +194,7 @@ async function showRuns(box, mine) {
 		await again();
 	})});
 	box.append(el("h2", {}, "Runs"), runsBox, el("h2", {}, "Files"), filesBox,
-		el("div", {class: "row"}, el("label", {}, "Upload ", chosen), name, button("New file", () => create(name.value.trim()))), agents());
+		el("div", {class: "row"}, el("label", {}, "Upload ", chosen), name, button("New file", () => create(name.value.trim()))), ...agents(mine));
 	async function again() {
 		const [{runs}, {files}] = await Promise.all([get("/runs"), get("/files")]);
 		if (mine.over)
@@ -307,7 +339,7 @@ async function showRun(box, mine, id) {
 	}
 	head.replaceChildren(run.verdict ? "" : name());
 	said.textContent = run.verdict ? "" : run.said || "Its server was ended before it.";
-	row.replaceChildren(button("Run again", () => startRun(run.file, run.set || []), {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
+	row.replaceChildren(button("Run again", () => startRun(run.file, run.set || [], run.fleet), {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
 		...(run.verdict ? results(id) : []), button("Delete", async () => {
 			if (!confirm(`Delete run ${id}?`))
 				return;
@@ -552,6 +584,7 @@ async function showFile(box, mine, name) {
 	schema ||= await get("/schema");
 	const errors = el("ul", {class: "errors", "aria-live": "polite"}), state = el("span", {class: "said", role: "status"});
 	const sets = el("input", {size: 40, placeholder: "run.duration=5s traffic.queries.load.rate=2k", "aria-label": "settings in place of those of the file"});
+	const fleet = fleetChoice();
 	let timer = 0, checks = 0;
 	const editor = new Editor(value, schema, () => {
 		state.textContent = "not saved";
@@ -573,10 +606,10 @@ async function showFile(box, mine, name) {
 	}
 	async function run() {
 		await keep();
-		await startRun(name, sets.value.split(/\s+/).filter(Boolean));
+		await startRun(name, sets.value.split(/\s+/).filter(Boolean), fleet.value());
 	}
 	box.append(el("h1", {}, name), editor.box, errors, el("div", {class: "row"}, button("Run", run, {class: "main"}), button("Save", keep),
-		el("label", {}, "with ", sets), state), el("p", {class: "soft", id: "keys"}, "Ctrl-Space: completion; arrows choose, Enter takes, Escape leaves. Ctrl-S: save. Settings beside Run take the place of those in the file."));
+		el("label", {}, "with ", sets), fleet.node, state), el("p", {class: "soft", id: "keys"}, "Ctrl-Space: completion; arrows choose, Enter takes, Escape leaves. Ctrl-S: save. Settings beside Run take the place of those in the file."));
 	box.addEventListener("keydown", event => {
 		if (event.key !== "s" || !(event.ctrlKey || event.metaKey))
 			return;

@@ -3,10 +3,9 @@
 // Path: cold. Any thread, on a histogram without a writer.
 #include "base/hist.h"
 
+#include <endian.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 void hist_merge(struct hist *to, const struct hist *from)
 {
@@ -46,18 +45,44 @@ void hist_difference(struct hist *to, const struct hist *now, const struct hist 
 	hist_edges(to, min, max);
 }
 
+#define TOKEN_MAX 48 // " GAP:COUNT"
+
+// Backwards, to before `end`: its begin.
+static char *number_before(char *end, uint64_t n)
+{
+	do
+		*--end = (char)('0' + n % 10);
+	while ((n /= 10));
+	return end;
+}
+
+// A thousand of them an interval, so not by snprintf.
 size_t hist_print(const struct hist *h, char *buf, size_t room)
 {
+	char token[TOKEN_MAX], *const end = token + TOKEN_MAX, *from;
 	uint32_t last = 0;
 	size_t len = 0;
 
 	if (room)
 		buf[0] = '\0';
 	for (uint32_t i = 0; h->count && i < HIST_BUCKETS; i++) {
+		size_t size, fits;
+
 		if (h->bucket[i] == 0)
 			continue;
-		len += (size_t)snprintf(len < room ? buf + len : NULL, len < room ? room - len : 0,
-			"%s%" PRIu32 ":%" PRIu64, len ? " " : "", i - last, h->bucket[i]);
+		from = number_before(end, h->bucket[i]);
+		*--from = ':';
+		from = number_before(from, i - last);
+		if (len)
+			*--from = ' ';
+		size = (size_t)(end - from);
+		fits = len + 1 < room ? room - 1 - len : 0;
+		fits = fits < size ? fits : size;
+		if (fits) {
+			memcpy(buf + len, from, fits);
+			buf[len + fits] = '\0';
+		}
+		len += size;
 		last = i;
 	}
 	return len;
@@ -118,6 +143,92 @@ bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t mo
 		++*text;
 	else if (**text)
 		return false;
+	return true;
+}
+
+// Octets at a time of 64: a bit each for those that are no digits.
+static uint64_t others_of(const char *text)
+{
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t v;
+
+		memcpy(&v, text + 8 * i, sizeof(v));
+		v = le64toh(v) ^ 0x3030303030303030; // digits are 0 to 9 now
+		// Of octets from 10 on the highest bit, without a carry to the next one.
+		v = ((v & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | v;
+		v = (v >> 7) & 0x0101010101010101;
+		mask |= (v * 0x0102040810204080) >> 56 << (8 * i);
+	}
+	return mask;
+}
+
+// Of 1 to 7 digits, in 8 octets.
+static inline uint64_t number_of(const char *text, size_t digits)
+{
+	uint64_t v;
+
+	if (digits == 1)
+		return (uint64_t)(*text - '0');
+	memcpy(&v, text, sizeof(v));
+	v = (le64toh(v) ^ 0x3030303030303030) << (64 - 8 * digits); // zeros come before
+	v = v * 10 + (v >> 8);
+	return ((v & 0x000000ff000000ff) * 0x000f424000000064 +
+		       ((v >> 16) & 0x000000ff000000ff) * 0x0000271000000001) >>
+	       32;
+}
+
+#define BLOCK      64
+#define DIGITS_MAX 7
+#define TEXT_LEFT  (BLOCK + 8) // what is read of the text at once
+
+// Adds buckets as long as they are as usual: with a gap, digits that are few, and another bucket
+// behind. text, bucket: of the last one that was, and then of the next one.
+static const char *add_usual(struct hist *h, const char *text, const char *end, uint32_t *bucket)
+{
+	const char *block = text, *from = text;
+	uint64_t gap = 0, value;
+
+	for (; end - block >= TEXT_LEFT; block += BLOCK)
+		for (uint64_t mask = others_of(block); mask; mask &= mask - 1) {
+			const char *at = block + __builtin_ctzll(mask);
+			size_t digits = (size_t)(at - from);
+
+			if (digits == 0 || digits > DIGITS_MAX || *at != (gap ? ' ' : ':'))
+				return text;
+			value = number_of(from, digits);
+			from = at + 1;
+			if (value == 0)
+				return text;
+			if (gap == 0) {
+				gap = value;
+				continue;
+			}
+			if (*bucket + gap >= HIST_BUCKETS || value > UINT64_MAX - h->count)
+				return text;
+			*bucket += (uint32_t)gap;
+			h->bucket[*bucket] += value;
+			h->count += value;
+			text = from;
+			gap = 0;
+		}
+	return text;
+}
+
+bool hist_add_text(struct hist *h, const char *text, size_t len)
+{
+	const char *const end = text + len;
+	uint32_t bucket = HIST_NONE;
+	uint64_t times;
+
+	while (text < end) {
+		if (!hist_next(&text, &bucket, &times, UINT64_MAX - h->count))
+			return false;
+		h->bucket[bucket] += times;
+		h->count += times;
+		text = add_usual(h, text, end, &bucket);
+	}
 	return true;
 }
 

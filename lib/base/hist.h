@@ -108,6 +108,10 @@ bool hist_read(struct hist *h, const char *text);
 #define HIST_NONE UINT32_MAX
 bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t most);
 
+// Adds such text of len octets, with a NUL behind it, to the buckets and the count of h, and to
+// nothing else. false: it is no such text, and some of it was added.
+bool hist_add_text(struct hist *h, const char *text, size_t len);
+
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.
 uint64_t hist_bucket_low(uint32_t bucket);
 uint64_t hist_bucket_high(uint32_t bucket);

@@ -93,8 +93,7 @@ void conf_confine(
 	confine_section(&c, section, obj);
 }
 
-void conf_inputs(
-	const struct field_section *section, const void *obj, conf_input *input, void *ctx)
+void conf_inputs(const struct field_section *section, const void *obj, conf_input *input, void *ctx)
 {
 	const struct confine c = {.input = input, .ctx = ctx};
 

@@ -184,6 +184,8 @@ struct proto_ctx {
 	bool closed;      // input of timeout: the connection ended, no time is over
 	uint32_t more;    // 0 before answer; one that goes on with further messages, over a
 	                  // connection, leaves a number up to PROTO_MAX_MORE that stands for them
+	bool later;       // false before answer; written by one that `later` of the server is to be
+	                  // called for
 	uint32_t idle_ms; // written by reply with `stream`: the server closes a connection that is
 	                  // without a message for so long
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
@@ -259,6 +261,13 @@ struct proto_server {
 	// Write the next message of the answer that ctx->more stands for, and return its length.
 	// With the last one it is 0 again. out NULL: nobody wants the rest. NULL: there are none.
 	uint32_t (*more)(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
+	// A message of the server's own accord for the sender of a datagram that was answered, and
+	// which buf still holds: write it and return its length; 0: none. It goes where the answer
+	// went, after_ns later. after_ns: 0: no such message with these settings. NULL, both:
+	// never.
+	uint32_t (*later)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
+		uint32_t room);
+	uint64_t (*after_ns)(const void *shared);
 	// Do connections begin with something before their first message, with these settings? Its
 	// length is told as by struct proto.framed; begun takes it. false: it is not right, and the
 	// connection is reset. NULL, all three: no.
@@ -298,6 +307,12 @@ struct proto_router {
 	// one.
 	void (*request_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		struct proto_flow *flow, struct proto_out *out, uint32_t n, uint32_t room);
+	// A message without a key that a server sends of its own accord. false: it is no such
+	// message, or for no client of the item. Otherwise the worker of its client in *worker (of
+	// env.workers, or UINT32_MAX: none of this box); if that is this one, the message is
+	// counted, and the client does what it asks for when `due` says. NULL: there are none.
+	bool (*unasked)(
+		struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker);
 	// Does a client of this worker hold this address now? Then write its mac, unless that is
 	// the port's.
 	bool (*owns)(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
@@ -432,7 +447,8 @@ struct proto {
 	// Write what a connection begins with, before its first message; its length, 0: nothing.
 	// number: of the connection among those of this worker. NULL: nothing.
 	uint32_t (*preface)(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
-	// Extract the transaction key of a reply. false: too short or not a reply of this protocol.
+	// Extract the transaction key of a reply. false: too short, not a reply of this protocol,
+	// or one of those that `unasked` of the router takes.
 	bool (*key)(const uint8_t *buf, uint32_t len, uint32_t *key);
 	// Validate everything, count, advance. Counts nothing for STRAY and MALFORMED, except the
 	// reason for a reply to the right question (forged cookie, wrong case).

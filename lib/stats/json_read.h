@@ -15,8 +15,8 @@ struct stats_reader {
 	const char *why;     // after an error: "traffic[2].sent: not a number from 0 on"
 };
 
-// out: zeroed, of the section's size. Members without a row are passed over. A count that is not there
-// stays 0, a text NULL; another figure is unknown (NAN), like one that is null. 0, or -EINVAL with
-// r->why.
+// out: zeroed, of the section's size. Members without a row are passed over. A count that is not
+// there stays 0, a text NULL; another figure is unknown (NAN), like one that is null. 0, or -EINVAL
+// with r->why.
 int stats_read(struct stats_reader *r, const struct counter_section *section, const json_t *object,
 	void *out);

@@ -18,7 +18,7 @@ enum content {
 	HAS_ALL_TIMES = 32
 };
 
-static const void *settings(bool relay, bool usual)
+static const void *settings(bool relay, bool usual, bool living)
 {
 	static uint64_t parameters[] = {1, 3};
 	static struct addr_range relays = {{4, {10, 1, 0, 1}}, 2};

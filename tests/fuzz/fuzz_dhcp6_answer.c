@@ -13,6 +13,7 @@ static struct dhcp6_answers_settings server_settings(void)
 {
 	static const struct addr_range pool = {{16, {0x20, 1, [15] = 0x10}}, 3};
 	static const struct addr_prefix prefixes = {{16, {0x20, 2}}, 54};
+	static struct dhcp6_calls_settings calls = {.after_ns = 1000000000, .bad_every = 2};
 
 	return (struct dhcp6_answers_settings){
 		.common = {.pool = {(void *)&pool, 1},
@@ -29,6 +30,7 @@ static struct dhcp6_answers_settings server_settings(void)
 			.address_twice = 3,
 			.prefix_twice = 2},
 		.leasequery = true,
+		.reconfigure = &calls,
 		.preference = 255,
 		.sol_max_rt_ns = 3600000000000,
 	};
@@ -42,7 +44,7 @@ static void check_parses(const uint8_t *out, uint32_t len)
 	if (len > ROOM || !dhcp6_unwrap(out, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m) ||
 		(m.type != DHCP6_ADVERTISE && m.type != DHCP6_REPLY &&
 			m.type != DHCP6_LEASEQUERY_REPLY && m.type != DHCP6_LEASEQUERY_DATA &&
-			m.type != DHCP6_LEASEQUERY_DONE))
+			m.type != DHCP6_LEASEQUERY_DONE && m.type != DHCP6_RECONFIGURE))
 		abort();
 }
 

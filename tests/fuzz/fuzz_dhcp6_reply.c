@@ -6,9 +6,18 @@
 
 #include "fuzz_dhcp_reply.h"
 
-enum content { HAS_SERVER_ID = 1, HAS_STATUS = 2, HAS_RAPID = 4, HAS_RAW = 8, IS_BARE = 16 };
+enum content {
+	HAS_SERVER_ID = 1,
+	HAS_STATUS = 2,
+	HAS_RAPID = 4,
+	HAS_RAW = 8,
+	IS_BARE = 16,
+	HAS_KEY = 32,
+};
 
-static const void *settings(bool relay, bool usual)
+enum call { IS_WRONG = 1, IS_MALFORMED = 2, IS_ELSEWHERE = 4 };
+
+static const void *settings(bool relay, bool usual, bool living)
 {
 #define TRIES                                                                                      \
 	{                                                                                          \
@@ -24,6 +33,8 @@ static const void *settings(bool relay, bool usual)
 		.shares = {[DHCP6_WRONG_TYPE] = 0.05,
 			[DHCP6_WRONG_SERVER_ID] = 0.05,
 			[DHCP6_WRONG_REPLY] = 0.05}};
+	static struct dhcp_life_settings life = {
+		.speed = 1, .t1_ns = 1000000000000, .away_ns = 1000000000, .retry_ns = 1000000000};
 	static struct dhcp6_settings s = {.is.clients = CLIENTS,
 		.is.mac = {2},
 		.is.parameters = {parameters, 1},
@@ -31,6 +42,8 @@ static const void *settings(bool relay, bool usual)
 		.is.decline_rest_ns = 300000000000,
 		.addresses = 1};
 
+	s.is.life = living ? &life : NULL;
+	s.reconfigure = living ? DHCP6_ACCEPTS : DHCP6_UNCALLED;
 	relay_settings.levels = usual ? 1 : 3;
 	relay_settings.interface_id = usual ? NULL : "p{client}";
 	s.is.wrong = usual ? NULL : &wrong;
@@ -67,6 +80,11 @@ static void compose_inner(const struct dhcp6_message *asked, struct reader *r, s
 		dhcp6_write_status(w, read_u8(r) % 9, "no");
 	if (has & HAS_RAPID)
 		dhcp6_write_option(w, DHCP6_OPT_RAPID_COMMIT, "", 0);
+	if (has & HAS_KEY) {
+		uint8_t key[DHCP6_RKAP_VALUE] = {read_u8(r)};
+
+		dhcp6_rkap_write(w, DHCP6_RKAP_KEY, read_u8(r), key);
+	}
 	for (uint32_t i = 0; i < asked->ia_count && !(has & IS_BARE); i++)
 		compose_ia(&asked->ias[i], r, w);
 	if (has & HAS_RAW) {
@@ -78,7 +96,38 @@ static void compose_inner(const struct dhcp6_message *asked, struct reader *r, s
 	}
 }
 
-static void compose(const struct flight *f, struct reader *r, struct writer *w)
+// A RECONFIGURE, with a right MAC of the client's key unless it is to be wrong.
+static void compose_call(const struct side *d, const struct flight *f,
+	const struct dhcp6_message *asked, struct reader *r, struct writer *w)
+{
+	const struct dhcp_worker *own = d->ctx.own;
+	const struct dhcp6_secret *secrets = own->secrets;
+	uint8_t asks = read_u8(r), how = read_u8(r), *message = w->at;
+	uint8_t server[4] = {0, 4, 1, read_u8(r)}, mac[DHCP6_RKAP_VALUE] = {0};
+	uint32_t len;
+
+	dhcp6_write_header(w, DHCP6_RECONFIGURE, 0);
+	dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, asked->client_id.data, asked->client_id.len);
+	dhcp6_write_option(w, DHCP6_OPT_SERVER_ID, server, sizeof(server));
+	dhcp6_write_option_u8(w, DHCP6_OPT_RECONFIGURE_MESSAGE, asks);
+	if (how & IS_MALFORMED) {
+		uint8_t raw_len = read_u8(r);
+		const uint8_t *raw = read_bytes(r, raw_len);
+
+		if (raw)
+			write_bytes(w, raw, raw_len);
+	}
+	dhcp6_rkap_write(w, DHCP6_RKAP_MAC, read_u8(r), mac);
+	len = (uint32_t)(w->at - message);
+	dhcp6_rkap_mac(secrets[f->txn.user].key, message, len, len - sizeof(mac), mac);
+	memcpy(w->at - sizeof(mac), mac, sizeof(mac));
+	w->at[-1] ^= how & IS_WRONG;
+	message[DHCP6_HEADER_LEN + DHCP6_OPTION_LEN] ^= how & IS_ELSEWHERE;
+}
+
+// With the relay messages of what the flight has sent.
+static void compose_around(
+	const struct side *d, const struct flight *f, struct reader *r, struct writer *w)
 {
 	uint8_t *inside[DHCP6_LEVELS_MAX];
 	struct dhcp6_envelope e;
@@ -95,9 +144,44 @@ static void compose(const struct flight *f, struct reader *r, struct writer *w)
 				l->interface_id.len);
 		inside[i] = dhcp6_option_begin(w, DHCP6_OPT_RELAY_MESSAGE);
 	}
-	compose_inner(&asked, r, w);
+	if (d)
+		compose_call(d, f, &asked, r, w);
+	else
+		compose_inner(&asked, r, w);
 	for (uint32_t i = e.levels; i-- > 0;)
 		dhcp6_option_end(w, inside[i]);
+}
+
+static void compose(const struct flight *f, struct reader *r, struct writer *w)
+{
+	compose_around(NULL, f, r, w);
+}
+
+static void call(struct side *d, const struct flight *f, struct reader *r)
+{
+	uint8_t buf[MESSAGE_MAX], mac[6], own[16], *exact;
+	const struct dhcp6_plan *p = d->ctx.shared;
+	struct writer w = writer_of(buf, sizeof(buf));
+	struct proto_ends ends = {.src = p->is.servers[0], .addr_len = 16, .dst = own};
+	struct proto_message in = {.ends = &ends};
+	uint32_t worker = 0, key;
+
+	compose_around(d, f, r, &w);
+	in.len = (uint32_t)(w.at - buf);
+	exact = malloc(in.len);
+	check(exact);
+	memcpy(exact, buf, in.len);
+	in.buf = exact;
+	ends.src_port = DHCP6_SERVER_PORT;
+	ends.dst_port = p->is.relays ? DHCP6_SERVER_PORT : DHCP6_CLIENT_PORT;
+	dhcp6_mac(p, f->txn.user, mac);
+	addr_link_local(mac, own);
+	if (p->is.relays)
+		ends.dst = dhcp6_relay_of(p, f->txn.user);
+	check(!dhcp6_key(in.buf, in.len, &key));
+	if (dhcp6_unasked(&d->ctx, &in, &worker))
+		check(worker == 0);
+	free(exact);
 }
 
 static void check_leases(const struct dhcp_worker *w, uint32_t client, uint32_t now_s)
@@ -129,6 +213,7 @@ static const struct fuzzed fuzzed = {
 	.counters_size = sizeof(struct dhcp6_counters),
 	.settings = settings,
 	.compose = compose,
+	.call = call,
 	.check_leases = check_leases,
 	.forget = forget,
 };

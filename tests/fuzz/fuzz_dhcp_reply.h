@@ -27,6 +27,8 @@ struct flight {
 	uint32_t sent_len;
 };
 
+struct side;
+
 // A family under test.
 struct fuzzed {
 	const struct proto *proto;
@@ -35,9 +37,11 @@ struct fuzzed {
 	uint32_t key_mask, tick_ms;
 	bool summed; // messages come with their sum
 	size_t counters_size;
-	const void *(*settings)(bool relay, bool usual);
+	const void *(*settings)(bool relay, bool usual, bool living);
 	// A reply to what the flight has sent, from the next bytes of the input.
 	void (*compose)(const struct flight *f, struct reader *r, struct writer *w);
+	// The server calls on the client of the flight. NULL: no server does.
+	void (*call)(struct side *d, const struct flight *f, struct reader *r);
 	// A client holds its leases, which have not run out.
 	void (*check_leases)(const struct dhcp_worker *w, uint32_t client, uint32_t now_s);
 	// The worker forgets which messages it has seen.
@@ -65,7 +69,7 @@ static void check(bool right)
 		abort();
 }
 
-static void start(struct side *d, bool relay, bool usual)
+static void start(struct side *d, bool relay, bool usual, bool living)
 {
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
@@ -78,7 +82,8 @@ static void start(struct side *d, bool relay, bool usual)
 	log_set_level(LOG_QUIET);
 	memset(d, 0, sizeof(*d));
 	d->ctx.counters = d->counters;
-	d->ctx.shared = fuzzed.proto->setup(fuzzed.settings(relay, usual), &env, diag);
+	d->ctx.shared = fuzzed.proto->setup(
+		fuzzed.settings(relay, usual, living && fuzzed.call), &env, diag);
 	check(d->ctx.shared && fuzzed.counters_size <= sizeof(d->counters));
 	d->common = dhcp_common_setup(&(void *){(void *)d->ctx.shared}, 1, 1);
 	env.common = d->common;
@@ -170,7 +175,7 @@ static void check_clients(const struct side *d)
 {
 	const struct dhcp_worker *w = d->ctx.own;
 	const struct dhcp_ring *rings = w->work.clients.rings;
-	uint32_t busy = 0, open = 0, now_s = d->ctx.now_ms / 1000;
+	uint32_t busy = 0, open = 0, called = 0, now_s = d->ctx.now_ms / 1000;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		const struct dhcp_client *k = dhcp_client_at(&w->work.clients, i);
@@ -182,8 +187,12 @@ static void check_clients(const struct side *d)
 	}
 	for (uint32_t i = 0; i < TXNS; i++)
 		open += d->flights[i].begun && !d->flights[i].txn.over;
-	check(busy == open);
-	check(rings[0].count + rings[1].count + rings[2].count + busy == CLIENTS);
+	for (uint32_t i = w->work.life.of ? w->work.life.called_first : DHCP_NOBODY;
+		i != DHCP_NOBODY; i = w->work.life.of[i].next)
+		called++;
+	check(busy == open + called);
+	check(w->work.life.of ||
+		rings[0].count + rings[1].count + rings[2].count + busy == CLIENTS);
 }
 
 // Both sides have come to the same.
@@ -222,6 +231,14 @@ static void step(struct side *d, struct reader *r)
 	case 3:
 		d->ctx.now_ms += read_u8(r) * fuzzed.tick_ms;
 		break;
+	case 7:
+		if (((const struct dhcp_worker *)d->ctx.own)->work.life.of) {
+			if (f->begun)
+				fuzzed.call(d, f, r);
+			break;
+		}
+		reply(d, f, r);
+		break;
 	default:
 		reply(d, f, r);
 		break;
@@ -234,7 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reader r = reader_of(data, size), again;
 
 	for (uint32_t i = 0; i < 2; i++)
-		start(&sides[i], size & 1, size & 2);
+		start(&sides[i], size & 1, size & 2, (size & 12) == 12);
 	last_key = 0;
 	for (int i = 0; i < STEPS_MAX && reader_left(&r) > 0; i++) {
 		uint32_t key = last_key;

@@ -77,6 +77,7 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len, bool 
 	ctx->more = 0;
 	if (request && out) {
 		memcpy(request, data, len);
+		ctx->later = false;
 		answer = FAMILY(server).answer(ctx, request, len, out, ROOM);
 	}
 	ctx->stream = false;
@@ -86,6 +87,11 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len, bool 
 		FAMILY(server).direct(out, answer, &to);
 		check_faults(out, answer);
 		go_on(ctx, request, len, out);
+		if (ctx->later) {
+			answer = FAMILY(server).later(ctx, request, len, out, ROOM);
+			if (answer)
+				check_parses(out, answer);
+		}
 	}
 	free(request);
 	free(out);

@@ -148,11 +148,18 @@ def a_file_of_queries_travels_once():
         assert result.code == EXIT["usage"] and "folder of the configuration" in result.stderr, result
 
 
+def sockets(process):
+    return {end for file in Path(f"/proc/{process}/fd").iterdir() if (end := os.readlink(file)).startswith("socket:")}
+
+
 @test
 def an_agent_that_dies_makes_the_run_invalid_by_name():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
     with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
         run.wait_intervals(3)
+        (child,) = Path(f"/proc/{agents[1].process.pid}/task/{agents[1].process.pid}/children").read_text().split()
+        shared = sockets(child) & sockets(agents[1].process.pid)
+        assert not shared, f"a run holds the connection of its agent: {shared}"
         kill(agents[1].process)
         begin = time.monotonic()
         result = run.end(invalid=True)

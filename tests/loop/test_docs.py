@@ -32,6 +32,7 @@ NOT_RUN = {
     "scripts/deps": "installs packages", "scripts/quickstart": "builds", "scripts/test": "runs all tests, this one too",
     "meson": "installs", "start-my-server": "the reader's own", "socat": "waits for a run", "jq": "not installed everywhere",
     "curl": "asks a server that is not there", "systemctl": "starts a service", "sleep": "waits",
+    "apt": "installs packages", "nats-server": "does not end", "nats": "not installed everywhere",
 }
 # Ends of commands that are right, besides 0.
 OTHER_CODES = {"doctor": {3}, "compare": {1, 5}, "merge": {1, 5}}
@@ -56,7 +57,9 @@ def short(words):
 
 
 def stand_in(words):
-    if words[0] in ("run", "dns", "dhcp", "dhcp6", "as"):
+    if "--fleet" in words:
+        words = ["check", words[1]]  # no agents here
+    elif words[0] in ("run", "dns", "dhcp", "dhcp6", "as"):
         words = short(words)
     elif words[0] == "respond":
         words = ["check", *words[1:]]
@@ -64,7 +67,7 @@ def stand_in(words):
         words = [*words, "--dump"]
     elif words[0] == "merge" and not Path(words[1]).exists():
         words = ["merge", "--help"]  # of the help: docs/fleet.md makes the parts
-    elif words[0] in ("watch", "serve", "bind", "unbind"):
+    elif words[0] in ("watch", "serve", "agent", "bind", "unbind"):
         words = [*words, "--help"]  # a server does not end, and the latter take a card away
     code = subprocess.run([os.environ["DDIPERF"], *words], check=False).returncode
     # A busy box may make a short run late, or miss a criterion. That is no fault of a document.
@@ -82,7 +85,7 @@ LAB = r"""#!/usr/bin/env bash
 case $1 in
 up) [[ " $(cat "$DOCS_LAB") " =~ [\ \(\"\[,]$2[\ \"\),\|:\;] ]] || { echo "lab up $2?" >&2; exit 2; } ;;
 run) shift; exec "$@" ;;
-down | status | stats) ;;
+fleet | down | status | stats) ;;
 *) echo "lab $1?" >&2; exit 2 ;;
 esac
 """

@@ -82,6 +82,18 @@ def a_rate_changes_at_its_time():
 
 
 @test
+def a_fault_changes_its_share_at_its_time():
+    never = {"dns": {}, "faults": {"loss": {"share": "0.0000001%"}}}
+    result = ddiperf(ring(item(load={"rate": "5k"}, timeout="50ms"), run={"duration": "600ms"}, responder=never, events=[
+        {"at": "200ms", "set": "responder.faults.loss.share=50%", "name": "half"}, {"at": "400ms", "set": "responder.faults.loss.share=0%", "name": "none"}]))
+    one = result.item("queries")
+    lost = [interval["traffic"][0]["lost"] for interval in result.json["intervals"][:6]]
+    # Lost at the end of a timeout: of what was due from 0.2 to 0.4 s.
+    timing(lost[:2] == [0, 0] and lost[5] == 0 and 400 < sum(lost) == one["lost"] < 600, (lost, one))
+    assert result.json["responder"]["faults"]["loss"] == one["lost"] > 300, result
+
+
+@test
 def a_command_that_fails_makes_the_run_invalid():
     for command, outcome in (("exit 7", "exit status 7"), ("sleep 60", "no end after 0.2 s")):
         result = ddiperf(ring(events=[{"at": "50ms", "run": command, "name": "x", "timeout": "200ms"}]))
@@ -100,6 +112,7 @@ def what_cannot_happen_is_refused():
             ([{"at": "20ms", "set": "traffic.nobody.load.rate=5"}], "cannot be set in a running run"),
             ([{"at": "20ms", "set": "traffic.queries.timeout=5s"}], "cannot be set in a running run"),
             ([{"at": "20ms", "set": "traffic.queries.load.rate=fast"}], "cannot be set in a running run"),
+            ([{"at": "20ms", "set": "responder.faults.loss.share=5%"}], "of a fault that has a share"),
             ([{"at": f"{i}ms", "run": f"echo {i}"} for i in range(17)], "17 events are too many")):
         result = ddiperf(ring(events=events), command="check")
         assert result.code == EXIT["usage"] and words in result.stderr and "test.yaml:" in result.stderr, (events, result)

@@ -17,84 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from browser import Browser
-from harness import binary, execute, kill, main, nightly, start, test
-from loop import item, ring
+from harness import binary, execute, nightly, start, test
+from loop import item
+from serving import API, Server, browser, click, main, quick, wait_for_intervals
 
-API = "/api/v1"
 HEAP = 200e6  # octets of a tab that was left open for an hour
 HOUR = 3600
-CHANGE = {"X-Ddiperf": "1"}
-
-
-class Server:
-    """One server, up inside `with`, on a port and in a folder of its own."""
-
-    tls = None  # context of a client's
-
-    def __init__(self, *options, folder=None):
-        self.folder = folder or tempfile.mkdtemp(prefix="ddiperf-serve-")
-        self.options = options
-
-    def __enter__(self):
-        self.process = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", self.folder, *self.options])
-        line = self.process.stderr.readline()
-        found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
-        assert found, line
-        self.port = int(found[1])
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        said = self.process.communicate(timeout=60)[1]
-        assert self.process.returncode in (0, -signal.SIGKILL), (self.process.returncode, said)
-
-    def ask(self, method, path, body=None, headers=None, api=True):
-        """(status, type, text)"""
-        place = "127.0.0.1", self.port
-        connection = http.client.HTTPSConnection(*place, context=self.tls, timeout=60) if self.tls else http.client.HTTPConnection(*place, timeout=60)
-        with contextlib.closing(connection):
-            connection.request(method, (API if api else "") + path, body, {**CHANGE, **(headers or {})})
-            answer = connection.getresponse()
-            return answer.status, answer.headers["Content-Type"], answer.read().decode()
-
-    def get(self, path):
-        status, _, body = self.ask("GET", path)
-        assert status == 200, (path, status, body)
-        return json.loads(body)
-
-    def put(self, name, text):
-        status, _, body = self.ask("PUT", f"/files/{name}", text)
-        assert status == 200, (status, body)
-
-    def run(self, name, *sets):
-        status, _, body = self.ask("POST", "/runs", json.dumps({"file": name, "set": sets}))
-        assert status == 201, (status, body)
-        return json.loads(body)["id"]
-
-    def wait(self, run):
-        deadline = time.monotonic() + 60
-        while (state := self.get(f"/runs/{run}"))["status"] == "running":
-            assert time.monotonic() < deadline, state
-            time.sleep(0.05)
-        return state
-
-    def lines(self, run):
-        """What is followed until the end: [(event, data)]"""
-        _, kind, body = self.ask("GET", f"/runs/{run}/follow")
-        assert kind == "text/event-stream", kind
-        events = [event for event in body.split("\n\n") if event.strip(": \n")]
-        return [("end" if event.startswith("event: end") else "line", json.loads(re.search(r"^data: (.*)", event, re.M)[1])) for event in events]
-
-
-def quick(duration="500ms", prefix="", **more):
-    """A short run over a ring; those with the same prefix have the same ports."""
-    document = json.loads(ring(item(load={"rate": "1k"}), run={"duration": duration}, **more))
-    for port in document["ports"]:
-        port.update(name=prefix + port["name"], device=prefix + port["device"])
-    document["responder"]["port"] = prefix + "dut"
-    return json.dumps(document, indent=1)
 
 
 # --- the interface ------------------------------------------------------------------------------------
@@ -217,15 +145,6 @@ def metrics_are_of_the_runs_that_go_on():
         server.ask("POST", f"/runs/{runs[0]}/stop")
         server.wait(runs[0])
         assert {run for _, run, _ in metrics()[0]} == {runs[1]}
-
-
-def wait_for_intervals(server, *runs):
-    """Until each of these runs has had one."""
-    for run in runs:
-        path, deadline = Path(server.folder) / "runs" / run / "live.jsonl", time.monotonic() + 60
-        while not path.exists() or '"t_s"' not in path.read_text():
-            assert time.monotonic() < deadline, server.ask("GET", f"/runs/{run}/log")
-            time.sleep(0.02)
 
 
 @test
@@ -443,22 +362,6 @@ def refuses(server, headers=None):
 # --- the page -------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def browser():
-    """One for all tests; ends with the program."""
-    return Browser().__enter__()
-
-
-def click(page, name):
-    page.until(f"[...document.querySelectorAll('button')].some(b => b.textContent === {name!r})")
-    page.value(f"[...document.querySelectorAll('button')].find(b => b.textContent === {name!r}).click()")
-
-
-def type_into(page, selector, text):
-    page.value(f"document.querySelector({selector!r}).focus()")
-    page.send("Input.insertText", text=text)
-
-
 def choose_file(page, path):
     root = page.send("DOM.getDocument")["root"]["nodeId"]
     node = page.send("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
@@ -629,8 +532,4 @@ def a_tab_that_follows_an_hour_stays_small():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    finally:
-        if browser.cache_info().currsize:
-            browser().__exit__()
+    main()

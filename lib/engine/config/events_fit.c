@@ -56,8 +56,27 @@ struct item_settings *config_item_of_set(const struct config *c, const char *set
 	return NULL;
 }
 
+// "responder.faults.NAME.share=30%" of a fault that has a share.
+static bool fit_fault(const struct config *c, struct event_settings *e, struct arena *a)
+{
+	const struct faults_settings *f = c->responder ? c->responder->faults : NULL;
+	const char *why;
+
+	for (uint32_t i = 0; f && i < FAULTS_MAX; i++) {
+		const char *key = arena_printf(a, "responder.faults.%s.share=", faults_label(i));
+
+		if (!f->fault[i] || f->fault[i]->share == 0 ||
+			strncmp(e->set, key, strlen(key)) != 0)
+			continue;
+		e->fault = i;
+		return units_parse_percent(e->set + strlen(key), &e->share, &why) == 0 &&
+		       e->share >= 0 && e->share <= 1;
+	}
+	return false;
+}
+
 static void fit_set(
-	const struct config *c, const struct event_settings *e, struct arena *a, struct diag *d)
+	const struct config *c, struct event_settings *e, struct arena *a, struct diag *d)
 {
 	double rate;
 	struct item_settings *i = config_item_of_set(c, e->set, &rate);
@@ -65,10 +84,13 @@ static void fit_set(
 	struct load_step *steps;
 	uint64_t from = 0;
 
+	if (fit_fault(c, e, a))
+		return;
 	if (!l || l->rate == 0 || !load_is_open(l) || e->at_ns <= l->start_at_ns) {
 		diag_error(d, &e->set, NULL,
 			"\"%s\" cannot be set in a running run (only traffic.NAME.load.rate=50k of "
-			"an item that has a rate, after its start)",
+			"an item that has a rate, after its start, or responder.faults.NAME.share="
+			"30%% of a fault that has a share)",
 			e->set);
 		return;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Things that happen during a run (events): their rows and rules, and from a change of a rate to
-// the load of its item. Path: cold. Management thread.
+// the load of its item, or of a share to the responder's fault. Path: cold. Management thread.
 #pragma once
 
 #include "base/arena.h"
@@ -20,7 +20,11 @@ struct event_settings {
 	int32_t link;     // enum event_link
 	const char *port; // of link; NULL: the only one
 	uint64_t timeout_ns;
-	const char *command; // no setting: to run at that time; NULL: nothing
+	// No settings: a command to run at that time; NULL: nothing. A fault of the table that has
+	// this share from then on; 0: none.
+	const char *command;
+	uint32_t fault;
+	double share;
 };
 
 extern const char *const event_links[]; // by enum event_link, NULL-terminated

@@ -211,6 +211,11 @@ static uint64_t share_of_64(double share)
 	return n >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)n;
 }
 
+void faults_set_share(struct faults *f, uint32_t fault, double share)
+{
+	atomic_store_explicit(&f->gates[fault].below, share_of_64(share), memory_order_relaxed);
+}
+
 // The distribution in FAULTS_QUANTILES equally likely parts: the middle of each.
 static uint64_t *make_quantiles(double mean)
 {

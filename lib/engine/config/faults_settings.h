@@ -62,6 +62,9 @@ void faults_check(const struct faults_settings *s, struct diag *d);
 uint64_t faults_longest_ns(const struct faults_settings *s);
 uint64_t faults_held(const struct faults_settings *s, double rate);
 
+// Another share of a fault of the table that has one, from now on.
+void faults_set_share(struct faults *f, uint32_t fault, double share);
+
 // f is zeroed. s NULL: no faults. packets: how many can be held back. 0 or -ENOMEM.
 int faults_init(struct faults *f, const struct faults_settings *s, const struct clock *c,
 	uint64_t seed, uint32_t packets);

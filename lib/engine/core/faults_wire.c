@@ -79,7 +79,7 @@ bool faults_admit(struct faults *f, uint64_t now, uint64_t *leave)
 static bool gate_opens(struct fault_gate *g, struct rand *r)
 {
 	if (g->every == 0)
-		return rand_next(r) < g->below;
+		return rand_next(r) < atomic_load_explicit(&g->below, memory_order_relaxed);
 	if (--g->left)
 		return false;
 	g->left = g->every;

@@ -114,6 +114,7 @@ static void answer_begin(struct responder *r, struct responder_protocol *p, cons
 	a->damaged = false;
 	payload = a->data + headers;
 	p->ctx.ends = &ends;
+	p->ctx.later = false;
 	a->len = p->server->answer(&p->ctx, f->payload, f->payload_len, payload, a->room);
 	p->ctx.ends = NULL;
 	if (a->len == 0)
@@ -317,11 +318,33 @@ static bool send_answer(struct responder *r, struct fault_answer *a, struct rte_
 	return true;
 }
 
+// A message of the server's own accord, which waits for its time beside the answer a. Without a
+// buffer there is none.
+static void send_later(struct responder *r, struct responder_protocol *p, const struct frame *f,
+	struct fault_answer *a, uint64_t now)
+{
+	struct rte_mbuf *m;
+
+	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
+		r->tx_no_mbuf++;
+		return;
+	}
+	a->data = rte_pktmbuf_mtod(m, uint8_t *);
+	a->room = rte_pktmbuf_tailroom(m) - a->t.len;
+	a->len = p->server->later(&p->ctx, f->payload, f->payload_len, a->data + a->t.len, a->room);
+	if (a->len == 0) {
+		burst_free(&m, 1);
+		return;
+	}
+	answer_finish(a, m);
+	send_at(r, m, now + p->later, now);
+}
+
 // Answer a request that came at `now`.
 static void respond(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
 {
-	struct fault_answer a;
+	struct fault_answer a, later;
 	struct rte_mbuf *m;
 	uint64_t leave = now;
 
@@ -333,10 +356,15 @@ static void respond(
 		return;
 	}
 	answer_begin(r, p, f, m, &a);
+	p->ctx.later = p->ctx.later && a.len;
+	if (p->ctx.later)
+		later = a; // without its faults
 	if (a.len && r->faults.active)
 		send_faulty(r, p, &a, m, leave, now);
 	else if (!send_answer(r, &a, m))
 		burst_free(&m, 1);
+	if (p->ctx.later)
+		send_later(r, p, f, &later, leave);
 }
 
 // The same in the buffer that the request came in: no line of it travels to the other CPU and back

@@ -18,6 +18,7 @@ struct responder_protocol {
 	const struct proto_server *server; // of proto
 	uint16_t port;
 	bool is_long;         // an answer may be longer than the MTU
+	uint64_t later;       // ticks from an answer to a message of the server's own accord
 	conn_framing preface; // of what connections begin with; NULL: of nothing
 	struct proto_ctx ctx;
 	void *told; // as ctx.counters: a copy of them, see responder.asked

@@ -31,14 +31,10 @@ static void item_book_odd(
 // The item of a reply to an item with a router, by the tag in the key: they share ports. The
 // protocol judges addresses and ports. it: one of those items. NULL: none; it is counted.
 HOT struct worker_item *routed_item(const struct worker *w, struct worker_item *it,
-	const struct proto_message *in, struct rte_mbuf *m, uint64_t now, uint32_t *key)
+	struct rte_mbuf *m, uint64_t now, uint32_t *key)
 {
 	uint64_t tag;
 
-	if (!it->proto->key(in->buf, in->len, key)) {
-		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
-		return NULL;
-	}
 	tag = ((uint64_t)*key >> it->tag_shift) - w->tag_first;
 	if (tag >= w->tagged_count || w->tagged[tag]->proto != it->proto) {
 		item_book_odd(it, EVIDENCE_STRAY, m, now);
@@ -62,18 +58,65 @@ APART void item_match_one(struct worker_item *it, const struct txn_place *at, st
 	item_match(it, &one);
 }
 
-APART void worker_routed(struct worker *w, struct worker_item *it, struct rte_mbuf *m,
+// Forward a packet to another worker of the port.
+static void hand_over(struct worker *w, uint32_t home, struct rte_mbuf *m, uint64_t now)
+{
+	if (w->wire.reassembly && m == &w->wire.reassembly->packet)
+		m = reassembly_chain(w->wire.reassembly, w->wire.tx_pool);
+	if (m)
+		handoff_put(w->hand, home, m, now);
+	else
+		w->hand->hand_over_full++;
+}
+
+// A message without a key for the items with a router: a server's own, for a client of one of them,
+// or it is malformed. true: it was forwarded to the worker of that client.
+APART bool worker_unasked(struct worker *w, struct worker_item *it, const struct proto_message *in,
+	struct rte_mbuf *m, uint64_t now)
+{
+	uint32_t home = 0, i = 0;
+
+	for (; it->router->unasked && i < w->tagged_count; i++) {
+		struct worker_item *one = w->tagged[i];
+
+		if (one->proto != it->proto)
+			continue;
+		one->ctx.counters = one->banks[now >= one->pace.measure];
+		one->ctx.now_ms = worker_ms(w, now);
+		if (it->router->unasked(&one->ctx, in, &home))
+			break;
+	}
+	if (!it->router->unasked || i == w->tagged_count) {
+		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
+		return false;
+	}
+	home -= w->before;
+	if (home == w->number)
+		return false;
+	if (!w->hand || home >= w->hand->workers) {
+		item_book_odd(w->tagged[i], EVIDENCE_STRAY, m, now);
+		return false;
+	}
+	hand_over(w, home, m, now);
+	return true;
+}
+
+// true: it was forwarded to another worker.
+APART bool worker_routed(struct worker *w, struct worker_item *it, struct rte_mbuf *m,
 	const struct frame *f, uint64_t now)
 {
 	const struct proto_ends ends = wire_ends(&w->wire, f);
 	const struct proto_message in = {f->payload, f->payload_len, &ends};
 	struct txn_place at = {0};
 
-	it = routed_item(w, it, &in, m, now, &at.key);
+	if (!it->proto->key(in.buf, in.len, &at.key))
+		return worker_unasked(w, it, &in, m, now);
+	it = routed_item(w, it, m, now, &at.key);
 	if (!it)
-		return;
+		return false;
 	it->ctx.now_ms = worker_ms(w, now);
 	item_match_one(it, &at, m, &in, now);
+	return false;
 }
 
 bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
@@ -111,12 +154,7 @@ APART bool worker_hands_over(
 		home = home_of_key(w, f);
 	if (home == w->number || home >= w->hand->workers)
 		return false;
-	if (w->wire.reassembly && m == &w->wire.reassembly->packet)
-		m = reassembly_chain(w->wire.reassembly, w->wire.tx_pool);
-	if (m)
-		handoff_put(w->hand, (uint32_t)home, m, now);
-	else
-		w->hand->hand_over_full++;
+	hand_over(w, (uint32_t)home, m, now);
 	return true;
 }
 
@@ -158,7 +196,8 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 	}
 	it = &w->items[entry.item];
 	if (it->router) {
-		worker_routed(w, it, m, &f, now);
+		if (worker_routed(w, it, m, &f, now))
+			*place = m == *place ? NULL : *place;
 		return;
 	}
 	at.port = entry.index;
@@ -242,7 +281,11 @@ HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, str
 
 	plain_ends(p, m, udp, addr_len);
 	p->r.at[n].port = p->r.at[n].client = 0;
-	it = routed_item(w, it, &p->r.in[n], m, p->r.now, &p->r.at[n].key);
+	if (!it->proto->key(p->r.in[n].buf, p->r.in[n].len, &p->r.at[n].key)) {
+		worker_unasked(w, it, &p->r.in[n], m, p->r.now);
+		return false;
+	}
+	it = routed_item(w, it, m, p->r.now, &p->r.at[n].key);
 	if (!it)
 		return false;
 	it->ctx.now_ms = worker_ms(w, p->r.now);

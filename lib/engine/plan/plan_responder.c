@@ -127,6 +127,25 @@ static int open_faults(const struct plan *p, struct responder *r, uint32_t n)
 	return rc;
 }
 
+// Messages of the servers' own accord wait where delayed answers do.
+static int open_later(const struct plan *p, struct responder *r)
+{
+	const struct port_settings *port = p->ports[p->responder_port].settings;
+	uint64_t longest = 0;
+
+	for (uint32_t i = 0; i < r->protocol_count; i++) {
+		struct responder_protocol *rp = &r->protocols[i];
+
+		if (rp->server->after_ns)
+			rp->later = clock_ticks(&p->clock, rp->server->after_ns(rp->ctx.shared));
+		longest = rp->later > longest ? rp->later : longest;
+	}
+	if (longest == 0 || r->faults.active)
+		return 0;
+	r->faults.active = true;
+	return delay_init(&r->faults.delay, port_tx_mbufs(port), longest, p->clock.hz);
+}
+
 // Answers above the MTU are made in a buffer of their own, and leave in fragments. Sockets leave
 // that to the kernel. false: no memory.
 static bool long_answers(const struct plan *p, struct responder *r)
@@ -152,6 +171,8 @@ static int responder_open(struct plan *p, uint32_t n)
 	const struct port *port = &p->ports[p->responder_port];
 	struct worker *w = &p->workers[p->first_worker[p->responder_port] + n];
 	struct responder *r = &p->responders[n];
+
+	int rc;
 
 	r->wire = w->wire;
 	r->wire.self.router = p->router;
@@ -180,7 +201,8 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->fragment_id = n;
 	if (!long_answers(p, r) || plan_responder_conns(p, r, port) < 0)
 		return -ENOMEM;
-	return open_faults(p, r, n);
+	rc = open_faults(p, r, n);
+	return rc < 0 ? rc : open_later(p, r);
 }
 
 static void responder_free(struct responder *r)

@@ -70,8 +70,8 @@ _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
 // Of the family dhcp4 or dhcp6, FAMILY in capitals; ack: the reply that gives a lease; key_bits_,
-// cost_ns_: as in struct proto.
-#define DHCP_PROTO(family, FAMILY, text, ack, key_bits_, cost_ns_)                                 \
+// cost_ns_: as in struct proto, unasked_ as in struct proto_router.
+#define DHCP_PROTO(family, FAMILY, text, ack, key_bits_, cost_ns_, unasked_)                       \
 	static const struct counter_section family##_counters_section = {                          \
 		.name = #family,                                                                   \
 		.help = text " messages and leases",                                               \
@@ -88,6 +88,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.begin = family##_begin,                                                           \
 		.due = dhcp_due,                                                                   \
 		.waiting = dhcp_waiting,                                                           \
+		.unasked = unasked_,                                                               \
 		.flow = family##_flow,                                                             \
 		.request_n = family##_request_n,                                                   \
 		.owns = family##_owns,                                                             \
@@ -134,5 +135,5 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.timeout = family##_timeout,                                                       \
 	};
 
-DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", "ack", 32, 175)
-DHCP_PROTO(dhcp6, DHCP6, "DHCPv6", "reply", DHCP6_KEY_BITS, 285)
+DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", "ack", 32, 175, NULL)
+DHCP_PROTO(dhcp6, DHCP6, "DHCPv6", "reply", DHCP6_KEY_BITS, 285, dhcp6_unasked)

@@ -87,8 +87,8 @@ static void an_exchange_over_a_jump_of_our_clock_is_left_out(void **state)
 
 static void a_clock_is_told_and_read(void **state)
 {
-	static const char *const wrong[] = {"", "1", "1 2", "1 2 x", "1 2 3 4", "1 2 -2", "0 2 3",
-		"1 -2 3", "1 2 3x", "a b c"};
+	static const char *const wrong[] = {
+		"", "1", "1 2", "1 2 x", "1 2 3 4", "1 2 -2", "0 2 3", "1 -2 3", "1 2 3x", "a b c"};
 	char text[FLEET_CLOCK_TEXT];
 	struct fleet_clock_told told;
 	int64_t before = fleet_clock_ns();
@@ -104,8 +104,8 @@ static void a_clock_is_told_and_read(void **state)
 static void a_piece_comes_as_it_went(void **state)
 {
 	static const char octets[] = "12\n\0x";
-	static const char *const wrong[] = {"", "\n", "x\n", "1", "-1\nx", "1 \nx",
-		"1234567890123456789\nx"};
+	static const char *const wrong[] = {
+		"", "\n", "x\n", "1", "-1\nx", "1 \nx", "1234567890123456789\nx"};
 	char message[sizeof(octets) + 32];
 	size_t size = talk_put_piece(message, 1234567890123, octets, sizeof(octets)), count;
 	const char *got;

@@ -330,6 +330,68 @@ static void what_was_printed_is_read_with_the_same_buckets(void **state)
 	assert_int_equal(merged.count, 0);
 }
 
+#define LONG_BUCKETS 300
+#define LONG_ROUNDS  2000
+
+// Long enough to be read many octets at a time; some gaps and counts have more digits than usual.
+static size_t long_text(struct rand *r, char *text, size_t room)
+{
+	hist_clear(&h);
+	for (uint32_t bucket = 0, i = 0; i < LONG_BUCKETS && bucket < HIST_BUCKETS; i++) {
+		h.bucket[bucket] =
+			1 + (rand_next(r) >> (rand_next(r) % 8 ? 54 + rand_next(r) % 10 : 12));
+		h.count += h.bucket[bucket];
+		bucket += 1 + (uint32_t)(rand_next(r) % 8 ? 0 : rand_next(r) % 200);
+	}
+	return hist_print(&h, text, room);
+}
+
+static bool add_one_by_one(struct hist *to, const char *text)
+{
+	uint32_t bucket = HIST_NONE;
+	uint64_t times;
+
+	while (*text) {
+		if (!hist_next(&text, &bucket, &times, UINT64_MAX - to->count))
+			return false;
+		to->bucket[bucket] += times;
+		to->count += times;
+	}
+	return true;
+}
+
+// Whole, or with an octet that is another one; in memory that ends with the text.
+static void text_is_added_at_once_as_one_by_one(void **state)
+{
+	static const char others[] = "0123456789 :;/x";
+	static char text[LONG_BUCKETS * 32];
+	static struct hist one, many;
+	struct rand r = {7};
+	unsigned whole = 0;
+
+	for (unsigned n = 0; n < LONG_ROUNDS; n++) {
+		size_t len = long_text(&r, text, sizeof(text));
+		char *copy = malloc(len + 1);
+		bool right;
+
+		assert_non_null(copy);
+		memcpy(copy, text, len + 1);
+		if (n % 2)
+			copy[rand_next(&r) % len] = others[rand_next(&r) % (sizeof(others) - 1)];
+		hist_clear(&one);
+		hist_clear(&many);
+		right = add_one_by_one(&one, copy);
+		assert_int_equal(hist_add_text(&many, copy, len), right);
+		assert_int_equal(one.count, many.count);
+		assert_memory_equal(one.bucket, many.bucket, sizeof(one.bucket));
+		whole += right;
+		free(copy);
+	}
+	assert_true(whole > LONG_ROUNDS / 2 && whole < LONG_ROUNDS);
+	many.count = UINT64_MAX - 1;
+	assert_false(hist_add_text(&many, "1:2", 3));
+}
+
 static void damaged_text_is_no_histogram(void **state)
 {
 	static const char *const texts[] = {":", "1", "1:", "1:0", "1:2 ", "1:2 0:3", "1:2  3:4",
@@ -385,6 +447,7 @@ int main(void)
 		cmocka_unit_test(a_difference_is_what_came_in_between),
 		cmocka_unit_test(a_histogram_in_print_has_its_buckets_by_their_gaps),
 		cmocka_unit_test(what_was_printed_is_read_with_the_same_buckets),
+		cmocka_unit_test(text_is_added_at_once_as_one_by_one),
 		cmocka_unit_test(damaged_text_is_no_histogram),
 		cmocka_unit_test(mean_is_exact_and_deviation_close),
 		cmocka_unit_test(deviation_is_that_of_a_sample),

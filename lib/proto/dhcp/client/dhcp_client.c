@@ -64,7 +64,8 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env)
 	const struct dhcp_life_plan *life = p->course.life;
 
 	return dhcp_clients_memory(clients, p->family->client_size, !life) +
-	       (life ? dhcp_life_memory(clients, life->moves, p->relay_count) : 0) +
+	       (life ? dhcp_life_memory(life, clients, p->relay_count) : 0) +
+	       (uint64_t)clients * p->secret_size +
 	       dhcp_turns_memory(env, p->clients, p->relay_count) +
 	       dhcp_leases_memory(leases, p->family->addr_len == 16) / env->workers;
 }
@@ -106,9 +107,19 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 		free(w);
 		return -ENOMEM;
 	}
+	if (p->secret_size) {
+		w->secrets = dhcp_table_alloc(((size_t)w->work.turns.count + 1) * p->secret_size);
+		if (!w->secrets) {
+			dhcp_work_close(&w->work);
+			free(w);
+			return -ENOMEM;
+		}
+	}
 	w->plan = p;
 	w->common = env->common;
 	w->work.owner = p->owner;
+	if (p->turns)
+		p->turns[env->worker] = &w->work.turns;
 	leases_load(w);
 	if (p->leases.save && !env->dry) // a dry run has nothing to save
 		p->leases.workers[env->worker] = w;
@@ -258,6 +269,7 @@ int dhcp_close(struct proto_ctx *ctx)
 	unbegun_log(w);
 	rc = dhcp_lease_file_close(w, ctx->now_ms);
 	dhcp_work_close(&w->work);
+	free(w->secrets);
 	free(w);
 	ctx->own = NULL;
 	return rc;

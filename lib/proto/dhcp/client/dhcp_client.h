@@ -89,7 +89,11 @@ struct dhcp_plan {
 	uint8_t servers[DHCP_SERVERS_MAX][16]; // their addresses, the item's first
 	uint32_t path_stride;                  // paths of one set of VLANs
 	struct dhcp_vlans vlans;
-	uint32_t longest; // message at most
+	uint32_t longest;   // message at most
+	size_t secret_size; // bytes that a family keeps of each client beside its record
+	// By worker, those that are open, of clients that a server may call on. NULL: none does.
+	const struct dhcp_turns **turns;
+	uint32_t workers;
 	struct proto_layout layout;
 	struct dhcp_lease_file leases;
 	struct arena *arena;
@@ -109,7 +113,8 @@ struct dhcp_worker {
 	struct dhcp_work work; // owner: the item's first lease
 	const struct dhcp_plan *plan;
 	struct dhcp_common *common;
-	bool heard; // a reply has come or should have, or none was to come
+	void *secrets; // by client, secret_size bytes each; NULL: none
+	bool heard;    // a reply has come or should have, or none was to come
 };
 
 struct dhcp_family {
@@ -250,6 +255,15 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
 // dhcp_client.c: among the further servers.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);
+
+// The worker that plays the client with this number; UINT32_MAX: no worker here.
+static inline uint32_t dhcp_worker_of(const struct dhcp_plan *p, uint32_t number)
+{
+	for (uint32_t i = 0; i < p->workers; i++)
+		if (p->turns[i] && dhcp_turns_find(p->turns[i], number) != UINT32_MAX)
+			return i;
+	return UINT32_MAX;
+}
 
 // The number of the server with this address, mostly the first; server_count: there is none.
 static inline uint32_t dhcp_server_of(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)

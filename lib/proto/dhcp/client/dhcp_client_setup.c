@@ -488,6 +488,10 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	if (s->relay)
 		build_relays(p, s->relay);
 	f->plan_rest(p, s, env);
+	if (p->life.called) {
+		p->turns = arena_zalloc(p->arena, env->workers * sizeof(*p->turns));
+		p->workers = env->workers;
+	}
 	if (load_files(p, s, env, d) == 0 && f->templates(p, s, d) == 0 &&
 		build_vlans(&p->vlans, &s->vlans, p->clients, p->arena) == 0) {
 		build_wrong(p, s->wrong);

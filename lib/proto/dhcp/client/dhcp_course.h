@@ -86,7 +86,8 @@ struct dhcp_messages {
 	// The message after the offer is about to be sent for the first time.
 	void (*request_begins)(struct dhcp_client *k, uint64_t now_ms);
 	// A reply that makes no lease ends the exchange: count it.
-	void (*ended)(const struct proto_ctx *ctx, const struct proto_txn *t);
+	void (*ended)(
+		const struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp_heard *h);
 };
 
 #define DHCP_STEP_NONE UINT8_MAX
@@ -255,7 +256,7 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 	if (f->kinds[t->step].has & DHCP_MAKES_LEASE)
 		return dhcp_leased(f, ctx, t, h);
 	if (f->ended)
-		f->ended(ctx, t);
+		f->ended(ctx, t, h);
 	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_DONE);
 }
 

@@ -19,8 +19,31 @@ static inline uint32_t slot_of(uint64_t at_ms)
 
 static inline void slot_push(struct dhcp_life *l, uint32_t slot, uint32_t client)
 {
-	l->of[client].next = l->slots[slot];
+	uint32_t next = l->slots[slot];
+
+	l->of[client].next = next;
 	l->slots[slot] = client;
+	if (!l->calls)
+		return;
+	l->calls[client].prev = DHCP_NOBODY;
+	if (next != DHCP_NOBODY)
+		l->calls[next].prev = client;
+}
+
+// Out of the wheel, wherever it is there. What stands first in the list that is left has no prev.
+static void slot_remove(struct dhcp_life *l, uint32_t client)
+{
+	uint32_t next = l->of[client].next, prev = l->calls[client].prev;
+	uint32_t *slot = &l->slots[slot_of(l->calls[client].at_ms)];
+
+	if (l->list == client)
+		l->list = next;
+	else if (*slot == client)
+		*slot = next;
+	else
+		l->of[prev].next = next;
+	if (next != DHCP_NOBODY)
+		l->calls[next].prev = prev;
 }
 
 void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint64_t delay_ms)
@@ -29,9 +52,13 @@ void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint6
 
 	if (at_ms <= l->at_ms)
 		at_ms = l->at_ms + 1;
+	if (at_ms >= DHCP_LIFE_NO_TURN) // no run is so long
+		at_ms = DHCP_LIFE_NO_TURN - 1;
 	left = (at_ms - l->at_ms - 1) / DHCP_LIFE_SLOTS;
-	l->of[client].rounds = (uint16_t)(left < UINT16_MAX ? left : UINT16_MAX);
+	l->of[client].rounds = (uint16_t)left;
 	slot_push(l, slot_of(at_ms), client);
+	if (l->calls)
+		l->calls[client].at_ms = (uint32_t)at_ms;
 }
 
 // The list of the next millisecond, unless it is to come.
@@ -51,6 +78,8 @@ uint64_t dhcp_life_due(struct dhcp_life *l, uint64_t now_ms)
 {
 	uint64_t until_ms = l->dry ? DHCP_LIFE_NEVER : now_ms;
 
+	if (l->called_first != DHCP_NOBODY)
+		return now_ms;
 	for (uint32_t n = 0; n < STEPS_MAX || (l->dry && n < DHCP_LIFE_SLOTS); n++) {
 		struct dhcp_living *k;
 		uint32_t client = l->list;
@@ -72,12 +101,47 @@ uint64_t dhcp_life_due(struct dhcp_life *l, uint64_t now_ms)
 
 uint32_t dhcp_life_take(struct dhcp_life *l)
 {
-	uint32_t client = l->list;
+	uint32_t client = l->called_first;
 
+	if (client != DHCP_NOBODY) {
+		l->called_first = l->of[client].next;
+		return client;
+	}
+	client = l->list;
+	if (l->calls)
+		l->calls[client].planned = DHCP_LIFE_UNCALLED;
 	l->list = l->of[client].next;
 	if (l->list != DHCP_NOBODY)
 		__builtin_prefetch(&l->of[l->list]);
 	return client;
+}
+
+void dhcp_life_call(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint8_t exchange)
+{
+	struct dhcp_callable *c = &l->calls[client];
+
+	if (c->at_ms != DHCP_LIFE_NO_TURN)
+		slot_remove(l, client);
+	c->planned = k->exchange;
+	k->exchange = exchange;
+	k->state = DHCP_IS_BUSY;
+	l->of[client].next = DHCP_NOBODY;
+	if (l->called_first == DHCP_NOBODY)
+		l->called_first = client;
+	else
+		l->of[l->called_last].next = client;
+	l->called_last = client;
+}
+
+// What the client would have done without the call.
+static void resume(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms)
+{
+	struct dhcp_callable *c = &l->calls[client];
+	uint32_t at_ms = c->at_ms;
+
+	k->exchange = (uint8_t)c->planned;
+	if (at_ms != DHCP_LIFE_NO_TURN)
+		dhcp_life_wait(l, client, now_ms, at_ms > now_ms ? at_ms - now_ms : 1);
 }
 
 uint64_t dhcp_life_waiting(const struct dhcp_life *l, uint64_t until_ms)
@@ -190,6 +254,8 @@ static void leased(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, 
 	k->exchange = p->exchanges.renew;
 	if (of->t1_ms != UINT32_MAX) // counted from the request, as RFC 2131 section 4.4.5 has it
 		dhcp_life_wait(l, client, now_ms, of->t1_ms > since ? of->t1_ms - since : 1);
+	else if (l->calls)
+		l->calls[client].at_ms = DHCP_LIFE_NO_TURN;
 }
 
 // No reply came, or a refusal: what is left of the lease is used.
@@ -226,6 +292,8 @@ void dhcp_life_left(struct dhcp_life *l, uint32_t client, struct dhcp_client *k,
 	k->state = k->holds ? DHCP_IS_BOUND : DHCP_IS_FREE;
 	if (how == DHCP_LEFT_LEASED)
 		leased(l, client, k, now_ms);
+	else if (dhcp_life_is_called(l, client) && k->holds)
+		resume(l, client, k, now_ms);
 	else if (how == DHCP_LEFT_FAILED)
 		failed(l, client, k, now_ms);
 	else if (k->exchange == p->exchanges.release)

@@ -16,6 +16,8 @@
 #define DHCP_LIFE_BINS       256        // of a forecast
 #define DHCP_LIFE_NEVER      UINT64_MAX
 #define DHCP_LIFE_RELAYS_MAX UINT16_MAX // of clients that move
+#define DHCP_LIFE_UNCALLED   UINT32_MAX
+#define DHCP_LIFE_NO_TURN    UINT32_MAX
 
 // Ends of the time until T1, other than a renewal. Their shares are settings, in this order.
 enum dhcp_life_event {
@@ -58,6 +60,7 @@ struct dhcp_life_plan {
 	double power_on_ms;
 	enum dhcp_life_curve curve;
 	bool moves;
+	bool called; // by servers
 };
 
 // Of a client. Its next exchange is in its record (struct dhcp_client).
@@ -70,6 +73,16 @@ struct dhcp_living {
 
 _Static_assert(sizeof(struct dhcp_living) == 12, "1 M clients");
 
+// Of a client that its server may call on.
+struct dhcp_callable {
+	union {
+		uint32_t prev;    // of an idle one, in its slot; DHCP_NOBODY: it is the first
+		uint32_t planned; // of a busy one: the exchange that the call came before, or
+		                  // DHCP_LIFE_UNCALLED
+	};
+	uint32_t at_ms; // its turn, which a call leaves as it was; or DHCP_LIFE_NO_TURN
+};
+
 // Of one worker. of NULL: clients have no life.
 struct dhcp_life {
 	const struct dhcp_life_plan *plan;
@@ -78,8 +91,10 @@ struct dhcp_life {
 	uint32_t list;          // clients of the slot at at_ms that are left
 	uint64_t at_ms;         // all before it have had their turn
 	uint64_t draws, salt;
-	uint16_t *relays; // by client; NULL: none moves
-	uint16_t *moved;  // by relay: the next one of the same worker
+	uint16_t *relays;                   // by client; NULL: none moves
+	uint16_t *moved;                    // by relay: the next one of the same worker
+	struct dhcp_callable *calls;        // by client; NULL: no server calls
+	uint32_t called_first, called_last; // clients that were called, by `next`; DHCP_NOBODY
 	bool dry;
 };
 
@@ -108,7 +123,7 @@ uint32_t dhcp_life_power_on_ms(const struct dhcp_life_plan *p, double place);
 int dhcp_life_open(struct dhcp_life *l, const struct dhcp_life_plan *p, const struct proto_env *env,
 	uint32_t clients, uint32_t relays);
 void dhcp_life_close(struct dhcp_life *l);
-uint64_t dhcp_life_memory(uint32_t clients, bool moves, uint32_t relays);
+uint64_t dhcp_life_memory(const struct dhcp_life_plan *p, uint32_t clients, uint32_t relays);
 
 // The client acts in delay_ms, and not at once.
 void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint64_t delay_ms);
@@ -117,7 +132,11 @@ void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint6
 uint64_t dhcp_life_due(struct dhcp_life *l, uint64_t now_ms);
 // After that: the client.
 uint32_t dhcp_life_take(struct dhcp_life *l);
-// Clients whose turn was before until_ms.
+// The server calls on an idle client: its next turn is now, and for this exchange. If that fails
+// and the lease stays, or if it gives no lease, the client goes on as it would have without the
+// call.
+void dhcp_life_call(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint8_t exchange);
+// Clients whose turn was before until_ms, without those that were called.
 uint64_t dhcp_life_waiting(const struct dhcp_life *l, uint64_t until_ms);
 // A lease as the server gave it begins: its times in seconds of the client, T1 and T2 0: not told.
 // Is its T1 the foreseen one?
@@ -128,6 +147,12 @@ void dhcp_life_left(struct dhcp_life *l, uint32_t client, struct dhcp_client *k,
 	enum dhcp_left how);
 // Its time has come: the exchange. Moves the client, if it moves.
 uint8_t dhcp_life_exchange(struct dhcp_life *l, uint32_t client, const struct dhcp_client *k);
+
+// Does a busy client do what its server called for?
+static inline bool dhcp_life_is_called(const struct dhcp_life *l, uint32_t client)
+{
+	return l->calls && l->calls[client].planned != DHCP_LIFE_UNCALLED;
+}
 
 // Did the lease of a client that starts over end by itself?
 static inline bool dhcp_life_expired(const struct dhcp_life *l, uint32_t client)

@@ -177,10 +177,11 @@ double dhcp_life_begun(const struct dhcp_life_settings *s, double until_s)
 // --- a worker
 // -----------------------------------------------------------------------------------
 
-uint64_t dhcp_life_memory(uint32_t clients, bool moves, uint32_t relays)
+uint64_t dhcp_life_memory(const struct dhcp_life_plan *p, uint32_t clients, uint32_t relays)
 {
-	return clients * (sizeof(struct dhcp_living) + (moves ? sizeof(uint16_t) : 0)) +
-	       DHCP_LIFE_SLOTS * sizeof(uint32_t) + (moves ? relays * sizeof(uint16_t) : 0);
+	return clients * (sizeof(struct dhcp_living) + (p->moves ? sizeof(uint16_t) : 0) +
+				 (p->called ? sizeof(struct dhcp_callable) : 0)) +
+	       DHCP_LIFE_SLOTS * sizeof(uint32_t) + (p->moves ? relays * sizeof(uint16_t) : 0);
 }
 
 // The relay whose replies reach the same worker.
@@ -201,14 +202,17 @@ int dhcp_life_open(struct dhcp_life *l, const struct dhcp_life_plan *p, const st
 
 	*l = (struct dhcp_life){.plan = p,
 		.list = DHCP_NOBODY,
+		.called_first = DHCP_NOBODY,
 		.salt = rand_hash(env->seed + 3),
 		.draws = env->worker,
 		.dry = env->dry,
 		.of = dhcp_table_alloc((clients + 1) * sizeof(struct dhcp_living)),
 		.slots = malloc(DHCP_LIFE_SLOTS * sizeof(uint32_t)),
 		.relays = moves ? calloc(clients + 1, sizeof(uint16_t)) : NULL,
-		.moved = moves ? calloc(relays, sizeof(uint16_t)) : NULL};
-	if (!l->of || !l->slots || (moves && (!l->relays || !l->moved))) {
+		.moved = moves ? calloc(relays, sizeof(uint16_t)) : NULL,
+		.calls = p->called ? dhcp_table_alloc((clients + 1) * sizeof(*l->calls)) : NULL};
+	if (!l->of || !l->slots || (moves && (!l->relays || !l->moved)) ||
+		(p->called && !l->calls)) {
 		dhcp_life_close(l);
 		return -ENOMEM;
 	}
@@ -224,5 +228,6 @@ void dhcp_life_close(struct dhcp_life *l)
 	free(l->slots);
 	free(l->relays);
 	free(l->moved);
+	free(l->calls);
 	*l = (struct dhcp_life){0};
 }

@@ -63,6 +63,7 @@ static uint32_t lay_out(
 		.workers = env->workers,
 		.count = dhcp_share(clients, env->worker, env->workers)};
 	recip_init(&t->by_round, mine);
+	recip_init(&t->by_all, (uint64_t)mine * env->workers);
 	return t->round + t->count - t->last;
 }
 
@@ -93,23 +94,4 @@ void dhcp_turns_free(struct dhcp_turns *t)
 {
 	free(t->offsets);
 	t->offsets = NULL;
-}
-
-uint32_t dhcp_turns_find(const struct dhcp_turns *t, uint32_t number)
-{
-	uint64_t round = (uint64_t)t->round * t->workers, whole = (uint64_t)t->last * t->workers;
-	uint32_t begin = number < whole ? (uint32_t)(number / round) * t->round : t->last;
-	uint32_t end = number < whole ? begin + t->round : t->count;
-
-	while (begin < end) {
-		uint32_t middle = begin + (end - begin) / 2, at = dhcp_turns_number(t, middle);
-
-		if (at == number)
-			return middle;
-		if (at < number)
-			begin = middle + 1;
-		else
-			end = middle;
-	}
-	return UINT32_MAX;
 }

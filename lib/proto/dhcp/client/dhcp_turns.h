@@ -2,7 +2,7 @@
 // Which of an item's clients a worker plays. Client i is behind relay i mod their number, for any
 // number of workers. All workers play equally many clients, each of them those behind its own
 // relays (proto_env.homes) as far as they go. The pattern repeats with each round of clients; the
-// last round is shorter. Path: hot | cold (init, free, find, memory). The worker that owns it.
+// last round is shorter. Path: hot | cold (init, free, memory). The worker that owns it.
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +16,7 @@ struct dhcp_turns {
 	// its index among them times workers, and its offset.
 	uint32_t *offsets;
 	struct recip by_round; // the worker's clients in a whole round
+	struct recip by_all;   // those of all workers
 	uint32_t round;        // the same; 0: there is no whole round
 	uint32_t last;         // the worker's first client of the last round
 	uint32_t worker, workers;
@@ -30,9 +31,6 @@ void dhcp_turns_free(struct dhcp_turns *t);
 // Bytes that init allocates for it.
 uint64_t dhcp_turns_memory(const struct proto_env *env, uint32_t clients, uint32_t relays);
 
-// The index of the client with this number among the worker's; UINT32_MAX: another worker's.
-uint32_t dhcp_turns_find(const struct dhcp_turns *t, uint32_t number);
-
 // Number of a client in the whole run.
 static inline uint32_t dhcp_turns_number(const struct dhcp_turns *t, uint32_t client)
 {
@@ -43,4 +41,24 @@ static inline uint32_t dhcp_turns_number(const struct dhcp_turns *t, uint32_t cl
 	whole = recip_mod32(&t->by_round, client);
 	last = t->round + client - t->last;
 	return client * t->workers + t->offsets[client < t->last ? whole : last];
+}
+
+// The index of the client with this number among the worker's; UINT32_MAX: another worker's.
+static inline uint32_t dhcp_turns_find(const struct dhcp_turns *t, uint32_t number)
+{
+	bool in_whole = number < (uint64_t)t->last * t->workers;
+	uint32_t begin = in_whole ? (uint32_t)recip_div(&t->by_all, number) * t->round : t->last;
+	uint32_t end = in_whole ? begin + t->round : t->count;
+
+	while (begin < end) {
+		uint32_t middle = begin + (end - begin) / 2, at = dhcp_turns_number(t, middle);
+
+		if (at == number)
+			return middle;
+		if (at < number)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return UINT32_MAX;
 }

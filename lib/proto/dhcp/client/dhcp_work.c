@@ -135,7 +135,7 @@ static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *c
 	k->state = DHCP_IS_BUSY;
 	k->began_ms = (uint32_t)ctx->now_ms;
 	t->step = c->starts[k->exchange].step;
-	if (c->starts[k->exchange].from != DHCP_IS_FREE)
+	if (c->starts[k->exchange].from != DHCP_IS_FREE || dhcp_life_is_called(&w->life, t->user))
 		return DHCP_BEGUN;
 	k->server =
 		server_choose(c, w->draws++ * w->workers + w->worker, dhcp_work_number(w, t->user));

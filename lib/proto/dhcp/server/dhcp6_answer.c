@@ -17,6 +17,30 @@
 #define ENTERPRISE     32473 // for documentation (RFC 5612)
 #define LABEL_MAX      63
 
+// What a RECONFIGURE asks for.
+static const char *const call_names[] = {"renew", "rebind", "information", NULL};
+static const uint8_t calls[] = {DHCP6_RENEW, DHCP6_REBIND, DHCP6_INFORMATION};
+
+#define CALL(member) .offset = offsetof(struct dhcp6_calls_settings, member)
+static const struct field call_fields[] = {
+	{"after", "time after the REPLY that gave the lease", FIELD_DURATION, CALL(after_ns),
+		.def = "1s", .min = 1e6, .max = 3600e9},
+	{"message", "message that it asks for", FIELD_ENUM, CALL(message), .def = "renew",
+		.names = call_names},
+	{"bad",
+		"every n-th one is bad, in turn: the client's DUID, the server's, the message "
+		"asked "
+		"for, no authentication, MAC, replayed; 0: none",
+		FIELD_COUNT, CALL(bad_every), .def = "0"},
+};
+
+static const struct field_section call_section = {
+	.name = "reconfigure",
+	.help = "a RECONFIGURE for each new lease (RFC 8415 section 18.3.11)",
+	FIELD_ROWS(call_fields),
+	.size = sizeof(struct dhcp6_calls_settings),
+};
+
 static const struct field answers_fields[] = {
 	{"pool", "addresses to lease: every one of them, the first of a subnet too",
 		FIELD_ADDR_RANGE, .list = true, .def = "2001:db8:0:1::/64", SHARED(pool)},
@@ -67,6 +91,10 @@ static const struct field answers_fields[] = {
 		"to "
 		"31 bytes are kept; false: reply with NotAllowed",
 		FIELD_BOOL, AT(leasequery), .def = "false"},
+	{"reconfigure",
+		"clients that accept RECONFIGUREs get a key, and one of these for each new lease, "
+		"which waits in a buffer of the port",
+		FIELD_SECTION, .optional = true, AT(reconfigure), .section = &call_section},
 	{"full_pool",
 		"the pool is meant to run out: allow fewer addresses or prefixes than the clients "
 		"of the same file need",
@@ -93,6 +121,7 @@ static const char *dhcp6_answer_type_label(uint32_t i)
 }
 
 _Static_assert(DHCP6_TYPES == DHCP_SERVER_TYPES, "message types");
+_Static_assert(DHCP6_BADS == DHCP_SERVER_BADS, "reasons");
 _Static_assert(DHCP6_STATUSES == DHCP_SERVER_STATUSES, "status codes");
 
 #define OFFSET(member)  offsetof(struct dhcp_answer_counters, member)
@@ -196,6 +225,11 @@ static void dhcp6_own_set(const struct dhcp_server_family *f, void *answers, con
 	a->has_preference = s->preference != UINT64_MAX;
 	a->preference = (uint8_t)s->preference;
 	a->prefix_length = (uint8_t)s->common.prefix_length;
+	if (s->reconfigure) {
+		a->call_after_ns = s->reconfigure->after_ns;
+		a->call = calls[s->reconfigure->message];
+		a->bad_every = s->reconfigure->bad_every;
+	}
 	set_server_id(a, s, env);
 	if (s->unicast_address.len)
 		dhcp_ready_add(f, &a->common, DHCP6_OPT_UNICAST, s->unicast_address.bytes, 16);
@@ -226,7 +260,7 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.t2_40ths = 32,
 	.listed = DHCP6_ANSWER_LISTED,
 	.answers_size = sizeof(struct dhcp6_answers),
-	.server_size = sizeof(struct dhcp_server),
+	.server_size = sizeof(struct dhcp6_server),
 	.lease_size = sizeof(struct dhcp_lease),
 	.option_write = dhcp6_write_option,
 	.own_check = dhcp6_own_check,
@@ -236,4 +270,9 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.same_clients = dhcp6_same_clients,
 };
 
-DHCP_SERVER(dhcp6)
+static uint64_t dhcp6_after_ns(const void *shared)
+{
+	return ((const struct dhcp6_answers *)shared)->call_after_ns;
+}
+
+DHCP_SERVER(dhcp6, dhcp6_later, dhcp6_after_ns)

@@ -8,13 +8,20 @@
 
 #define DHCP6_ANSWER_LISTED 32 // addresses in one option
 
+struct dhcp6_calls_settings {
+	uint64_t after_ns;
+	int32_t message;    // number of its name
+	uint64_t bad_every; // 0: none is
+};
+
 struct dhcp6_answers_settings {
 	struct dhcp_answers_settings common;
 	struct field_bytes server_id;                      // len 0: made of the responder's address
 	uint64_t preference;                               // UINT64_MAX: none
 	uint64_t sol_max_rt_ns, inf_max_rt_ns, refresh_ns; // 0: none
 	bool unicast, leasequery;
-	struct addr unicast_address; // len 0: none is told
+	struct addr unicast_address;              // len 0: none is told
+	struct dhcp6_calls_settings *reconfigure; // NULL: no client is called on
 };
 
 // What a lease query can tell of its client; kept if lease queries are answered.
@@ -33,12 +40,38 @@ struct dhcp6_answers {
 	uint8_t prefix_length;
 	uint8_t server_id_len;
 	uint8_t server_id[DHCP6_DUID_MAX];
+	uint64_t call_after_ns; // 0: no client is called on
+	uint64_t bad_every;
+	uint8_t call; // type of the message that is asked for
+};
+
+// ctx->own.
+struct dhcp6_server {
+	struct dhcp_server is;
+	uint64_t replay;    // number of the last message with an authentication
+	uint64_t until_bad; // RECONFIGUREs that are right
+	uint32_t bad;       // number of those that were not
 };
 
 extern const struct proto_server dhcp6_server; // dhcp6_answer.c
 
 // dhcp6_answer_wire.c: the verbs on messages
 uint32_t dhcp6_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+
+// dhcp6_calls_wire.c: the relay messages of a request, around the answer to it; begins: for
+// dhcp6_option_end of each
+void dhcp6_relays_begin(
+	struct writer *w, const struct dhcp6_envelope *e, uint8_t *begins[DHCP6_LEVELS_MAX]);
+// For a client that accepts RECONFIGUREs, if the server sends some: so does the server, and with
+// `gives` there is a key. duid: hash of its DUID. A RECONFIGURE follows a key with a lease.
+void dhcp6_accept_write(struct proto_ctx *ctx, const struct dhcp6_message *m, uint64_t duid,
+	bool gives, struct writer *w);
+static inline bool dhcp6_gives_key(uint8_t type)
+{
+	return type == DHCP6_REQUEST || type == DHCP6_INFORMATION;
+}
+uint32_t dhcp6_later(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
 bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);

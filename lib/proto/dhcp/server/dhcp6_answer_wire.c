@@ -68,14 +68,7 @@ static void echo(struct dhcp6_query *q, uint16_t code, const struct dhcp6_bytes 
 
 static void reply_begin(struct dhcp6_query *q, enum dhcp6_type type)
 {
-	for (uint32_t i = 0; i < q->e.levels; i++) {
-		const struct dhcp6_relay *r = &q->e.relays[i];
-
-		dhcp6_write_relay(&q->w, DHCP6_RELAY_REPL, r->hop_count, r->link, r->peer);
-		echo(q, DHCP6_OPT_INTERFACE_ID, &r->interface_id);
-		echo(q, DHCP6_OPT_RELAY_PORT, &r->port);
-		q->begins[i] = dhcp6_option_begin(&q->w, DHCP6_OPT_RELAY_MESSAGE);
-	}
+	dhcp6_relays_begin(&q->w, &q->e, q->begins);
 	q->type = type;
 	dhcp6_write_header(&q->w, (uint8_t)type, q->m.xid);
 	echo(q, DHCP6_OPT_CLIENT_ID, &q->m.client_id);
@@ -224,6 +217,7 @@ static uint32_t answer6_solicit(struct dhcp6_query *q)
 		dhcp6_write_option_u8(&q->w, DHCP6_OPT_PREFERENCE, q->a->preference);
 	q->n->rapid += rapid;
 	options_write(q);
+	dhcp6_accept_write(q->ctx, &q->m, q->duid, rapid, &q->w);
 	return reply_end(q);
 }
 
@@ -302,6 +296,7 @@ static uint32_t answer6_reply(struct dhcp6_query *q)
 			ia_renewed(q, &q->m.ias[i]);
 	}
 	options_write(q);
+	dhcp6_accept_write(q->ctx, &q->m, q->duid, dhcp6_gives_key(q->m.type), &q->w);
 	return reply_end(q);
 }
 

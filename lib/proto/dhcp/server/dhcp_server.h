@@ -17,6 +17,7 @@
 #define DHCP_READY_ROOM      516 // the longest option: 32 IPv6 addresses
 #define DHCP_SERVER_TYPES    18  // message types of either family
 #define DHCP_SERVER_STATUSES 12
+#define DHCP_SERVER_BADS     8 // reasons of bad RECONFIGUREs
 
 enum dhcp_kind { DHCP_ADDRESSES, DHCP_PREFIXES, DHCP_KINDS }; // of leases
 
@@ -61,7 +62,9 @@ struct dhcp_answers_settings {
 	X(bulk_bindings, BULK_BINDINGS_HELP)                                                      \
 	X(bulk_dropped, "lease queries over connections that ended before their answer")          \
 	X(address_twice, "addresses offered on purpose that another client has")                  \
-	X6(prefix_twice, "prefixes offered on purpose that another client has")
+	X6(prefix_twice, "prefixes offered on purpose that another client has") \
+	X6(reconfigures, "RECONFIGUREs made")                                                     \
+	A6(reconfigure_bad, DHCP_SERVER_BADS, dhcp6_bad_label, "of them, bad on purpose, by reason")
 // clang-format on
 #define BULK_BINDINGS_HELP "bindings told over connections: leases of DHCPv4, clients of DHCPv6"
 
@@ -166,8 +169,9 @@ int dhcp_server_open(
 	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp_server_close(struct proto_ctx *ctx);
 
-// The server of a family: its set-up verbs, and the row of struct proto.
-#define DHCP_SERVER(family)                                                                        \
+// The server of a family: its set-up verbs, and the row of struct proto. later_, after_ns_: as
+// there.
+#define DHCP_SERVER(family, later_, after_ns_)                                                     \
 	static void family##_server_check(                                                         \
 		const void *settings, const void *const *items, uint32_t count, struct diag *d)    \
 	{                                                                                          \
@@ -209,6 +213,8 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		.open = family##_server_open,                                                      \
 		.close = dhcp_server_close,                                                        \
 		.answer = family##_answer,                                                         \
+		.later = later_,                                                                   \
+		.after_ns = after_ns_,                                                             \
 		.more = family##_bulk_more,                                                        \
 		.direct = family##_direct,                                                         \
 		.faults = family##_faults,                                                         \

@@ -44,11 +44,6 @@ bool dhcp6_way_is_ours(
 	return e->dst_port == DHCP6_CLIENT_PORT && addr_bytes_equal(e->dst, own, 16);
 }
 
-static bool bytes_are(const struct dhcp6_bytes *theirs, const uint8_t *ours, uint32_t len)
-{
-	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
-}
-
 // The DUID in the message that was sent: of the client, or of its relay that asks.
 static bool sender_is(
 	const struct dhcp6_self *s, const struct proto_txn *t, const struct dhcp6_message *m)
@@ -56,20 +51,20 @@ static bool sender_is(
 	uint8_t duid[DHCP6_RELAY_DUID_LEN];
 
 	if (!dhcp6_asks_about(t->step))
-		return bytes_are(&m->client_id, s->duid, s->duid_len);
+		return dhcp6_bytes_are(&m->client_id, s->duid, s->duid_len);
 	dhcp6_relay_duid(s, duid);
-	return bytes_are(&m->client_id, duid, sizeof(duid));
+	return dhcp6_bytes_are(&m->client_id, duid, sizeof(duid));
 }
 
 static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_duid_bytes *id)
 {
-	return bytes_are(&m->server_id, id->bytes, id->len);
+	return dhcp6_bytes_are(&m->server_id, id->bytes, id->len);
 }
 
 // Of an ADVERTISE: by whom the user does not want to be served.
 static bool is_accepted(const struct dhcp6_plan *p, const struct dhcp6_message *m)
 {
-	return p->accept_len == 0 || bytes_are(&m->server_id, p->accept, p->accept_len);
+	return p->accept_len == 0 || dhcp6_bytes_are(&m->server_id, p->accept, p->accept_len);
 }
 
 // An answer to the message before has its transaction id.
@@ -124,7 +119,7 @@ static bool interface_id_check(
 			continue;
 		values = dhcp6_values_of(s);
 		dhcp_varying_write(&values, &l->items[i], &w);
-		right = bytes_are(&r->interface_id, ours, (uint32_t)(w.at - ours));
+		right = dhcp6_bytes_are(&r->interface_id, ours, (uint32_t)(w.at - ours));
 	}
 	n->interface_id_wrong += !right;
 	return right;
@@ -146,7 +141,7 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return false;
 }
 
-static bool envelope_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	const struct proto_txn *t, const struct dhcp6_envelope *e)
 {
 	uint32_t levels = s->p->is.relays && !dhcp6_asks_about(t->step) ? s->p->levels : 0;
@@ -344,7 +339,7 @@ static bool subject_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 		return is_right(m->client_links.data, &n->lease_unknown);
 	}
 	return is_right(dhcp6_parse_subject(&m->client_data, false, &subject) && subject.has_age &&
-				bytes_are(&subject.client_id, s->duid, s->duid_len) &&
+				dhcp6_bytes_are(&subject.client_id, s->duid, s->duid_len) &&
 				(t->over || s->p->query != DHCP6_BY_ADDRESS ||
 					has_lease(&subject, &s->keys[0])),
 		&n->client_data_wrong);
@@ -360,7 +355,7 @@ enum dhcp_judgement dhcp6_judge(
 	uint16_t has = dhcp6_kinds[t->step].has;
 	struct dhcp6_bytes text;
 
-	if (!envelope_check(s, n, t, &h->envelope) || !server_check(s, n, t, m))
+	if (!dhcp6_envelope_is_ours(s, n, t, &h->envelope) || !server_check(s, n, t, m))
 		return DHCP_WRONG;
 	if (is_refusal(s, n, t, m, &heard->status, &text)) {
 		n->refused++;

@@ -25,6 +25,7 @@ static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
 static const char *const query_names[] = {"address", "client_id", NULL};
 static const char *const advertise_names[] = {"first", "best", NULL};
+static const char *const reconfigure_names[] = {"none", "accept", "lenient", NULL};
 static const char *const need_names[] = {"nothing", "advert", "managed", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
@@ -245,6 +246,13 @@ static const struct field dhcp6_fields[] = {
 		"REQUEST, RENEW, RELEASE and DECLINE go to server, once it has told this address "
 		"(option 12), until it answers UseMulticast",
 		FIELD_BOOL, .offset = SETTING(unicast), .def = "false"},
+	{"reconfigure",
+		"accept: clients accept RECONFIGUREs (option 20), verify them with the key that "
+		"the "
+		"server gave, and RENEW, REBIND or ask for information as they say (RFC 8415); "
+		"lenient: although their number has not grown; needs life",
+		FIELD_ENUM, .offset = SETTING(reconfigure), .def = "none",
+		.names = reconfigure_names},
 	{"query", "subject of a LEASEQUERY: the first leased address, or the client's DUID",
 		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
 	DHCP_PRETEND_ROW("elapsed", "elapsed time: hundredths of seconds"),

@@ -152,7 +152,8 @@ struct dhcp6_message {
 	uint32_t sol_max_rt_s, inf_max_rt_s, refresh_s;
 	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
 	const uint8_t *unicast; // 16 bytes, or NULL
-	struct dhcp6_bytes client_id, server_id, oro, status_message;
+	uint8_t reconfigure;    // type of the message that a RECONFIGURE asks for
+	struct dhcp6_bytes client_id, server_id, oro, auth, status_message;
 	struct dhcp6_bytes query, client_data, client_links; // RFC 5007
 	struct dhcp6_ia ias[DHCP6_IAS_MAX];                  // ia_count of them
 };
@@ -209,7 +210,8 @@ bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *r);
 bool dhcp6_unwrap(const uint8_t *buf, uint32_t len, struct dhcp6_envelope *e);
 
 // Transaction id of a message, in relay messages of this type or in none. Of these only what leads
-// to the inner message is looked at, and of that only the header.
+// to the inner message is looked at, and of that only the header. false: a RECONFIGURE too, which
+// has none.
 bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t *xid);
 
 void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid);

@@ -11,6 +11,7 @@
 #define IA_TA_LEN   4
 #define ADDRESS_LEN 24 // address, two lifetimes
 #define PREFIX_LEN  25 // two lifetimes, length, prefix
+#define AUTH_LEN    11 // without its information
 #define STATUS_LEN  6  // of the whole option, without text
 
 // One option and what is in it.
@@ -171,6 +172,11 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 		return !again && o->len == 1;
 	case DHCP6_OPT_ELAPSED_TIME:
 		return number_take(o, again, 2, &m->elapsed);
+	case DHCP6_OPT_AUTH:
+		return bytes_take(o, AUTH_LEN, UINT16_MAX, &m->auth);
+	case DHCP6_OPT_RECONFIGURE_MESSAGE:
+		m->reconfigure = o->len ? o->data[0] : 0;
+		return !again && o->len == 1;
 	case DHCP6_OPT_UNICAST:
 		m->unicast = o->data;
 		return !again && o->len == 16;
@@ -364,7 +370,7 @@ bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t
 		len = bytes_be16(buf + at + 2);
 		buf += at + DHCP6_OPTION_LEN;
 	}
-	if (len < DHCP6_HEADER_LEN || is_relay(buf[0]))
+	if (len < DHCP6_HEADER_LEN || is_relay(buf[0]) || buf[0] == DHCP6_RECONFIGURE)
 		return false;
 	*xid = bytes_be32(buf) & DHCP6_XID_MAX;
 	return true;

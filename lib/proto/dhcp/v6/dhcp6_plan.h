@@ -57,7 +57,15 @@ struct dhcp6_client {
 	uint8_t unicast : 1; // it may, to that server
 	uint8_t kept;        // preference of the ADVERTISE at hand + 1; 0: there is none
 	// How many waits become longer until they are those that a server told; 0: it told none.
-	uint8_t sol_waits, inf_waits;
+	uint8_t sol_waits : 7;
+	uint8_t keyed : 1; // by that server: struct dhcp6_secret
+	uint8_t inf_waits;
+};
+
+// Of a client that accepts RECONFIGUREs: its key, and the number of the last message with it.
+struct dhcp6_secret {
+	uint8_t key[16];
+	uint64_t replay;
 };
 
 _Static_assert(sizeof(struct dhcp6_client) == 16, "a power of two");
@@ -121,6 +129,7 @@ struct dhcp6_plan {
 	bool unicast;      // to servers whose addresses are known
 	bool asks_unicast; // for the address of a server, and uses it
 
+	bool lenient;       // RECONFIGUREs need no new number
 	bool takes_best;    // of the ADVERTISEs within the first wait
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
@@ -231,6 +240,18 @@ static inline void dhcp6_mac_of(
 	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
 }
 
+// The MAC in a link-local address; false: it is another one.
+static inline bool dhcp6_link_local_mac(const uint8_t address[16], uint8_t mac[6])
+{
+	const uint8_t from[6] = {
+		address[8] ^ 2, address[9], address[10], address[13], address[14], address[15]};
+	uint8_t own[16];
+
+	memcpy(mac, from, 6);
+	addr_link_local(from, own);
+	return addr_bytes_equal(address, own, 16);
+}
+
 // The address of a relay by the number that chooses it (dhcp_relay_number).
 static inline const uint8_t *dhcp6_relay_of(const struct dhcp6_plan *p, uint32_t number)
 {
@@ -318,7 +339,21 @@ struct dhcp6_heard {
 	struct dhcp6_given given;
 };
 
-// dhcp6_checks_wire.c: as struct dhcp_messages has them
+static inline bool dhcp6_bytes_are(
+	const struct dhcp6_bytes *theirs, const uint8_t *ours, uint32_t len)
+{
+	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
+}
+
+// dhcp6_reconfigure_wire.c: the key in a right reply to this client of the worker, if there is one
+void dhcp6_key_keep(const struct dhcp6_heard *h, uint32_t client);
+bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker);
+
+// dhcp6_checks_wire.c: is it in the relay messages in which t was sent? Counts the first
+// difference.
+bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
+	const struct proto_txn *t, const struct dhcp6_envelope *e);
+// As struct dhcp_messages has them.
 bool dhcp6_way_is_ours(
 	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
 enum proto_verdict dhcp6_ours(

@@ -7,6 +7,7 @@
 #include "base/addr.h"
 #include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
+#include "proto/dhcp/v6/dhcp6_rkap.h"
 
 #define DHCP6_STATUS_BUCKETS 13 // by status code; the last one: any other
 
@@ -33,6 +34,7 @@ enum dhcp6_duid {
 };
 enum dhcp6_to { DHCP6_TO_AUTO, DHCP6_TO_SERVER, DHCP6_TO_ALL, DHCP6_TO_SERVERS };
 enum dhcp6_advertise { DHCP6_TAKES_FIRST, DHCP6_TAKES_BEST };
+enum dhcp6_reconfigure { DHCP6_UNCALLED, DHCP6_ACCEPTS, DHCP6_LENIENT };
 enum dhcp6_query { DHCP6_BY_ADDRESS, DHCP6_BY_CLIENT_ID };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
@@ -117,8 +119,9 @@ struct dhcp6_settings {
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	int32_t to;
-	bool unicast;  // to the address that the server tells
-	int32_t query; // enum dhcp6_query
+	bool unicast;        // to the address that the server tells
+	int32_t reconfigure; // enum dhcp6_reconfigure
+	int32_t query;       // enum dhcp6_query
 	const char *user_class;
 	struct dhcp6_vendor_settings *vendor_class;
 	struct field_bytes accept;
@@ -179,6 +182,11 @@ struct dhcp6_settings {
 	X(unicast, "messages sent to the address that their server told (option 12)")            \
 	X(unicast_elsewhere, "replies that told another address than server: not used")         \
 	X(multicast_again, "messages sent again to all, as the server asked (UseMulticast)")    \
+	A(reconfigured, DHCP_TYPE_BUCKETS, dhcp6_type_label,                                     \
+		"RECONFIGUREs obeyed, by the message that they ask for")                         \
+	A(reconfigure_bad, DHCP6_BADS, dhcp6_bad_label,                                          \
+		"RECONFIGUREs not obeyed: another way than replies, another client's or server's DUID, no lease or key, no message to ask for, no authentication, a wrong MAC, not newer than the one before") \
+	X(reconfigure_busy, "RECONFIGUREs passed over: their client was in an exchange")         \
 	X(client_links, "LEASEQUERY-REPLYs that list links of the client in place of its data")  \
 	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
 	X(refused, "failed: refused with a status code")                                         \

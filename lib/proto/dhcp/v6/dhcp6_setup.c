@@ -169,6 +169,12 @@ static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d
 		diag_error(d, &r->link, "link",
 			"a relay on layer 2 alone names no link (with levels: 2 the outer one "
 			"does)");
+	if (s->reconfigure && !settings->life)
+		diag_error(d, &s->reconfigure, NULL,
+			"needs life: without it the load says when clients act");
+	if (s->reconfigure && (settings->mac_file || settings->mac_column || settings->mac_count))
+		diag_error(d, &s->reconfigure, NULL,
+			"is for clients whose MAC addresses follow from mac: they tell its client");
 	if (s->expect)
 		check_expect(s, d);
 	if (s->router_solicitation)
@@ -245,6 +251,9 @@ static void dhcp6_plan_rest(
 	p->query = (enum dhcp6_query)s->query;
 	p->unicast = to_servers(s);
 	p->asks_unicast = s->unicast;
+	p->lenient = s->reconfigure == DHCP6_LENIENT;
+	plan->life.called = s->reconfigure != DHCP6_UNCALLED;
+	plan->secret_size = plan->life.called ? sizeof(struct dhcp6_secret) : 0;
 	p->takes_best = s->advertise == DHCP6_TAKES_BEST;
 	p->accept_len = (uint8_t)s->accept.len;
 	if (s->accept.len)

@@ -252,6 +252,8 @@ static void build_message(struct build *b, uint32_t step)
 		write_parameters(b, (enum dhcp6_type)kind->type, &w);
 	if (kind->has & DHCP6_HAS_RAPID)
 		dhcp6_write_option(&w, DHCP6_OPT_RAPID_COMMIT, "", 0);
+	if (b->s->reconfigure && (kind->has & DHCP6_HAS_PARAMETERS))
+		dhcp6_write_option(&w, DHCP6_OPT_RECONFIGURE_ACCEPT, "", 0);
 	dhcp_build_fixed(&b->is, step, true, &w);
 	m->len = (uint16_t)(w.at - m->bytes);
 	room = m->len + more_room(b, step) + (raw ? raw->pattern.max_len : 0);

@@ -99,7 +99,8 @@ uint32_t dhcp6_image_write(
 static bool is_plain(const struct dhcp6_message *m)
 {
 	return m->ia_count == 1 && m->ias_ignored == 0 && m->ias[0].lease_count == 1 &&
-	       m->ias[0].leases_ignored == 0 && m->sol_max_rt_s == 0 && m->inf_max_rt_s == 0;
+	       m->ias[0].leases_ignored == 0 && m->sol_max_rt_s == 0 && m->inf_max_rt_s == 0 &&
+	       !m->auth.data;
 }
 
 void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)

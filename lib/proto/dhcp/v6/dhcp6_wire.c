@@ -45,12 +45,10 @@ static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
 {
 	const struct dhcp6_plan *p = (const struct dhcp6_plan *)plan;
-	const uint8_t from[6] = {addr[8] ^ 2, addr[9], addr[10], addr[13], addr[14], addr[15]};
-	uint8_t own[16];
 	uint64_t number = 0;
+	uint8_t from[6];
 
-	addr_link_local(from, own);
-	if (plan->relays || !addr_bytes_equal(addr, own, 16))
+	if (plan->relays || !dhcp6_link_local_mac(addr, from))
 		return false;
 	for (int i = 0; i < 6; i++)
 		number = number << 8 | from[i];
@@ -125,14 +123,17 @@ static inline bool server_choose(
 	const struct dhcp6_plan *p = h->self.p;
 	const uint8_t *told = h->m.unicast;
 	struct dhcp6_client *k = h->self.client;
+	uint8_t before = k->chosen;
 
 	if (h->usual) {
+		k->keyed = k->keyed && before == h->usual->chosen;
 		k->chosen = h->usual->chosen & 0x7f;
 		k->unicast = h->usual->unicast;
 		return true;
 	}
 	if (!dhcp6_server_keep(w, &h->m.server_id, k))
 		return false;
+	k->keyed = k->keyed && before == k->chosen;
 	k->unicast = p->asks_unicast && told && addr_bytes_equal(told, p->is.servers[0], 16);
 	n->unicast_elsewhere += p->asks_unicast && told && !k->unicast;
 	dhcp6_usual_learn(w, h);
@@ -242,6 +243,8 @@ static inline bool dhcp6_leases_take(
 		n->servers_beyond++;
 		return false;
 	}
+	if (!h->usual)
+		dhcp6_key_keep(h, t->user);
 	if (had && !same)
 		dhcp6_leases_drop(&w->is.work, t->user);
 	for (uint32_t i = 0; !same && i < p->stride; i++)
@@ -261,9 +264,15 @@ static inline bool dhcp6_leases_take(
 	return true;
 }
 
-static inline void dhcp6_ended(const struct proto_ctx *ctx, const struct proto_txn *t)
+static inline void dhcp6_ended(
+	const struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp_heard *heard)
 {
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	const struct dhcp6_duid_bytes *server = &h->self.w->servers[h->self.client->chosen];
 	struct dhcp6_counters *n = ctx->counters;
+
+	if (dhcp6_bytes_are(&h->m.server_id, server->bytes, server->len))
+		dhcp6_key_keep(h, t->user);
 
 	n->is.released += t->step == DHCP6_STEP_RELEASE;
 	n->is.declined += t->step == DHCP6_STEP_DECLINE;

@@ -315,15 +315,143 @@ static void the_forecast_is_what_happens(void **state)
 	check_forecast(&s, &v6);
 }
 
+static struct bench *made_called(uint32_t clients)
+{
+	const struct proto_env env = {.workers = 1, .seed = 7};
+	const struct dhcp_life_settings s = usual();
+	struct bench *b = calloc(1, sizeof(*b));
+
+	dhcp_life_plan(&b->plan, &s, &v6, START, clients);
+	b->plan.called = true;
+	assert_int_equal(dhcp_life_open(&b->life, &b->plan, &env, clients, 6), 0);
+	b->clients = calloc(clients, sizeof(*b->clients));
+	return b;
+}
+
+static void a_client_that_is_called_acts_at_once_and_all_others_at_their_times(void **state)
+{
+	struct bench *b = made_called(6);
+	uint32_t client;
+
+	// The third slot of the wheel has clients 5, 4, 3, 2 and 1, another one client 0.
+	dhcp_life_wait(&b->life, 0, 0, 3 + DHCP_LIFE_SLOTS);
+	for (uint32_t i = 1; i < 6; i++)
+		dhcp_life_wait(&b->life, i, 0, 3);
+	dhcp_life_call(&b->life, 3, &b->clients[3], RENEW);
+	dhcp_life_call(&b->life, 5, &b->clients[5], REBIND);
+	assert_int_equal(b->clients[5].state, DHCP_IS_BUSY);
+	assert_int_equal(dhcp_life_due(&b->life, 1), 1);
+	assert_int_equal(dhcp_life_take(&b->life), 3);
+	assert_int_equal(dhcp_life_take(&b->life), 5);
+	assert_true(dhcp_life_is_called(&b->life, 5));
+	assert_int_equal(dhcp_life_exchange(&b->life, 5, &b->clients[5]), REBIND);
+	assert_int_equal(dhcp_life_due(&b->life, 1), DHCP_LIFE_NEVER);
+	// The list that is at hand: its first and its last one.
+	assert_int_equal(dhcp_life_due(&b->life, 3), 3);
+	dhcp_life_call(&b->life, 4, &b->clients[4], RENEW);
+	dhcp_life_call(&b->life, 1, &b->clients[1], RENEW);
+	assert_int_equal(dhcp_life_take(&b->life), 4);
+	assert_int_equal(dhcp_life_take(&b->life), 1);
+	assert_int_equal(next(b, &client), 3);
+	assert_int_equal(client, 2);
+	assert_false(dhcp_life_is_called(&b->life, 2));
+	assert_int_equal(next(b, &client), 3 + DHCP_LIFE_SLOTS);
+	assert_int_equal(client, 0);
+	close_bench(b);
+}
+
+// Each has one turn, in order of times; some of them are called before.
+static void calls_at_any_time_lose_nobody(void **state)
+{
+	enum { MANY = 3000, SPAN = 500 };
+	struct bench *b = made_called(MANY);
+	uint8_t had[MANY] = {0};
+	uint64_t at[MANY];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		at[i] = 1 + rand_hash(i) % SPAN;
+		dhcp_life_wait(&b->life, i, 0, at[i]);
+	}
+	for (uint64_t now = 1; n < MANY; now++)
+		for (uint64_t due; (due = dhcp_life_due(&b->life, now)) != DHCP_LIFE_NEVER; n++) {
+			uint32_t client = dhcp_life_take(&b->life), other = rand_hash(n) % MANY;
+			bool called = dhcp_life_is_called(&b->life, client);
+
+			assert_false(had[client]);
+			had[client] = 1;
+			b->clients[client].state = DHCP_IS_BUSY;
+			assert_true(called ? at[client] >= now : at[client] == due);
+			if (b->clients[other].state != DHCP_IS_BUSY)
+				dhcp_life_call(&b->life, other, &b->clients[other], RENEW);
+			assert_true(now <= SPAN);
+		}
+	assert_int_equal(dhcp_life_due(&b->life, 2 * SPAN), DHCP_LIFE_NEVER);
+	close_bench(b);
+}
+
+static void a_call_without_a_new_lease_leaves_the_life_as_it_was(void **state)
+{
+	struct bench *b = made_called(1);
+	struct dhcp_client *k = &b->clients[0];
+	uint32_t exchange;
+
+	dhcp_life_wait(&b->life, 0, 0, 1000);
+	assert_int_equal(lives(b, &exchange, DHCP_LEFT_LEASED, true), 1000);
+	for (enum dhcp_left how = DHCP_LEFT_DONE; how <= DHCP_LEFT_FAILED; how++) {
+		dhcp_life_call(&b->life, 0, k, REBIND);
+		assert_int_equal(dhcp_life_due(&b->life, 5000), 5000);
+		assert_int_equal(dhcp_life_take(&b->life), 0);
+		dhcp_life_left(&b->life, 0, k, 5000, how);
+		assert_int_equal(k->state, DHCP_IS_BOUND);
+	}
+	assert_int_equal(lives(b, &exchange, DHCP_LEFT_LEASED, true), 11000); // T1
+	assert_int_equal(exchange, RENEW);
+	// One that gives a lease begins a new one.
+	dhcp_life_call(&b->life, 0, k, RENEW);
+	assert_int_equal(dhcp_life_due(&b->life, 14000), 14000);
+	assert_int_equal(dhcp_life_take(&b->life), 0);
+	k->began_ms = 14000;
+	dhcp_life_left(&b->life, 0, k, 14000, DHCP_LEFT_LEASED);
+	assert_int_equal(lives(b, &exchange, DHCP_LEFT_FAILED, true), 24000);
+	assert_int_equal(exchange, RENEW);
+	// A refusal costs the lease.
+	dhcp_life_call(&b->life, 0, k, RENEW);
+	assert_int_equal(dhcp_life_due(&b->life, 25000), 25000);
+	assert_int_equal(dhcp_life_take(&b->life), 0);
+	k->holds = false;
+	dhcp_life_left(&b->life, 0, k, 25000, DHCP_LEFT_FAILED);
+	assert_int_equal(lives(b, &exchange, DHCP_LEFT_LEASED, true), 25001);
+	assert_int_equal(exchange, START);
+	// A lease for ever has no T1.
+	dhcp_life_lease(&b->life, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX);
+	dhcp_life_call(&b->life, 0, k, RENEW);
+	dhcp_life_due(&b->life, 26000);
+	dhcp_life_take(&b->life);
+	dhcp_life_left(&b->life, 0, k, 26000, DHCP_LEFT_LEASED);
+	dhcp_life_call(&b->life, 0, k, RENEW);
+	dhcp_life_due(&b->life, 27000);
+	dhcp_life_take(&b->life);
+	dhcp_life_left(&b->life, 0, k, 27000, DHCP_LEFT_FAILED);
+	assert_int_equal(k->exchange, RENEW);
+	assert_int_equal(dhcp_life_waiting(&b->life, 60000000), 0);
+	close_bench(b);
+}
+
 static void a_million_living_clients_are_of_64_bytes_each_and_of_96(void **state)
 {
+	const struct dhcp_life_plan stays = {0}, moves = {.moves = true}, called = {.called = true};
 	uint64_t v4_all = dhcp_clients_memory(1000000, sizeof(struct dhcp4_client), false) +
-	                  dhcp_life_memory(1000000, false, 0) + dhcp_leases_memory(1000000, false);
+	                  dhcp_life_memory(&stays, 1000000, 0) + dhcp_leases_memory(1000000, false);
 	uint64_t v6_all = dhcp_clients_memory(1000000, sizeof(struct dhcp6_client), false) +
-	                  dhcp_life_memory(1000000, true, 64) + dhcp_leases_memory(1000000, true);
+	                  dhcp_life_memory(&moves, 1000000, 64) + dhcp_leases_memory(1000000, true);
+	uint64_t more =
+		dhcp_life_memory(&called, 1000000, 0) - dhcp_life_memory(&stays, 1000000, 0);
 
 	assert_true(v4_all <= 64 * 1000000);
-	assert_true(v6_all <= 96 * 1000000);
+	assert_true(v6_all <= 66 * 1000000);
+	// Those that accept RECONFIGUREs.
+	assert_true(more + 1000000 * sizeof(struct dhcp6_secret) == 32 * 1000000);
 }
 
 int main(void)
@@ -338,6 +466,10 @@ int main(void)
 		cmocka_unit_test(a_confirmed_lease_is_renewed_at_its_old_t1),
 		cmocka_unit_test(a_client_moves_to_relays_of_its_own_worker_only),
 		cmocka_unit_test(the_forecast_is_what_happens),
+		cmocka_unit_test(
+			a_client_that_is_called_acts_at_once_and_all_others_at_their_times),
+		cmocka_unit_test(calls_at_any_time_lose_nobody),
+		cmocka_unit_test(a_call_without_a_new_lease_leaves_the_life_as_it_was),
 		cmocka_unit_test(a_million_living_clients_are_of_64_bytes_each_and_of_96),
 	};
 

@@ -32,6 +32,8 @@ struct reply_plan {
 	uint8_t preference;
 	const uint8_t *unicast;          // 16 bytes; NULL: left out
 	uint32_t sol_max_rt, inf_max_rt; // 0: left out
+	const char *key;                 // for RECONFIGUREs; NULL: left out
+	uint64_t replay;                 // of that option
 	uint64_t options;                // bit per option to be added, empty
 	// of the relay messages
 	uint8_t relay_type, hop_xor, link_xor, peer_xor, interface_xor;
@@ -221,6 +223,8 @@ static inline void compose_message(struct dhcp6_fixture *f, struct writer *w)
 		dhcp6_write_option_be32(w, DHCP6_OPT_SOL_MAX_RT, a->sol_max_rt);
 	if (a->inf_max_rt)
 		dhcp6_write_option_be32(w, DHCP6_OPT_INF_MAX_RT, a->inf_max_rt);
+	if (a->key)
+		dhcp6_rkap_write(w, DHCP6_RKAP_KEY, a->replay, (const uint8_t *)a->key);
 	for (uint16_t code = 0; code < 64; code++)
 		if (a->options >> code & 1)
 			dhcp6_write_option(w, code, "", 0);

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# ddiperf serve --fleet: the agents at a nats-server and their health, and runs that they do.
+
+import contextlib
+import json
+import signal
+import tempfile
+
+from harness import binary, kill, nightly, start, test, until
+from loop import RELAXED, item, ring
+from nats_server import NatsServer
+from serving import Server, browser, click, main, wait_for_intervals
+
+
+def agent(stack, nats, name, *options):
+    """An agent that waits; its process."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-", ignore_cleanup_errors=True))
+    process = start([binary(), "agent", "--nats", nats.url(), "--name", name, "--dir", folder, *options])
+    stack.callback(lambda: (kill(process), process.communicate()))
+    assert "waits at" in (line := process.stderr.readline()), line
+    return process
+
+
+@contextlib.contextmanager
+def fleet(*names, **server):
+    """(server of runs, nats-server, {name: process}); the agent of each name has the label site=NAME."""
+    with NatsServer(**server) as nats, contextlib.ExitStack() as stack:
+        agents = {name: agent(stack, nats, name, "--labels", f"rack=1,site={name}") for name in names}
+        yield stack.enter_context(Server("--fleet", nats.url())), nats, agents
+
+
+def config(duration):
+    return ring(item(load={"rate": "2k"}), run={"duration": duration, "interval": "250ms"}, validity={**RELAXED, "fleet_skew": "200ms"})
+
+
+def states(server):
+    return {one["name"]: one["state"] for one in server.get("")["agents"]}
+
+
+@test
+def a_run_is_done_by_the_fleet():
+    with fleet("a") as (server, _, _):
+        until(lambda: states(server) == {"a": "free"}, lambda: server.get(""))
+        known = server.get("")
+        agent, = known["agents"]
+        assert known["fleet"] == {"up": True} and agent["version"] == known["version"] and agent["reply_ms"] < 2000 and agent["labels"] == "rack=1,site=a", known
+        server.put("fleet.yaml", config("500ms"))
+        for wrong in (1, {"agents": 0}, {"select": 1}):
+            assert server.ask("POST", "/runs", json.dumps({"file": "fleet.yaml", "fleet": wrong}))[0] == 400, wrong
+        run = server.run("fleet.yaml", fleet={})
+        assert server.wait(run)["verdict"] == "done", server.ask("GET", f"/runs/{run}/log")
+        result = server.get(f"/runs/{run}/result")
+        assert [one["name"] for one in result["fleet"]["members"]] == ["a"] and result["traffic"][0]["sent"] == 1000, result["fleet"]
+
+
+@nightly
+def runs_share_a_fleet_by_labels():
+    with fleet("a", "b", "c") as (server, _, agents):
+        until(lambda: set(states(server)) == {"a", "b", "c"}, lambda: server.get(""))
+        server.put("fleet.yaml", config("3s"))
+        run = server.run("fleet.yaml", "traffic.queries.load.rate=1k", fleet={"agents": 1, "select": "site=c,rack=1"})
+        # The ports are not of this box, and the other agents are free.
+        other = server.run("fleet.yaml", fleet={"agents": 2})
+        wait_for_intervals(server, run, other)
+        until(lambda: set(states(server).values()) == {"busy"}, lambda: server.get(""))
+        assert {one["name"]: one["run"] for one in server.get("")["agents"]} == {"a": other, "b": other, "c": run}
+        assert f'run="{other}"' in server.ask("GET", "/metrics", api=False)[2]
+        assert server.wait(run)["verdict"] == "done", server.ask("GET", f"/runs/{run}/log")
+        state = server.wait(other)
+        assert state["verdict"] == "done" and state["fleet"] == {"agents": 2} and state["set"] == [], state
+        members = {name: [one["name"] for one in server.get(f"/runs/{name}/result")["fleet"]["members"]] for name in (run, other)}
+        assert members == {run: ["c"], other: ["a", "b"]}, members
+        assert server.get(f"/runs/{other}/result")["traffic"][0]["sent"] == 6000
+        agents["c"].send_signal(signal.SIGSTOP)
+        until(lambda: states(server)["c"] == "silent", lambda: server.get(""), seconds=20)
+
+
+@test
+def without_a_fleet_there_is_none():
+    with Server() as server:
+        server.put("fleet.yaml", config("1s"))
+        assert server.get("")["fleet"] is None and server.get("")["agents"] == []
+        status, _, body = server.ask("POST", "/runs", '{"file": "fleet.yaml", "fleet": {}}')
+        assert status == 400 and "--fleet" in body, (status, body)
+    refused = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", tempfile.mkdtemp(), "--fleet", "nats://127.0.0.1:1"])
+    said = refused.communicate(timeout=20)[1]
+    assert refused.returncode == 3 and "127.0.0.1:1" in said, said
+
+
+@nightly
+def the_page_shows_agents_and_runs_on_them():
+    page = browser()
+    with fleet("a", "b") as (server, nats, agents):
+        rows = "[...document.querySelectorAll('[data-table=agents] tbody tr')].map(row => [...row.children].slice(0, 2).map(cell => cell.textContent).join(' '))"
+        server.put("fleet.yaml", config("10m"))
+        page.visit(f"http://127.0.0.1:{server.port}/", f"{rows}.join() === 'a FREE,b FREE'")
+        page.value("serve.go('/file/fleet.yaml').then(() => 0)")
+        page.value("""(() => {
+            document.querySelector('input[type=checkbox]').click();
+            document.querySelector('input[type=number]').value = 2;
+            document.querySelector('[aria-label="labels of the agents"]').value = 'rack=1';
+        })()""")
+        click(page, "Run")
+        page.until("location.pathname.startsWith('/run/') && ddiperf.runs[0]?.t.length > 2")
+        run = page.value("location.pathname").removeprefix("/run/")
+        assert server.get(f"/runs/{run}")["fleet"] == {"agents": 2, "select": "rack=1"}
+        page.value("serve.go('/').then(() => 0)")
+        page.until(f"{rows}.join() === 'a BUSY,b BUSY'")
+        page.value(f"void serve.go('/run/{run}')")  # which lasts as long as the run
+        page.until("ddiperf.runs[0]?.t.length > 2")
+        click(page, "Stop")
+        page.until("document.querySelector('.result [data-verdict]')?.dataset.verdict === 'INTERRUPTED'")
+        page.value("serve.go('/').then(() => 0)")
+        agents["b"].send_signal(signal.SIGSTOP)
+        page.until(f"/^a FREE,b SILENT for \\d+ s$/.test({rows}.join())")
+        assert not page.complaints(), page.complaints()
+        nats.stop()
+        page.until("[...document.querySelectorAll('.error')].some(e => /NATS/.test(e.textContent))")
+        nats.start()
+        page.until("![...document.querySelectorAll('.error')].some(e => /NATS/.test(e.textContent))")
+
+
+if __name__ == "__main__":
+    main()
