@@ -76,7 +76,8 @@ static bool sample_step(struct pair *p, struct proto_txn *t)
 	verdict = got ? p->proto->reply(&p->ctx, t, out, got) : PROTO_FAIL;
 	if (verdict == PROTO_KEPT)
 		verdict = p->proto->timeout(&p->ctx, t);
-	p->sum->cut += p->proto->step_count > 1 && verdict != PROTO_AGAIN && verdict != PROTO_DONE;
+	p->sum->cut += p->server && p->proto->step_count > 1 && verdict != PROTO_AGAIN &&
+	               verdict != PROTO_DONE;
 	return verdict == PROTO_AGAIN;
 }
 

@@ -319,7 +319,7 @@ static enum proto_verdict leasequery_timeout(struct proto_ctx *ctx, struct proto
 		.step_count = LEASEQUERY_STEPS,                                                    \
 		.stream = true,                                                                    \
 		.harmless = true,                                                                  \
-		.cost_ns = 300,                                                                    \
+		.cost_ns = 100,                                                                    \
 		.settings = &section##family,                                                      \
 		.counters = &counters##family,                                                     \
 		.transport = leasequery_transport,                                                 \
