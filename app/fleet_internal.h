@@ -38,6 +38,7 @@ struct fleet_part {
 	json_t *begin;        // what it knew when it began
 	json_t *intervals;    // that were not merged yet
 	uint64_t number_last; // of an interval that came
+	uint64_t interval_ms; // when
 	FILE *kept;           // the lines of the run
 	char path[64];        // of that file
 };

@@ -49,6 +49,7 @@ static void on_interval(struct fleet_part *p, json_t *line)
 {
 	json_array_append(p->intervals, line);
 	p->number_last = (uint64_t)json_integer_value(json_object_get(line, LIVE_NUMBER));
+	p->interval_ms = fleet_clock_ms();
 }
 
 static void on_failed(struct fleet_part *p, const json_t *line)
@@ -253,6 +254,7 @@ void fleet_part_begin(struct fleet_part *p)
 	fleet_part_forget(p);
 	p->ready = p->started = p->ended = false;
 	p->number_last = 0;
+	p->interval_ms = fleet_clock_ms();
 	p->intervals = json_array();
 	strcpy(p->path, "/tmp/ddiperf-part-XXXXXX");
 	fd = mkstemp(p->path);

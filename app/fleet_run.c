@@ -382,16 +382,21 @@ static uint64_t most_ms(const struct fleet *f)
 // A part that beats, but whose intervals do not come while those of others do.
 static void find_stuck(struct fleet *f)
 {
-	uint64_t most = 0;
+	uint64_t allowed = BEHIND * f->now->run.interval_ns / 1000000, most = 0,
+		 now = fleet_clock_ms();
 
+	allowed = allowed < BEHIND_MS ? BEHIND_MS : allowed;
 	for (unsigned i = 0; i < f->count; i++)
 		most = f->parts[i].number_last > most ? f->parts[i].number_last : most;
-	for (unsigned i = 0; i < f->count; i++)
-		if (!has_ended(&f->parts[i]) && f->parts[i].number_last + BEHIND < most &&
-			fleet_clock_ms() - f->parts[i].heard_ms < BEATS * TALK_BEAT_MS)
-			fleet_part_trouble(&f->parts[i], EXIT_INVALID,
-				"it is %llu intervals behind the others",
-				(unsigned long long)(most - f->parts[i].number_last));
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (has_ended(p) || p->number_last + BEHIND >= most ||
+			now - p->interval_ms <= allowed || now - p->heard_ms > BEHIND_MS / 2)
+			continue;
+		fleet_part_trouble(p, EXIT_INVALID, "it is %llu intervals behind the others",
+			(unsigned long long)(most - p->number_last));
+	}
 }
 
 static bool is_to_end(const struct fleet *f)

@@ -10,7 +10,7 @@ import signal
 import time
 from pathlib import Path
 
-from harness import check_ledger, kill, main, nightly, start
+from harness import check_ledger, kill, main, start, test
 from live import Running, config, lab
 
 COUNT = 8
@@ -40,7 +40,7 @@ def begun_anew(up, pool):
         kill(process)
 
 
-@nightly
+@test
 def dibbler6_calls_on_its_clients_and_they_renew():
     up = lab("dibbler6-keys")
     text = config("af_packet", clients("queries", "02:0f:21:00:00:00", "lenient"), clients("strict", "02:0f:22:00:00:00", "accept"),

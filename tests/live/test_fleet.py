@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The fleet of the lab: four agents, by way of a nats-server, against one Knot and one Kea. The loop suite has the rest.
 
-from harness import EXIT, ROOT, Lab, check_ledger, main, nightly, timing
+from harness import check_ledger, EXIT, Lab, main, ROOT, test, timing
 
 URL = "nats://lab:lab@10.255.1.1:4222"
 SHORT = ["run.warmup=300ms", "run.duration=700ms", "host.idle=sleep", "validity.stolen=100%", "validity.send_lag_p99=1s",
@@ -21,7 +21,7 @@ def fleet(lab, name, *options):
     return result.json["traffic"][0]
 
 
-@nightly
+@test
 def four_agents_ask_knot_what_one_box_would_and_lease_from_kea():
     with Lab("fleet") as lab:
         with lab.counted() as grown:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import dhcpkit_server
 from dissect import dissected
-from harness import binary, check_ledger, config_file, kill, main, nightly, skip, start
+from harness import binary, check_ledger, config_file, kill, main, nightly, skip, start, test
 from live import SERVER, config, lab
 
 COUNT, ASKED = 40, 5
@@ -68,7 +68,7 @@ def run(here, *items):
     return {one["name"]: {**one, **one["leasequery6"]} for one in result.json["traffic"][1:]}, result
 
 
-@nightly
+@test
 def dhcpkit_tells_each_binding_that_it_made():
     with dhcpkit() as here:  # it takes no query about relays
         items, result = run(

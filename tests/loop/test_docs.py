@@ -57,7 +57,7 @@ def short(words):
 
 
 def stand_in(words):
-    if "--fleet" in words:
+    if words[0] == "run" and "--fleet" in words:
         words = ["check", words[1]]  # no agents here
     elif words[0] in ("run", "dns", "dhcp", "dhcp6", "as"):
         words = short(words)
