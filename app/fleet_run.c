@@ -21,8 +21,8 @@
 #define GRACE_MS    30000 // over the time of a run and its drain
 #define STOP_MS     10000 // for a run that was stopped without a drain
 #define TICK_MS     20
-#define BEHIND      3 // intervals that a part may be behind
-#define BEATS       3 // it is heard if one of so many came
+#define BEHIND      3    // intervals that a part may be behind,
+#define BEHIND_MS   2000 // and so long at least
 
 struct fleet_part *fleet_troubled(const struct fleet *f)
 {
