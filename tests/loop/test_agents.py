@@ -99,9 +99,9 @@ class Run:
         return Result(self.process.returncode, document, out, err, invalid)
 
 
-def on_fleet(server, config, *options, invalid=False, **files):
+def on_fleet(server, config, *options, invalid=False, timeout=60, **files):
     with Run(server, config, *options, **files) as run:
-        return run.end(invalid)
+        return run.end(invalid, timeout)
 
 
 def reasons(result):
@@ -285,7 +285,7 @@ def a_search_finds_the_capacity_of_all_responders():
     faults = {"capacity": {"rate": "1k", "queue": 100}}
     config = ring(item(timeout="300ms"), responder={"dns": {}, "faults": faults}, search=search, **VALIDITY)
     with fleet("a", "b") as (nats, _):
-        result = on_fleet(nats, config)
+        result = on_fleet(nats, config, timeout=200)
     assert result.code == 0, result
     answer = result.json["search"]["answer"]
     timing(abs(answer - 2000) <= 40, (answer, result))
