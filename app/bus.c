@@ -522,6 +522,8 @@ static struct bus *new_bus(void)
 	return b;
 }
 
+static unsigned open_count; // buses: with the last one the threads of the library end
+
 int bus_open(const struct bus_settings *s, struct bus **out)
 {
 	struct order o = {.settings = s, .bus = new_bus()};
@@ -548,6 +550,8 @@ void bus_close(struct bus *b)
 	}
 	free(b->served);
 	natsConnection_Destroy(b->nats);
+	if (--open_count == 0)
+		nats_CloseAndWait(FLUSH_MS);
 	if (b->woken >= 0)
 		close(b->woken);
 	pthread_cond_destroy(&b->changed);

@@ -65,7 +65,7 @@ static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 static int find(struct fleet *f)
 {
 	const struct fleet_settings *s = f->config->fleet;
-	const json_t *chosen[FLEET_WORKERS_MAX];
+	const json_t *chosen[MERGE_PARTS];
 	uint64_t until = fleet_clock_ms() + FIND_MS;
 	unsigned wanted = f->options->agents ? (unsigned)strtoul(f->options->agents, NULL, 10)
 	                  : s                ? (unsigned)s->agents
@@ -80,7 +80,7 @@ static int find(struct fleet *f)
 	while (fleet_clock_ms() < until)
 		bus_tick(f->bus, 20);
 	bus_unsubscribe(f->bus, inbox);
-	there = choose(f, chosen, FLEET_WORKERS_MAX);
+	there = choose(f, chosen, MERGE_PARTS);
 	if (there == 0 || there < wanted) {
 		log_error("%u agents%s%s are free, and %u are needed (ddiperf agent --nats URL "
 			  "starts one)",
@@ -304,15 +304,14 @@ static int close_parts(void *ctx)
 
 static bool is_count(const char *text)
 {
-	return *text >= '1' && *text <= '9' && strlen(text) <= 3 &&
-	       text[strspn(text, "0123456789")] == '\0' &&
-	       strtoul(text, NULL, 10) <= FLEET_WORKERS_MAX;
+	return *text >= '1' && *text <= '9' && strlen(text) <= 4 &&
+	       text[strspn(text, "0123456789")] == '\0' && strtoul(text, NULL, 10) <= MERGE_PARTS;
 }
 
 static int check(const struct options *o, const struct config *c)
 {
 	if (o->agents && !is_count(o->agents)) {
-		log_error("--agents %s: not a number (1 to %d)", o->agents, FLEET_WORKERS_MAX);
+		log_error("--agents %s: not a number (1 to %d)", o->agents, MERGE_PARTS);
 		return EXIT_CONFIG;
 	}
 	if (c->run.id && !talk_is_name(c->run.id)) {
@@ -372,6 +371,7 @@ void fleet_close(struct fleet *f)
 		free(f->parts[i].line);
 	}
 	free(f->parts);
+	free(f->stopped);
 	json_decref(f->found);
 	json_decref(f->documents);
 	bus_close(f->bus);

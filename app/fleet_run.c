@@ -15,6 +15,7 @@
 
 #define READY_MS    120000 // tables are built, servers found
 #define LEAD_MS     500    // from the order to begin until all begin
+#define ORDER_MS    5      // for each agent to take the order
 #define BEGIN_MS    (LEAD_MS + 5000)
 #define EXCHANGES   20    // with each agent, for its clock
 #define EXCHANGE_MS 5     // between two of them
@@ -130,7 +131,7 @@ static void tell_all(struct fleet *f, const char *member, json_t *value)
 
 static void start_all(struct fleet *f)
 {
-	int64_t at = fleet_clock_ns() + LEAD_MS * INT64_C(1000000);
+	int64_t at = fleet_clock_ns() + (LEAD_MS + ORDER_MS * f->count) * INT64_C(1000000);
 
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
@@ -182,7 +183,7 @@ static int begin(struct fleet *f, char *const *texts, unsigned count, struct are
 	if (fleet_wait(f, is_ready, READY_MS, "it is not ready")) {
 		measure_clocks(f);
 		start_all(f);
-		fleet_wait(f, has_started, BEGIN_MS, "it has not begun");
+		fleet_wait(f, has_started, BEGIN_MS + ORDER_MS * f->count, "it has not begun");
 	}
 	troubled = fleet_troubled(f);
 	if (troubled)

@@ -131,7 +131,7 @@ def two_agents_are_one_run():
     assert result.json["verdict"]["status"] == "pass" and "fleet" not in result.stderr, result
 
 
-@test
+@nightly
 def a_file_of_queries_travels_once():
     names = "".join(f"q{n}.example.com A\n" for n in range(50))
     config = ring(item(load={"total": 100, "rate": "1k"}, dns={"queries": "names.txt"}), **VALIDITY)
@@ -174,7 +174,7 @@ def an_agent_that_dies_makes_the_run_invalid_by_name():
     assert [part["part"] for part in result.json["parts"]] == [1, 2], result.json["parts"]
 
 
-@test
+@nightly
 def an_agent_that_hangs_makes_the_run_invalid_by_name():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
     with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
@@ -186,7 +186,7 @@ def an_agent_that_hangs_makes_the_run_invalid_by_name():
         until(lambda: '{"over"' in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of its run")
 
 
-@test
+@nightly
 def agents_end_the_run_of_a_dead_coordinator():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
     with fleet("a") as (nats, agents):
@@ -226,7 +226,7 @@ def orders_and_stop_rules_hold_for_the_whole():
     assert 600 <= result.item("queries")["sent"] < 3000, result
 
 
-@test
+@nightly
 def an_interrupt_ends_all_parts_in_order():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
     with fleet("a", "b") as (nats, _), Run(nats, config) as run:
@@ -238,12 +238,13 @@ def an_interrupt_ends_all_parts_in_order():
     assert len(result.json["parts"]) == 2
 
 
-@test
+@nightly
 def agents_are_chosen_by_labels_and_number():
     config = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
     with NatsServer() as nats, Agent(nats, "a", "--labels", "rack=1"), Agent(nats, "b", "--labels", "rack=2,site=x"):
         for options, names in ((("--select", "rack=2"), ["b"]), (("--agents", "1"), ["a"]), ((), ["a", "b"])):
             result = on_fleet(nats, config, *options)
+            assert result.code == 0, (options, result)
             assert [one["name"] for one in result.json["fleet"]["members"]] == names, (options, result)
         for options, words in ((("--select", "rack=3"), "0 agents with the labels rack=3"), (("--agents", "3"), "2 agents are free")):
             result = on_fleet(nats, config, *options)
@@ -268,7 +269,8 @@ def clocks_that_are_off_are_known():
     if not Path(FAKETIME).exists():
         skip("libfaketime is not installed: sudo ./scripts/deps install test")
     config = ring(item(load={"rate": "1k"}), run={"duration": "500ms", "interval": "250ms"}, **VALIDITY)
-    fake = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+3600.25s", "DONT_FAKE_MONOTONIC": "1"}
+    sanitizer = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    fake = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+3600.25s", "DONT_FAKE_MONOTONIC": "1", **sanitizer}
     with NatsServer() as nats, Agent(nats, "a"), Agent(nats, "b", environment=fake):
         result = on_fleet(nats, config)
     assert result.code == 0, result
