@@ -254,8 +254,10 @@ static int open_parts(void *ctx, const struct run_options *o, struct arena *a)
 		log_error("%s: %s (a fleet needs a file)", file, strerror(errno));
 	rc = text ? inputs.rc : EXIT_CONFIG;
 	config = json_pack("{s:s, s:o*}", "name", slash ? slash + 1 : file, "text", text);
-	for (unsigned i = 0; rc == 0 && i < f->count; i++)
+	for (unsigned i = 0; rc == 0 && i < f->count; i++) {
 		rc = claim(f, &f->parts[i], config, inputs.list);
+		fleet_tick(f, 0); // the others wait, too
+	}
 	json_decref(config);
 	json_decref(inputs.list);
 	if (rc)

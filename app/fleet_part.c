@@ -232,6 +232,7 @@ bool fleet_part_tell(struct fleet_part *p, json_t *order)
 	}
 	said = reply ? talk_read(reply, len) : NULL;
 	taken = json_is_true(json_object_get(said, "taken"));
+	fleet_tick(p->fleet, 0); // the others wait, too
 	free(text);
 	free(reply);
 	json_decref(said);
