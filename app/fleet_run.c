@@ -18,7 +18,8 @@
 #define ORDER_MS    5      // for each agent to take the order
 #define BEGIN_MS    (LEAD_MS + 5000)
 #define EXCHANGES   20    // with each agent, for its clock
-#define EXCHANGE_MS 5     // between two of them
+#define EXCHANGE_MS 200   // for all to tell theirs, at most
+#define PAUSE_MS    5     // between two exchanges
 #define GRACE_MS    30000 // over the time of a run and its drain
 #define STOP_MS     10000 // for a run that was stopped without a drain
 #define TICK_MS     20
@@ -62,16 +63,27 @@ bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), 
 
 // --- begin
 
-static void exchange_times(struct fleet *f)
+static bool have_all_told(const struct fleet *f, unsigned times)
 {
 	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].clock.count < times && !*f->parts[i].trouble)
+			return false;
+	return true;
+}
+
+static void exchange_times(struct fleet *f)
+{
+	uint64_t until;
+
+	for (unsigned i = 0; i < f->count; i++)
 		fleet_clock_start(&f->parts[i].clock);
-	for (unsigned n = 0; n < EXCHANGES; n++) {
+	for (unsigned n = 1; n <= EXCHANGES; n++) {
+		until = fleet_clock_ms() + EXCHANGE_MS;
 		for (unsigned i = 0; i < f->count; i++)
 			fleet_part_ask_clock(&f->parts[i]);
-		fleet_tick(f, EXCHANGE_MS);
-		while (bus_tick(f->bus, EXCHANGE_MS))
-			;
+		do
+			fleet_tick(f, PAUSE_MS);
+		while (!have_all_told(f, n) && fleet_clock_ms() < until);
 	}
 }
 
