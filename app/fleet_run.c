@@ -395,12 +395,15 @@ static uint64_t most_ms(const struct fleet *f)
 // A part that beats, but whose intervals do not come while those of others do.
 static void find_stuck(struct fleet *f)
 {
-	uint64_t allowed = BEHIND * f->now->run.interval_ns / 1000000, most = 0,
-		 now = fleet_clock_ms();
+	const struct run_settings *r = &f->now->run;
+	uint64_t allowed = BEHIND * r->interval_ns / 1000000, now = fleet_clock_ms(), most = 0;
+	// Afterwards, each part has its own drain.
+	uint64_t whole = (r->warmup_ns + r->duration_ns) / r->interval_ns;
 
 	allowed = allowed < BEHIND_MS ? BEHIND_MS : allowed;
 	for (unsigned i = 0; i < f->count; i++)
 		most = f->parts[i].number_last > most ? f->parts[i].number_last : most;
+	most = most < whole ? most : whole;
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 
