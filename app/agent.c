@@ -66,19 +66,6 @@ static const char *path_of(const struct agent *a, char buf[PATH_ROOM], const cha
 	return buf;
 }
 
-static int make_folders(const char *path)
-{
-	char part[PATH_ROOM];
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		mkdir(part, 0777);
-		*at = '/';
-	}
-	return mkdir(part, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 // --- what it tells of itself
 
 static json_t *facts_of(const struct agent *a)
@@ -198,7 +185,7 @@ static const char *bring(struct agent *a, const char *run, const char *name, con
 		return "an input file did not come through the object store";
 	path_of(a, path, "runs", run, name);
 	*strrchr(path, '/') = '\0';
-	make_folders(path);
+	file_make_folders(path);
 	path_of(a, path, "runs", run, name);
 	return file_copy(cached, path) < 0 ? "an input file cannot be copied" : NULL;
 }
@@ -599,7 +586,7 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 	static const char *const folders[] = {"cache", "runs"};
 	struct agent *a = calloc(1, sizeof(*a));
 	char path[PATH_ROOM];
-	int rc = a ? make_folders(s->dir) : -ENOMEM;
+	int rc = a ? file_make_folders(s->dir) : -ENOMEM;
 
 	*out = a;
 	if (rc == 0) {
@@ -610,7 +597,7 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 		rc = a->dir ? 0 : -errno;
 	}
 	for (size_t i = 0; rc == 0 && i < 2; i++)
-		rc = make_folders(path_of(a, path, folders[i], "", ""));
+		rc = file_make_folders(path_of(a, path, folders[i], "", ""));
 	if (rc < 0) {
 		log_error("agent: --dir %s: %s", s->dir, strerror(-rc));
 	} else {

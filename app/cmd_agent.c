@@ -14,15 +14,6 @@
 
 #define TICK_MS 5
 
-static const char *default_dir(struct arena *a)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (state && *state)
-		return arena_printf(a, "%s/ddiperf-agent", state);
-	return arena_printf(a, "%s/.local/state/ddiperf-agent", home && *home ? home : "/root");
-}
-
 // The host's name up to its first dot.
 static const char *default_name(struct arena *a)
 {
@@ -43,7 +34,7 @@ int cmd_agent(const struct options *o)
 		.name = "ddiperf agent"};
 	const struct agent_settings s = {.name = o->name ? o->name : default_name(o->arena),
 		.labels = o->labels ? o->labels : "",
-		.dir = o->dir ? o->dir : default_dir(o->arena),
+		.dir = o->dir ? o->dir : command_state_dir("ddiperf-agent", o->arena),
 		.assignments = o->assignments,
 		.assignment_count = o->assignment_count,
 		.commands = o->commands};

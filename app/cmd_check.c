@@ -200,3 +200,12 @@ int cmd_plan(const struct options *o)
 	diag_free(d);
 	return code;
 }
+
+const char *command_state_dir(const char *name, struct arena *a)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state && *state)
+		return arena_printf(a, "%s/%s", state, name);
+	return arena_printf(a, "%s/.local/state/%s", home && *home ? home : "/root", name);
+}

@@ -17,15 +17,6 @@
 #define TICK_MS         20
 #define FLEET_ARGUMENTS 11
 
-static const char *default_dir(struct arena *a)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (state && *state)
-		return arena_printf(a, "%s/ddiperf", state);
-	return arena_printf(a, "%s/.local/state/ddiperf", home && *home ? home : "/root");
-}
-
 // Who reaches the place, and may that be?
 static bool may_serve(const struct options *o, const struct serve_place *p)
 {
@@ -77,7 +68,7 @@ static int serve(const struct options *o, struct serve_place *p, const char *tok
 		.host = o->host,
 		.tls = tls,
 		.ctx = &api};
-	const char *dir = o->dir ? o->dir : default_dir(o->arena);
+	const char *dir = o->dir ? o->dir : command_state_dir("ddiperf", o->arena);
 	int rc, code = EXIT_PASS;
 
 	if (runs_open(dir, o->commands, &api.runs) < 0)

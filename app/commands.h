@@ -16,6 +16,9 @@ const struct config *command_config(const struct options *o, struct diag **d);
 // some.
 const struct config *command_confine(const struct config *c, bool commands, struct diag *d);
 
+// The folder NAME for what a command keeps: in $XDG_STATE_HOME or ~/.local/state.
+const char *command_state_dir(const char *name, struct arena *a);
+
 int cmd_run(const struct options *o);
 // The run that the settings of a command line stand for; with --dump they are printed instead.
 int cmd_run_front(struct front *f, const struct options *o);

@@ -129,15 +129,6 @@ static void put_input(void *ctx, const char *name)
 		json_array_append_new(w->list, json_pack("{s:s, s:s}", "name", name, "hash", hash));
 }
 
-static json_t *texts_of(char *const *texts, unsigned count)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(list, json_string(texts[i]));
-	return list;
-}
-
 static json_t *text_of_file(const char *path)
 {
 	char part[65536], *text = NULL;
@@ -207,7 +198,7 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 	bus_subscribe(f->bus, p->inbox, fleet_part_hear_clock, p);
 	text = talk_text(json_pack("{s:s, s:s, s:O, s:o, s:O, s:o}", "run", f->id, "coordinator",
 		me, "config", config, "set",
-		texts_of(f->options->assignments, f->options->assignment_count), "files", files,
+		talk_texts(f->options->assignments, f->options->assignment_count), "files", files,
 		"part", part_sets(f, p)));
 	talk_agent(subject, p->name, "claim");
 	if (strlen(text) > bus_room(f->bus))

@@ -22,10 +22,10 @@
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {
-	size_t len = strlen(p->trouble);
+	size_t len;
 	va_list ap;
 
-	if (len) // the first one is the cause of the others
+	if (*p->trouble) // the first one is the cause of the others
 		return;
 	len = (size_t)snprintf(p->trouble, sizeof(p->trouble), "agent %s (part %llu): ", p->name,
 		(unsigned long long)p->number);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run of a fleet: all parts get ready, begin at one time, and end; their intervals are merged as
 // they come, and their results at the end. Path: cold. Main thread.
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,14 +183,11 @@ static int show_begin(struct fleet *f, struct arena *a)
 
 static int begin(struct fleet *f, char *const *texts, unsigned count, struct arena *a)
 {
-	json_t *list = json_array();
 	const struct fleet_part *troubled;
 
-	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(list, json_string(texts[i]));
 	for (unsigned i = 0; i < f->count; i++)
 		fleet_part_begin(&f->parts[i]);
-	tell_all(f, "once", list);
+	tell_all(f, "once", talk_texts(texts, count));
 	if (fleet_wait(f, is_ready, READY_MS, "it is not ready")) {
 		measure_clocks(f);
 		start_all(f);

@@ -97,3 +97,12 @@ bool talk_has_labels(const char *labels, const char *wanted)
 	}
 	return true;
 }
+
+json_t *talk_texts(char *const *texts, unsigned count)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(list, json_string(texts[i]));
+	return list;
+}

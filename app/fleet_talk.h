@@ -42,6 +42,8 @@ bool talk_get_piece(
 
 // The text of a message, which this function takes; the caller frees it.
 char *talk_text(json_t *message);
+// A list of texts.
+json_t *talk_texts(char *const *texts, unsigned count);
 // A message that must be an object; NULL: it is not.
 json_t *talk_read(const char *data, size_t size);
 // "labels" of an agent, "rack=1,site=a", against what is asked for: all of it must be there.

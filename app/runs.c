@@ -550,19 +550,6 @@ void runs_delete(struct runs *r, const char *id, struct runs_error *e)
 
 // --- open and close
 
-static int make_folder(const char *path)
-{
-	char part[RUNS_PATH];
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		mkdir(part, 0777);
-		*at = '/';
-	}
-	return mkdir(part, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 // Of one server alone: it knows which runs go on.
 static int claim(const struct runs *r)
 {
@@ -580,7 +567,7 @@ int runs_open(const char *dir, bool commands, struct runs **out)
 	static const char *const folders[] = {"files", "runs"};
 	struct runs *r = calloc(1, sizeof(*r));
 	char path[RUNS_PATH];
-	int rc = r ? make_folder(dir) : -ENOMEM;
+	int rc = r ? file_make_folders(dir) : -ENOMEM;
 
 	*out = r;
 	if (rc == 0) {
@@ -591,7 +578,7 @@ int runs_open(const char *dir, bool commands, struct runs **out)
 		rc = r->dir ? 0 : -errno;
 	}
 	for (size_t i = 0; rc == 0 && i < 2; i++)
-		rc = make_folder(runs_path(r, path, "%s", folders[i]));
+		rc = file_make_folders(runs_path(r, path, "%s", folders[i]));
 	if (rc == 0)
 		rc = r->claim = claim(r);
 	if (rc >= 0)

@@ -275,3 +275,16 @@ int file_copy(const char *from, const char *to)
 		rc = -errno;
 	return rc;
 }
+
+int file_make_folders(const char *path)
+{
+	char part[PATH_MAX];
+
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(part, 0777);
+		*at = '/';
+	}
+	return mkdir(part, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}

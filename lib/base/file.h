@@ -20,6 +20,9 @@ int file_append(int fd, off_t size, const char *text, size_t len);
 
 // A copy under a name that is not taken. 0, or -errno; then part of it may be there.
 int file_copy(const char *from, const char *to);
+// A folder with all those above it; the last one is the owner's alone. 0, also if it is there, or
+// -errno.
+int file_make_folders(const char *path);
 
 // A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
 // one or the whole new one. It is written beside its target, whose mode and owner it takes, and

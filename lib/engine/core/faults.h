@@ -57,7 +57,7 @@ const char *faults_help(uint32_t i);  // of the table
 void faults_of_protocol(const struct proto_server *s, const struct proto_fault *rows[FAULTS_MAX]);
 
 struct fault_gate {
-	// Happens when 64 random bits are below; 0: never. ctlplane: wo at any time.
+	// Happens when 64 random bits are below; 0: never. The management thread may change it.
 	_Atomic uint64_t below;
 	uint64_t every, left; // happens when left has come down to 0; every 0: never
 };
