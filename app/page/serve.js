@@ -487,7 +487,7 @@ class Editor {
 
 	scroll() {
 		this.lines.scrollTop = this.area.scrollTop;
-		this.close();
+		this.offers && !this.put() && this.close();
 	}
 
 	input() {
@@ -528,7 +528,7 @@ class Editor {
 		this.choose(0);
 	}
 
-	// Below the word.
+	// Below the word, or above it: is the word in sight?
 	put() {
 		const before = this.value.slice(0, this.area.selectionStart).split("\n"), style = getComputedStyle(this.area);
 		const pen = el("canvas").getContext("2d"), line = parseFloat(style.lineHeight);
@@ -537,7 +537,8 @@ class Editor {
 		const left = this.area.offsetLeft + 8 + (before[before.length - 1].length - this.word.length) * wide - this.area.scrollLeft;
 		const top = 8 + before.length * line - this.area.scrollTop, room = this.box.clientHeight - top;
 		this.offers.style.left = `${Math.max(0, Math.min(left, this.box.clientWidth - 260))}px`;
-		this.offers.style[room < 120 ? "bottom" : "top"] = `${room < 120 ? this.box.clientHeight - top + line : top}px`;
+		Object.assign(this.offers.style, room < 120 ? {top: "auto", bottom: `${room + line}px`} : {top: `${top}px`, bottom: "auto"});
+		return top >= 0 && room >= -line;
 	}
 
 	choose(i) {

@@ -465,6 +465,8 @@ def keys_and_values_are_completed_by_keyboard():
         assert page.value("!document.querySelector('.offers') && !document.querySelector('[aria-activedescendant]')")
         press(" ", modifiers=2)
         press("ArrowDown")
+        # What was offered stays where its word goes, and while the file is checked.
+        page.value("document.querySelector('textarea').dispatchEvent(new Event('scroll'))")
         assert page.value(chosen) == "sleep"
         press("Enter")
         assert page.value("document.querySelector('textarea').value") == "host:\n  idle: sleep"
