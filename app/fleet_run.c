@@ -41,6 +41,15 @@ static bool are_all(const struct fleet *f, bool (*is_so_far)(const struct fleet_
 	return true;
 }
 
+// The others end at once, too.
+static void find_gone(struct fleet *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].over && !f->parts[i].ended)
+			fleet_part_trouble(
+				&f->parts[i], EXIT_INVALID, "its process has ended before the run");
+}
+
 bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
 	const char *what)
 {
@@ -50,6 +59,7 @@ bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), 
 	while (!are_all(f, is_so_far) && !fleet_troubled(f) && !*f->run->signals &&
 		fleet_clock_ms() < until) {
 		fleet_tick(f, TICK_MS);
+		find_gone(f);
 		if (h->tick)
 			h->tick(h->ctx);
 	}
@@ -428,19 +438,17 @@ static void supervise(struct fleet *f)
 		if (h->tick)
 			h->tick(h->ctx);
 		pass_intervals(f);
+		find_gone(f);
 		find_stuck(f);
 		if (*f->run->signals || is_to_end(f))
 			stop_all(f, *f->run->signals > 2 ? 2 : *f->run->signals);
 		if (f->told == 2 && fleet_clock_ms() > f->stop_ms + STOP_MS)
 			break;
 	}
-	for (unsigned i = 0; i < f->count; i++) {
+	find_gone(f);
+	for (unsigned i = 0; i < f->count; i++)
 		if (!has_ended(&f->parts[i]))
 			fleet_part_trouble(&f->parts[i], EXIT_INVALID, "its run does not end");
-		else if (f->parts[i].over && !f->parts[i].ended)
-			fleet_part_trouble(
-				&f->parts[i], EXIT_INVALID, "its process has ended before the run");
-	}
 	pass_intervals(f);
 }
 
