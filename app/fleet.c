@@ -10,30 +10,14 @@
 #include "base/log.h"
 #include "book.h"
 #include "conf/schema.h"
+#include "fleet_ask.h"
 #include "fleet_internal.h"
 
-#define FIND_MS  500   // for all agents to say that they are there
 #define CLAIM_MS 30000 // with its input files
 #define UP_MS    60000
 #define OVER_MS  20000
 
 // --- agents
-
-static void on_facts(void *ctx, const struct bus_message *m)
-{
-	struct fleet *f = ctx;
-	json_t *facts = talk_read(m->data, m->size);
-
-	if (talk_is_name(book_text(facts, "name")))
-		json_array_append(f->found, facts);
-	json_decref(facts);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(
-		book_text(*(json_t *const *)a, "name"), book_text(*(json_t *const *)b, "name"));
-}
 
 // Those that can take part, in order of their names. They are f->found's.
 static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
@@ -57,7 +41,6 @@ static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 		else if (count < room)
 			out[count++] = one;
 	}
-	qsort(out, count, sizeof(*out), by_name);
 	return count;
 }
 
@@ -66,20 +49,12 @@ static int find(struct fleet *f)
 {
 	const struct fleet_settings *s = f->config->fleet;
 	const json_t *chosen[MERGE_PARTS];
-	uint64_t until = fleet_clock_ms() + FIND_MS;
 	unsigned wanted = f->options->agents ? (unsigned)strtoul(f->options->agents, NULL, 10)
 	                  : s                ? (unsigned)s->agents
 	                                     : 0;
-	char inbox[TALK_SUBJECT];
 	unsigned there;
 
-	f->found = json_array();
-	bus_inbox(f->bus, inbox, sizeof(inbox));
-	bus_subscribe(f->bus, inbox, on_facts, f);
-	bus_ask(f->bus, "ddiperf.find", inbox, "", 0);
-	while (fleet_clock_ms() < until)
-		bus_tick(f->bus, 20);
-	bus_unsubscribe(f->bus, inbox);
+	f->found = fleet_ask_all(f->bus);
 	there = choose(f, chosen, MERGE_PARTS);
 	if (there == 0 || there < wanted) {
 		log_error("%u agents%s%s are free, and %u are needed (ddiperf agent --nats URL "

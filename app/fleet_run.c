@@ -465,7 +465,8 @@ static json_t *member_of(const struct fleet_part *p, int64_t first)
 }
 
 // The members of the fleet, and how far apart they began by the coordinator's clock. A skew that is
-// not known well enough is as bad as one that is too large.
+// not known well enough is as bad as one that is too large. reasons: of the fleet alone, not of a
+// part, against the run.
 static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 {
 	const double most = (double)f->config->validity.fleet_skew_ns;
@@ -500,9 +501,9 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 	for (unsigned i = 0; i < f->count; i++)
 		if (*f->parts[i].trouble)
 			json_array_append_new(reasons, json_string(f->parts[i].trouble));
-	return json_pack("{s:i, s:I, s:I, s:o}", "agents", (int)f->count, "start_skew_ns",
+	return json_pack("{s:i, s:I, s:I, s:o, s:O}", "agents", (int)f->count, "start_skew_ns",
 		(json_int_t)(last > first ? last - first : 0), "skew_within_ns", (json_int_t)within,
-		"members", members);
+		"members", members, "reasons", reasons);
 }
 
 // "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.
