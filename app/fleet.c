@@ -19,28 +19,49 @@
 
 // --- agents
 
+// NULL: it can take part; else the reason why not.
+static const char *left_out(const json_t *facts, char why[256])
+{
+	const char *version = book_text(facts, "version");
+
+	if (strcmp(version, DDIPERF_VERSION) != 0)
+		snprintf(why, 256, "version %.40s, not %s", version, DDIPERF_VERSION);
+	else if (*book_text(facts, "run"))
+		snprintf(why, 256, "run %.63s of %.100s has it", book_text(facts, "run"),
+			book_text(facts, "coordinator"));
+	else
+		return NULL;
+	return why;
+}
+
 // Those that can take part, in order of their names. They are f->found's.
 static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 {
+	json_t *said = json_object(), *names;
+	char why[256], text[TALK_NAMES];
+	const char *reason;
 	unsigned count = 0;
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach(f->found, i, one)
 	{
-		const char *name = book_text(one, "name");
-
 		if (!talk_has_labels(book_text(one, "labels"), f->options->labels))
 			continue;
-		if (strcmp(book_text(one, "version"), DDIPERF_VERSION) != 0)
-			log_warning("agent %s is left out: it is version %s, not %s", name,
-				book_text(one, "version"), DDIPERF_VERSION);
-		else if (*book_text(one, "run"))
-			log_warning("agent %s is left out: run %s of %s has it", name,
-				book_text(one, "run"), book_text(one, "coordinator"));
+		reason = left_out(one, why);
+		if (reason)
+			talk_say(said, reason, book_text(one, "name"));
 		else if (count < room)
 			out[count++] = one;
 	}
+	json_object_foreach(said, reason, names)
+	{
+		bool one_only = json_array_size(names) == 1;
+
+		log_warning("agent%s %s %s left out: %s", one_only ? "" : "s",
+			talk_names(names, text, sizeof(text)), one_only ? "is" : "are", reason);
+	}
+	json_decref(said);
 	return count;
 }
 

@@ -20,7 +20,6 @@
 
 #define KEPT_MS    10000               // to find the file and its hash
 #define SIZE_LIMIT (UINT64_C(4) << 30) // of a part
-#define NAMES_ROOM 512
 
 struct fetching {
 	struct bus *bus;
@@ -37,19 +36,13 @@ static const char *name_of(const json_t *member)
 
 static void refuse(struct fetching *f, const char *reason, const json_t *member)
 {
-	json_t *names = json_object_get(f->refused, reason);
-
-	if (!names) {
-		names = json_array();
-		json_object_set_new(f->refused, reason, names);
-	}
-	json_array_append_new(names, json_string(name_of(member)));
+	talk_say(f->refused, reason, name_of(member));
 }
 
 // 0, or the exit code if anything was refused.
 static int tell_refused(const struct fetching *f)
 {
-	char text[NAMES_ROOM];
+	char text[TALK_NAMES];
 	const char *reason;
 	json_t *names;
 

@@ -24,6 +24,7 @@
 #define TICK_MS     20
 #define BEHIND      3    // intervals that a part may be behind,
 #define BEHIND_MS   2000 // and so long at least
+#define NOTED       5    // parts that have a line each when the run begins
 
 struct fleet_part *fleet_troubled(const struct fleet *f)
 {
@@ -171,6 +172,31 @@ static void note_part(const struct fleet *f, const struct fleet_part *p)
 		1e-6 * (double)p->offset.within_ns);
 }
 
+// A line each, or one of all; the result has each.
+static void note_parts(const struct fleet *f)
+{
+	int64_t most = 0, within = 0;
+	json_t *names = json_array();
+	char text[TALK_NAMES];
+
+	for (unsigned i = 0; i < f->count; i++) {
+		const struct fleet_part *p = &f->parts[i];
+
+		json_array_append_new(names, json_string(p->name));
+		most = llabs(p->offset.ns) > most ? llabs(p->offset.ns) : most;
+		within = p->offset.within_ns > within ? p->offset.within_ns : within;
+	}
+	for (unsigned i = 0; i < f->count && f->count <= NOTED; i++)
+		note_part(f, &f->parts[i]);
+	if (f->count > NOTED)
+		run_note(f->run,
+			"agents %s: parts 1 to %u; their clocks are up to %.3f ms off, known "
+			"within %.3f ms",
+			talk_names(names, text, sizeof(text)), f->count, 1e-6 * (double)most,
+			1e-6 * (double)within);
+	json_decref(names);
+}
+
 // What is told when a run begins is of the first part.
 static int show_begin(struct fleet *f, struct arena *a)
 {
@@ -184,8 +210,8 @@ static int show_begin(struct fleet *f, struct arena *a)
 	}
 	begun.number = f->number;
 	begun.run.command = f->run->command;
-	for (unsigned i = 0; i < f->count && f->number == 1; i++)
-		note_part(f, &f->parts[i]);
+	if (f->number == 1)
+		note_parts(f);
 	if (h->begin)
 		h->begin(h->ctx, &begun, f->now);
 	return 0;

@@ -118,6 +118,17 @@ const char *talk_names(const json_t *names, char *buf, size_t room)
 	return buf;
 }
 
+void talk_say(json_t *said, const char *what, const char *name)
+{
+	json_t *names = json_object_get(said, what);
+
+	if (!names) {
+		names = json_array();
+		json_object_set_new(said, what, names);
+	}
+	json_array_append_new(names, json_string(name));
+}
+
 json_t *talk_texts(char *const *texts, unsigned count)
 {
 	json_t *list = json_array();

@@ -21,6 +21,7 @@
 
 #define TALK_SUBJECT 320
 #define TALK_NAME    64 // of an agent or a run, with its zero
+#define TALK_NAMES   512
 
 #define TALK_EVENTS  "events.jsonl" // the file of a run's events
 #define TALK_BEAT_MS 200            // between two pieces, also empty ones, and between two beats
@@ -45,6 +46,8 @@ bool talk_get_piece(
 char *talk_text(json_t *message);
 // "a", "a, b and c", or "a, b, c, d and 96 more": names of a list. Returns buf.
 const char *talk_names(const json_t *names, char *buf, size_t room);
+// One more name of whom this is said; all of them have one line then. said: an object.
+void talk_say(json_t *said, const char *what, const char *name);
 // A list of texts.
 json_t *talk_texts(char *const *texts, unsigned count);
 // A message that must be an object; NULL: it is not.

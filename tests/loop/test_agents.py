@@ -19,6 +19,7 @@ from nats_server import NatsServer, Talk
 
 VALIDITY = {"validity": {**RELAXED, "fleet_skew": "200ms"}}
 INVALID = EXIT["invalid"]
+VERSION = execute([binary(), "--version"])[1].split()[1]
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
 
@@ -345,6 +346,32 @@ def agents_are_chosen_by_labels_and_number():
             assert result.code == EXIT["environment"] and words in result.stderr, result
         code, _, err = execute([binary(), "agent", "--nats", nats.url(), "--name", "a", "--dir", tempfile.mkdtemp()])
         assert code == EXIT["environment"] and "an agent a already" in err, err
+
+
+@test
+def many_agents_that_are_left_out_have_one_line():
+    config = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
+    with NatsServer() as nats, Talk(nats, "ddiperf.find") as talk, Run(nats, config) as run:
+        reply = talk.read()[1]
+        for number in range(120):
+            busy = {"run": "r1", "coordinator": "somebody", "version": VERSION} if number < 20 else {"version": "0.1"}
+            talk.publish(reply, json.dumps({"name": f"a{number:03}", "labels": "", **busy}))
+        result = run.end()
+    assert result.code == EXIT["environment"], result
+    lines = [line.split("warning: ")[-1] for line in result.stderr.splitlines() if "left out" in line]
+    assert lines == ["agents a000, a001, a002, a003 and 16 more are left out: run r1 of somebody has it",
+                     f"agents a020, a021, a022, a023 and 96 more are left out: version 0.1, not {VERSION}"], lines
+
+
+@nightly
+def many_parts_have_one_line_when_they_begin():
+    config = ring(item(load={"rate": "100"}), host={"idle": "sleep"}, run={"duration": "500ms", "interval": "250ms"}, **VALIDITY)
+    names = [f"a{number}" for number in range(6)]
+    with fleet(*names) as (nats, _):
+        result = on_fleet(nats, config, invalid=True)
+    line = "".join(line for line in (result.stdout + result.stderr).splitlines() if "known within" in line)
+    assert "agents a0, a1, a2, a3 and 2 more: parts 1 to 6; their clocks are up to " in line, result
+    assert [one["name"] for one in result.json["fleet"]["members"]] == names, result
 
 
 @test
