@@ -4,10 +4,12 @@
 # servers and clocks that fail in the middle of it make it invalid by name, and nothing that was measured is lost.
 
 import contextlib
+import ctypes
 import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -346,6 +348,42 @@ def agents_are_chosen_by_labels_and_number():
             assert result.code == EXIT["environment"] and words in result.stderr, result
         code, _, err = execute([binary(), "agent", "--nats", nats.url(), "--name", "a", "--dir", tempfile.mkdtemp()])
         assert code == EXIT["environment"] and "an agent a already" in err, err
+
+
+def kernel_keeps_the_clock():
+    """adjtimex(2): TIME_ERROR and STA_UNSYNC say that nothing does."""
+    timex = ctypes.create_string_buffer(512)
+    state = ctypes.CDLL(None).adjtimex(timex)
+    return 0 <= state < 5 and not struct.unpack_from("@i4li", timex)[5] & 0x40
+
+
+@test
+def agents_say_what_they_are():
+    words = [binary(), "list", "agents", "--fleet"]
+    with fleet("a", options=("--labels", "rack=1")) as (nats, _), Talk(nats, "ddiperf.find") as talk:
+        asked = start([*words, nats.url(), "--json", "-"])
+        talk.publish(talk.read()[1], json.dumps({"name": "b", "version": "0.1", "host": "\x1b[31mred", "run": "r1", "box": 3}))
+        out, err = asked.communicate(timeout=20)
+        shown = start([*words, nats.url()])
+        talk.publish(talk.read()[1], json.dumps({"name": "b", "version": "0.1", "host": "\x1b[31mred", "run": "r1", "box": 3}))
+        table, _ = shown.communicate(timeout=20)
+        assert asked.returncode == shown.returncode == 0 and err == "", err
+    first, second = json.loads(out)["agents"]
+    box = first["box"]
+    assert (first["name"], first["state"], first["version"], first["labels"]) == ("a", "free", VERSION, "rack=1"), first
+    assert (second["name"], second["state"]) == ("b", "busy"), second
+    assert box["cpus"] == len(os.sched_getaffinity(0)) and box["kernel"] == os.uname().release and "DPDK" in box["dpdk"], box
+    assert {"ring", "null", "socket"} <= set(box["drivers"]) and box["missing"] == [], box
+    assert abs(box["memory_mb"] * 1e6 - os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")) <= 1e6 and box["memory_available_mb"] > 0, box
+    assert first["clock"]["kept"] == kernel_keeps_the_clock() == (first["clock"]["error_ns"] is not None), first["clock"]
+    head, *rows = [line.split() for line in table.splitlines()]
+    assert head[:4] == ["agent", "state", "version", "host"] and head[-1] == "labels", table
+    assert rows[0][:3] == ["a", "free", VERSION] and rows[0][-1] == "rack=1" and rows[1][:4] == ["b", "busy", "0.1", "?[31mred"], table
+    for options, code, words in (((), "usage", "--fleet URL is missing"), (("--fleet", "nats://127.0.0.1:1"), "environment", "no connection")):
+        got, _, said = execute([binary(), "list", "agents", *options])
+        assert got == EXIT[code] and words in said, said
+    got, _, said = execute([binary(), "list", "drivers", "--json", "-"])
+    assert got == EXIT["usage"] and "for the table agents" in said, said
 
 
 @test
