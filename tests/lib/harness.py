@@ -104,8 +104,13 @@ def shakes(document):
         return True
     if max(gaps, default=0) > END_MS and any(item.get("unsent") for item in document.get("traffic", [])):
         return True
-    long = 1.5e-3 * milliseconds(run["interval"]) if run else float("inf")
-    return any(interval["length_s"] > long for interval in document.get("intervals", [])[:-1])
+    intervals = document.get("intervals", [])
+    if not run or not intervals:
+        return False
+    step, (*whole, _) = milliseconds(run["interval"]) / 1e3, intervals
+    ends = [0, *(one["t_s"] for one in whole)]
+    last = step * int(document["run"]["measured_s"] / step + 1e-3)
+    return any(one["length_s"] > 1.5 * step for one in whole) or ends[-1] < last - 0.5 * step
 
 
 def skip(reason):

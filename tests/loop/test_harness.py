@@ -100,9 +100,10 @@ def a_run_that_a_cpu_left_at_its_end_or_between_intervals_is_made_again():
     def saw(unsent, gap_ms, *lengths):
         worker = {"max_gap_ns": gap_ms * 1e6, "gaps_over_1ms": 2, "stolen_s": gap_ms / 1e3}
         return (f"Box.saw({{'workers': [{worker}], 'traffic': [{{'unsent': {unsent}}}], 'intervals': "
-                f"{[{'length_s': length} for length in lengths]}, 'config': {{'run': {{'interval': '100ms'}}, 'traffic': []}}}})\n")
+                f"{[{'length_s': length, 't_s': sum(lengths[:n + 1])} for n, length in enumerate(lengths)]}, 'run': {{'measured_s': 0.25}}, "
+                f"'config': {{'run': {{'interval': '100ms'}}, 'traffic': []}}}})\n")
 
-    for busy in (saw(1, 11), saw(0, 11, 0.1, 0.2, 0.1)):
+    for busy in (saw(1, 11), saw(0, 11, 0.1, 0.2, 0.1), saw(0, 11, 0.1, 0.2)):
         code, line, calls = outcome(busy + "assert n == 2, 'not all were sent'")
         assert code == 0 and line == "ok 1 - one" and calls == 2, (code, line, calls)
     for calm in (saw(1, 9), saw(0, 50), saw(0, 50, 0.1, 0.1, 0.9)):
