@@ -240,6 +240,8 @@ class Result:
         for one in (document or {}).get("traffic", []):
             check_sums(one)
         Box.saw(document or {})
+        if code == EXIT["invalid"] and not invalid and not document:
+            timing("the start was ordered for a time that was " not in stderr, self)
         if code == EXIT["invalid"] and not invalid and document:
             verdict = document["verdict"]
             timing(verdict.get("invalid_by") != "tester" or not any(map(OF_THE_BOX.search, verdict["reasons"])), self)
