@@ -91,7 +91,7 @@ class Run:
 
     def wait_intervals(self, count):
         until(lambda: len(self.intervals()) >= count or self.process.poll() is not None, "intervals")
-        assert self.process.poll() is None, self.process.communicate()
+        assert self.process.poll() is None, self.end()
 
     def end(self, invalid=False, timeout=60):
         out, err = self.process.communicate(timeout=timeout)

@@ -20,7 +20,7 @@ ASKED = 10
 def queries(protocol, name="bulk", tcp=None, **settings):
     """An item that asks when the leases are there."""
     server = {"leasequery4": "198.18.0.2", "leasequery6": dhcp6.SERVER}[protocol]
-    return {"name": name, "server": server, "timeout": "5s", "load": {"rate": "1k", "total": str(ASKED), "start_at": "500ms"},
+    return {"name": name, "server": server, "timeout": "30s", "load": {"rate": "1k", "total": str(ASKED), "start_at": "500ms"},
             protocol: {"tcp": {"connections": 4, **(tcp or {})}, **settings}}
 
 
