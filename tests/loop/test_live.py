@@ -33,7 +33,7 @@ def running(text, *options):
 def finish(process):
     """End it as Ctrl-C does: (exit code, stdout, stderr)."""
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)  # with sanitizers, a long result takes long
     return process.returncode, out, err
 
 

@@ -100,7 +100,7 @@ def as_nobody(server, *, dns=None, port=None, prefix=(), keys=None, invalid=Fals
     one = item(server=server.address, server_port=server.port, dns=dns,
                **{"load": {"rate": "1k", "total": 400}, "timeout": "2s", **(keys or {})})
     text = json.dumps({
-        "run": {"warmup": "0s", "duration": "500ms", "interval": "100ms"},
+        "run": {"warmup": "0s", "duration": "5s", "interval": "100ms"},  # or until all is sent
         "ports": [{"name": "lan", "driver": "socket", **(port or {})}], "traffic": [one],
         "validity": {**RELAXED, "dropped": "0%"},
     })
