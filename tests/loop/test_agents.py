@@ -259,9 +259,16 @@ def an_agent_checks_what_it_is_given():
     with fleet("a") as (nats, _):
         result = on_fleet(nats, hook)
         assert result.code == EXIT["usage"] and "agent a (part 1)" in result.stderr and "not allowed" in result.stderr, result
+        with config_file(hook) as path:  # a name is no option
+            other = path.rename(path.parent / "--allow-commands")
+            code, _, err = execute([binary(), "run", str(other), "--fleet", nats.url()])
+            assert code == EXIT["usage"] and "--allow-commands:1:" in err, err
     with fleet("a", options=("--allow-commands",)) as (nats, _):
         result = on_fleet(nats, hook.replace("touch /tmp/never", "true"))
         assert result.code == 0, result
+    with fleet("a", jetstream=True) as (nats, _):
+        result = on_fleet(nats, ring(item(dns={"queries": "log.txt"}), **VALIDITY), files={"log.txt": "q.example.com A\n"})
+        assert result.code != 0 and "not log.txt" in result.stderr, result
 
 
 @test
