@@ -70,7 +70,7 @@ def server(name):
         argv = ["unbound", "-d", "-c"] if name == "unbound" else ["dnsdist", "--supervised", "--disable-syslog", "-C"]
         process = start(here.dut(*argv, str(conf)))
         try:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 30
             while not listens(here):
                 assert process.poll() is None and time.monotonic() < deadline, process.communicate()
                 time.sleep(0.05)
@@ -107,7 +107,7 @@ def check(name, tcp_rate=600, tcp_lost=0):
                 assert one["lost"] <= (tcp_lost if transport == "tcp" else 0), one
                 lost += one["lost"]
         due = {address for network in NETWORKS.values() for address in list(ipaddress.ip_network(network))}
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 20
         while len(claimed(log)) < len(due) - lost and time.monotonic() < deadline:
             time.sleep(0.05)
         seen = claimed(log)

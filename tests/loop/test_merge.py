@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from harness import EXIT, binary, check_ledger, check_sums, ddiperf, execute, main, test
+from harness import EXIT, binary, check_ledger, check_sums, ddiperf, execute, main, test, timing
 from loop import item, ring
 
 CRITERIA = ["loss <= 1%", "traffic.leases.steps.discover-offer.p99 <= 1m", "max(interval.p99) <= 1m", "dns.rcode.NOERROR >= 100%"]
@@ -22,12 +22,14 @@ BOXES = {}  # results of the parts: made once
 
 
 def boxes():
-    for part in (1, 2) if not BOXES else ():
+    for part in (1, 2) if len(BOXES) < 2 else ():
         result = ddiperf(ring(
             *ITEMS, fleet={"agents": 2, "weights": [1, 2], "part": part}, tester={"cpus": [1] * part}, dut={"cpus": [0] * part},
             run={"duration": "400ms", "interval": "100ms"}, responder=RESPONDER, criteria=CRITERIA,
             output={"percentiles": [95]}))
         assert result.code == EXIT["pass"], result
+        assert all(one["answered"] == one["due"] for one in result.json["traffic"]), result
+        timing(len(result.json["intervals"]) == 5, result)  # a busy box makes one of two
         BOXES[part] = result.json
     return copy.deepcopy(BOXES[1]), copy.deepcopy(BOXES[2])
 

@@ -183,6 +183,7 @@ def dnspython_finds_ten_thousand_exchanges_right():
                     output={"capture": {"file": str(path), "when": ["answered", "failed", "lost"], "limit": "30k"}})
         result = ddiperf(text, files=FILES)
         assert result.item("queries")["answered"] == 10000, result
+        timing(result.json["capture"]["dropped"] == 0, result)
         packets = tshark(path, ("frame.p2p_dir", "udp.srcport", "udp.dstport", "udp.payload"))
     asked, judged = {}, 0
     for packet in packets:
