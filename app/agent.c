@@ -22,6 +22,7 @@
 #include "fleet_clock.h"
 #include "fleet_talk.h"
 #include "io/state.h"
+#include "kept.h"
 
 #define PATH_ROOM 4096
 #define LOG       "log.txt"
@@ -176,13 +177,7 @@ static bool is_file_name(const char *name)
 // The child and this process write these into the folder of the run.
 static bool is_own_name(const char *name)
 {
-	return strcmp(name, TALK_EVENTS) == 0 || strcmp(name, LOG) == 0 ||
-	       (strncmp(name, "run-", 4) == 0 && strstr(name, ".json"));
-}
-
-static bool is_hash(const char *text)
-{
-	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+	return strcmp(name, LOG) == 0 || kept_is_file(name);
 }
 
 // From the object store, unless it was here before; into the folder of the run.
@@ -190,7 +185,7 @@ static const char *bring(struct agent *a, const char *run, const char *name, con
 {
 	char cached[PATH_ROOM], path[PATH_ROOM];
 
-	if (!is_file_name(name) || is_own_name(name) || !is_hash(hash))
+	if (!is_file_name(name) || is_own_name(name) || !kept_is_hash(hash))
 		return BAD_NAME;
 	path_of(a, cached, "cache", hash, "");
 	if (access(cached, R_OK) < 0 && bus_get_file(a->bus, hash, cached) < 0)
@@ -380,19 +375,30 @@ static void on_order(void *ctx, const struct bus_message *m)
 	json_decref(message);
 }
 
+// -1: there is no such file, or it is not for others.
+static int open_kept(const struct agent *a, const char *run, const char *file)
+{
+	char path[PATH_ROOM];
+
+	if (!talk_is_name(run) || !kept_is_file(file))
+		return -1;
+	return open(path_of(a, path, "runs", run, file),
+		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+// Not while another run is made here: that would disturb it.
 static void on_read(void *ctx, const struct bus_message *m)
 {
 	struct agent *a = ctx;
 	json_t *message = talk_read(m->data, m->size);
 	const char *run = book_text(message, "run"), *file = book_text(message, "file");
 	double from = book_number(message, "from");
-	char path[PATH_ROOM], octets[TALK_PIECE], piece[TALK_PIECE + 32];
+	char octets[TALK_PIECE], piece[TALK_PIECE + 32];
 	ssize_t count = -1;
 	int fd = -1;
 
-	if (talk_is_name(run) && is_file_name(file) && !strchr(file, '/') && from >= 0 &&
-		from < 1e15)
-		fd = open(path_of(a, path, "runs", run, file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (from >= 0 && from < 1e15 && (!*a->claim.run || is_ours(a, message)))
+		fd = open_kept(a, run, file);
 	if (fd >= 0) {
 		count = pread(fd, octets, sizeof(octets), (off_t)from);
 		close(fd);
@@ -402,6 +408,65 @@ static void on_read(void *ctx, const struct bus_message *m)
 		bus_publish(a->bus, m->reply, piece,
 			count < 0 ? 0
 				  : talk_put_piece(piece, (uint64_t)from, octets, (size_t)count));
+	json_decref(message);
+}
+
+// The result of a run that is over, or its intervals as far as they came.
+static json_t *kept_of(const struct agent *a, const char *run)
+{
+	static const char *const files[] = {KEPT_RESULT, KEPT_PART};
+	char hash[KEPT_HASH];
+	json_t *out = NULL;
+	uint64_t size;
+
+	for (size_t i = 0; !out && i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd = open_kept(a, run, files[i]);
+
+		if (fd < 0)
+			continue;
+		if (kept_hash(fd, &size, hash) == 0)
+			out = json_pack("{s:s, s:I, s:s}", "file", files[i], "size",
+				(json_int_t)size, "hash", hash);
+		close(fd);
+	}
+	return out;
+}
+
+static json_t *refuse_kept(const struct agent *a, const char *run, const json_t *message)
+{
+	char path[PATH_ROOM], why[256];
+
+	if (!talk_is_name(run))
+		return json_pack(
+			"{s:s}", "refused", "a run needs an id of letters, digits, - and _");
+	if (is_ours(a, message))
+		return json_pack(
+			"{s:s}", "refused", "the run is not over there: ask again in some seconds");
+	if (*a->claim.run) {
+		snprintf(why, sizeof(why),
+			"run %s of %s has it, which this would disturb: ask again later",
+			a->claim.run, a->claim.coordinator);
+		return json_pack("{s:s}", "refused", why);
+	}
+	if (access(path_of(a, path, "runs", run, ""), F_OK) < 0)
+		return json_pack("{s:s}", "refused",
+			"it does not have the run (any more): an agent keeps its last 20 runs, in "
+			"its --dir");
+	return NULL;
+}
+
+static void on_kept(void *ctx, const struct bus_message *m)
+{
+	struct agent *a = ctx;
+	json_t *message = talk_read(m->data, m->size);
+	const char *run = book_text(message, "run");
+	json_t *reply = refuse_kept(a, run, message);
+
+	if (!reply)
+		reply = kept_of(a, run);
+	if (!reply)
+		reply = json_pack("{s:s}", "refused", "it kept no result: the run had not begun");
+	answer(a, m, reply);
 	json_decref(message);
 }
 
@@ -524,6 +589,7 @@ static const struct {
 	{"claim", on_claim, false},
 	{"order", on_order, false},
 	{"read", on_read, false},
+	{"kept", on_kept, false},
 	{"release", on_release, false},
 };
 
