@@ -9,11 +9,11 @@
 
 #include "base/log.h"
 #include "book.h"
+#include "fleet_ask.h"
 #include "fleet_internal.h"
 #include "live.h"
 
-#define READ_MS    1000 // for a piece of a file
-#define READ_MOST  20   // questions that are not answered, one after the other
+#define AGAIN_MS   1000 // before an order is given again
 #define ORDER_MS   3000
 #define ORDER_MOST 5
 #define LINE_MAX   (64u << 20)
@@ -131,30 +131,14 @@ static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
 	}
 }
 
-// A piece of a file of the run; the caller frees what is returned. NULL: the agent does not answer;
-// a count of 0: there is no more.
+// As fleet_ask_piece.
 static char *read_piece(
 	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
 {
-	char subject[TALK_SUBJECT], *reply = NULL;
-	char *text = talk_text(json_pack(
-		"{s:s, s:s, s:I}", "run", p->fleet->id, "file", file, "from", (json_int_t)from));
-	uint64_t at;
-	size_t len;
-	int rc = 0;
+	const struct fleet_ask q = {
+		p->fleet->bus, p->name, p->fleet->id, file, p->fleet->run->signals};
 
-	talk_agent(subject, p->name, "read");
-	for (unsigned n = 0; n < READ_MOST && !reply && *p->fleet->run->signals < 2; n++) {
-		reply = bus_request(
-			p->fleet->bus, subject, text, strlen(text), READ_MS, &len, NULL, &rc);
-		if (!reply && rc != -ETIMEDOUT)
-			poll(NULL, 0, READ_MS); // its connection may come back
-	}
-	free(text);
-	if (reply && talk_get_piece(reply, len, &at, octets, count) && at == from)
-		return reply;
-	free(reply);
-	return NULL;
+	return fleet_ask_piece(&q, from, octets, count);
 }
 
 // What went astray between the last piece and this one.
@@ -227,7 +211,7 @@ bool fleet_part_tell(struct fleet_part *p, json_t *order)
 	talk_agent(subject, p->name, "order");
 	for (unsigned n = 0; n < ORDER_MOST && !reply && rc != -ETIMEDOUT; n++) {
 		if (n) // nobody was there: its connection may come back
-			poll(NULL, 0, READ_MS);
+			poll(NULL, 0, AGAIN_MS);
 		reply = bus_request(
 			p->fleet->bus, subject, text, strlen(text), ORDER_MS, &len, NULL, &rc);
 	}

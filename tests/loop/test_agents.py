@@ -13,12 +13,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, Result, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test, timing, until
+from harness import EXIT, Result, binary, check_ledger, check_sums, config_file, execute, kill, main, nightly, skip, start, test, timing, until
 from loop import RELAXED, item, ring
-from nats_server import NatsServer
+from nats_server import NatsServer, Talk
 
 VALIDITY = {"validity": {**RELAXED, "fleet_skew": "200ms"}}
 INVALID = EXIT["invalid"]
+VERSION = execute([binary(), "--version"])[1].split()[1]
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
 
@@ -29,6 +30,7 @@ class Agent:
         self.stack = contextlib.ExitStack()
         self.folder = folder or self.stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-"))
         self.name, self.environment = name, environment
+        self.server, self.options = server, options
         self.argv = [binary(), "agent", "--nats", server.url(), "--name", name, "--dir", str(self.folder), *options]
 
     def __enter__(self):
@@ -53,6 +55,10 @@ class Agent:
 
     def run_folder(self):
         return next(Path(self.folder, "runs").iterdir())
+
+    def again(self):
+        """It is back, with the same folder."""
+        return Agent(self.server, self.name, *self.options, folder=self.folder)
 
 
 @contextlib.contextmanager
@@ -153,8 +159,44 @@ def sockets(process):
     return {end for file in Path(f"/proc/{process}/fd").iterdir() if (end := os.readlink(file)).startswith("socket:")}
 
 
+def merged(server, document, *options):
+    """(exit code, result or None, what it said) of what the agents of that result kept."""
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        path, out = Path(folder, "result.json"), Path(folder, "whole.json")
+        path.write_text(json.dumps(document))
+        code, text, err = execute([binary(), "merge", "--fleet", server.url(), str(path), "--json", str(out), *options])
+        return code, json.loads(out.read_text()) if out.exists() else None, text + err
+
+
+def ask(server, subject, **message):
+    """What an agent answers."""
+    with Talk(server, "_INBOX.test") as talk:
+        talk.publish(subject, json.dumps(message), "_INBOX.test")
+        return talk.read()[2]
+
+
+def sent(document):
+    return sum(one["sent"] for one in document["traffic"])
+
+
+def check_what_is_kept(server, document, run):
+    """Of a run, and of no other: its results and events, and nothing else of its folder or above it."""
+    for change, code, words in (({"id": "another"}, "environment", "agents a and b: it does not have the run"),
+                                ({"id": f"../{run}"}, "usage", "has no id of a run"), ({"version": "0.1"}, "usage", "another version")):
+        got, _, said = merged(server, {**document, "run": {**document["run"], **change}})
+        assert got == EXIT[code] and words in said, (got, said)
+    for name in (f"../runs/{run}", "..", ".", "", run + "/", run + "\0", "another"):
+        assert "refused" in ask(server, "ddiperf.agent.b.kept", run=name), name
+        assert ask(server, "ddiperf.agent.b.read", run=name, file="run-1.json", **{"from": 0}) == "", name
+    for name in ("log.txt", "test.yaml", "../x", f"../{run}/run-1.json", "run-1.json/", "run-.json", "run-1x.json", ".", "", "/etc/passwd"):
+        assert ask(server, "ddiperf.agent.b.read", run=run, file=name, **{"from": 0}) == "", name
+    for name in ("run-1.json", "events.jsonl"):
+        assert ask(server, "ddiperf.agent.b.read", run=run, file=name, **{"from": 0}).startswith("0\n{"), name
+
+
 @test
 def an_agent_that_dies_makes_the_run_invalid_by_name():
+    """What it measured until then is there as soon as it is."""
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
     with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
         run.wait_intervals(3)
@@ -166,6 +208,13 @@ def an_agent_that_dies_makes_the_run_invalid_by_name():
         result = run.end(invalid=True)
         took = time.monotonic() - begin
         shown = run.intervals()
+        folder = agents[1].run_folder()
+        until((folder / "run-1.json").exists, "the result of its run")
+        code, _, said = merged(nats, result.json)
+        assert code == EXIT["environment"] and "agent b: not there (ddiperf agent" in said, said
+        with agents[1].again():
+            code, whole, said = merged(nats, result.json)
+            check_what_is_kept(nats, result.json, folder.name)
     assert result.code == INVALID, result
     assert "agent b (part 2): nothing was heard of it" in reasons(result), result
     timing(took < 6, took)
@@ -173,6 +222,52 @@ def an_agent_that_dies_makes_the_run_invalid_by_name():
     check = sum(one["traffic"][0]["sent"] for one in intervals)
     assert queries["sent"] == check >= sum(one["traffic"][0]["sent"] for one in shown[:3]) > 0, (queries, check)
     assert [part["part"] for part in result.json["parts"]] == [1, 2], result.json["parts"]
+    check_sums(whole["traffic"][0])
+    assert code == INVALID and whole["verdict"]["reasons"][0] == result.json["verdict"]["reasons"][0], (said, whole["verdict"])
+    assert whole["fleet"] == result.json["fleet"] and whole["config"] == result.json["config"], whole["fleet"]
+    assert [sent(part) for part in whole["parts"]][0] == sent(result.json["parts"][0]), whole["parts"]
+    assert sent(whole["parts"][1]) > sent(result.json["parts"][1]), whole["parts"]  # it went on unheard
+    assert sent(whole) == sum(map(sent, whole["parts"])) == sum(map(sent, whole["intervals"])), whole["traffic"]
+
+
+@nightly
+def a_part_without_a_result_is_as_long_as_it_came():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with fleet("a", "b") as (nats, agents), Run(nats, config) as run:
+        run.wait_intervals(3)
+        (child,) = Path(f"/proc/{agents[1].process.pid}/task/{agents[1].process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGKILL)
+        result = run.end(invalid=True)
+        assert "its process has ended before the run" in reasons(result), result
+        kept = agents[1].run_folder() / "run-1.json.part"
+        lines = [json.loads(line) for line in kept.read_text().splitlines()]
+        code, whole, said = merged(nats, result.json)
+        assert code == INVALID and len(whole["intervals"]) >= 3, said
+        assert sent(whole["parts"][1]) == sum(sent(one) for one in lines if "number" in one) > 0, (whole["parts"][1], said)
+        kept.unlink()
+        code, _, said = merged(nats, result.json)
+        assert code == EXIT["environment"] and "agent b: it kept no result" in said, said
+        with Run(nats, config, "--agents", "1") as other:
+            other.wait_intervals(1)
+            code, _, said = merged(nats, result.json)
+            assert code == EXIT["environment"] and "agent a: run" in said and "would disturb" in said, said
+
+
+@nightly
+def a_whole_run_can_be_fetched_as_it_was():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"], **VALIDITY)
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, config)
+        code, whole, said = merged(nats, result.json)
+        assert result.code == code == 0, (result, said)
+        for name in ("traffic", "verdict", "fleet", "parts", "config"):
+            assert whole[name] == result.json[name], (name, whole[name], result.json[name])
+        for options, words in (([str(Path(FAKETIME))], "takes one RESULT.json"), (["--ca", "/nowhere"], "/nowhere")):
+            code, _, said = merged(nats, result.json, *options)
+            assert code == EXIT["usage"] and words in said, said
+        alone = {name: value for name, value in result.json.items() if name != "fleet"}
+        code, _, said = merged(nats, alone)
+        assert code == EXIT["usage"] and "is not of a run on a fleet" in said, said
 
 
 @nightly
@@ -256,14 +351,47 @@ def agents_are_chosen_by_labels_and_number():
 
 
 @test
+def many_agents_that_are_left_out_have_one_line():
+    config = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
+    with NatsServer() as nats, Talk(nats, "ddiperf.find") as talk, Run(nats, config) as run:
+        reply = talk.read()[1]
+        for number in range(120):
+            busy = {"run": "r1", "coordinator": "somebody", "version": VERSION} if number < 20 else {"version": "0.1"}
+            talk.publish(reply, json.dumps({"name": f"a{number:03}", "labels": "", **busy}))
+        result = run.end()
+    assert result.code == EXIT["environment"], result
+    lines = [line.split("warning: ")[-1] for line in result.stderr.splitlines() if "left out" in line]
+    assert lines == ["agents a000, a001, a002, a003 and 16 more are left out: run r1 of somebody has it",
+                     f"agents a020, a021, a022, a023 and 96 more are left out: version 0.1, not {VERSION}"], lines
+
+
+@nightly
+def many_parts_have_one_line_when_they_begin():
+    config = ring(item(load={"rate": "100"}), host={"idle": "sleep"}, run={"duration": "500ms", "interval": "250ms"}, **VALIDITY)
+    names = [f"a{number}" for number in range(6)]
+    with fleet(*names) as (nats, _):
+        result = on_fleet(nats, config, invalid=True)
+    line = "".join(line for line in (result.stdout + result.stderr).splitlines() if "known within" in line)
+    assert "agents a0, a1, a2, a3 and 2 more: parts 1 to 6; their clocks are up to " in line, result
+    assert [one["name"] for one in result.json["fleet"]["members"]] == names, result
+
+
+@test
 def an_agent_checks_what_it_is_given():
     hook = ring(item(), hooks={"start": "touch /tmp/never"}, **VALIDITY)
     with fleet("a") as (nats, _):
         result = on_fleet(nats, hook)
         assert result.code == EXIT["usage"] and "agent a (part 1)" in result.stderr and "not allowed" in result.stderr, result
+        with config_file(hook) as path:  # a name is no option
+            other = path.rename(path.parent / "--allow-commands")
+            code, _, err = execute([binary(), "run", str(other), "--fleet", nats.url()])
+            assert code == EXIT["usage"] and "--allow-commands:1:" in err, err
     with fleet("a", options=("--allow-commands",)) as (nats, _):
         result = on_fleet(nats, hook.replace("touch /tmp/never", "true"))
         assert result.code == 0, result
+    with fleet("a", jetstream=True) as (nats, _):
+        result = on_fleet(nats, ring(item(dns={"queries": "log.txt"}), **VALIDITY), files={"log.txt": "q.example.com A\n"})
+        assert result.code != 0 and "not log.txt" in result.stderr, result
 
 
 @test
