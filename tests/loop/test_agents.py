@@ -110,7 +110,9 @@ def reasons(result):
 
 @test
 def two_agents_are_one_run():
-    config = ring(item(load={"rate": "2k"}), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"], **VALIDITY)
+    """Their replies come in a later interval than that of the requests."""
+    config = ring(item(load={"rate": "2k"}, timeout="2s"), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"],
+                  responder={"dns": {}, "faults": {"delay": {"constant": "300ms"}}}, **VALIDITY)
     with fleet("b", "a") as (nats, agents), Run(nats, config) as run:
         result = run.end()
         lines = run.intervals()
@@ -124,7 +126,11 @@ def two_agents_are_one_run():
     assert [part["traffic"][0]["sent"] for part in result.json["parts"]] == [1000, 1000]
     assert sum(one["traffic"][0]["sent"] for one in result.json["intervals"]) == 2000
     assert sum(one["traffic"][0]["sent"] for one in lines) == 2000
-    assert len([one for one in lines if not one.get("last")]) == 4, lines
+    assert len([one for one in lines if not one.get("last") and one["traffic"][0]["due"]]) == 4, lines
+    by_due = [(one["traffic"][0]["due"], one["traffic"][0]["by_due"]["answered"]) for one in result.json["intervals"]]
+    assert sum(answered for _, answered in by_due) == 2000, by_due
+    timing(by_due[:4] == [(500, 500)] * 4, by_due)
+    assert all(one["traffic"][0]["by_due"]["mean_ns"] >= 300e6 for one in result.json["intervals"][:4]), result.json["intervals"]
     assert all(one["clock_source"] in ("nats", "kernel") for one in members), members
     skew = result.json["fleet"]["start_skew_ns"]
     timing(skew <= 1e6, f"{skew} ns\n{result}")
