@@ -160,6 +160,56 @@ static json_t *run_of(struct merging *m, const char *command)
 	return run;
 }
 
+static json_t *number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+// Of a command that only the first part has run.
+static void set_commands(const json_t *first, json_t *sum)
+{
+	static const char *const figures[] = {"took_s", "exit_status"};
+	json_t *events = json_object_get(sum, "events"), *event, *value;
+	size_t i;
+
+	json_array_foreach(events, i, event)
+	{
+		const json_t *one = json_array_get(json_object_get(first, "events"), i);
+
+		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++) {
+			value = json_object_get(one, figures[k]);
+			if (value && strcmp(book_text(event, "action"), "run") == 0)
+				json_object_set(event, figures[k], value);
+		}
+	}
+}
+
+static double loss(double of, double arrived)
+{
+	return of > 0 ? (of - arrived) / of : 0;
+}
+
+// What was lost each way, as a part alone does not know.
+static void set_peer_losses(json_t *sum)
+{
+	json_t *peer = json_object_get(sum, "peer"), *item;
+	bool whole = true;
+	size_t i;
+
+	if (!peer)
+		return;
+	json_array_foreach(json_object_get(sum, "traffic"), i, item) whole &=
+		json_array_size(json_object_get(item, "steps")) == 0;
+	json_object_set_new(peer, "loss_there",
+		number_or_null(
+			whole ? loss(book_number(peer, "sent"), book_number(peer, "received"))
+			      : NAN));
+	json_object_set_new(peer, "loss_back",
+		number_or_null(
+			whole ? loss(book_number(peer, "answered"), book_number(peer, "replies"))
+			      : NAN));
+}
+
 static const struct counter *row_of(const char *name)
 {
 	const struct counter *r = result_section.rows;
@@ -220,7 +270,8 @@ static json_t *parts_of(const struct merging *m)
 // The CPU, capture and delay of a box stay in its part.
 static json_t *merge_all(struct merging *m, const char *command)
 {
-	static const char *const members[] = {"traffic", "events", "ports", "workers", "responder"};
+	static const char *const members[] = {
+		"traffic", "events", "ports", "workers", "responder", "peer"};
 	json_t *sum = json_object(), *documents[MERGE_PARTS], *config, *missing, *verdict;
 	const json_t *first = m->books[0]->document;
 	const struct config *c;
@@ -233,6 +284,8 @@ static json_t *merge_all(struct merging *m, const char *command)
 		merge_member(m, sum, members[i]);
 	if (json_object_get(first, "dut"))
 		json_object_set(sum, "dut", json_object_get(first, "dut"));
+	set_commands(first, sum);
+	set_peer_losses(sum);
 	json_object_set_new(sum, "repeats", json_array());
 	config = json_deep_copy(json_object_get(first, "config"));
 	json_object_set_new(json_object_get(config, "fleet"), "part", json_integer(0));

@@ -271,6 +271,32 @@ def an_agent_checks_what_it_is_given():
 
 
 @test
+def commands_about_the_server_run_once_and_need_the_leave_of_one_agent():
+    with tempfile.NamedTemporaryFile("r") as lines, NatsServer() as nats, Agent(nats, "a", "--allow-commands") as first, Agent(nats, "b") as second:
+        config = json.loads(ring(item(load={"rate": "1k"}), run={"duration": "600ms", "interval": "200ms"}, **VALIDITY,
+                                 events=[{"at": "300ms", "run": f"echo killed >> {lines.name}", "name": "kill"}]))
+        config["dut"] = {"counters": {"command": f"echo asked >> {lines.name}; echo asked $(wc -l < {lines.name})"}}
+        result = on_fleet(nats, json.dumps(config))
+        assert result.code == 0, result
+        assert lines.read().split() == ["asked", "killed", "asked"], result
+        assert "event kill: run by part 1" in (second.run_folder() / "log.txt").read_text()
+        assert "run by part 1" not in (first.run_folder() / "log.txt").read_text()
+    (event,) = result.json["events"]
+    assert event["outcome"] == "exit status 0" and event["took_s"] > 0 and not event["failed"], event
+    assert [part["events"][0]["outcome"] for part in result.json["parts"]] == ["exit status 0", "run by part 1"], result.json["parts"]
+    assert [one["events"] for one in result.json["intervals"]].count(["kill"]) == 1, result.json["intervals"]
+    assert result.json["dut"]["counters"] == [{"name": "asked", "difference": 2}], result.json["dut"]
+
+
+@nightly
+def commands_about_the_server_are_refused_by_the_agent_that_would_run_them():
+    config = ring(item(), events=[{"at": "100ms", "run": "touch /tmp/never"}], **VALIDITY)
+    with NatsServer() as nats, Agent(nats, "a"), Agent(nats, "b", "--allow-commands"):
+        result = on_fleet(nats, config)
+    assert result.code == EXIT["usage"] and "agent a (part 1)" in result.stderr and "not allowed" in result.stderr, result
+
+
+@test
 def clocks_that_are_off_are_known():
     if not Path(FAKETIME).exists():
         skip("libfaketime is not installed: sudo ./scripts/deps install test")
