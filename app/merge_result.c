@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/result/result.h"
+#include "engine/run/cpu.h"
 #include "merge.h"
 #include "merge_verdict.h"
 
@@ -165,6 +166,30 @@ static json_t *number_or_null(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+static double sum_of(const json_t *items, const char *name)
+{
+	const json_t *item;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach((json_t *)items, i, item) sum += book_number(item, name);
+	return sum;
+}
+
+// The first part asks the server. Its CPU time is for the transactions of all.
+static void put_dut(const json_t *first, json_t *sum)
+{
+	json_t *dut = json_copy(json_object_get(first, "dut"));
+
+	if (!dut)
+		return;
+	json_object_set_new(dut, "us_per_transaction",
+		number_or_null(
+			cpu_demand_us(book_number(dut, "used"), (unsigned)book_number(dut, "cpus"),
+				sum_of(json_object_get(sum, "traffic"), "answered_per_s"))));
+	json_object_set_new(sum, "dut", dut);
+}
+
 // Of a command that only the first part has run.
 static void set_commands(const json_t *first, json_t *sum)
 {
@@ -282,8 +307,7 @@ static json_t *merge_all(struct merging *m, const char *command)
 	json_object_set_new(sum, "fleet", fleet_of(m));
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		merge_member(m, sum, members[i]);
-	if (json_object_get(first, "dut"))
-		json_object_set(sum, "dut", json_object_get(first, "dut"));
+	put_dut(first, sum);
 	set_commands(first, sum);
 	set_peer_losses(sum);
 	json_object_set_new(sum, "repeats", json_array());

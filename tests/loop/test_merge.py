@@ -143,6 +143,16 @@ def commands_about_the_server_run_once():
     assert "dut" not in second and whole["dut"]["counters"] == first["dut"]["counters"] == [{"name": "asked", "difference": 2}], whole["dut"]
 
 
+@test
+def cpu_time_of_the_server_is_for_the_transactions_of_all_parts():
+    first, second = boxes()
+    first["dut"].update(used=0.25, cpus=4)
+    whole, _ = merge(first, second)
+    rate = sum(named(document, name)["answered_per_s"] for document in (first, second) for name in ("queries", "leases"))
+    assert abs(whole["dut"]["us_per_transaction"] * rate / 1e6 - 1) < 1e-6, (whole["dut"], rate)
+    assert first["dut"]["us_per_transaction"] is None, "a part does not know it"
+
+
 @contextlib.contextmanager
 def responder_elsewhere(answers, asked):
     """The settings of dut.control; each question has the next answer, the last one for good."""

@@ -3,6 +3,7 @@
 // launches the workers, watches phases and intervals, drains, stops and judges. Also that of a
 // responder alone. Path: cold. Management thread.
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -443,6 +444,8 @@ static int course_measure(struct run *r)
 	measured = measured_part(r);
 	probe_stop(r->probe, &measured, r->arena, r->result);
 	r->probe = NULL;
+	if (r->result->dut && fleet_weight(r->config)) // it is for the transactions of all parts
+		r->result->dut->us_per_transaction = NAN;
 	tally_stop(r->tally, &p->clock, r->arena, r->result);
 	r->tally = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
