@@ -25,13 +25,17 @@
 #include "io/state.h"
 #include "kept.h"
 
-#define PATH_ROOM    4096
-#define KEPT         20    // runs
-#define FIND_MS      300   // for another agent of the same name to say so
-#define SETS_MAX     512   // --set of a run
-#define LOST_MS      5000  // without a beat of the coordinator
-#define PATIENCE_MS  15000 // of a child that is to end, before each further signal
-#define DOWNLOAD_MAX 1000  // files of a run
+#define PATH_ROOM 4096
+#define LOG       "log.txt"
+#define BAD_NAME                                                                                   \
+	"a file has a name that is not allowed here (in the folder of the "                        \
+	"run or below; not log.txt, events.jsonl, run-*.json)"
+#define KEPT        20    // runs
+#define CACHED      1000  // input files
+#define FIND_MS     300   // for another agent of the same name to say so
+#define SETS_MAX    512   // --set of a run
+#define LOST_MS     5000  // without a beat of the coordinator
+#define PATIENCE_MS 15000 // of a child that is to end, before each further signal
 
 // The run that a coordinator has claimed this agent for.
 struct claim {
@@ -139,26 +143,27 @@ static void tell_event(struct agent *a, json_t *event)
 
 // --- a run begins
 
-static void forget_old(const struct agent *a)
+// All but so many of a folder, the oldest first.
+static void forget_old(const struct agent *a, const char *of, int most)
 {
 	struct dirent **found = NULL;
 	char folder[PATH_ROOM], path[PATH_ROOM];
-	int count = scandir(path_of(a, folder, "runs", "", ""), &found, NULL, NULL);
+	int count = scandir(path_of(a, folder, of, "", ""), &found, NULL, NULL);
 
-	for (int excess = count - 2 - KEPT; excess > 0; excess--) {
+	for (int excess = count - 2 - most; excess > 0; excess--) {
 		const char *oldest = NULL;
 		time_t since = 0;
 		struct stat st;
 
 		for (int i = 0; i < count; i++)
 			if (found[i]->d_name[0] != '.' &&
-				stat(path_of(a, path, "runs", found[i]->d_name, ""), &st) == 0 &&
+				stat(path_of(a, path, of, found[i]->d_name, ""), &st) == 0 &&
 				(!oldest || st.st_mtime < since)) {
 				oldest = found[i]->d_name;
 				since = st.st_mtime;
 			}
 		if (oldest)
-			state_remove_folder(path_of(a, path, "runs", oldest, ""));
+			state_remove_folder(path_of(a, path, of, oldest, ""));
 	}
 	for (int i = 0; i < count; i++)
 		free(found[i]);
@@ -172,13 +177,19 @@ static bool is_file_name(const char *name)
 	       strlen(name) < NAME_MAX && !strchr(name, ',');
 }
 
+// The child and this process write these into the folder of the run.
+static bool is_own_name(const char *name)
+{
+	return strcmp(name, LOG) == 0 || kept_is_file(name);
+}
+
 // From the object store, unless it was here before; into the folder of the run.
 static const char *bring(struct agent *a, const char *run, const char *name, const char *hash)
 {
 	char cached[PATH_ROOM], path[PATH_ROOM];
 
-	if (!is_file_name(name) || !kept_is_hash(hash))
-		return "a file has no name that is allowed here";
+	if (!is_file_name(name) || is_own_name(name) || !kept_is_hash(hash))
+		return BAD_NAME;
 	path_of(a, cached, "cache", hash, "");
 	if (access(cached, R_OK) < 0 && bus_get_file(a->bus, hash, cached) < 0)
 		return "an input file did not come through the object store";
@@ -207,11 +218,12 @@ static const char *prepare(struct agent *a, const char *run, const json_t *claim
 	const json_t *file;
 	size_t i;
 
-	forget_old(a);
+	forget_old(a, "runs", KEPT);
+	forget_old(a, "cache", CACHED);
 	if (mkdir(path_of(a, folder, "runs", run, ""), 0700) < 0)
 		return errno == EEXIST ? "it was here before" : "no folder can be made for it";
-	if (!is_file_name(name) || strchr(name, '/'))
-		return "the configuration has no name that is allowed here";
+	if (!is_file_name(name) || strchr(name, '/') || is_own_name(name))
+		return BAD_NAME;
 	json_array_foreach(json_object_get(claim, "files"), i, file) if (!why) why =
 		bring(a, run, book_text(file, "name"), book_text(file, "hash"));
 	return why ? why
@@ -253,15 +265,16 @@ static unsigned put_sets(const struct agent *a, const json_t *claim, const char 
 
 static int start_child(struct agent *a, const char *run, const json_t *claim, struct claim *c)
 {
-	const char *argv[SETS_MAX + 8] = {"ddiperf", "run", "--led", "--confined"};
+	const char *argv[SETS_MAX + 9] = {"ddiperf", "run", "--led", "--confined"};
 	char folder[PATH_ROOM];
-	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, "log.txt"), rc;
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, LOG), rc;
 	unsigned n = put_sets(a, claim, argv, 4);
 	struct child child = {
 		(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
 
 	if (a->settings.commands)
 		argv[n++] = "--allow-commands";
+	argv[n++] = "--"; // what follows is no option, whatever its name
 	argv[n++] = book_text(claim, "config.name");
 	c->events = open_here(a, run, TALK_EVENTS);
 	rc = log < 0 || c->events < 0 || pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0

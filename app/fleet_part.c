@@ -19,6 +19,7 @@
 #define LINE_MAX   (64u << 20)
 #define SILENT_MS  1000 // at least, without a message of an agent that beats
 #define SILENT     2    // intervals without one
+#define BACK_MS    1000 // for an agent to find a server that is back: it looks twice a second
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {
@@ -320,8 +321,8 @@ static void note_silence(struct fleet *f)
 		struct fleet_part *p = &f->parts[i];
 
 		if (!bus_is_up(f->bus)) // the way to them is away
-			p->heard_ms = now;
-		if (!p->claimed || p->over || *p->trouble || now - p->heard_ms <= most)
+			p->heard_ms = now + BACK_MS;
+		if (!p->claimed || p->over || *p->trouble || now <= p->heard_ms + most)
 			continue;
 		fleet_part_trouble(p, EXIT_INVALID, "nothing was heard of it for %.1f s",
 			1e-3 * (double)(now - p->heard_ms));
