@@ -5,13 +5,16 @@
 
 import contextlib
 import ctypes
+import hashlib
 import json
 import os
 import re
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -104,6 +107,7 @@ class Run:
 
     def end(self, invalid=False, timeout=60):
         out, err = self.process.communicate(timeout=timeout)
+        timing("the schedule would begin late" not in err, err)
         document = json.loads(self.out.read_text()) if self.out.exists() and self.out.stat().st_size else None
         return Result(self.process.returncode, document, out, err, invalid)
 
@@ -260,6 +264,44 @@ def a_part_without_a_result_is_as_long_as_it_came():
             other.wait_intervals(1)
             code, _, said = merged(nats, result.json)
             assert code == EXIT["environment"] and "agent a: run" in said and "would disturb" in said, said
+
+
+@contextlib.contextmanager
+def false_agent(server, kept, octets, **facts):
+    """It is there as "a", and tells what it is given: JSON about what it kept, and pieces of at most 10 octets."""
+    def answer():
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            while True:
+                subject, reply, text = talk.read()
+                verb = subject.rpartition(".")[2]
+                begin = json.loads(text)["from"] if verb == "read" else 0
+                talk.publish(reply, {"find": json.dumps({"name": "a", "version": VERSION, "run": "", **facts}), "kept": json.dumps(kept),
+                                     "read": f"{begin}\n{octets[begin:begin + 10]}"}[verb])
+
+    with Talk(server, "ddiperf.>") as talk:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield
+        talk.socket.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@nightly
+def what_an_agent_gives_is_checked():
+    document = {"schema": "ddiperf-result/1", "run": {"id": "r1", "version": VERSION}, "fleet": {"members": [{"name": "a", "part": 1}]}}
+    other = json.dumps({**document, "run": {"id": "r2"}})
+    right = {"file": "run-1.json", "size": len(other), "hash": hashlib.sha256(other.encode()).hexdigest()}
+    with NatsServer() as nats:
+        for kept, octets, facts, words in (
+                (right, other.replace("r2", "r3"), {}, "agent a: what came is not what it kept"),
+                (right, other[:-1], {}, "agent a: what it kept has become shorter"), (right, other + "x", {}, "agent a: what came is not"),
+                (right, other, {}, "agent a: what it kept is not its part of run r1"), (right, other, {"version": "0.1"}, f"version 0.1, not {VERSION}"),
+                ({**right, "file": "../run-1.json"}, other, {}, "agent a: what it kept is no result"), ({**right, "size": 1 << 40}, other, {}, "is no result"),
+                ({**right, "hash": "00"}, other, {}, "is no result"), ([], other, {}, "agent a: it does not answer"),
+                ({"refused": "it is closed"}, other, {}, "agent a: it is closed")):
+            with false_agent(nats, kept, octets, **facts):
+                code, whole, said = merged(nats, document)
+            assert code == EXIT["environment"] and whole is None and words in said, (words, said)
 
 
 @nightly
