@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A link of TCP connections to a server of this host: each direction has its own delay, and it can be cut or slow."""
+"""A link of TCP connections to a server of this host: each direction has its own delay, and it can be cut, slow or wrong."""
 
 import contextlib
 import queue
@@ -46,8 +46,8 @@ class Way:
 
 
 class Link:
-    """Up inside `with`. to_server, to_client: seconds that each direction takes, however much is on its way; rate: octets a
-    second of each, None: any; change(data): what becomes of a piece of data on its way to the server."""
+    """Up inside `with`. to_server, to_client: seconds that each direction takes; rate: octets a second of each, None: any;
+    change(data): what becomes of a piece of data on its way to the server."""
 
     host = "127.0.0.1"
 
