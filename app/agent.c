@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "book.h"
 #include "child.h"
+#include "facts.h"
 #include "fleet_clock.h"
 #include "fleet_talk.h"
 #include "io/state.h"
@@ -56,6 +57,7 @@ struct agent {
 	char host[64];
 	char *dir;
 	char cpus[16];
+	json_t *box; // of facts.h, as it was at the start
 	struct bus_endpoint endpoints[6];
 	char subjects[6][TALK_SUBJECT];
 	const char *metadata[12];
@@ -75,10 +77,11 @@ static const char *path_of(const struct agent *a, char buf[PATH_ROOM], const cha
 
 static json_t *facts_of(const struct agent *a)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->settings.name, "id",
-		a->id, "labels", a->settings.labels, "version", a->service.version, "host", a->host,
-		"cpus", a->cpus, "run", a->claim.run, "coordinator",
-		a->claim.coordinator ? a->claim.coordinator : "");
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:O, s:o}", "name",
+		a->settings.name, "id", a->id, "labels", a->settings.labels, "version",
+		a->service.version, "host", a->host, "cpus", a->cpus, "run", a->claim.run,
+		"coordinator", a->claim.coordinator ? a->claim.coordinator : "", "box", a->box,
+		"clock", facts_of_clock());
 }
 
 static void answer(struct agent *a, const struct bus_message *m, json_t *reply)
@@ -650,6 +653,7 @@ static void describe(struct agent *a)
 	for (size_t i = 0; i < sizeof(random); i++)
 		sprintf(a->id + 2 * i, "%02x", random[i]);
 	gethostname(a->host, sizeof(a->host) - 1);
+	a->box = facts_of_box();
 	snprintf(a->cpus, sizeof(a->cpus), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	memcpy(a->metadata, metadata, sizeof(metadata));
 	a->service = (struct bus_service){.name = "ddiperf",
@@ -686,8 +690,10 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 	}
 	if (rc == 0)
 		return 0;
-	if (a)
+	if (a) {
+		json_decref(a->box);
 		free(a->dir);
+	}
 	free(a);
 	*out = NULL;
 	return rc;
@@ -703,6 +709,7 @@ void agent_close(struct agent *a)
 		poll(NULL, 0, 20);
 		agent_tick(a);
 	}
+	json_decref(a->box);
 	free(a->dir);
 	free(a);
 }

@@ -294,52 +294,80 @@ static unsigned take_group(struct fleet *f, uint64_t number, bool last, json_t *
 	return count;
 }
 
-// Replies to requests of earlier intervals, by how many ago.
-static void add_earlier(json_t *sum, const json_t *item)
+static void add_integer(json_t *to, const json_t *from, const char *name)
 {
-	json_t *list = json_object_get(sum, LIVE_EARLIER), *one, *same, *found;
+	json_int_t more = json_integer_value(json_object_get(from, name));
+
+	json_object_set_new(
+		to, name, json_integer(json_integer_value(json_object_get(to, name)) + more));
+}
+
+// Replies to requests of earlier intervals leave the item for the list, in which they are told
+// apart by how many snapshots ago that was: so many more, as the sum has a later number.
+static void take_earlier(json_t *list, json_t *item, uint64_t more)
+{
+	json_t *one, *same, *found;
 	size_t i, k;
 
-	if (!list) {
-		list = json_array();
-		json_object_set_new(sum, LIVE_EARLIER, list);
-	}
 	json_array_foreach(json_object_get(item, LIVE_EARLIER), i, one)
 	{
+		json_int_t back = json_integer_value(json_object_get(one, "back"));
+
+		back += (json_int_t)more;
 		found = NULL;
-		json_array_foreach(list, k, same) if (number_of(same) == number_of(one) &&
-						      json_equal(json_object_get(same, "back"),
-							      json_object_get(one, "back"))) found =
+		json_array_foreach(list, k,
+			same) if (json_integer_value(json_object_get(same, "back")) == back) found =
 			same;
 		if (!found) {
-			json_array_append_new(list, json_deep_copy(one));
-			continue;
+			found = json_pack("{s:I, s:i, s:i, s:f}", "back", back, "answered", 0,
+				"failed", 0, "time_ns", 0.0);
+			json_array_append_new(list, found);
 		}
-		json_object_set_new(found, "answered",
-			json_integer(json_integer_value(json_object_get(found, "answered")) +
-				     json_integer_value(json_object_get(one, "answered"))));
-		json_object_set_new(found, "failed",
-			json_integer(json_integer_value(json_object_get(found, "failed")) +
-				     json_integer_value(json_object_get(one, "failed"))));
+		add_integer(found, one, "answered");
+		add_integer(found, one, "failed");
 		json_object_set_new(found, "time_ns",
 			json_real(book_number(found, "time_ns") + book_number(one, "time_ns")));
 	}
+	json_object_del(item, LIVE_EARLIER);
 }
 
-static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
+// Of the items of all, a list each.
+static json_t *take_all_earlier(json_t **group, unsigned count, uint64_t number)
 {
-	static const char *const marks[] = {LIVE_NUMBER, LIVE_WARMUP, LIVE_LAST};
-	json_t *sum, *item;
+	json_t *lists = json_array(), *item;
 	size_t n;
 
+	for (unsigned k = 0; k < count; k++)
+		json_array_foreach(json_object_get(group[k], "traffic"), n, item)
+		{
+			if (n == json_array_size(lists))
+				json_array_append_new(lists, json_array());
+			take_earlier(json_array_get(lists, n), item, number - number_of(group[k]));
+		}
+	return lists;
+}
+
+// The sum has the number of the latest.
+static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
+{
+	static const char *const marks[] = {LIVE_WARMUP, LIVE_LAST};
+	json_t *sum, *item, *earlier;
+	uint64_t number = 0;
+	size_t n;
+
+	for (unsigned k = 0; k < count; k++)
+		number = number_of(group[k]) > number ? number_of(group[k]) : number;
+	earlier = take_all_earlier(group, count, number);
 	f->merge.count = count;
 	sum = merge_objects(&f->merge, &result_interval_section, group);
+	json_object_set_new(sum, LIVE_NUMBER, json_integer((json_int_t)number));
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (json_object_get(group[0], marks[i]))
 			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
-	json_array_foreach(json_object_get(sum, "traffic"), n, item) for (unsigned k = 0; k < count;
-									  k++)
-		add_earlier(item, json_array_get(json_object_get(group[k], "traffic"), n));
+	json_array_foreach(json_object_get(sum, "traffic"), n,
+		item) if (json_array_size(json_array_get(earlier, n)))
+		json_object_set(item, LIVE_EARLIER, json_array_get(earlier, n));
+	json_decref(earlier);
 	return sum;
 }
 

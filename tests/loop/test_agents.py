@@ -4,10 +4,12 @@
 # servers and clocks that fail in the middle of it make it invalid by name, and nothing that was measured is lost.
 
 import contextlib
+import ctypes
 import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -16,6 +18,7 @@ from pathlib import Path
 from harness import EXIT, Result, binary, check_ledger, check_sums, config_file, execute, kill, main, nightly, skip, start, test, timing, until
 from loop import RELAXED, item, ring
 from nats_server import NatsServer, Talk
+from tcp_link import Link
 
 VALIDITY = {"validity": {**RELAXED, "fleet_skew": "200ms"}}
 INVALID = EXIT["invalid"]
@@ -116,7 +119,9 @@ def reasons(result):
 
 @test
 def two_agents_are_one_run():
-    config = ring(item(load={"rate": "2k"}), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"], **VALIDITY)
+    """Their replies come in a later interval than that of the requests."""
+    config = ring(item(load={"rate": "2k"}, timeout="2s"), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"],
+                  responder={"dns": {}, "faults": {"delay": {"constant": "300ms"}}}, **VALIDITY)
     with fleet("b", "a") as (nats, agents), Run(nats, config) as run:
         result = run.end()
         lines = run.intervals()
@@ -131,7 +136,11 @@ def two_agents_are_one_run():
     assert sum(one["traffic"][0]["sent"] for one in result.json["intervals"]) == 2000
     assert sum(one["traffic"][0]["sent"] for one in lines) == 2000
     # A busy box makes one interval of two.
-    assert sum(round(one["length_s"] / 0.25) for one in lines if not one.get("last")) == 4, lines
+    assert sum(round(one["length_s"] / 0.25) for one in lines if not one.get("last") and one["traffic"][0]["due"]) == 4, lines
+    by_due = [(one["traffic"][0]["due"], one["traffic"][0]["by_due"]["answered"]) for one in result.json["intervals"]]
+    assert sum(answered for _, answered in by_due) == 2000, by_due
+    timing(by_due[:4] == [(500, 500)] * 4, by_due)
+    assert all(one["traffic"][0]["by_due"]["mean_ns"] >= 300e6 for one in result.json["intervals"] if one["traffic"][0]["due"]), result.json["intervals"]
     assert all(one["clock_source"] in ("nats", "kernel") for one in members), members
     skew = result.json["fleet"]["start_skew_ns"]
     timing(skew <= 1e6, f"{skew} ns\n{result}")
@@ -350,6 +359,42 @@ def agents_are_chosen_by_labels_and_number():
         assert code == EXIT["environment"] and "an agent a already" in err, err
 
 
+def kernel_keeps_the_clock():
+    """adjtimex(2): TIME_ERROR and STA_UNSYNC say that nothing does."""
+    timex = ctypes.create_string_buffer(512)
+    state = ctypes.CDLL(None).adjtimex(timex)
+    return 0 <= state < 5 and not struct.unpack_from("@i4li", timex)[5] & 0x40
+
+
+@test
+def agents_say_what_they_are():
+    words = [binary(), "list", "agents", "--fleet"]
+    with fleet("a", options=("--labels", "rack=1")) as (nats, _), Talk(nats, "ddiperf.find") as talk:
+        asked = start([*words, nats.url(), "--json", "-"])
+        talk.publish(talk.read()[1], json.dumps({"name": "b", "version": "0.1", "host": "\x1b[31mred", "run": "r1", "box": 3}))
+        out, err = asked.communicate(timeout=20)
+        shown = start([*words, nats.url()])
+        talk.publish(talk.read()[1], json.dumps({"name": "b", "version": "0.1", "host": "\x1b[31mred", "run": "r1", "box": 3}))
+        table, _ = shown.communicate(timeout=20)
+        assert asked.returncode == shown.returncode == 0 and err == "", err
+    first, second = json.loads(out)["agents"]
+    box = first["box"]
+    assert (first["name"], first["state"], first["version"], first["labels"]) == ("a", "free", VERSION, "rack=1"), first
+    assert (second["name"], second["state"]) == ("b", "busy"), second
+    assert box["cpus"] == len(os.sched_getaffinity(0)) and box["kernel"] == os.uname().release and "DPDK" in box["dpdk"], box
+    assert {"ring", "null", "socket"} <= set(box["drivers"]) and box["missing"] == [], box
+    assert abs(box["memory_mb"] * 1e6 - os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")) <= 1e6 and box["memory_available_mb"] > 0, box
+    assert first["clock"]["kept"] == kernel_keeps_the_clock() == (first["clock"]["error_ns"] is not None), first["clock"]
+    head, *rows = [line.split() for line in table.splitlines()]
+    assert head[:4] == ["agent", "state", "version", "host"] and head[-1] == "labels", table
+    assert rows[0][:3] == ["a", "free", VERSION] and rows[0][-1] == "rack=1" and rows[1][:4] == ["b", "busy", "0.1", "?[31mred"], table
+    for options, code, words in (((), "usage", "--fleet URL is missing"), (("--fleet", "nats://127.0.0.1:1"), "environment", "no connection")):
+        got, _, said = execute([binary(), "list", "agents", *options])
+        assert got == EXIT[code] and words in said, said
+    got, _, said = execute([binary(), "list", "drivers", "--json", "-"])
+    assert got == EXIT["usage"] and "for the table agents" in said, said
+
+
 @test
 def many_agents_that_are_left_out_have_one_line():
     config = ring(item(load={"total": 10, "rate": "1k"}), **VALIDITY)
@@ -394,19 +439,160 @@ def an_agent_checks_what_it_is_given():
         assert result.code != 0 and "not log.txt" in result.stderr, result
 
 
-@test
-def clocks_that_are_off_are_known():
+# --- clocks and links
+
+BRIEF = {"duration": "500ms", "interval": "250ms"}
+
+
+def fake_clock(**clock):
+    """The environment of an agent whose clock is another one."""
     if not Path(FAKETIME).exists():
         skip("libfaketime is not installed: sudo ./scripts/deps install test")
-    config = ring(item(load={"rate": "1k"}), run={"duration": "500ms", "interval": "250ms"}, **VALIDITY)
     sanitizer = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-    fake = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+3600.25s", "DONT_FAKE_MONOTONIC": "1", **sanitizer}
-    with NatsServer() as nats, Agent(nats, "a"), Agent(nats, "b", environment=fake):
+    return {"LD_PRELOAD": FAKETIME, "DONT_FAKE_MONOTONIC": "1", **clock, **sanitizer}
+
+
+def check_clock(member, ahead_ns=0):
+    """What is stated of it is true: the error is within the bound."""
+    error = member["clock_offset_ns"] - ahead_ns
+    assert member["clock_source"] == "kernel" or abs(error) <= member["clock_within_ns"], (error, member)
+    return error
+
+
+@test
+def commands_about_the_server_run_once_and_need_the_leave_of_one_agent():
+    with tempfile.NamedTemporaryFile("r") as lines, NatsServer() as nats, Agent(nats, "a", "--allow-commands") as first, Agent(nats, "b") as second:
+        config = json.loads(ring(item(load={"rate": "1k"}), run={"duration": "600ms", "interval": "200ms"}, **VALIDITY,
+                                 events=[{"at": "300ms", "run": f"echo killed >> {lines.name}", "name": "kill"}]))
+        config["dut"] = {"counters": {"command": f"echo asked >> {lines.name}; echo asked $(wc -l < {lines.name})"}}
+        result = on_fleet(nats, json.dumps(config))
+        assert result.code == 0, result
+        assert lines.read().split() == ["asked", "killed", "asked"], result
+        assert "event kill: run by part 1" in (second.run_folder() / "log.txt").read_text()
+        assert "run by part 1" not in (first.run_folder() / "log.txt").read_text()
+    (event,) = result.json["events"]
+    assert event["outcome"] == "exit status 0" and event["took_s"] > 0 and not event["failed"], event
+    assert [part["events"][0]["outcome"] for part in result.json["parts"]] == ["exit status 0", "run by part 1"], result.json["parts"]
+    assert [one["events"] for one in result.json["intervals"]].count(["kill"]) == 1, result.json["intervals"]
+    assert result.json["dut"]["counters"] == [{"name": "asked", "difference": 2}], result.json["dut"]
+
+
+@nightly
+def commands_about_the_server_are_refused_by_the_agent_that_would_run_them():
+    config = ring(item(), events=[{"at": "100ms", "run": "touch /tmp/never"}], **VALIDITY)
+    with NatsServer() as nats, Agent(nats, "a"), Agent(nats, "b", "--allow-commands"):
+        result = on_fleet(nats, config)
+    assert result.code == EXIT["usage"] and "agent a (part 1)" in result.stderr and "not allowed" in result.stderr, result
+
+
+@test
+def clocks_that_are_off_are_known():
+    config = ring(item(load={"rate": "1k"}), run=BRIEF, **VALIDITY)
+    with NatsServer() as nats, Agent(nats, "a"), Agent(nats, "b", environment=fake_clock(FAKETIME="+3600.25s")):
         result = on_fleet(nats, config)
     assert result.code == 0, result
     members = result.json["fleet"]["members"]
     timing(abs(members[1]["clock_offset_ns"] - 3600.25e9) < 50e6 and abs(members[0]["clock_offset_ns"]) < 50e6, members)
     timing(result.json["fleet"]["start_skew_ns"] < 2e6, result.json["fleet"])
+
+
+@test
+def a_delayed_link_is_within_the_stated_bound():
+    """20 ms each way, and 20 ms one way alone; all have the same clock."""
+    config = ring(item(load={"rate": "1k"}), run=BRIEF, **VALIDITY)
+    with NatsServer() as nats, Link(nats, 0.02, 0.02) as even, Link(nats, 0, 0.02) as uneven, Agent(even, "a"), Agent(uneven, "b"):
+        result = on_fleet(nats, config)
+    assert result.code == 0, result
+    first, second = result.json["fleet"]["members"]
+    check_clock(first)
+    error = check_clock(second)
+    if first["clock_source"] == second["clock_source"] == "nats":
+        assert first["clock_within_ns"] >= 20e6 and second["clock_within_ns"] >= 10e6, (first, second)
+        timing(first["clock_within_ns"] < 50e6 and second["clock_within_ns"] < 40e6, (first, second))
+        timing(error > 5e6, second)  # the way to it is the slow one: half of 20 ms are not seen
+        assert result.json["fleet"]["skew_within_ns"] == max(first["clock_within_ns"], second["clock_within_ns"])
+    began = [part["run"]["measured_from_ns"] for part in result.json["parts"]]
+    most = result.json["fleet"]["start_skew_ns"] + first["clock_within_ns"] + second["clock_within_ns"]
+    assert abs(began[1] - began[0]) <= most, (began, result.json["fleet"])
+
+
+@nightly
+def a_link_that_is_too_slow_for_the_skew_is_said():
+    config = ring(item(load={"rate": "1k"}), run=BRIEF, validity=RELAXED)
+    with NatsServer() as nats, Link(nats, 0.02, 0.02) as link, Agent(nats, "a"), Agent(link, "b"):
+        result = on_fleet(nats, config, invalid=True)
+    if result.json["fleet"]["members"][1]["clock_source"] == "kernel":
+        skip("something keeps the clock of this box")
+    assert result.code == INVALID and re.search(r"known within 2\d\.\d+ ms only", reasons(result)), result
+
+
+@nightly
+def a_clock_that_is_off_behind_an_uneven_link_is_within_the_bound():
+    config = ring(item(load={"rate": "1k"}), run=BRIEF, **VALIDITY)
+    for ways in ((0, 0.02), (0.02, 0), (0.005, 0.04)):
+        with NatsServer() as nats, Link(nats, *ways) as link, Agent(nats, "a"), Agent(link, "b", environment=fake_clock(FAKETIME="-7200.5s")):
+            result = on_fleet(nats, config)
+        assert result.code == 0, result
+        member = result.json["fleet"]["members"][1]
+        assert member["clock_source"] == "nats" and check_clock(member, -7200.5e9) <= 25e6, member
+
+
+@nightly
+def a_clock_that_jumps_makes_the_run_invalid_by_name():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "3s", "interval": "250ms"}, **VALIDITY)
+    with tempfile.NamedTemporaryFile("w") as file, NatsServer() as nats:
+        file.write("+0\n")
+        file.flush()
+        fake = fake_clock(FAKETIME_TIMESTAMP_FILE=file.name, FAKETIME_CACHE_DURATION="1")
+        with Agent(nats, "a"), Agent(nats, "b", environment=fake), Run(nats, config) as run:
+            run.wait_intervals(2)
+            file.seek(0)
+            file.write("+2\n")
+            file.flush()
+            result = run.end(invalid=True)
+    assert result.code == INVALID, result
+    moved = re.search(r"agent b \(part 2\): its clock moved by ([\d.]+) ms while the run went on", reasons(result))
+    assert moved and 1900 < float(moved[1]) < 2100, result
+
+
+@nightly
+def a_link_that_is_cut_for_longer_than_is_allowed_is_named():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with NatsServer() as nats, Link(nats) as link, Agent(nats, "a"), Agent(link, "b") as agent, Run(nats, config) as run:
+        run.wait_intervals(3)
+        begin = time.monotonic()
+        with link.cut():
+            result = run.end(invalid=True)
+            took = time.monotonic() - begin
+        assert result.code == INVALID and re.search(r"agent b \(part 2\): nothing was heard of it for 1\.\d s", reasons(result)), result
+        timing(1 <= took < 6, took)
+        # It has not heard the end of the run: its own comes as for a dead coordinator, and its part is whole then.
+        until(lambda: '{"over"' in (agent.run_folder() / "events.jsonl").read_text(), "the end of its run", seconds=60)
+        code, whole, said = until(lambda: (got := merged(nats, result.json))[1] and got, "its part")
+        assert code == INVALID and sent(whole["parts"][1]) > sent(result.json["parts"][1]), said
+
+
+@nightly
+def a_link_that_is_cut_for_a_shorter_time_is_survived():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "4s", "interval": "1s"}, **VALIDITY)
+    with NatsServer() as nats, Link(nats) as link, Agent(nats, "a"), Agent(link, "b"), Run(nats, config) as run:
+        run.wait_intervals(1)
+        with link.cut():
+            time.sleep(1)  # of two intervals that are allowed
+        result = run.end()
+        shown = run.intervals()
+    assert result.code == 0, result
+    assert result.item("queries")["sent"] == 4000 == sum(map(sent, shown)), (result, shown)
+
+
+@nightly
+def a_link_that_is_slower_than_the_run_tells_is_named():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
+    with NatsServer() as nats, Link(nats) as link, Agent(nats, "a"), Agent(link, "b"), Run(nats, config) as run:
+        run.wait_intervals(2)
+        link.rate, link.piece = 1000, 100
+        result = run.end(invalid=True)
+    assert result.code == INVALID and "agent b (part 2): " in reasons(result) and "agent a" not in reasons(result), result
 
 
 @nightly

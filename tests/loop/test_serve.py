@@ -308,16 +308,19 @@ def certify(folder, name, *more):
     assert code == 0, said
 
 
+def context(folder, name=None, trusted="ca", newest=ssl.TLSVersion.TLSv1_3):
+    """Of a client with that certificate, which trusts that CA."""
+    made = ssl.create_default_context(cafile=f"{folder}/{trusted}.pem")
+    made.maximum_version = newest
+    if name:
+        made.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+    return made
+
+
 @test
 def https_is_for_clients_of_the_ca():
     with tempfile.TemporaryDirectory() as folder:
-        def client(name=None, trusted="ca", newest=ssl.TLSVersion.TLSv1_3):
-            context = ssl.create_default_context(cafile=f"{folder}/{trusted}.pem")
-            context.maximum_version = newest
-            if name:
-                context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
-            return context
-
+        client = functools.partial(context, folder)
         for name, *more in [("ca",), ("other_ca",), ("server", "ca", "subjectAltName=IP:127.0.0.1", "extendedKeyUsage=serverAuth"),
                             ("client", "ca", "extendedKeyUsage=clientAuth"), ("stranger", "other_ca", "extendedKeyUsage=clientAuth")]:
             certify(folder, name, *more)
@@ -360,6 +363,44 @@ def refuses(server, headers=None):
     except (OSError, http.client.HTTPException):
         return
     raise AssertionError(answer)
+
+
+@nightly
+def certificates_that_change_are_read_again():
+    """For new connections; those that are there go on, and wrong files change nothing."""
+    def wait(server, words):
+        while words not in (line := server.process.stderr.readline()):
+            assert line, words
+
+    with tempfile.TemporaryDirectory() as folder:
+        client, clients = functools.partial(context, folder), Path(folder) / "clients.pem"
+        of_server = "subjectAltName=IP:127.0.0.1", "extendedKeyUsage=serverAuth"
+        for name, *more in [("ca",), ("other_ca",), ("server", "ca", *of_server), ("client", "ca", "extendedKeyUsage=clientAuth"),
+                            ("stranger", "other_ca", "extendedKeyUsage=clientAuth")]:
+            certify(folder, name, *more)
+        shutil.copy(f"{folder}/ca.pem", clients)
+        options = "--tls-cert", f"{folder}/server.pem", "--tls-key", f"{folder}/server.key", "--tls-clients", str(clients)
+        with Server(*options) as server, contextlib.closing(http.client.HTTPSConnection("127.0.0.1", server.port, context=client("client"))) as old:
+            def again():
+                old.request("GET", API)
+                return json.loads(old.getresponse().read())["version"]
+
+            server.tls = client("client")
+            assert server.get("")["version"] == again()
+            right = Path(f"{folder}/server.key").read_text()
+            Path(f"{folder}/server.key").write_text("no key\n")
+            wait(server, "stay in use")
+            assert server.get("")["version"] == again()
+            Path(f"{folder}/server.key").write_text(right)
+            wait(server, "were read again")
+            assert server.get("")["version"] == again()
+            certify(folder, "server", "other_ca", *of_server)
+            shutil.copy(f"{folder}/other_ca.pem", clients)
+            wait(server, "were read again")
+            server.tls = client("stranger", "other_ca")
+            assert server.get("")["version"] == again()
+            for server.tls in (client("client", "other_ca"), client("stranger", "ca")):
+                refuses(server)
 
 
 # --- the page -------------------------------------------------------------------------------------------

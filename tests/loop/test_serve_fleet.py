@@ -4,6 +4,7 @@
 
 import contextlib
 import json
+import re
 import signal
 import tempfile
 
@@ -46,6 +47,7 @@ def a_run_is_done_by_the_fleet():
         agent, = known["agents"]
         assert known["fleet"] == {"up": True} and agent["version"] == known["version"] and agent["labels"] == "rack=1,site=a", known
         timing(agent["reply_ms"] < 2000, known)
+        assert agent["box"]["cpus"] >= 1 and "ring" in agent["box"]["drivers"] and "kept" in agent["clock"], agent
         server.put("fleet.yaml", config("500ms"))
         for wrong in (1, {"agents": 0}, {"select": 1}):
             assert server.ask("POST", "/runs", json.dumps({"file": "fleet.yaml", "fleet": wrong}))[0] == 400, wrong
@@ -96,6 +98,9 @@ def the_page_shows_agents_and_runs_on_them():
         rows = "[...document.querySelectorAll('[data-table=agents] tbody tr')].map(row => [...row.children].slice(0, 2).map(cell => cell.textContent).join(' '))"
         server.put("fleet.yaml", config("10m"))
         page.visit(f"http://127.0.0.1:{server.port}/", f"{rows}.join() === 'a FREE,b FREE'")
+        cells = page.value("[...document.querySelector('[data-table=agents] tbody tr').children].map(cell => cell.textContent)")
+        assert " CPUs, " in cells[4] and "hugepages" in cells[4] and re.match("not kept$|within .*s$", cells[5]), cells
+        assert "ring" in page.value("document.querySelector('[data-table=agents] [title]').title")
         page.value("serve.go('/file/fleet.yaml').then(() => 0)")
         page.value("""(() => {
             document.querySelector('input[type=checkbox]').click();
