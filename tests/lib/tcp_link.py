@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A link of TCP connections to a server of this host: each direction has its own delay, and it can be cut or slow."""
+"""A link of TCP connections to a server of this host: each direction has its own delay, and it can be cut, slow or wrong."""
 
 import contextlib
 import queue
@@ -13,8 +13,8 @@ PIECE = 65536
 class Way:
     """One direction of a connection. What has come goes on in order, not before its time, and not while the link is cut."""
 
-    def __init__(self, link, source, target, delay):
-        self.link, self.source, self.target, self.delay = link, source, target, delay
+    def __init__(self, link, source, target, delay, change=None):
+        self.link, self.source, self.target, self.delay, self.change = link, source, target, delay, change
         self.waiting = queue.Queue()
         for work in (self.take, self.give):
             threading.Thread(target=work, daemon=True).start()
@@ -26,6 +26,8 @@ class Way:
                 data = self.source.recv(self.link.piece)
             except OSError:
                 data = b""
+            if self.change and data:
+                data = self.change(data)
             self.waiting.put((time.monotonic() + self.delay, data))
 
     def give(self):
@@ -44,12 +46,13 @@ class Way:
 
 
 class Link:
-    """Up inside `with`. to_server, to_client: seconds that each direction takes; rate: octets a second of each, None: any."""
+    """Up inside `with`. to_server, to_client: seconds that each direction takes; rate: octets a second of each, None: any;
+    change(data): what becomes of a piece of data on its way to the server."""
 
     host = "127.0.0.1"
 
-    def __init__(self, server, to_server=0.0, to_client=0.0, rate=None):
-        self.server, self.to_server, self.to_client, self.rate = server, to_server, to_client, rate
+    def __init__(self, server, to_server=0.0, to_client=0.0, rate=None, change=None):
+        self.server, self.to_server, self.to_client, self.rate, self.change = server, to_server, to_client, rate, change
         self.piece = max(1, rate // 10) if rate else PIECE
         self.whole = threading.Event()
         self.whole.set()
@@ -76,7 +79,7 @@ class Link:
                 for one in (client, server):
                     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self.sockets += [client, server]
-                Way(self, client, server, self.to_server)
+                Way(self, client, server, self.to_server, self.change)
                 Way(self, server, client, self.to_client)
 
     @contextlib.contextmanager
