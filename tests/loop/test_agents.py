@@ -233,6 +233,22 @@ def orders_and_stop_rules_hold_for_the_whole():
 
 
 @nightly
+def a_bound_on_what_is_in_flight_holds_for_the_sum():
+    """At 250 ms each has 100 in flight, at 500 ms 200."""
+    slow = {"two_point": {"first": "0s", "second": "5s", "share_of_second": "80%"}}
+    config = ring(item(load={"rate": "1k", "max_outstanding": 300}, timeout="8s"), run={"duration": "60s", "interval": "250ms", "drain": "200ms"},
+                  responder={"dns": {}, "faults": {"delay": slow}}, **VALIDITY)
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, config)
+    assert result.code == EXIT["fail"], result
+    verdict = result.json["verdict"]
+    assert verdict["stopped"] == "traffic.queries.in_flight > 300", verdict
+    timing(abs(verdict["stopped_s"] - 0.5) < 0.01, verdict)
+    assert not any(part["verdict"].get("stopped") for part in result.json["parts"]), result.json["parts"]
+    assert result.json["config"]["traffic"][0]["load"]["max_outstanding"] == 300, result.json["config"]
+
+
+@nightly
 def an_interrupt_ends_all_parts_in_order():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **VALIDITY)
     with fleet("a", "b") as (nats, _), Run(nats, config) as run:
