@@ -9,7 +9,7 @@ import time
 
 
 class DelayedLink:
-    """To a port of this host, inside `with`. change(data): what becomes of a piece of data on its way to the server."""
+    """To a port of this host, inside `with`. change(data): what becomes of data on its way to the server; b"": the link breaks."""
 
     def __init__(self, port, one_way_s, change=None):
         self.to, self.one_way_s, self.change = port, one_way_s, change
@@ -60,6 +60,9 @@ class Way:
                 data = b""
             if self.change and data:
                 data = self.change(data)
+                if data is None:  # it waits for more
+                    data = b"x"
+                    continue
             with self.something:
                 self.waiting.append((time.monotonic() + self.link.one_way_s, data))
                 self.something.notify()
