@@ -54,7 +54,7 @@ struct http {
 	const struct http_route *routes; // the row behind the last one has no path
 	const char *token;               // NULL: none is wanted
 	const char *host;                // name that clients may use; NULL: none
-	const struct serve_tls *tls;     // NULL: not encrypted
+	struct serve_tls *tls;           // NULL: not encrypted
 	void *ctx;
 	struct MHD_Daemon *daemon;
 };

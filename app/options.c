@@ -92,6 +92,7 @@ static const struct option_row {
 		"only agents that have all of these labels, like rack=1,site=a"},
 	{OPTION_SERVE, '\0', "fleet", "URL", AT(fleet),
 		"show the agents at this server of NATS, and run tests on them"},
+	{OPTION_AGENTS, '\0', "fleet", "URL", AT(fleet), "ask the agents at this server of NATS"},
 	{OPTION_NATS, '\0', "creds", "FILE", AT(creds), "credentials or seed of an nkey for NATS"},
 	{OPTION_NATS, '\0', "ca", "FILE", AT(ca),
 		"certificates that are trusted for NATS; default: those of the system"},

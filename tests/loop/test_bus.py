@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from delayed_link import DelayedLink
 from harness import SANITIZER, binary, execute, main, nightly, skip, test, timing, until
 from nats_server import NatsServer, Nkey, Talk, certificates, creds, operator_config, tls_config
+from tcp_link import Link
 
 TOOL = Path(binary()).parent.parent / "tests" / "loop" / "bus_tool"
 
@@ -371,7 +371,7 @@ def chunks_of_files_that_are_stored_at_the_same_time_are_told_apart():
 def a_long_link_is_filled_both_ways():
     """One chunk after the other would take 32 times there and back."""
     data = os.urandom(32 * CHUNK)
-    with NatsServer(jetstream=True) as server, DelayedLink(server.port, 0.02) as link, Bus(link.url()) as bus:
+    with NatsServer(jetstream=True) as server, Link(server, 0.02, 0.02) as link, Bus(link.url()) as bus:
         file, copy = server.folder / "in", server.folder / "out"
         file.write_bytes(data)
         for words in (("put", file), ("get", hashed(data), copy)):
@@ -390,7 +390,7 @@ def a_link_that_breaks_while_a_file_is_stored_leaves_no_part_of_it():
         before, left[0] = left[0], left[0] - len(piece)
         return b"" if before > 0 >= left[0] else piece
 
-    with NatsServer(jetstream=True) as server, DelayedLink(server.port, 0.02, cut) as link, Bus(link.url()) as bus:
+    with NatsServer(jetstream=True) as server, Link(server, 0.02, 0.02, change=cut) as link, Bus(link.url()) as bus:
         file, copy = server.folder / "in", server.folder / "out"
         file.write_bytes(data)
         rc = bus("put", file)[0]

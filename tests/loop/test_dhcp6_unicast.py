@@ -13,6 +13,7 @@ from loop import ring
 
 MIX = {"sarr": "40%", "renew": "20%", "rebind": "10%", "release": "20%", "decline": "10%"}
 BY_UNICAST = {"3", "5", "8", "9"}
+FEW = 50  # of 200 exchanges: those that need no lease are 80
 
 
 def run(told=SERVER, accepted=True):
@@ -24,7 +25,8 @@ def run(told=SERVER, accepted=True):
     dhcp6.check_agreement(result)
     n = of_clients(result)
     check_ledger(n)
-    assert n["failed"] == n["lost"] == 0 and n["answered"] > 150, n
+    # While replies are late, few clients have a lease to renew or to release: those exchanges are unsent.
+    assert n["failed"] == n["lost"] == 0 and n["answered"] > FEW and n["unsent"] == n["dhcp6"]["no_bound_client"], n
     return n["dhcp6"]
 
 
@@ -38,13 +40,13 @@ def messages_that_name_a_server_go_to_its_address_once_it_has_told_it():
     assert n["unicast"] == to_one(n) and n["multicast_again"] == 0, n
     assert run(told=None)["unicast"] == 0
     elsewhere = run(told="2001:db8::77")
-    assert elsewhere["unicast"] == 0 and elsewhere["unicast_elsewhere"] > 100, elsewhere
+    assert elsewhere["unicast"] == 0 and elsewhere["unicast_elsewhere"] > FEW, elsewhere
 
 
 @test
 def they_go_to_all_servers_again_when_the_server_says_so():
     n = run(accepted=False)
-    assert n["multicast_again"] == n["unicast"] == n["message_status"]["UseMulticast"] > 100, n
+    assert n["multicast_again"] == n["unicast"] == n["message_status"]["UseMulticast"] > FEW, n
     assert to_one(n) == 2 * n["unicast"] and n["refused"] == n["unicast"], n
 
 
