@@ -363,6 +363,60 @@ def a_server_that_starts_again_is_survived():
     assert result.item("queries")["sent"] == 4000 == sum(one["traffic"][0]["sent"] for one in shown), (result, shown)
 
 
+class Spoiler:
+    """Between an agent and its server. Of the messages with intervals one is left out, one comes twice, one comes behind the next
+    message, and one does not say which piece it is."""
+
+    FAULTS = {1: "left out", 3: "twice", 5: "too late", 7: "garbled"}
+
+    def __init__(self):
+        self.rest, self.held, self.count, self.done = b"", b"", 0, []
+
+    def __call__(self, data):
+        self.rest += data
+        out = b"".join(map(self.spoil, self.messages()))
+        return out or None
+
+    def messages(self):
+        while b"\r\n" in self.rest:
+            head = self.rest[:self.rest.index(b"\r\n") + 2]
+            size = int(head.split()[-1]) + 2 if head.startswith((b"PUB ", b"HPUB ")) else 0
+            if len(self.rest) < len(head) + size:
+                return
+            message, self.rest = self.rest[:len(head) + size], self.rest[len(head) + size:]
+            yield message
+
+    def spoil(self, message):
+        if not message.startswith(b"PUB ddiperf.run."):
+            return message
+        behind, self.held = self.held, b""
+        self.count += b'"number"' in message
+        fault = self.FAULTS.get(self.count) if b'"number"' in message else None
+        if fault:
+            self.done.append(fault)
+        if fault == "too late":
+            self.held = message
+        if fault == "garbled":
+            head, end, body = message.partition(b"\r\n")
+            message = head + end + b"?" + body[1:]
+        return {"left out": b"", "twice": message * 2, "too late": b""}.get(fault, message) + behind
+
+
+@test
+def what_went_astray_is_read_again_and_counts_once():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "1s", "interval": "50ms"}, **VALIDITY)
+    spoiler = Spoiler()
+    with NatsServer() as nats, Link(nats, change=spoiler) as link, Agent(link, "a") as agent, Run(nats, config) as run:
+        result = run.end()
+        shown = [(one["number"], one["traffic"][0]["sent"]) for one in run.intervals()]
+        lines = [json.loads(line) for line in (agent.run_folder() / "events.jsonl").read_text().splitlines()]
+    told = [(one["number"], one["traffic"][0]["sent"]) for one in lines if "number" in one]
+    assert result.code == 0 and result.item("queries")["sent"] == 1000, result
+    assert shown == told and sum(sent for _, sent in shown) == 1000, (shown, told, spoiler.done)
+    assert sum(one["traffic"][0]["sent"] for one in result.json["intervals"]) == 1000, result.json["intervals"]
+    timing(spoiler.done == list(Spoiler.FAULTS.values()), (spoiler.done, told))
+
+
 @test
 def orders_and_stop_rules_hold_for_the_whole():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, stop=["sent >= 600"], **VALIDITY)
@@ -372,6 +426,22 @@ def orders_and_stop_rules_hold_for_the_whole():
     assert result.json["verdict"]["stopped"] == "sent >= 600", result.json["verdict"]
     assert 600 <= result.item("queries")["sent"], result
     timing(result.item("queries")["sent"] < 3000, result)
+
+
+@nightly
+def a_bound_on_what_is_in_flight_holds_for_the_sum():
+    """At 250 ms each has 100 in flight, at 500 ms 200."""
+    slow = {"two_point": {"first": "0s", "second": "5s", "share_of_second": "80%"}}
+    config = ring(item(load={"rate": "1k", "max_outstanding": 300}, timeout="8s"), run={"duration": "60s", "interval": "250ms", "drain": "200ms"},
+                  responder={"dns": {}, "faults": {"delay": slow}}, **VALIDITY)
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, config)
+    assert result.code == EXIT["fail"], result
+    verdict = result.json["verdict"]
+    assert verdict["stopped"] == "traffic.queries.in_flight > 300", verdict
+    timing(abs(verdict["stopped_s"] - 0.5) < 0.01, verdict)
+    assert not any(part["verdict"].get("stopped") for part in result.json["parts"]), result.json["parts"]
+    assert result.json["config"]["traffic"][0]["load"]["max_outstanding"] == 300, result.json["config"]
 
 
 @nightly

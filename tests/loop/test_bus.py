@@ -369,16 +369,16 @@ def chunks_of_files_that_are_stored_at_the_same_time_are_told_apart():
 
 @test
 def a_long_link_is_filled_both_ways():
-    """One chunk after the other would take 32 times there and back."""
+    """One chunk after the other would take 32 times there and back: 2.56 s."""
     data = os.urandom(32 * CHUNK)
-    with NatsServer(jetstream=True) as server, Link(server, 0.02, 0.02) as link, Bus(link.url()) as bus:
+    with NatsServer(jetstream=True) as server, Link(server, 0.04, 0.04) as link, Bus(link.url()) as bus:
         file, copy = server.folder / "in", server.folder / "out"
         file.write_bytes(data)
         for words in (("put", file), ("get", hashed(data), copy)):
             begin = time.monotonic()
             bus.does(*words)
             took = time.monotonic() - begin
-            timing(took < 0.9, (words, took))
+            timing(took < 1.8, (words, took))
         assert copy.read_bytes() == data
 
 
