@@ -172,7 +172,11 @@ def threads_of_the_library_have_no_power_and_take_no_signal():
         server.restart()
         until(lambda: bus("up")[0] == 1, "the connection")
         for thread in Path(f"/proc/{bus.process.pid}/task").iterdir():
-            status = dict(line.split(":\t") for line in (thread / "status").read_text().splitlines() if ":\t" in line)
+            try:
+                text = (thread / "status").read_text()
+            except FileNotFoundError:
+                continue  # it has ended
+            status = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
             if int(thread.name) == bus.process.pid or "lsan" in status["Name"].lower():
                 continue
             wanted = 0 if os.geteuid() == 0 else None
