@@ -169,7 +169,11 @@ def a_file_of_queries_travels_once():
 
 
 def sockets(process):
-    return {end for file in Path(f"/proc/{process}/fd").iterdir() if (end := os.readlink(file)).startswith("socket:")}
+    found = set()
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+            found.add(os.readlink(file))
+    return {end for end in found if end.startswith("socket:")}
 
 
 def merged(server, document, *options):
