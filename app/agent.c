@@ -693,11 +693,9 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 
 void agent_end(struct agent *a)
 {
-	if (!a)
-		return;
-	if (*a->claim.run)
+	if (a && *a->claim.run)
 		end_in_order(a);
-	while (*a->claim.run) {
+	while (a && *a->claim.run) {
 		poll(NULL, 0, 20);
 		agent_tick(a);
 	}

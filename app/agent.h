@@ -23,11 +23,11 @@ struct agent_settings {
 
 struct agent;
 
-// 0, or -errno, which was logged; agent_free is due in any case.
+// 0, or -errno, which was logged. Both ways *out, or NULL, is to be ended, and freed after bus_close:
+// threads of the bus use it until then.
 int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out);
 // To be called some 100 times a second.
 void agent_tick(struct agent *a);
-// Ends the run that goes on, in order. NULL: nothing to do.
+// Ends the run that goes on, in order.
 void agent_end(struct agent *a);
-// Once the bus is closed: until then its threads answer questions for the agent.
 void agent_free(struct agent *a);
