@@ -19,17 +19,23 @@
 #include "base/log.h"
 #include "book.h"
 #include "child.h"
+#include "facts.h"
 #include "fleet_clock.h"
 #include "fleet_talk.h"
 #include "io/state.h"
+#include "kept.h"
 
-#define PATH_ROOM    4096
-#define KEPT         20    // runs
-#define FIND_MS      300   // for another agent of the same name to say so
-#define SETS_MAX     512   // --set of a run
-#define LOST_MS      5000  // without a beat of the coordinator
-#define PATIENCE_MS  15000 // of a child that is to end, before each further signal
-#define DOWNLOAD_MAX 1000  // files of a run
+#define PATH_ROOM 4096
+#define LOG       "log.txt"
+#define BAD_NAME                                                                                   \
+	"a file has a name that is not allowed here (in the folder of the "                        \
+	"run or below; not log.txt, events.jsonl, run-*.json)"
+#define KEPT        20    // runs
+#define CACHED      1000  // input files
+#define FIND_MS     300   // for another agent of the same name to say so
+#define SETS_MAX    512   // --set of a run
+#define LOST_MS     5000  // without a beat of the coordinator
+#define PATIENCE_MS 15000 // of a child that is to end, before each further signal
 
 // The run that a coordinator has claimed this agent for.
 struct claim {
@@ -51,6 +57,7 @@ struct agent {
 	char host[64];
 	char *dir;
 	char cpus[16];
+	json_t *box; // of facts.h, as it was at the start
 	struct bus_endpoint endpoints[6];
 	char subjects[6][TALK_SUBJECT];
 	const char *metadata[12];
@@ -70,10 +77,11 @@ static const char *path_of(const struct agent *a, char buf[PATH_ROOM], const cha
 
 static json_t *facts_of(const struct agent *a)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", a->settings.name, "id",
-		a->id, "labels", a->settings.labels, "version", a->service.version, "host", a->host,
-		"cpus", a->cpus, "run", a->claim.run, "coordinator",
-		a->claim.coordinator ? a->claim.coordinator : "");
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:O, s:o}", "name",
+		a->settings.name, "id", a->id, "labels", a->settings.labels, "version",
+		a->service.version, "host", a->host, "cpus", a->cpus, "run", a->claim.run,
+		"coordinator", a->claim.coordinator ? a->claim.coordinator : "", "box", a->box,
+		"clock", facts_of_clock());
 }
 
 static void answer(struct agent *a, const struct bus_message *m, json_t *reply)
@@ -135,26 +143,27 @@ static void tell_event(struct agent *a, json_t *event)
 
 // --- a run begins
 
-static void forget_old(const struct agent *a)
+// All but so many of a folder, the oldest first.
+static void forget_old(const struct agent *a, const char *of, int most)
 {
 	struct dirent **found = NULL;
 	char folder[PATH_ROOM], path[PATH_ROOM];
-	int count = scandir(path_of(a, folder, "runs", "", ""), &found, NULL, NULL);
+	int count = scandir(path_of(a, folder, of, "", ""), &found, NULL, NULL);
 
-	for (int excess = count - 2 - KEPT; excess > 0; excess--) {
+	for (int excess = count - 2 - most; excess > 0; excess--) {
 		const char *oldest = NULL;
 		time_t since = 0;
 		struct stat st;
 
 		for (int i = 0; i < count; i++)
 			if (found[i]->d_name[0] != '.' &&
-				stat(path_of(a, path, "runs", found[i]->d_name, ""), &st) == 0 &&
+				stat(path_of(a, path, of, found[i]->d_name, ""), &st) == 0 &&
 				(!oldest || st.st_mtime < since)) {
 				oldest = found[i]->d_name;
 				since = st.st_mtime;
 			}
 		if (oldest)
-			state_remove_folder(path_of(a, path, "runs", oldest, ""));
+			state_remove_folder(path_of(a, path, of, oldest, ""));
 	}
 	for (int i = 0; i < count; i++)
 		free(found[i]);
@@ -168,9 +177,10 @@ static bool is_file_name(const char *name)
 	       strlen(name) < NAME_MAX && !strchr(name, ',');
 }
 
-static bool is_hash(const char *text)
+// The child and this process write these into the folder of the run.
+static bool is_own_name(const char *name)
 {
-	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+	return strcmp(name, LOG) == 0 || kept_is_file(name);
 }
 
 // From the object store, unless it was here before; into the folder of the run.
@@ -178,8 +188,8 @@ static const char *bring(struct agent *a, const char *run, const char *name, con
 {
 	char cached[PATH_ROOM], path[PATH_ROOM];
 
-	if (!is_file_name(name) || !is_hash(hash))
-		return "a file has no name that is allowed here";
+	if (!is_file_name(name) || is_own_name(name) || !kept_is_hash(hash))
+		return BAD_NAME;
 	path_of(a, cached, "cache", hash, "");
 	if (access(cached, R_OK) < 0 && bus_get_file(a->bus, hash, cached) < 0)
 		return "an input file did not come through the object store";
@@ -208,11 +218,12 @@ static const char *prepare(struct agent *a, const char *run, const json_t *claim
 	const json_t *file;
 	size_t i;
 
-	forget_old(a);
+	forget_old(a, "runs", KEPT);
+	forget_old(a, "cache", CACHED);
 	if (mkdir(path_of(a, folder, "runs", run, ""), 0700) < 0)
 		return errno == EEXIST ? "it was here before" : "no folder can be made for it";
-	if (!is_file_name(name) || strchr(name, '/'))
-		return "the configuration has no name that is allowed here";
+	if (!is_file_name(name) || strchr(name, '/') || is_own_name(name))
+		return BAD_NAME;
 	json_array_foreach(json_object_get(claim, "files"), i, file) if (!why) why =
 		bring(a, run, book_text(file, "name"), book_text(file, "hash"));
 	return why ? why
@@ -254,15 +265,16 @@ static unsigned put_sets(const struct agent *a, const json_t *claim, const char 
 
 static int start_child(struct agent *a, const char *run, const json_t *claim, struct claim *c)
 {
-	const char *argv[SETS_MAX + 8] = {"ddiperf", "run", "--led", "--confined"};
+	const char *argv[SETS_MAX + 9] = {"ddiperf", "run", "--led", "--confined"};
 	char folder[PATH_ROOM];
-	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, "log.txt"), rc;
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, LOG), rc;
 	unsigned n = put_sets(a, claim, argv, 4);
 	struct child child = {
 		(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
 
 	if (a->settings.commands)
 		argv[n++] = "--allow-commands";
+	argv[n++] = "--"; // what follows is no option, whatever its name
 	argv[n++] = book_text(claim, "config.name");
 	c->events = open_here(a, run, TALK_EVENTS);
 	rc = log < 0 || c->events < 0 || pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0
@@ -366,19 +378,30 @@ static void on_order(void *ctx, const struct bus_message *m)
 	json_decref(message);
 }
 
+// -1: there is no such file, or it is not for others.
+static int open_kept(const struct agent *a, const char *run, const char *file)
+{
+	char path[PATH_ROOM];
+
+	if (!talk_is_name(run) || !kept_is_file(file))
+		return -1;
+	return open(path_of(a, path, "runs", run, file),
+		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+// Not while another run is made here: that would disturb it.
 static void on_read(void *ctx, const struct bus_message *m)
 {
 	struct agent *a = ctx;
 	json_t *message = talk_read(m->data, m->size);
 	const char *run = book_text(message, "run"), *file = book_text(message, "file");
 	double from = book_number(message, "from");
-	char path[PATH_ROOM], octets[TALK_PIECE], piece[TALK_PIECE + 32];
+	char octets[TALK_PIECE], piece[TALK_PIECE + 32];
 	ssize_t count = -1;
 	int fd = -1;
 
-	if (talk_is_name(run) && is_file_name(file) && !strchr(file, '/') && from >= 0 &&
-		from < 1e15)
-		fd = open(path_of(a, path, "runs", run, file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (from >= 0 && from < 1e15 && (!*a->claim.run || is_ours(a, message)))
+		fd = open_kept(a, run, file);
 	if (fd >= 0) {
 		count = pread(fd, octets, sizeof(octets), (off_t)from);
 		close(fd);
@@ -388,6 +411,65 @@ static void on_read(void *ctx, const struct bus_message *m)
 		bus_publish(a->bus, m->reply, piece,
 			count < 0 ? 0
 				  : talk_put_piece(piece, (uint64_t)from, octets, (size_t)count));
+	json_decref(message);
+}
+
+// The result of a run that is over, or its intervals as far as they came.
+static json_t *kept_of(const struct agent *a, const char *run)
+{
+	static const char *const files[] = {KEPT_RESULT, KEPT_PART};
+	char hash[KEPT_HASH];
+	json_t *out = NULL;
+	uint64_t size;
+
+	for (size_t i = 0; !out && i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd = open_kept(a, run, files[i]);
+
+		if (fd < 0)
+			continue;
+		if (kept_hash(fd, &size, hash) == 0)
+			out = json_pack("{s:s, s:I, s:s}", "file", files[i], "size",
+				(json_int_t)size, "hash", hash);
+		close(fd);
+	}
+	return out;
+}
+
+static json_t *refuse_kept(const struct agent *a, const char *run, const json_t *message)
+{
+	char path[PATH_ROOM], why[256];
+
+	if (!talk_is_name(run))
+		return json_pack(
+			"{s:s}", "refused", "a run needs an id of letters, digits, - and _");
+	if (is_ours(a, message))
+		return json_pack(
+			"{s:s}", "refused", "the run is not over there: ask again in some seconds");
+	if (*a->claim.run) {
+		snprintf(why, sizeof(why),
+			"run %s of %s has it, which this would disturb: ask again later",
+			a->claim.run, a->claim.coordinator);
+		return json_pack("{s:s}", "refused", why);
+	}
+	if (access(path_of(a, path, "runs", run, ""), F_OK) < 0)
+		return json_pack("{s:s}", "refused",
+			"it does not have the run (any more): an agent keeps its last 20 runs, in "
+			"its --dir");
+	return NULL;
+}
+
+static void on_kept(void *ctx, const struct bus_message *m)
+{
+	struct agent *a = ctx;
+	json_t *message = talk_read(m->data, m->size);
+	const char *run = book_text(message, "run");
+	json_t *reply = refuse_kept(a, run, message);
+
+	if (!reply)
+		reply = kept_of(a, run);
+	if (!reply)
+		reply = json_pack("{s:s}", "refused", "it kept no result: the run had not begun");
+	answer(a, m, reply);
 	json_decref(message);
 }
 
@@ -510,6 +592,7 @@ static const struct {
 	{"claim", on_claim, false},
 	{"order", on_order, false},
 	{"read", on_read, false},
+	{"kept", on_kept, false},
 	{"release", on_release, false},
 };
 
@@ -570,6 +653,7 @@ static void describe(struct agent *a)
 	for (size_t i = 0; i < sizeof(random); i++)
 		sprintf(a->id + 2 * i, "%02x", random[i]);
 	gethostname(a->host, sizeof(a->host) - 1);
+	a->box = facts_of_box();
 	snprintf(a->cpus, sizeof(a->cpus), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	memcpy(a->metadata, metadata, sizeof(metadata));
 	a->service = (struct bus_service){.name = "ddiperf",
@@ -606,8 +690,10 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 	}
 	if (rc == 0)
 		return 0;
-	if (a)
+	if (a) {
+		json_decref(a->box);
 		free(a->dir);
+	}
 	free(a);
 	*out = NULL;
 	return rc;
@@ -623,6 +709,7 @@ void agent_close(struct agent *a)
 		poll(NULL, 0, 20);
 		agent_tick(a);
 	}
+	json_decref(a->box);
 	free(a->dir);
 	free(a);
 }

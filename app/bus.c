@@ -73,13 +73,17 @@ static void run_handler(struct bus_subscription *s, natsMsg *m, int64_t at_ns)
 	s->handler(s->ctx, &message);
 }
 
-// Is it the reply that a request waits for? It is the request's then.
+// Is it the reply that a question waits for? It is the question's then.
 static void take_reply(struct bus *b, natsMsg *m, int64_t at_ns)
 {
+	const char *subject = natsMsg_GetSubject(m);
+
 	pthread_mutex_lock(&b->lock);
-	if (!b->reply && strcmp(b->awaited, natsMsg_GetSubject(m)) == 0) {
-		b->reply = m;
-		b->replied_ns = at_ns;
+	for (struct bus_wait *w = b->waits; w < b->waits + BUS_WAITS && m; w++) {
+		if (w->reply || strcmp(w->subject, subject) != 0)
+			continue;
+		w->reply = m;
+		w->replied_ns = at_ns;
 		m = NULL;
 		pthread_cond_broadcast(&b->changed);
 	}
@@ -319,42 +323,47 @@ void bus_inbox(struct bus *b, char *subject, size_t room)
 	snprintf(subject, room, "%s.%u", b->inbox, b->inboxes++);
 }
 
-static natsMsg *await_reply(struct bus *b, unsigned ms, int64_t *at_ns)
+int bus_put_question(struct bus *b, const struct bus_question *q, struct bus_wait **out)
 {
-	int64_t end = now_ns(CLOCK_MONOTONIC) + ms * 1000000ll;
-	struct timespec until = {end / 1000000000, end % 1000000000};
-	natsMsg *reply;
-	int rc = 0;
+	struct bus_wait *w = b->waits;
+	natsMsg *m = NULL;
+	char subject[sizeof(w->subject)];
 
-	pthread_mutex_lock(&b->lock);
-	while (!b->reply && rc == 0)
-		rc = pthread_cond_timedwait(&b->changed, &b->lock, &until);
-	reply = b->reply;
-	b->reply = NULL;
-	b->awaited[0] = 0;
-	if (at_ns)
-		*at_ns = b->replied_ns;
-	pthread_mutex_unlock(&b->lock);
-	return reply;
-}
-
-natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc)
-{
-	natsMsg *m = NULL, *reply;
-	char subject[sizeof(b->awaited)];
-
-	*rc = -EMSGSIZE;
 	if (q->size > INT32_MAX)
-		return NULL;
+		return -EMSGSIZE;
+	while (w < b->waits + BUS_WAITS && w->subject[0])
+		w++;
+	if (w == b->waits + BUS_WAITS)
+		return -EBUSY;
 	snprintf(subject, sizeof(subject), "%s.r.%u", b->inbox, b->inboxes++);
 	pthread_mutex_lock(&b->lock);
-	strcpy(b->awaited, subject);
+	strcpy(w->subject, subject);
 	pthread_mutex_unlock(&b->lock);
+	*out = w;
 	natsMsg_Create(&m, q->subject, subject, q->data, (int)q->size);
 	if (m && q->header[0])
 		natsMsgHeader_Set(m, q->header[0], q->header[1]);
-	*rc = publish(b, m);
-	reply = await_reply(b, *rc == 0 ? q->ms : 0, at_ns);
+	w->rc = publish(b, m);
+	return 0;
+}
+
+natsMsg *bus_await(struct bus *b, struct bus_wait *w, unsigned ms, int64_t *at_ns, int *rc)
+{
+	int64_t end = now_ns(CLOCK_MONOTONIC) + (w->rc == 0 ? ms : 0) * 1000000ll;
+	struct timespec until = {end / 1000000000, end % 1000000000};
+	natsMsg *reply;
+	int over = 0;
+
+	pthread_mutex_lock(&b->lock);
+	while (!w->reply && over == 0)
+		over = pthread_cond_timedwait(&b->changed, &b->lock, &until);
+	reply = w->reply;
+	if (at_ns)
+		*at_ns = w->replied_ns;
+	w->reply = NULL;
+	w->subject[0] = 0;
+	pthread_mutex_unlock(&b->lock);
+	*rc = w->rc;
 	if (*rc == 0 && !reply)
 		*rc = -ETIMEDOUT;
 	else if (*rc == 0 && natsMsg_IsNoResponders(reply))
@@ -363,6 +372,14 @@ natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_n
 		return reply;
 	natsMsg_Destroy(reply);
 	return NULL;
+}
+
+natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc)
+{
+	struct bus_wait *w;
+
+	*rc = bus_put_question(b, q, &w);
+	return *rc == 0 ? bus_await(b, w, q->ms, at_ns, rc) : NULL;
 }
 
 char *bus_request(struct bus *b, const char *subject, const void *data, size_t size, unsigned ms,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files in an object store as ADR-20 of NATS describes it: a stream of chunks and of metadata.
-// Requests and replies alone, one for each chunk: no consumer stays behind. Path: cold. Main
-// thread.
+// Requests and replies alone, one for each chunk and several on their way at a time: no consumer
+// stays behind. Path: cold. Main thread.
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -20,6 +20,7 @@
 #define CHUNKS      "$O." BUCKET ".C."
 #define METADATA    "$O." BUCKET ".M."
 #define CHUNK_SIZE  (128 << 10)
+#define AHEAD       8 // chunks on their way at a time: on a long link one would wait for each
 #define REPLY_MS    5000
 #define HASH_SIZE   32
 #define BASE64_SIZE 96 // of a hash, and of its hexadecimal digits
@@ -79,9 +80,34 @@ static json_t *read_reply(natsMsg *m, int *rc)
 	return NULL;
 }
 
-static json_t *exchange(struct bus *b, const struct bus_question *q, int *rc)
+// Questions on their way, whose replies are taken in their order.
+struct flight {
+	struct bus *bus;
+	struct bus_wait *waits[AHEAD];
+	unsigned first, count;
+};
+
+static int flight_ask(struct flight *f, const struct bus_question *q)
 {
-	natsMsg *m = bus_exchange(b, q, NULL, rc);
+	int rc = bus_put_question(f->bus, q, &f->waits[(f->first + f->count) % AHEAD]);
+
+	f->count += rc == 0;
+	return rc;
+}
+
+static natsMsg *flight_take(struct flight *f, unsigned ms, int *rc)
+{
+	struct bus_wait *w = f->waits[f->first];
+
+	f->first = (f->first + 1) % AHEAD;
+	f->count--;
+	return bus_await(f->bus, w, ms, NULL, rc);
+}
+
+// The reply to the oldest.
+static json_t *flight_reply(struct flight *f, int *rc)
+{
+	natsMsg *m = flight_take(f, REPLY_MS, rc);
 
 	if (m)
 		return read_reply(m, rc);
@@ -90,22 +116,39 @@ static json_t *exchange(struct bus *b, const struct bus_question *q, int *rc)
 	return NULL;
 }
 
+// Nobody waits for the others any more.
+static void flight_end(struct flight *f)
+{
+	int rc;
+
+	while (f->count)
+		natsMsg_Destroy(flight_take(f, 0, &rc));
+}
+
 // request: taken.
-static json_t *ask(struct bus *b, const char *verb, json_t *request, int *rc)
+static int ask_ahead(struct flight *f, const char *verb, json_t *request)
 {
 	char subject[80], *text = json_dumps(request, JSON_COMPACT);
-	struct bus_question q = {.subject = subject, .data = text, .ms = REPLY_MS};
-	json_t *reply = NULL;
+	struct bus_question q = {.subject = subject, .data = text};
+	int rc = -ENOMEM;
 
 	snprintf(subject, sizeof(subject), "$JS.API.STREAM.%s." STREAM, verb);
 	json_decref(request);
-	*rc = -ENOMEM;
 	if (text) {
 		q.size = strlen(text);
-		reply = exchange(b, &q, rc);
+		rc = flight_ask(f, &q);
 	}
 	free(text);
-	return reply;
+	return rc;
+}
+
+// request: taken.
+static json_t *ask(struct bus *b, const char *verb, json_t *request, int *rc)
+{
+	struct flight f = {.bus = b};
+
+	*rc = ask_ahead(&f, verb, request);
+	return *rc == 0 ? flight_reply(&f, rc) : NULL;
 }
 
 static int make_stream(struct bus *b)
@@ -123,14 +166,31 @@ static int make_stream(struct bus *b)
 	return reply || rc == -EEXIST ? 0 : rc;
 }
 
-// Store a message; it is on the server's disk on return.
-static int store(struct bus *b, const struct bus_question *q)
+// The oldest message is on the server's disk then.
+static int await_stored(struct flight *f)
 {
 	int rc = 0;
-	json_t *reply = exchange(b, q, &rc);
+	json_t *reply = flight_reply(f, &rc);
 
 	json_decref(reply);
 	return reply ? 0 : rc;
+}
+
+// Store a message behind the others that are on their way.
+static int store_ahead(struct flight *f, const struct bus_question *q)
+{
+	int rc = f->count == AHEAD ? await_stored(f) : 0;
+
+	return rc ? rc : flight_ask(f, q);
+}
+
+// All of them are on the server's disk if rc, which was so until now, is 0.
+static int store_rest(struct flight *f, int rc)
+{
+	while (f->count && rc == 0)
+		rc = await_stored(f);
+	flight_end(f);
+	return rc;
 }
 
 static json_int_t integer(const json_t *o, const char *name)
@@ -190,7 +250,8 @@ static int walk(int fd, struct bus *b, const char *to, struct meta *m, unsigned 
 {
 	EVP_MD_CTX *sum = EVP_MD_CTX_new();
 	unsigned char *chunk = malloc(CHUNK_SIZE);
-	struct bus_question q = {.subject = to, .data = chunk, .ms = REPLY_MS};
+	struct bus_question q = {.subject = to, .data = chunk};
+	struct flight flight = {.bus = b};
 	ssize_t len = 0;
 	int rc = sum && chunk && EVP_DigestInit_ex(sum, EVP_sha256(), NULL) == 1 ? 0 : -ENOMEM;
 
@@ -201,10 +262,11 @@ static int walk(int fd, struct bus *b, const char *to, struct meta *m, unsigned 
 		m->count++;
 		q.size = (size_t)len;
 		if (to)
-			rc = store(b, &q);
+			rc = store_ahead(&flight, &q);
 	}
 	if (rc == 0 && len < 0)
 		rc = -errno;
+	rc = store_rest(&flight, rc);
 	if (rc == 0)
 		EVP_DigestFinal_ex(sum, hash, NULL);
 	EVP_MD_CTX_free(sum);
@@ -224,8 +286,8 @@ static void describe(struct meta *m, const unsigned char *sum, char hash[65])
 static int store_meta(struct bus *b, const char *hash, const struct meta *m)
 {
 	char subject[sizeof(METADATA) + BASE64_SIZE], *text;
-	struct bus_question q = {
-		.subject = subject, .header = {"Nats-Rollup", "sub"}, .ms = REPLY_MS};
+	struct bus_question q = {.subject = subject, .header = {"Nats-Rollup", "sub"}};
+	struct flight flight = {.bus = b};
 	json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:s, s:{s:i}}", "name", hash,
 		"bucket", BUCKET, "nuid", m->chunks + strlen(CHUNKS), "size", m->size, "mtime",
 		"0001-01-01T00:00:00Z", "chunks", m->count, "digest", m->digest, "options",
@@ -238,7 +300,7 @@ static int store_meta(struct bus *b, const char *hash, const struct meta *m)
 	if (text) {
 		q.data = text;
 		q.size = strlen(text);
-		rc = store(b, &q);
+		rc = store_rest(&flight, store_ahead(&flight, &q));
 	}
 	free(text);
 	return rc;
@@ -300,50 +362,88 @@ int bus_put_file(struct bus *b, const char *path, char hash[65])
 
 // --- get ---
 
-// The next chunk behind the message *seq.
-static int get_chunk(
-	struct bus *b, const struct meta *m, json_int_t *seq, unsigned char *chunk, size_t room)
-{
-	int rc = 0, size;
-	json_t *message,
-		*reply = ask(b, "MSG.GET",
-			json_pack("{s:s, s:I}", "next_by_subj", m->chunks, "seq", *seq + 1), &rc);
+// The chunks of a file, in their order.
+struct chunks {
+	struct flight flight;
+	const struct meta *meta;
+	json_int_t taken;
+	json_int_t seq, asked; // numbers of messages: of the last chunk, and the last one asked for
+	unsigned char *chunk;
+	size_t room;
+};
 
-	if (!reply)
-		return rc == -ENOENT ? -EBADMSG : rc;
-	message = json_object_get(reply, "message");
-	*seq = integer(message, "seq");
-	size = decode(message, chunk, room);
-	json_decref(reply);
-	return size <= 0 ? -EBADMSG : size;
+// Each question is for the first chunk from a number on. Those of a file mostly have numbers in a
+// row, so from the second on several are asked for at a time.
+static int ask_chunks(struct chunks *c)
+{
+	const json_int_t left = c->meta->count - c->taken;
+	unsigned most = c->taken == 0 ? 1 : left < AHEAD ? (unsigned)left : AHEAD;
+	int rc = 0;
+
+	while (rc == 0 && c->flight.count < most)
+		rc = ask_ahead(&c->flight, "MSG.GET",
+			json_pack(
+				"{s:s, s:I}", "next_by_subj", c->meta->chunks, "seq", ++c->asked));
+	return rc;
+}
+
+// The size of the next one, or -errno. Where another file's messages stand between, two questions
+// have the same reply.
+static int next_chunk(struct chunks *c)
+{
+	json_t *reply, *message;
+	json_int_t seq;
+	int rc, size = 0;
+
+	while (size == 0) {
+		rc = ask_chunks(c);
+		reply = rc == 0 ? flight_reply(&c->flight, &rc) : NULL;
+		if (!reply)
+			return rc == -ENOENT ? -EBADMSG : rc;
+		message = json_object_get(reply, "message");
+		seq = integer(message, "seq");
+		if (seq > c->seq) {
+			size = decode(message, c->chunk, c->room);
+			size = size > 0 ? size : -EBADMSG;
+			c->seq = seq;
+			c->asked = seq > c->asked ? seq : c->asked;
+			c->taken++;
+		} else if (seq <= 0) {
+			size = -EBADMSG;
+		}
+		json_decref(reply);
+	}
+	return size;
 }
 
 static int get(struct bus *b, const struct meta *m, const char *hash, FILE *to)
 {
 	EVP_MD_CTX *sum = EVP_MD_CTX_new();
-	size_t room = bus_room(b);
-	unsigned char digest[HASH_SIZE], *chunk = malloc(room);
+	struct chunks c = {
+		.flight = {.bus = b}, .meta = m, .room = bus_room(b), .chunk = malloc(bus_room(b))};
+	unsigned char digest[HASH_SIZE];
 	struct meta got = {.count = 0};
-	json_int_t seq = 0, size = 0;
+	json_int_t size = 0;
 	char name[65];
-	int rc = sum && chunk && EVP_DigestInit_ex(sum, EVP_sha256(), NULL) == 1 ? 0 : -ENOMEM;
+	int rc = sum && c.chunk && EVP_DigestInit_ex(sum, EVP_sha256(), NULL) == 1 ? 0 : -ENOMEM;
 
-	for (json_int_t i = 0; rc >= 0 && i < m->count; i++) {
-		rc = get_chunk(b, m, &seq, chunk, room);
+	while (rc >= 0 && c.taken < m->count) {
+		rc = next_chunk(&c);
 		if (rc < 0)
 			break;
 		size += rc;
-		EVP_DigestUpdate(sum, chunk, (size_t)rc);
-		if (fwrite(chunk, (size_t)rc, 1, to) != 1)
+		EVP_DigestUpdate(sum, c.chunk, (size_t)rc);
+		if (fwrite(c.chunk, (size_t)rc, 1, to) != 1)
 			rc = -errno;
 	}
+	flight_end(&c.flight);
 	if (rc >= 0) {
 		EVP_DigestFinal_ex(sum, digest, NULL);
 		describe(&got, digest, name);
 		rc = size == m->size && strcmp(name, hash) == 0 ? 0 : -EBADMSG;
 	}
 	EVP_MD_CTX_free(sum);
-	free(chunk);
+	free(c.chunk);
 	return rc;
 }
 

@@ -27,6 +27,16 @@ struct bus_came {
 	int64_t at_ns;
 };
 
+// A question that waits for its reply.
+struct bus_wait {
+	char subject[80];   // of the reply; empty: nobody waits
+	int rc;             // of sending it
+	natsMsg *reply;     // NULL: not yet
+	int64_t replied_ns; // CLOCK_REALTIME
+};
+
+#define BUS_WAITS 16 // at a time
+
 struct bus {
 	natsConnection *nats;
 	char place[256]; // URLs of the servers, without passwords
@@ -40,9 +50,7 @@ struct bus {
 	struct bus_came *first, **last;
 	unsigned waiting;                 // so many
 	struct bus_subscription *running; // its handler does, in bus_tick
-	char awaited[80];   // subject of the reply that a request waits for; empty: none does
-	natsMsg *reply;     // NULL: not yet
-	int64_t replied_ns; // CLOCK_REALTIME
+	struct bus_wait waits[BUS_WAITS];
 
 	void *served; // of bus_serve, freed with the bus
 };
@@ -55,7 +63,12 @@ struct bus_question {
 	unsigned ms;
 };
 
+// Send it, without waiting. Its wait ends with bus_await, which is due after 0. 0, or -errno
+// (-EBUSY: too many wait).
+int bus_put_question(struct bus *b, const struct bus_question *q, struct bus_wait **out);
 // The whole reply, which the caller destroys, or NULL and *rc, as bus_request. at_ns may be NULL.
+natsMsg *bus_await(struct bus *b, struct bus_wait *w, unsigned ms, int64_t *at_ns, int *rc);
+// Both in one.
 natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc);
 // 0, or -errno for a status of the library.
 int bus_errno(natsStatus status);

@@ -26,7 +26,8 @@ const struct config *command_confine(const struct config *c, bool commands, stru
 {
 	const struct port_settings *ports = c->ports.items;
 
-	conf_confine(config_section(), c, commands, d);
+	// Those that another box runs do no harm here.
+	conf_confine(config_section(), c, commands, commands || !fleet_asks_server(c), d);
 	for (uint32_t i = 0; i < c->ports.count && !commands; i++) {
 		const struct driver *driver = &drivers[ports[i].driver];
 

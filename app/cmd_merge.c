@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf merge RESULT.json...: the results of all parts of a fleet's run as one. Path: cold. Main
-// thread.
+// ddiperf merge RESULT.json...: the results of all parts of a fleet's run as one. With --fleet the
+// parts of that run come from its agents. Path: cold. Main thread.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,9 @@
 #include "book.h"
 #include "commands.h"
 #include "document.h"
+#include "fleet_kept.h"
 #include "format_walk.h"
+#include "merge.h"
 #include "merge_result.h"
 
 static void print_sum(const json_t *sum)
@@ -54,6 +56,34 @@ static int finish(const struct options *o, json_t *sum)
 	return code;
 }
 
+// The whole again, from what its agents kept.
+static int merge_kept(const struct options *o)
+{
+	struct book result, *books = arena_zalloc(o->arena, MERGE_PARTS * sizeof(*books));
+	unsigned count;
+	json_t *sum;
+	int code;
+
+	if (o->operand_count != 1) {
+		log_error("merge: --fleet takes one RESULT.json, that of the run");
+		return EXIT_CONFIG;
+	}
+	if (book_open(&result, o->operands[0]) < 0)
+		return EXIT_CONFIG;
+	code = fleet_kept_fetch(o, result.document, books, &count);
+	sum = code ? NULL : merge_results(books, count, o->command_line, o->arena);
+	if (sum) {
+		fleet_kept_complete(result.document, sum);
+		code = finish(o, sum);
+	} else if (!code) {
+		code = EXIT_CONFIG;
+	}
+	while (count)
+		book_close(&books[--count]);
+	book_close(&result);
+	return code;
+}
+
 int cmd_merge(const struct options *o)
 {
 	struct book *books = arena_zalloc(o->arena, (o->operand_count + 1) * sizeof(*books));
@@ -61,6 +91,8 @@ int cmd_merge(const struct options *o)
 	unsigned opened = 0;
 	int code = EXIT_CONFIG;
 
+	if (o->fleet)
+		return merge_kept(o);
 	while (opened < o->operand_count && book_open(&books[opened], o->operands[opened]) == 0)
 		opened++;
 	if (o->operand_count == 0)

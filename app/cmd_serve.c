@@ -56,8 +56,8 @@ static void prepare_fleet(const struct options *o, const char *arguments[], stru
 	*arguments = NULL;
 }
 
-static int serve(const struct options *o, struct serve_place *p, const char *token,
-	const struct serve_tls *tls)
+static int serve(
+	const struct options *o, struct serve_place *p, const char *token, struct serve_tls *tls)
 {
 	const char *fleet[FLEET_ARGUMENTS];
 	struct bus_settings bus;
@@ -88,6 +88,8 @@ static int serve(const struct options *o, struct serve_place *p, const char *tok
 		poll(NULL, 0, TICK_MS);
 		runs_tick(api.runs);
 		http_tick(&http);
+		if (tls)
+			serve_tls_tick(tls);
 	}
 	runs_end(api.runs);
 	http_stop(&http);

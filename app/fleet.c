@@ -10,54 +10,58 @@
 #include "base/log.h"
 #include "book.h"
 #include "conf/schema.h"
+#include "fleet_ask.h"
 #include "fleet_internal.h"
 
-#define FIND_MS  500   // for all agents to say that they are there
 #define CLAIM_MS 30000 // with its input files
 #define UP_MS    60000
 #define OVER_MS  20000
 
 // --- agents
 
-static void on_facts(void *ctx, const struct bus_message *m)
+// NULL: it can take part; else the reason why not.
+static const char *left_out(const json_t *facts, char why[256])
 {
-	struct fleet *f = ctx;
-	json_t *facts = talk_read(m->data, m->size);
+	const char *version = book_text(facts, "version");
 
-	if (talk_is_name(book_text(facts, "name")))
-		json_array_append(f->found, facts);
-	json_decref(facts);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(
-		book_text(*(json_t *const *)a, "name"), book_text(*(json_t *const *)b, "name"));
+	if (strcmp(version, DDIPERF_VERSION) != 0)
+		snprintf(why, 256, "version %.40s, not %s", version, DDIPERF_VERSION);
+	else if (*book_text(facts, "run"))
+		snprintf(why, 256, "run %.63s of %.100s has it", book_text(facts, "run"),
+			book_text(facts, "coordinator"));
+	else
+		return NULL;
+	return why;
 }
 
 // Those that can take part, in order of their names. They are f->found's.
 static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 {
+	json_t *said = json_object(), *names;
+	char why[256], text[TALK_NAMES];
+	const char *reason;
 	unsigned count = 0;
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach(f->found, i, one)
 	{
-		const char *name = book_text(one, "name");
-
 		if (!talk_has_labels(book_text(one, "labels"), f->options->labels))
 			continue;
-		if (strcmp(book_text(one, "version"), DDIPERF_VERSION) != 0)
-			log_warning("agent %s is left out: it is version %s, not %s", name,
-				book_text(one, "version"), DDIPERF_VERSION);
-		else if (*book_text(one, "run"))
-			log_warning("agent %s is left out: run %s of %s has it", name,
-				book_text(one, "run"), book_text(one, "coordinator"));
+		reason = left_out(one, why);
+		if (reason)
+			talk_say(said, reason, book_text(one, "name"));
 		else if (count < room)
 			out[count++] = one;
 	}
-	qsort(out, count, sizeof(*out), by_name);
+	json_object_foreach(said, reason, names)
+	{
+		bool one_only = json_array_size(names) == 1;
+
+		log_warning("agent%s %s %s left out: %s", one_only ? "" : "s",
+			talk_names(names, text, sizeof(text)), one_only ? "is" : "are", reason);
+	}
+	json_decref(said);
 	return count;
 }
 
@@ -66,20 +70,12 @@ static int find(struct fleet *f)
 {
 	const struct fleet_settings *s = f->config->fleet;
 	const json_t *chosen[MERGE_PARTS];
-	uint64_t until = fleet_clock_ms() + FIND_MS;
 	unsigned wanted = f->options->agents ? (unsigned)strtoul(f->options->agents, NULL, 10)
 	                  : s                ? (unsigned)s->agents
 	                                     : 0;
-	char inbox[TALK_SUBJECT];
 	unsigned there;
 
-	f->found = json_array();
-	bus_inbox(f->bus, inbox, sizeof(inbox));
-	bus_subscribe(f->bus, inbox, on_facts, f);
-	bus_ask(f->bus, "ddiperf.find", inbox, "", 0);
-	while (fleet_clock_ms() < until)
-		bus_tick(f->bus, 20);
-	bus_unsubscribe(f->bus, inbox);
+	f->found = fleet_ask_all(f->bus);
 	there = choose(f, chosen, MERGE_PARTS);
 	if (there == 0 || there < wanted) {
 		log_error("%u agents%s%s are free, and %u are needed (ddiperf agent --nats URL "

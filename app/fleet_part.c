@@ -9,16 +9,17 @@
 
 #include "base/log.h"
 #include "book.h"
+#include "fleet_ask.h"
 #include "fleet_internal.h"
 #include "live.h"
 
-#define READ_MS    1000 // for a piece of a file
-#define READ_MOST  20   // questions that are not answered, one after the other
+#define AGAIN_MS   1000 // before an order is given again
 #define ORDER_MS   3000
 #define ORDER_MOST 5
 #define LINE_MAX   (64u << 20)
 #define SILENT_MS  1000 // at least, without a message of an agent that beats
 #define SILENT     2    // intervals without one
+#define BACK_MS    1000 // for an agent to find a server that is back: it looks twice a second
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {
@@ -130,30 +131,14 @@ static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
 	}
 }
 
-// A piece of a file of the run; the caller frees what is returned. NULL: the agent does not answer;
-// a count of 0: there is no more.
+// As fleet_ask_piece.
 static char *read_piece(
 	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
 {
-	char subject[TALK_SUBJECT], *reply = NULL;
-	char *text = talk_text(json_pack(
-		"{s:s, s:s, s:I}", "run", p->fleet->id, "file", file, "from", (json_int_t)from));
-	uint64_t at;
-	size_t len;
-	int rc = 0;
+	const struct fleet_ask q = {
+		p->fleet->bus, p->name, p->fleet->id, file, p->fleet->run->signals};
 
-	talk_agent(subject, p->name, "read");
-	for (unsigned n = 0; n < READ_MOST && !reply && *p->fleet->run->signals < 2; n++) {
-		reply = bus_request(
-			p->fleet->bus, subject, text, strlen(text), READ_MS, &len, NULL, &rc);
-		if (!reply && rc != -ETIMEDOUT)
-			poll(NULL, 0, READ_MS); // its connection may come back
-	}
-	free(text);
-	if (reply && talk_get_piece(reply, len, &at, octets, count) && at == from)
-		return reply;
-	free(reply);
-	return NULL;
+	return fleet_ask_piece(&q, from, octets, count);
 }
 
 // What went astray between the last piece and this one.
@@ -226,7 +211,7 @@ bool fleet_part_tell(struct fleet_part *p, json_t *order)
 	talk_agent(subject, p->name, "order");
 	for (unsigned n = 0; n < ORDER_MOST && !reply && rc != -ETIMEDOUT; n++) {
 		if (n) // nobody was there: its connection may come back
-			poll(NULL, 0, READ_MS);
+			poll(NULL, 0, AGAIN_MS);
 		reply = bus_request(
 			p->fleet->bus, subject, text, strlen(text), ORDER_MS, &len, NULL, &rc);
 	}
@@ -336,8 +321,8 @@ static void note_silence(struct fleet *f)
 		struct fleet_part *p = &f->parts[i];
 
 		if (!bus_is_up(f->bus)) // the way to them is away
-			p->heard_ms = now;
-		if (!p->claimed || p->over || *p->trouble || now - p->heard_ms <= most)
+			p->heard_ms = now + BACK_MS;
+		if (!p->claimed || p->over || *p->trouble || now <= p->heard_ms + most)
 			continue;
 		fleet_part_trouble(p, EXIT_INVALID, "nothing was heard of it for %.1f s",
 			1e-3 * (double)(now - p->heard_ms));

@@ -24,6 +24,7 @@
 #define TICK_MS     20
 #define BEHIND      3    // intervals that a part may be behind,
 #define BEHIND_MS   2000 // and so long at least
+#define NOTED       5    // parts that have a line each when the run begins
 
 struct fleet_part *fleet_troubled(const struct fleet *f)
 {
@@ -41,6 +42,15 @@ static bool are_all(const struct fleet *f, bool (*is_so_far)(const struct fleet_
 	return true;
 }
 
+// The others end at once, too.
+static void find_gone(struct fleet *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].over && !f->parts[i].ended)
+			fleet_part_trouble(
+				&f->parts[i], EXIT_INVALID, "its process has ended before the run");
+}
+
 bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
 	const char *what)
 {
@@ -50,6 +60,7 @@ bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), 
 	while (!are_all(f, is_so_far) && !fleet_troubled(f) && !*f->run->signals &&
 		fleet_clock_ms() < until) {
 		fleet_tick(f, TICK_MS);
+		find_gone(f);
 		if (h->tick)
 			h->tick(h->ctx);
 	}
@@ -161,6 +172,31 @@ static void note_part(const struct fleet *f, const struct fleet_part *p)
 		1e-6 * (double)p->offset.within_ns);
 }
 
+// A line each, or one of all; the result has each.
+static void note_parts(const struct fleet *f)
+{
+	int64_t most = 0, within = 0;
+	json_t *names = json_array();
+	char text[TALK_NAMES];
+
+	for (unsigned i = 0; i < f->count; i++) {
+		const struct fleet_part *p = &f->parts[i];
+
+		json_array_append_new(names, json_string(p->name));
+		most = llabs(p->offset.ns) > most ? llabs(p->offset.ns) : most;
+		within = p->offset.within_ns > within ? p->offset.within_ns : within;
+	}
+	for (unsigned i = 0; i < f->count && f->count <= NOTED; i++)
+		note_part(f, &f->parts[i]);
+	if (f->count > NOTED)
+		run_note(f->run,
+			"agents %s: parts 1 to %u; their clocks are up to %.3f ms off, known "
+			"within %.3f ms",
+			talk_names(names, text, sizeof(text)), f->count, 1e-6 * (double)most,
+			1e-6 * (double)within);
+	json_decref(names);
+}
+
 // What is told when a run begins is of the first part.
 static int show_begin(struct fleet *f, struct arena *a)
 {
@@ -174,8 +210,8 @@ static int show_begin(struct fleet *f, struct arena *a)
 	}
 	begun.number = f->number;
 	begun.run.command = f->run->command;
-	for (unsigned i = 0; i < f->count && f->number == 1; i++)
-		note_part(f, &f->parts[i]);
+	if (f->number == 1)
+		note_parts(f);
 	if (h->begin)
 		h->begin(h->ctx, &begun, f->now);
 	return 0;
@@ -258,52 +294,80 @@ static unsigned take_group(struct fleet *f, uint64_t number, bool last, json_t *
 	return count;
 }
 
-// Replies to requests of earlier intervals, by how many ago.
-static void add_earlier(json_t *sum, const json_t *item)
+static void add_integer(json_t *to, const json_t *from, const char *name)
 {
-	json_t *list = json_object_get(sum, LIVE_EARLIER), *one, *same, *found;
+	json_int_t more = json_integer_value(json_object_get(from, name));
+
+	json_object_set_new(
+		to, name, json_integer(json_integer_value(json_object_get(to, name)) + more));
+}
+
+// Replies to requests of earlier intervals leave the item for the list, in which they are told
+// apart by how many snapshots ago that was: so many more, as the sum has a later number.
+static void take_earlier(json_t *list, json_t *item, uint64_t more)
+{
+	json_t *one, *same, *found;
 	size_t i, k;
 
-	if (!list) {
-		list = json_array();
-		json_object_set_new(sum, LIVE_EARLIER, list);
-	}
 	json_array_foreach(json_object_get(item, LIVE_EARLIER), i, one)
 	{
+		json_int_t back = json_integer_value(json_object_get(one, "back"));
+
+		back += (json_int_t)more;
 		found = NULL;
-		json_array_foreach(list, k, same) if (number_of(same) == number_of(one) &&
-						      json_equal(json_object_get(same, "back"),
-							      json_object_get(one, "back"))) found =
+		json_array_foreach(list, k,
+			same) if (json_integer_value(json_object_get(same, "back")) == back) found =
 			same;
 		if (!found) {
-			json_array_append_new(list, json_deep_copy(one));
-			continue;
+			found = json_pack("{s:I, s:i, s:i, s:f}", "back", back, "answered", 0,
+				"failed", 0, "time_ns", 0.0);
+			json_array_append_new(list, found);
 		}
-		json_object_set_new(found, "answered",
-			json_integer(json_integer_value(json_object_get(found, "answered")) +
-				     json_integer_value(json_object_get(one, "answered"))));
-		json_object_set_new(found, "failed",
-			json_integer(json_integer_value(json_object_get(found, "failed")) +
-				     json_integer_value(json_object_get(one, "failed"))));
+		add_integer(found, one, "answered");
+		add_integer(found, one, "failed");
 		json_object_set_new(found, "time_ns",
 			json_real(book_number(found, "time_ns") + book_number(one, "time_ns")));
 	}
+	json_object_del(item, LIVE_EARLIER);
 }
 
-static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
+// Of the items of all, a list each.
+static json_t *take_all_earlier(json_t **group, unsigned count, uint64_t number)
 {
-	static const char *const marks[] = {LIVE_NUMBER, LIVE_WARMUP, LIVE_LAST};
-	json_t *sum, *item;
+	json_t *lists = json_array(), *item;
 	size_t n;
 
+	for (unsigned k = 0; k < count; k++)
+		json_array_foreach(json_object_get(group[k], "traffic"), n, item)
+		{
+			if (n == json_array_size(lists))
+				json_array_append_new(lists, json_array());
+			take_earlier(json_array_get(lists, n), item, number - number_of(group[k]));
+		}
+	return lists;
+}
+
+// The sum has the number of the latest.
+static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
+{
+	static const char *const marks[] = {LIVE_WARMUP, LIVE_LAST};
+	json_t *sum, *item, *earlier;
+	uint64_t number = 0;
+	size_t n;
+
+	for (unsigned k = 0; k < count; k++)
+		number = number_of(group[k]) > number ? number_of(group[k]) : number;
+	earlier = take_all_earlier(group, count, number);
 	f->merge.count = count;
 	sum = merge_objects(&f->merge, &result_interval_section, group);
+	json_object_set_new(sum, LIVE_NUMBER, json_integer((json_int_t)number));
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (json_object_get(group[0], marks[i]))
 			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
-	json_array_foreach(json_object_get(sum, "traffic"), n, item) for (unsigned k = 0; k < count;
-									  k++)
-		add_earlier(item, json_array_get(json_object_get(group[k], "traffic"), n));
+	json_array_foreach(json_object_get(sum, "traffic"), n,
+		item) if (json_array_size(json_array_get(earlier, n)))
+		json_object_set(item, LIVE_EARLIER, json_array_get(earlier, n));
+	json_decref(earlier);
 	return sum;
 }
 
@@ -428,19 +492,17 @@ static void supervise(struct fleet *f)
 		if (h->tick)
 			h->tick(h->ctx);
 		pass_intervals(f);
+		find_gone(f);
 		find_stuck(f);
 		if (*f->run->signals || is_to_end(f))
 			stop_all(f, *f->run->signals > 2 ? 2 : *f->run->signals);
 		if (f->told == 2 && fleet_clock_ms() > f->stop_ms + STOP_MS)
 			break;
 	}
-	for (unsigned i = 0; i < f->count; i++) {
+	find_gone(f);
+	for (unsigned i = 0; i < f->count; i++)
 		if (!has_ended(&f->parts[i]))
 			fleet_part_trouble(&f->parts[i], EXIT_INVALID, "its run does not end");
-		else if (f->parts[i].over && !f->parts[i].ended)
-			fleet_part_trouble(
-				&f->parts[i], EXIT_INVALID, "its process has ended before the run");
-	}
 	pass_intervals(f);
 }
 
@@ -457,7 +519,8 @@ static json_t *member_of(const struct fleet_part *p, int64_t first)
 }
 
 // The members of the fleet, and how far apart they began by the coordinator's clock. A skew that is
-// not known well enough is as bad as one that is too large.
+// not known well enough is as bad as one that is too large. reasons: of the fleet alone, not of a
+// part, against the run.
 static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 {
 	const double most = (double)f->config->validity.fleet_skew_ns;
@@ -492,9 +555,9 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 	for (unsigned i = 0; i < f->count; i++)
 		if (*f->parts[i].trouble)
 			json_array_append_new(reasons, json_string(f->parts[i].trouble));
-	return json_pack("{s:i, s:I, s:I, s:o}", "agents", (int)f->count, "start_skew_ns",
+	return json_pack("{s:i, s:I, s:I, s:o, s:O}", "agents", (int)f->count, "start_skew_ns",
 		(json_int_t)(last > first ? last - first : 0), "skew_within_ns", (json_int_t)within,
-		"members", members);
+		"members", members, "reasons", reasons);
 }
 
 // "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.

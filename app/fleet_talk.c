@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMES_SHOWN 4
+
 bool talk_is_name(const char *text)
 {
 	static const char allowed[] =
@@ -96,6 +98,35 @@ bool talk_has_labels(const char *labels, const char *wanted)
 		at += len;
 	}
 	return true;
+}
+
+const char *talk_names(const json_t *names, char *buf, size_t room)
+{
+	size_t count = json_array_size(names),
+	       shown = count > NAMES_SHOWN + 1 ? NAMES_SHOWN : count;
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < shown && len < room; i++)
+		len += (size_t)snprintf(buf + len, room - len, "%s%s",
+			i == 0                             ? ""
+			: i + 1 == count && shown == count ? " and "
+							   : ", ",
+			json_string_value(json_array_get(names, i)));
+	if (shown < count && len < room)
+		snprintf(buf + len, room - len, " and %zu more", count - shown);
+	return buf;
+}
+
+void talk_say(json_t *said, const char *what, const char *name)
+{
+	json_t *names = json_object_get(said, what);
+
+	if (!names) {
+		names = json_array();
+		json_object_set_new(said, what, names);
+	}
+	json_array_append_new(names, json_string(name));
 }
 
 json_t *talk_texts(char *const *texts, unsigned count)

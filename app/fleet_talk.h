@@ -6,7 +6,8 @@
 //   ddiperf.agent.NAME.time     its clock, at once
 //   ddiperf.agent.NAME.claim    {run, coordinator, config, set, files, part}: it prepares a run
 //   ddiperf.agent.NAME.order    {run, order}: a line for the run (led.h)
-//   ddiperf.agent.NAME.read     {run, file, from, size}: a piece of a file of that run
+//   ddiperf.agent.NAME.read     {run, file, from}: a piece of a file of that run (kept.h)
+//   ddiperf.agent.NAME.kept     {run}: {file, size, hash} of what it keeps of a run that is over
 //   ddiperf.agent.NAME.release  {run}: the run is over
 //   ddiperf.run.RUN.NAME        from the agent: a piece of the run's events, or an empty one
 //   ddiperf.run.RUN.beat        from the coordinator: it is alive
@@ -20,6 +21,7 @@
 
 #define TALK_SUBJECT 320
 #define TALK_NAME    64 // of an agent or a run, with its zero
+#define TALK_NAMES   512
 
 #define TALK_EVENTS  "events.jsonl" // the file of a run's events
 #define TALK_BEAT_MS 200            // between two pieces, also empty ones, and between two beats
@@ -42,6 +44,10 @@ bool talk_get_piece(
 
 // The text of a message, which this function takes; the caller frees it.
 char *talk_text(json_t *message);
+// "a", "a, b and c", or "a, b, c, d and 96 more": names of a list. Returns buf.
+const char *talk_names(const json_t *names, char *buf, size_t room);
+// One more name of whom this is said; all of them have one line then. said: an object.
+void talk_say(json_t *said, const char *what, const char *name);
 // A list of texts.
 json_t *talk_texts(char *const *texts, unsigned count);
 // A message that must be an object; NULL: it is not.

@@ -226,18 +226,18 @@ static void connected(
 	struct http_caller *caller = *place;
 	struct http *h = ctx;
 
-	if (h->tls)
-		serve_tls_demand((void *)h->tls, c, place, code);
 	pthread_mutex_lock(&h->lock);
 	if (code == MHD_CONNECTION_NOTIFY_STARTED && info) {
 		caller = h->callers;
 		while (caller < h->callers + HTTP_CONNECTIONS - 1 && caller->fd >= 0)
 			caller++;
-		*caller = (struct http_caller){info->connect_fd, now_ms()};
+		*caller = (struct http_caller){info->connect_fd, now_ms(), NULL};
 		*place = caller;
-	} else if (caller) {
-		caller->fd = -1; // before it is closed
 	}
+	if (h->tls && caller)
+		serve_tls_demand(h->tls, c, &caller->keys, code);
+	if (code != MHD_CONNECTION_NOTIFY_STARTED && caller)
+		caller->fd = -1; // before it is closed
 	pthread_mutex_unlock(&h->lock);
 }
 

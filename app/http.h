@@ -57,6 +57,7 @@ struct http_route {
 struct http_caller {
 	int fd;            // -1: none is in this place
 	uint64_t since_ms; // nothing was asked; 0: it has asked
+	void *keys;        // serve_tls_demand's
 };
 
 struct http {
@@ -64,7 +65,7 @@ struct http {
 	const struct http_route *routes; // the row behind the last one has no path
 	const char *token;               // NULL: none is wanted
 	const char *host;                // name that clients may use; NULL: none
-	const struct serve_tls *tls;     // NULL: not encrypted
+	struct serve_tls *tls;           // NULL: not encrypted
 	void *ctx;
 	// http.c's own.
 	struct MHD_Daemon *daemon;

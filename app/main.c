@@ -43,7 +43,7 @@ static const struct command commands[] = {
 			"result.json")},
 	{"campaign", "FILE",
 		"Run the campaign in FILE: lists of settings and servers, repeats, one table",
-		OPTION_SET | OPTION_DUMP | OPTION_TABLE | OPTION_VERBOSE, cmd_campaign, NULL,
+		OPTION_SET | OPTION_DUMP | OPTION_QUIET | OPTION_VERBOSE, cmd_campaign, NULL,
 		EXAMPLE("ddiperf campaign campaign-lease-operations.yaml --set repeats=1")},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP | OPTION_CONFINED | OPTION_COMMANDS, cmd_check, NULL,
@@ -70,8 +70,12 @@ static const struct command commands[] = {
 		cmd_compare, NULL,
 		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%")},
 	{"merge", "RESULT.json...",
-		"Merge the results of all parts of a fleet into one, and judge it", OPTION_JSON,
-		cmd_merge, NULL, EXAMPLE("ddiperf merge part1.json part2.json --json result.json")},
+		"Merge the results of all parts of a fleet into one, and judge it",
+		OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_merge, NULL,
+		"With --fleet, RESULT.json is that of a run which lost agents: its parts come\n"
+		"from the agents, which kept them.\n\n"
+		"examples:\n  ddiperf merge part1.json part2.json --json result.json\n"
+		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n"},
 	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
 		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
 		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html")},
@@ -81,9 +85,11 @@ static const struct command commands[] = {
 		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
 	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
 		EXAMPLE("ddiperf unbind 0000:01:00.0")},
-	{"list", "drivers|protocols|settings|campaign|counters|formats|selectors",
-		"Print a reference table", OPTION_SCHEMA, cmd_list, NULL,
-		EXAMPLE("ddiperf list settings")},
+	{"list", "drivers|protocols|settings|campaign|counters|formats|selectors|agents",
+		"Print a reference table, or the agents of a fleet",
+		OPTION_SCHEMA | OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_list, NULL,
+		"examples:\n  ddiperf list settings\n"
+		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n"},
 	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
 		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j")},
 };

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/result/result.h"
+#include "engine/run/cpu.h"
 #include "merge.h"
 #include "merge_verdict.h"
 
@@ -161,6 +162,80 @@ static json_t *run_of(struct merging *m, const char *command)
 	return run;
 }
 
+static json_t *number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static double sum_of(const json_t *items, const char *name)
+{
+	const json_t *item;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach((json_t *)items, i, item) sum += book_number(item, name);
+	return sum;
+}
+
+// The first part asks the server. Its CPU time is for the transactions of all.
+static void put_dut(const json_t *first, json_t *sum)
+{
+	json_t *dut = json_copy(json_object_get(first, "dut"));
+
+	if (!dut)
+		return;
+	json_object_set_new(dut, "us_per_transaction",
+		number_or_null(
+			cpu_demand_us(book_number(dut, "used"), (unsigned)book_number(dut, "cpus"),
+				sum_of(json_object_get(sum, "traffic"), "answered_per_s"))));
+	json_object_set_new(sum, "dut", dut);
+}
+
+// Of a command that only the first part has run.
+static void set_commands(const json_t *first, json_t *sum)
+{
+	static const char *const figures[] = {"took_s", "exit_status"};
+	json_t *events = json_object_get(sum, "events"), *event, *value;
+	size_t i;
+
+	json_array_foreach(events, i, event)
+	{
+		const json_t *one = json_array_get(json_object_get(first, "events"), i);
+
+		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++) {
+			value = json_object_get(one, figures[k]);
+			if (value && strcmp(book_text(event, "action"), "run") == 0)
+				json_object_set(event, figures[k], value);
+		}
+	}
+}
+
+static double loss(double of, double arrived)
+{
+	return of > 0 ? (of - arrived) / of : 0;
+}
+
+// What was lost each way, as a part alone does not know.
+static void set_peer_losses(json_t *sum)
+{
+	json_t *peer = json_object_get(sum, "peer"), *item;
+	bool whole = true;
+	size_t i;
+
+	if (!peer)
+		return;
+	json_array_foreach(json_object_get(sum, "traffic"), i, item) whole &=
+		json_array_size(json_object_get(item, "steps")) == 0;
+	json_object_set_new(peer, "loss_there",
+		number_or_null(
+			whole ? loss(book_number(peer, "sent"), book_number(peer, "received"))
+			      : NAN));
+	json_object_set_new(peer, "loss_back",
+		number_or_null(
+			whole ? loss(book_number(peer, "answered"), book_number(peer, "replies"))
+			      : NAN));
+}
+
 static const struct counter *row_of(const char *name)
 {
 	const struct counter *r = result_section.rows;
@@ -221,7 +296,8 @@ static json_t *parts_of(const struct merging *m)
 // The CPU, capture and delay of a box stay in its part.
 static json_t *merge_all(struct merging *m, const char *command)
 {
-	static const char *const members[] = {"traffic", "events", "ports", "workers", "responder"};
+	static const char *const members[] = {
+		"traffic", "events", "ports", "workers", "responder", "peer"};
 	json_t *sum = json_object(), *documents[MERGE_PARTS], *config, *missing, *verdict;
 	const json_t *first = m->books[0]->document;
 	const struct config *c;
@@ -232,8 +308,9 @@ static json_t *merge_all(struct merging *m, const char *command)
 	json_object_set_new(sum, "fleet", fleet_of(m));
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		merge_member(m, sum, members[i]);
-	if (json_object_get(first, "dut"))
-		json_object_set(sum, "dut", json_object_get(first, "dut"));
+	put_dut(first, sum);
+	set_commands(first, sum);
+	set_peer_losses(sum);
 	json_object_set_new(sum, "repeats", json_array());
 	config = json_deep_copy(json_object_get(first, "config"));
 	json_object_set_new(json_object_get(config, "fleet"), "part", json_integer(0));

@@ -36,11 +36,11 @@ enum option_bit {
 	OPTION_COMMANDS = 1 << 25,
 	OPTION_ORDERS = 1 << 26,
 	OPTION_LED = 1 << 28,
-	OPTION_SERVE = 1 << 27, // all that serve alone takes
-	OPTION_FLEET = 1 << 22, // a run on a fleet
-	OPTION_NATS = 1 << 23,  // who we are for NATS
-	OPTION_AGENT = 1 << 29, // all that agent alone takes
-	OPTION_TABLE = 1 << 30, // of campaign
+	OPTION_SERVE = 1 << 27,  // all that serve alone takes
+	OPTION_FLEET = 1 << 22,  // a run on a fleet
+	OPTION_NATS = 1 << 23,   // who we are for NATS
+	OPTION_AGENT = 1 << 29,  // all that agent alone takes
+	OPTION_AGENTS = 1 << 30, // the agents of a fleet are asked
 };
 
 // An option of one command alone, which stands for a setting.
@@ -93,7 +93,7 @@ struct options {
 	const char *tls_cert, *tls_key;       // of serve; NULL: not given
 	const char *tls_clients;              // of serve; NULL: not given
 	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
-	const char *fleet, *agents;           // of run, fleet: of serve too; NULL: not given
+	const char *fleet, *agents;           // of run, fleet: of others too; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
 	bool confined, commands, orders, led;

@@ -19,7 +19,7 @@
 #define FORGET_MS  600000
 #define TICK_MS    100
 #define AGENTS_MAX 4096
-#define FACTS_MAX  4096 // octets
+#define FACTS_MAX  16384 // octets
 
 struct roster {
 	const struct bus_settings *settings;
@@ -38,6 +38,7 @@ static void on_facts(void *ctx, const struct bus_message *m)
 {
 	static const char *const members[] = {
 		"labels", "version", "host", "cpus", "run", "coordinator"};
+	static const char *const objects[] = {"box", "clock"};
 	struct roster *r = ctx;
 	json_t *facts = m->size <= FACTS_MAX ? talk_read(m->data, m->size) : NULL, *agent;
 	const char *name = book_text(facts, "name");
@@ -51,6 +52,10 @@ static void on_facts(void *ctx, const struct bus_message *m)
 		for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 			json_object_set_new(
 				agent, members[i], json_string(book_text(facts, members[i])));
+		for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+			if (json_is_object(json_object_get(facts, objects[i])))
+				json_object_set(
+					agent, objects[i], json_object_get(facts, objects[i]));
 		json_object_set_new(r->agents, name, agent);
 	}
 	pthread_mutex_unlock(&r->lock);

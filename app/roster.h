@@ -13,7 +13,7 @@ struct roster;
 
 // s lives as long as the roster. 0, or -errno, which was logged (bus_open).
 int roster_open(const struct bus_settings *s, struct roster **out);
-// An array of {name, labels, version, host, cpus, run, coordinator, state, reply_ms, silent_s}; the
-// caller owns it. up: the server of NATS is there.
+// An array of {name, labels, version, host, cpus, run, coordinator, box, clock (facts.h), state,
+// reply_ms, silent_s}; the caller owns it. up: the server of NATS is there.
 json_t *roster_list(struct roster *r, bool *up);
 void roster_close(struct roster *r); // NULL: nothing to do

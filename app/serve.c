@@ -94,7 +94,7 @@ static void *start_daemon(void *arg)
 	unsigned flags = d->threads ? MHD_USE_THREAD_PER_CONNECTION |
 	                                      MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL
 	                            : MHD_USE_AUTO_INTERNAL_THREAD;
-	const struct serve_tls *t = d->tls;
+	struct serve_tls *t = d->tls;
 	struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, t ? t->cert : NULL},
 		{MHD_OPTION_HTTPS_MEM_KEY, 0, t ? t->key : NULL},
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, SERVE_TLS_VERSIONS},

@@ -13,7 +13,7 @@ struct serve_daemon {
 	int fd; // listens
 	unsigned connections;
 	bool threads; // one for each connection, so that an answer may wait; else one for all
-	const struct serve_tls *tls; // NULL: the connection is not encrypted. Lives as long
+	struct serve_tls *tls; // NULL: the connection is not encrypted. Lives as long
 	MHD_AccessHandlerCallback answer;
 	MHD_RequestCompletedCallback completed; // NULL: nobody wants to know
 	MHD_NotifyConnectionCallback connected; // NULL: so, too. With TLS it calls serve_tls_demand

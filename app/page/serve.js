@@ -151,10 +151,21 @@ async function create(name) {
 
 const HEALTH = {free: "pass", busy: "done", silent: "invalid"};
 
+const amount = mb => mb < 1000 ? `${mb} MB` : `${(mb / 1000).toFixed(1)} GB`;
+
+function boxOf({host, cpus, box = {}}) {
+	const missing = (box.missing ?? []).length ? el("span", {class: "error"}, ` missing: ${box.missing.join(", ")}`) : "";
+	const memory = box.memory_mb === undefined ? "" : `, ${amount(box.memory_mb)}, hugepages ${amount(box.hugepages_mb)}`;
+	const title = [box.model, box.kernel, box.dpdk, ...["drivers", "cards", "interfaces"].map(name => `${name}: ${(box[name] ?? []).join(", ") || "none"}`)];
+	return el("span", {title: title.filter(text => text).join("\n")}, `${host}, ${cpus} CPUs${memory}`, missing);
+}
+
+const clockOf = ({clock}) => !clock ? "" : clock.kept ? `within ${time(clock.error_ns)}` : "not kept";
+
 function agentRows() {
 	return [...about.agents].sort((a, b) => a.name.localeCompare(b.name, undefined, {numeric: true})).map(agent => [agent.name,
 		[el("span", {class: `badge ${HEALTH[agent.state]}`}, agent.state.toUpperCase()), agent.state === "silent" ? ` for ${exact(agent.silent_s)} s` : ""],
-		agent.run ? `${agent.run} of ${agent.coordinator}` : "", agent.labels, `${agent.host}, ${agent.cpus} CPUs`,
+		agent.run ? `${agent.run} of ${agent.coordinator}` : "", agent.labels, boxOf(agent), clockOf(agent),
 		[agent.version, agent.version === about.version ? "" : el("span", {class: "error"}, " other version")], time(agent.reply_ms * 1e6)]);
 }
 
@@ -164,7 +175,7 @@ function agents(mine) {
 		return [];
 	const box = el("div");
 	const put = () => box.replaceChildren(about.fleet.up ? "" : el("p", {class: "error"}, "The server of NATS is not there."),
-		about.agents.length ? table([["agent", "text"], ["state", "text"], ["run", "text"], ["labels", "text"], ["box", "text"], ["version", "text"], ["reply"]],
+		about.agents.length ? table([["agent", "text"], ["state", "text"], ["run", "text"], ["labels", "text"], ["box", "text"], ["clock", "text"], ["version", "text"], ["reply"]],
 			agentRows(), "agents") : el("p", {class: "soft"}, "No agent is there. Start one: ddiperf agent --nats URL"));
 	(async () => {
 		for (; !mine.over; await sleep(2000)) {

@@ -60,10 +60,12 @@ enum field_type {
 
 // What a text names, for those who restrict a file of somebody else's (conf_confine).
 enum field_role {
-	FIELD_PLAIN,   // nothing beyond the program
-	FIELD_INPUT,   // a file that is read
-	FIELD_OUTPUT,  // a file that is written, or a Unix socket
-	FIELD_COMMAND, // a shell command
+	FIELD_PLAIN,          // nothing beyond the program
+	FIELD_INPUT,          // a file that is read
+	FIELD_OUTPUT,         // a file that is written, or a Unix socket
+	FIELD_COMMAND,        // a shell command
+	FIELD_SERVER_COMMAND, // one about the server: of several boxes that divide a run, one runs
+	                      // it
 };
 
 struct field;

@@ -8,7 +8,7 @@
 
 struct confine {
 	struct diag *d; // NULL: only the inputs are wanted
-	bool commands;
+	bool commands, server_commands;
 	conf_input *input;
 	void *ctx;
 };
@@ -37,10 +37,11 @@ static void confine_text(const struct confine *c, const struct field *f, const c
 			c->input(c->ctx, *text);
 		return;
 	}
-	if (f->role == FIELD_COMMAND && !c->commands)
+	if ((f->role == FIELD_COMMAND && !c->commands) ||
+		(f->role == FIELD_SERVER_COMMAND && !c->server_commands))
 		diag_error(c->d, text, NULL,
 			"commands are not allowed here (--allow-commands allows them)");
-	else if (f->role != FIELD_COMMAND && !is_inside(*text))
+	else if ((f->role == FIELD_INPUT || f->role == FIELD_OUTPUT) && !is_inside(*text))
 		diag_error(c->d, text, NULL,
 			"only files %s are allowed here: a relative path without .. and comma",
 			f->role == FIELD_INPUT ? "in the folder of the configuration"
@@ -85,10 +86,10 @@ static void confine_section(
 	}
 }
 
-void conf_confine(
-	const struct field_section *section, const void *obj, bool commands, struct diag *d)
+void conf_confine(const struct field_section *section, const void *obj, bool commands,
+	bool server_commands, struct diag *d)
 {
-	const struct confine c = {.d = d, .commands = commands};
+	const struct confine c = {.d = d, .commands = commands, .server_commands = server_commands};
 
 	confine_section(&c, section, obj);
 }

@@ -56,9 +56,9 @@ void conf_visit(const struct field_section *section, const void *obj, const stru
 
 // Hold a file of somebody else's against what it may name: an error in d for each file that is not
 // in the folder of the configuration (input) or in the working directory (output), or below it, and
-// without `commands` for each command.
-void conf_confine(
-	const struct field_section *section, const void *obj, bool commands, struct diag *d);
+// for each command that is not allowed. server_commands: those about the server.
+void conf_confine(const struct field_section *section, const void *obj, bool commands,
+	bool server_commands, struct diag *d);
 
 // Each file that is read, as the configuration names it.
 typedef void conf_input(void *ctx, const char *name);

@@ -20,6 +20,7 @@ What is about a time, a rate or a latency is said by timing(), and a run that th
 run whose CPUs were away for a third of a timeout says nothing about what was answered in time. Only such a test is made
 again, and only while the box was measured to keep the program from a CPU. After TRIES of them the test is not judged:
 TODO in TAP, and scripts/test has a budget for it. Any other failure is final at once, a broken law of the ledger always.
+The same holds for a run that a CPU left at its end, with messages unsent, or that has two intervals in one.
 """
 
 import contextlib
@@ -47,6 +48,9 @@ TRIES = 5
 NOT_JUDGED = "not judged"
 SANITIZER = 99  # exit code of a program that a sanitizer stopped: scripts/test sets it
 AWAY_MS = 1  # a worker without its CPU for longer: somebody else had it
+END_MS = 10  # a worker without its CPU for longer at the end of its run may leave messages unsent: half of its grace
+SHARE = 0.1  # of a CPU: what other programs than the test's took beyond it, besides NOISE_MS, is a busy box
+NOISE_MS = 50
 
 _tests = []
 
@@ -91,6 +95,24 @@ def threads(document):
     return [one for one in found if one["max_gap_ns"] is not None]
 
 
+def shakes(document):
+    """Did CPUs that were away leave their mark on a result? For a third of a timeout, all together: answers may be lost. At the
+    end, so that messages were not sent. Or the management thread's, so that two intervals are one."""
+    run, items = (document.get("config", {}).get(name) for name in ("run", "traffic"))
+    gaps = [one["max_gap_ns"] / 1e6 for one in threads(document)]
+    if sum(gaps) > min((milliseconds(item["timeout"]) for item in items or []), default=float("inf")) / 3:
+        return True
+    if max(gaps, default=0) > END_MS and any(item.get("unsent") for item in document.get("traffic", [])):
+        return True
+    intervals = document.get("intervals", [])
+    if not run or not intervals:
+        return False
+    step, (*whole, _) = milliseconds(run["interval"]) / 1e3, intervals
+    ends = [0, *(one["t_s"] for one in whole)]
+    last = step * int(document["run"]["measured_s"] / step + 1e-3)
+    return any(one["length_s"] > 1.5 * step for one in whole) or ends[-1] < last - 0.5 * step
+
+
 def skip(reason):
     """Leave the running test; the reason is reported."""
     raise Skipped(reason)
@@ -108,14 +130,14 @@ def nightly(function):
 
 
 class Box:
-    """What the box has kept from the program since it was asked: what results say, and what its host took from it."""
+    """What the box has kept from the program since it was asked: what results say, and what its host and others took."""
 
     away_ms = 0.0  # the longest that a worker or the responder of any result was without its CPU
-    shaken = False  # of any result, all of them together for a third of a timeout: answers may have come too late
+    shaken = False  # a result says less than it should: see shakes()
 
     def __init__(self):
         Box.away_ms, Box.shaken = 0.0, False
-        self.before = self.stolen_ms()
+        self.before, self.others, self.begin = self.stolen_ms(), self.others_ms(), time.monotonic()
 
     @staticmethod
     def stolen_ms():
@@ -123,9 +145,14 @@ class Box:
         return int(Path("/proc/stat").read_text().split()[8]) * 1000 / os.sysconf("SC_CLK_TCK")
 
     @staticmethod
+    def others_ms():
+        """CPU time of all other programs than this one and its children that have ended."""
+        user, nice, system, _, _, interrupts, soft, *_ = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+        return (user + nice + system + interrupts + soft) * 1000 / os.sysconf("SC_CLK_TCK") - 1000 * sum(os.times()[:4])
+
+    @staticmethod
     def saw(document):
-        timeouts = [milliseconds(item["timeout"]) for item in document.get("config", {}).get("traffic", [])]
-        Box.shaken |= sum(one["max_gap_ns"] for one in threads(document)) / 1e6 > min(timeouts, default=float("inf")) / 3
+        Box.shaken |= shakes(document)
         for one in threads(document):
             Box.away_ms = max(Box.away_ms, one["max_gap_ns"] / 1e6)
             # Each gap is longer than 1 ms, and not longer than the longest.
@@ -135,10 +162,11 @@ class Box:
 
     def disturbed(self):
         """Why a failure may be the box's; empty: it is not."""
-        taken = self.stolen_ms() - self.before
-        if self.away_ms < AWAY_MS and not taken:
+        taken, others = self.stolen_ms() - self.before, self.others_ms() - self.others
+        busy = others > NOISE_MS + SHARE * 1000 * (time.monotonic() - self.begin)
+        if self.away_ms < AWAY_MS and not taken and not busy:
             return ""
-        return f"a CPU was away for up to {self.away_ms:.1f} ms, and the host had {taken:.0f} ms of them"
+        return f"a CPU was away for up to {self.away_ms:.1f} ms, the host had {taken:.0f} ms of them, and others {others:.0f} ms"
 
     @staticmethod
     def settle():
@@ -196,7 +224,8 @@ def main():
 
 
 # Reasons of an INVALID run that a box gives which other programs use too.
-OF_THE_BOX = re.compile(r"did not have its CPU|sent late: |did not send |clock jumped|the tester dropped ")
+OF_THE_BOX = re.compile(r"did not have its CPU|sent late: |did not send |clock jumped|the tester dropped |the agents began |"
+                        r"clocks of the agents |nothing was heard of it |intervals behind the others")
 
 
 class Result:
@@ -211,6 +240,8 @@ class Result:
         for one in (document or {}).get("traffic", []):
             check_sums(one)
         Box.saw(document or {})
+        if code == EXIT["invalid"] and not invalid and not document:
+            timing("the start was ordered for a time that was " not in stderr, self)
         if code == EXIT["invalid"] and not invalid and document:
             verdict = document["verdict"]
             timing(verdict.get("invalid_by") != "tester" or not any(map(OF_THE_BOX.search, verdict["reasons"])), self)

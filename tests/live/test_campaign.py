@@ -51,7 +51,8 @@ def lease_operations_are_those_that_the_servers_counted():
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as name:
         folder = Path(name)
         (folder / "c.yaml").write_text(json.dumps(reduced(folder)))
-        code, out, err = execute([binary(), "campaign", "c.yaml"], cwd=folder, env={**os.environ, "LAB_PREFIX": os.environ.get("LAB_PREFIX", "ddiperf-test")})
+        code, out, err = execute([binary(), "campaign", "c.yaml"], cwd=folder, timeout=240,
+                                 env={**os.environ, "LAB_PREFIX": os.environ.get("LAB_PREFIX", "ddiperf-test")})
         timing(code != EXIT["invalid"], (out, err))
         assert code == 0, (out, err)
         with open(folder / "c.csv", newline="") as file:

@@ -4,13 +4,15 @@
 # starts with a pool that their addresses are not in.
 
 import contextlib
+import json
 import os
 import re
 import signal
+import tempfile
 import time
 from pathlib import Path
 
-from harness import check_ledger, kill, main, start, test
+from harness import check_ledger, kill, main, start, test, until
 from live import Running, config, lab
 
 COUNT = 8
@@ -43,10 +45,22 @@ def begun_anew(up, pool):
 @test
 def dibbler6_calls_on_its_clients_and_they_renew():
     up = lab("dibbler6-keys")
-    text = config("af_packet", clients("queries", "02:0f:21:00:00:00", "lenient"), clients("strict", "02:0f:22:00:00:00", "accept"),
-                  run={"duration": "3s", "interval": "1s"}, port={"addresses": ["2001:db8::1/64"]})
-    with Running(text) as running, begun_anew(up, "2001:db8::5:0:0"):
-        running.process.wait(timeout=30)
+
+    def counted(path, name, of):
+        lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+        return sum(of(next(one for one in line["traffic"] if one["name"] == name)["dhcp6"]) for line in lines if "traffic" in line)
+
+    with tempfile.TemporaryDirectory() as folder:
+        lines = Path(folder) / "lines"
+        text = config("af_packet", clients("queries", "02:0f:21:00:00:00", "lenient"), clients("strict", "02:0f:22:00:00:00", "accept"),
+                      run={"duration": "60s", "interval": "500ms"}, port={"addresses": ["2001:db8::1/64"]}, output={"jsonl": str(lines)})
+        with Running(text) as running:
+            until(lambda: all(counted(lines, name, lambda n: n["leases"]) == COUNT for name in ("queries", "strict")), "leases")
+            with begun_anew(up, "2001:db8::5:0:0"):
+                until(lambda: counted(lines, "queries", lambda n: n["leases"]) == 2 * COUNT
+                      and counted(lines, "strict", lambda n: n["received"].get("RECONFIGURE", 0)) == COUNT, "what it calls for", 40)
+                running.signal()
+                running.process.wait(timeout=30)
     items = {one["name"]: one for one in running.result.json["traffic"]}
     for one in items.values():
         check_ledger(one)

@@ -26,7 +26,7 @@ PORTS = {4: ["198.18.0.1/15", "10.64.0.1/12"], 6: ["2001:db8::1/64", "2001:db8:4
 def item(family, name, number, **keys):
     relays = RELAYS[:1] if family == 4 else ["2001:db8:40::100-2001:db8:40::10f"]
     return {
-        "name": name, "server": SERVER[family], "timeout": "500ms", "load": {"rate": 60, "total": ASKED},
+        "name": name, "server": SERVER[family], "timeout": "1s", "load": {"rate": 60, "total": ASKED},
         f"dhcp{family}": {"clients": 2 * ASKED, "mac": f"02:0e:00:{number:02x}:00:00", "relay": {"addresses": relays},
                           "exchange": "solicit" if family == 6 else "discover", **keys},
     }

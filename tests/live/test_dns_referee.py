@@ -34,12 +34,12 @@ def dumped(here, path, packets):
     process = start(here.tester("dumpcap", "-q", "-i", "veth0", "-f", "udp port 53", "-c", str(packets), "-w", str(path)))
     try:
         # It listens before it makes the file.
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while not path.exists() or path.stat().st_size == 0:
             assert time.monotonic() < deadline and process.poll() is None, process.communicate()
             time.sleep(0.05)
         yield
-        process.communicate(timeout=10)
+        process.communicate(timeout=30)
     finally:
         kill(process)
         process.communicate()

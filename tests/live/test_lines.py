@@ -5,7 +5,7 @@
 import contextlib
 import json
 
-from harness import binary, check_ledger, execute, main, test
+from harness import Box, binary, check_ledger, execute, main, test
 from live import RELAXED, SERVER, lab
 
 CALM = [word for name, value in RELAXED.items() for word in ("--set", f"validity.{name}={value}")]
@@ -34,6 +34,7 @@ def line(here, *words, prefix=()):
     code, out, err = execute([*here.tester(), *prefix, binary(), *words, *CALM, "--json", "-"])
     assert code == 0, (words, code, out[-2000:], err)
     document = json.loads(out)
+    Box.saw(document)
     item = document["traffic"][0]
     check_ledger(item)
     assert item["sent"] == item["answered"] > 0, (words, item)

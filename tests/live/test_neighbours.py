@@ -9,7 +9,7 @@ import re
 import sys
 import time
 
-from harness import check_ledger, execute, kill, main, nightly, start, test, timing
+from harness import EXIT, check_ledger, execute, kill, main, nightly, start, test, timing
 from live import DRIVERS, PEER, SERVER, Running, config, item, lab, lab_again, link, ping
 
 CLIENTS = ("198.18.0.16", "198.18.0.31")
@@ -30,11 +30,12 @@ def check(driver):
     lab("knot")
     one = item(source={"addresses": [f"{CLIENTS[0]}-{CLIENTS[1]}"]})
     asked = ("198.18.0.1", *CLIENTS, "2001:db8::1")
-    with Running(config(driver, one, run={"duration": "3s"})) as running:
+    with Running(config(driver, one, run={"duration": "60s"})) as running:
         forget_neighbours()
         answered = {address: ping(address, COUNT) for address in asked}
         known = neighbours()
         unanswered = ping("198.18.0.99", 1), ping("2001:db8::99", 1)
+        running.signal()
     result = running.result
     assert answered == dict.fromkeys(asked, COUNT), (answered, result)
     assert unanswered == (0, 0), "an address that is not the tester's answers"
@@ -43,7 +44,7 @@ def check(driver):
     assert other["echo_answered"] == COUNT * len(asked), other
     assert other["neighbour_answered"] >= len(asked), other
     check_ledger(result.item("queries"))
-    assert result.item("queries")["lost"] == 0 and result.code == 0, result
+    assert result.item("queries")["lost"] == 0 and result.code == EXIT["interrupted"], result
 
 
 def add(driver):
@@ -162,7 +163,8 @@ def check_move(family, announced):
     assert other["neighbour_changed"] == 1, other
     assert result.code == 0, result
     if not announced:
-        assert 1 <= other["neighbour_asked"] <= 2, other
+        assert other["neighbour_asked"] >= 1, other
+        timing(other["neighbour_asked"] <= 2, other)
     assert f"next hop {address} is now at {b.mac}" in result.stdout + result.stderr, result
 
 
@@ -221,7 +223,8 @@ def four_thousand_addresses_are_asked_for_in_a_moment():
     text = config("af_packet", item(source={"addresses": [MANY]}), port=port)
     result = lab().ddiperf(text)
     told = re.search(r"no other host has one of the tester's 4098 addresses \(asked for ([\d.]+) s\)", result.stdout)
-    assert told and 0.2 < float(told[1]) < 5, result
+    assert told and 0.2 < float(told[1]), result
+    timing(float(told[1]) < 5, result)
     assert result.code == 0 and result.json["ports"][0]["other"]["address_conflicts"] == 0, result
     last = "198.18.31.255"
     with taken(last):
@@ -232,7 +235,7 @@ def four_thousand_addresses_are_asked_for_in_a_moment():
 def check_invalid(address):
     lab("knot")
     one = item(source={"addresses": [f"{CLIENTS[0]}-{CLIENTS[1]}"]})
-    with Running(config("af_packet", one, run={"duration": "2s"})) as running:
+    with Running(config("af_packet", one, run={"duration": "3s"})) as running:
         run(*lab().dut(sys.executable, PEER, "announce", address, "veth1"))
     result = running.result
     assert result.code == 5 and result.json["verdict"]["status"] == "invalid", result

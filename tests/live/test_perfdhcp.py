@@ -159,7 +159,7 @@ def kea_templates():
         template.write_text(f"{head} 350101 37020306 0c0a 74657374 000c01020304 ff\n")
         ours = compare(f"-T {template} -X 4 -O 33 -R 20 -r 50 -p 1 {SERVER[4]}")
         compare(f"-T {template} -i -O 258 -R 20 -r 50 -p 1 {SERVER[4]}")
-    assert "received packets: 50" in ours[1], ours
+    timing("received packets: 50" in ours[1], ours)
 
 
 @nightly

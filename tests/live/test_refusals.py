@@ -128,11 +128,12 @@ def more_hugepages_than_there_are_is_refused_with_the_command_that_helps():
 @test
 def a_second_run_on_the_same_interface_is_refused_and_the_first_goes_on():
     lab("knot")
-    with Running(config("af_packet", run={"duration": "3s"})) as running:
+    with Running(config("af_packet", run={"duration": "60s"})) as running:
         for driver in DRIVERS:
             result = lab().ddiperf(config(driver))
             assert result.code == EXIT["environment"] and "in use" in result.stderr, result
-    assert running.result.code == 0 and running.result.item("queries")["lost"] == 0, running.result
+        running.signal()
+    assert running.result.code == EXIT["interrupted"] and running.result.item("queries")["lost"] == 0, running.result
     check_untouched()
 
 
@@ -145,11 +146,12 @@ def devargs_are_no_way_round_a_refusal():
         text = config("vdev", port={"device": devargs})
         with address_on_veth0("203.0.113.9/24"):
             refused(text, "203.0.113.9/24", "force: true")
-    text = config("vdev", port={"device": "net_af_packet0,iface=veth0"}, run={"duration": "3s"})
+    text = config("vdev", port={"device": "net_af_packet0,iface=veth0"}, run={"duration": "60s"})
     with Running(text) as running:
         result = lab().ddiperf(config("pcap"))
         assert result.code == EXIT["environment"] and "in use" in result.stderr, result
-    assert running.result.code == 0 and running.result.item("queries")["lost"] == 0, running.result
+        running.signal()
+    assert running.result.code == EXIT["interrupted"] and running.result.item("queries")["lost"] == 0, running.result
     check_untouched()
 
 

@@ -3,7 +3,7 @@
 # The main job: 20 000 queries a second at each real server, through each driver, over both families. All answered, none
 # lost, and the server itself has counted as many as were sent. The argument chooses a server.
 
-from harness import ROOT, check_ledger, main, nightly, test
+from harness import ROOT, check_ledger, main, nightly, test, timing
 from live import DRIVERS, SERVER, config, item, lab
 
 CONFIG = (ROOT / "config" / "dns-steady.yaml").read_text()
@@ -44,6 +44,8 @@ def check(result, growth, warmup_s, duration_s):
     one = result.item("queries")
     check_ledger(one)
     assert one["due"] == RATE * duration_s, where(result, growth)
+    # What the server's kernel has no room for while the server has no CPU.
+    timing(all(growth.get(f"kernel.Udp{six}RcvbufErrors", 0) == 0 for six in ("", "6")), where(result, growth))
     assert one["lost"] == one["failed"] == 0 and one["answered"] == one["sent"], where(result, growth)
     assert one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, where(result, growth)
     assert one["dns"]["rcode"] == {"NOERROR": one["answered"]}, where(result, growth)

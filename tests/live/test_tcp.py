@@ -275,7 +275,7 @@ def judge_kxdpgun_opens_and_closes_a_connection_for_each_message():
             for address in ("198.18.0.1", "2001:db8::1"):
                 out = tool("kxdpgun", "-T", "-t", "1", "-Q", "500", "-i", file.name, address)
                 shares = re.findall(r"total (established|replies|closed): .*\((\d+)%\)", out)
-                assert shares == [("established", "100"), ("replies", "100"), ("closed", "100")], out
+                timing(shares == [("established", "100"), ("replies", "100"), ("closed", "100")], out)
     assert seen["responder"]["received"] == seen["responder"]["answered"] >= 998, seen
 
 
@@ -366,7 +366,8 @@ def peer_closes_after_five_messages_and_what_it_did_not_answer_is_lost():
     conns = found["connections"]
     assert found["lost"] == conns["lost_closed"], (did, str(result))
     # A kernel that resets a connection discards answers that it was told to send and had not sent yet.
-    assert 100 < did["answered"] - 5 * conns["reset"] <= found["answered"] <= did["answered"], (did, str(result))
+    assert did["answered"] - 5 * conns["reset"] <= found["answered"] <= did["answered"], (did, str(result))
+    timing(found["answered"] > 100, (did, str(result)))
     assert conns["established"] == did["accepted"], (did, conns)
     assert conns["asked_again"] == 0 and "the server closed" in result.stdout, result
 
@@ -382,7 +383,8 @@ def peer_dies_and_connections_are_reset_and_then_refused():
     found = result.item("queries")
     check_ledger(found)
     conns = found["connections"]
-    assert found["answered"] > 100 and found["lost"] > 100 and found["answered"] + found["lost"] == found["sent"], result
+    assert found["answered"] + found["lost"] == found["sent"], result
+    timing(found["answered"] > 100 and found["lost"] > 100, result)
     assert conns["closed"] + conns["reset"] == 8 and conns["refused"] == conns["opened"] - 8 > 5, conns
     assert conns["lost_closed"] == found["lost"] and conns["left"] == 0, conns
 

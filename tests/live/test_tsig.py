@@ -22,7 +22,7 @@ def ask(server, keys, **dns):
                   dns={"names": ["h{0-999}.example.com A"], "key": one, **dns}) for i, one in enumerate(keys)]
     here = lab(server)
     with here.counted() as growth:
-        result = here.ddiperf(config("af_packet", *items), files=FILES)
+        result = here.ddiperf(config("af_packet", *items, run={"duration": "5s"}), files=FILES)
     assert result.json, result
     found = []
     for one in result.json["traffic"]:

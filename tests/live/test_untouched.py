@@ -111,14 +111,15 @@ def an_interface_belongs_to_one_run_of_all_users():
     lab("knot")
     for folder in Path(binary()).parents:
         assert folder.stat().st_mode & 0o005 == 0o005, f"{folder}: another user cannot run the program"
-    with Running(config("af_packet", run={"duration": "2s"})) as running:
+    with Running(config("af_packet", run={"duration": "60s"})) as running:
         before = link()
         code, out = doctor(config("af_packet"), NOBODY)
         assert code == EXIT["environment"] and "in use by another run" in out, out
         code, out = doctor(config("af_packet"))
         assert code == EXIT["environment"] and f"in use by process {running.process.pid} " in out, out
         assert link() == before
-    assert running.result.code == 0 and running.result.item("queries")["lost"] == 0, running.result
+        running.signal()
+    assert running.result.code == EXIT["interrupted"] and running.result.item("queries")["lost"] == 0, running.result
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         code, out = doctor(config("af_packet"), (*NOBODY, "env", f"XDG_RUNTIME_DIR={folder}"))

@@ -55,7 +55,10 @@ class Server:
     def get(self, path):
         status, _, body = self.ask("GET", path)
         assert status == 200, (path, status, body)
-        return json.loads(body)
+        document = json.loads(body)
+        if path.endswith("/result"):
+            harness.Box.saw(document)
+        return document
 
     def put(self, name, text):
         status, _, body = self.ask("PUT", f"/files/{name}", text)

@@ -4,6 +4,7 @@
 # hand, NATS' own Python library, and its command line where the box has it.
 
 import asyncio
+import base64
 import contextlib
 import errno
 import hashlib
@@ -14,10 +15,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
-from harness import SANITIZER, binary, execute, main, nightly, skip, test, until
+from harness import SANITIZER, binary, execute, main, nightly, skip, test, timing, until
 from nats_server import NatsServer, Nkey, Talk, certificates, creds, operator_config, tls_config
+from tcp_link import Link
 
 TOOL = Path(binary()).parent.parent / "tests" / "loop" / "bus_tool"
 
@@ -259,6 +262,9 @@ def tls_wants_the_right_authority_and_name():
 # --- files ---
 
 
+CHUNK = 128 << 10
+
+
 def hashed(data):
     return hashlib.sha256(data).hexdigest()
 
@@ -315,13 +321,15 @@ def a_file_goes_by_its_hash_as_nats_own_library_sees_it():
 
 @test
 def a_damaged_chunk_and_a_server_without_a_store_are_told():
-    data = os.urandom(3 * (128 << 10))
     with NatsServer(jetstream=True) as server, Bus(server.url()) as bus:
-        file, copy = server.folder / "in", server.folder / "out"
-        file.write_bytes(data)
-        bus.does("put", file)
-        with_nats(server, lambda js: js.delete_msg("OBJ_ddiperf", 2))
-        assert bus("get", hashed(data), copy)[0] == -errno.EBADMSG and not copy.exists()
+        file, copy, messages = server.folder / "in", server.folder / "out", 0
+        for chunks, lost in ((3, 2), (20, 1), (20, 12), (20, 20)):
+            data = os.urandom(chunks * CHUNK)
+            file.write_bytes(data)
+            bus.does("put", file)
+            with_nats(server, lambda js: js.delete_msg("OBJ_ddiperf", messages + lost))
+            assert bus("get", hashed(data), copy)[0] == -errno.EBADMSG and not copy.exists(), (chunks, lost)
+            messages += chunks + 1
     with NatsServer() as server, Bus(server.url()) as bus:
         assert bus("put", "/etc/passwd")[0] == -errno.ENOTSUP and "without JetStream" in bus.said()
         assert bus("get", "0" * 64, "/tmp/none")[0] == -errno.ENOTSUP
@@ -329,6 +337,68 @@ def a_damaged_chunk_and_a_server_without_a_store_are_told():
     with NatsServer(accounts, jetstream=True) as server, Bus(server.url("a:a")) as bus, Bus(server.url("b:b")) as other:
         assert bus.does("place") == [server.url()]
         assert bus("put", "/etc/passwd")[0] == -errno.ENOTSUP and other("put", "/etc/passwd")[0] == 0
+
+
+async def put_by_hand(js, data, between, change=lambda n, chunk: chunk):
+    """A file whose chunks stand between messages of another one."""
+    chunks = [data[at:at + CHUNK] for at in range(0, len(data), CHUNK)]
+    for n, chunk in enumerate(chunks):
+        for _ in range(between(n)):
+            await js.publish("$O.ddiperf.C.other", b"another file's")
+        await js.publish(f"$O.ddiperf.C.{hashed(data)[:20]}", change(n, chunk))
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
+    meta = {"name": hashed(data), "bucket": "ddiperf", "nuid": hashed(data)[:20], "size": len(data), "chunks": len(chunks),
+            "digest": f"SHA-256={digest}"}
+    await js.publish(f"$O.ddiperf.M.{base64.urlsafe_b64encode(hashed(data).encode()).decode()}", json.dumps(meta).encode())
+
+
+@test
+def chunks_of_files_that_are_stored_at_the_same_time_are_told_apart():
+    whole, garbled = os.urandom(20 * CHUNK + 5), os.urandom(20 * CHUNK)
+    with NatsServer(jetstream=True) as server, Bus(server.url()) as bus:
+        file, copy = server.folder / "in", server.folder / "out"
+        file.write_bytes(b"x")
+        bus.does("put", file)  # makes the stream
+        with_nats(server, lambda js: put_by_hand(js, whole, lambda n: n % 4))
+        bus.does("get", hashed(whole), copy)
+        assert copy.read_bytes() == whole
+        copy.unlink()
+        with_nats(server, lambda js: put_by_hand(js, garbled, lambda n: 0, lambda n, chunk: chunk[::-1] if n == 11 else chunk))
+        assert bus("get", hashed(garbled), copy)[0] == -errno.EBADMSG and not copy.exists(), bus.said()
+
+
+@test
+def a_long_link_is_filled_both_ways():
+    """One chunk after the other would take 32 times there and back."""
+    data = os.urandom(32 * CHUNK)
+    with NatsServer(jetstream=True) as server, Link(server, 0.02, 0.02) as link, Bus(link.url()) as bus:
+        file, copy = server.folder / "in", server.folder / "out"
+        file.write_bytes(data)
+        for words in (("put", file), ("get", hashed(data), copy)):
+            begin = time.monotonic()
+            bus.does(*words)
+            took = time.monotonic() - begin
+            timing(took < 0.9, (words, took))
+        assert copy.read_bytes() == data
+
+
+@nightly
+def a_link_that_breaks_while_a_file_is_stored_leaves_no_part_of_it():
+    data, left = os.urandom(64 * CHUNK), [20 * CHUNK]
+
+    def cut(piece):
+        before, left[0] = left[0], left[0] - len(piece)
+        return b"" if before > 0 >= left[0] else piece
+
+    with NatsServer(jetstream=True) as server, Link(server, 0.02, 0.02, change=cut) as link, Bus(link.url()) as bus:
+        file, copy = server.folder / "in", server.folder / "out"
+        file.write_bytes(data)
+        rc = bus("put", file)[0]
+        assert rc == -errno.ETIMEDOUT, rc
+        assert bus("get", hashed(data), copy)[0] == -errno.ENOENT
+        bus.does("put", file)
+        bus.does("get", hashed(data), copy)
+        assert copy.read_bytes() == data
 
 
 # --- the micro service ---

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from browser import Browser
-from harness import EXIT, binary, execute, main, start, test, until
+from harness import EXIT, binary, execute, main, start, test, timing, until
 from loop import item, ring
 
 QUERIES = (20, 30)
@@ -122,13 +122,13 @@ def a_hook_that_fails_or_hangs_costs_its_point_only():
         {"name": "b", "start": "test -e repaired || exec sleep 60", "stop": say("stop b")},
         {"name": "c", "start": say("start c"), "stop": say("stop c")},
     ]
-    with Campaign(*points, timeout="200ms", repeats=1) as c:
+    with Campaign(*points, timeout="1s", repeats=1) as c:
         c.write(vary=c.settings["vary"][:0] + [{**c.settings["vary"][0], "values": ["20"]}])
         code, out, err = c.run()
         assert code == EXIT["environment"], (out, err)
         assert c.means() == {("c", "20"): 20} and [row["missing"] for row in c.rows()] == ["failed", "failed", ""], c.rows()
         assert "a, queries 20, repeat 1: no values: start: exit status 7" in out, out
-        assert "b, queries 20, repeat 1: no values: start: no end after 0.2 s" in out, out
+        assert "b, queries 20, repeat 1: no values: start: no end after 1 s" in out, out
         assert c.log() == ["stop a"] * 2 + ["stop b"] * 2 + ["start c", "stop c"], c.log()
         (c.folder / "repaired").touch()
         code, out, err = c.run()
@@ -198,7 +198,8 @@ def an_operation_lasts_until_the_server_says_so():
         code, out, err = c.run()
         assert code == 0, (out, err)
         seconds = {(row["operation"], row["figure"]): float(row["mean"]) for row in c.rows()}
-        assert seconds["a", "s"] < 0.1 and 0.3 < seconds["b", "s"] < 5, seconds
+        assert 0.3 < seconds["b", "s"], seconds
+        timing(seconds["a", "s"] < 0.1 and seconds["b", "s"] < 5, seconds)
         assert abs(seconds["b", "rate"] - 10 / seconds["b", "s"]) < 1e-6, seconds
         # It does not wait for the server of a run that went wrong.
         c.journal.unlink()

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from harness import EXIT, ROOT, Result, binary, config_file, ddiperf, execute, main, test
+from harness import EXIT, ROOT, Box, Result, binary, config_file, ddiperf, execute, main, test
 from loop import item, ring
 
 # Those of a run; campaigns have a test of their own.
@@ -99,7 +99,8 @@ def json_to_standard_output_is_json_alone():
     result = ddiperf(ring(), "--json", "-")
     assert result.code == 0, result
     document = json.loads(result.stdout)
-    assert document["schema"] == "ddiperf-result/1" and document["traffic"][0]["sent"] == 600
+    Box.saw(document)
+    assert document["schema"] == "ddiperf-result/1" and document["traffic"][0]["sent"] == 600, document["traffic"]
 
 
 @test

@@ -291,17 +291,18 @@ def a_closed_loop_that_has_no_free_client_left_waits():
 @test
 def a_closed_loop_tells_when_its_clients_ran_out():
     ran_out = clients(load={"outstanding": 16}, clients=50)
-    result = run(ran_out, duration="300ms")
+    result = run(ran_out, duration="800ms")
     assert "traffic clients: its 50 clients ran out after 0." in result.stderr, result
     assert "its rates are too low (raise dhcp4.clients, or set again: true)" in result.stderr, result
-    result = run(ran_out, duration="200ms", warmup="500ms")
+    result = run(ran_out, duration="200ms", warmup="800ms")
     reasons, verdict = result.json["verdict"]["reasons"], result.json["verdict"]
     assert reasons[0] == "clients: nothing was sent in the measured part", reasons
     assert reasons[1].startswith("clients: its 50 clients ran out in the warm-up, 0."), reasons
     assert reasons[1].endswith(" s after the start: raise dhcp4.clients, or set again: true"), reasons
     assert (verdict["status"], verdict["invalid_by"], result.code) == ("invalid", "load", EXIT["invalid"]), result
     result = run(clients(load={"outstanding": 16}, clients=50, again=True), duration="300ms")
-    assert "ran out" not in result.stderr and of_clients(result)["sent"] > 50, result
+    assert "ran out" not in result.stderr, result
+    timing(of_clients(result)["sent"] > 50, result)
 
 
 @test
@@ -492,7 +493,7 @@ def leases_of_a_run_killed_while_it_writes_them_are_the_old_ones_or_the_new_ones
                 kill(process)
             cut += process.returncode != 0
             assert path.read_text() == old or len(lines(path)) == count, (size, path.stat())
-        assert cut >= 3, cut  # a file that was just renamed is no reason to fail
+        timing(cut >= 3, cut)  # a file that was just renamed is no reason to fail
 
 
 @test

@@ -15,7 +15,7 @@ from pathlib import Path
 import dhcp6
 from dhcp import of_clients, steps
 from dhcp6 import clients
-from harness import binary, check_ledger, ddiperf, execute, main, nightly, start, test
+from harness import binary, calm, check_ledger, ddiperf, execute, main, nightly, start, test
 from loop import fold, parse_udp, pcap_read, pcap_write, ring
 
 CLIENTS = 240
@@ -40,8 +40,9 @@ def called(one, message="renew", bad=0, workers=1, **sections):
     section = dhcp6.answers(reconfigure={"after": "100ms", "message": message, "bad": bad}, preferred_lifetime="1h",
                             valid_lifetime="100m", rapid=False)
     ports = {name: {**keys, "cpus": [0] * workers} for name, keys in dhcp6.family.ports.items()}
-    result = ddiperf(ring(one, run={"duration": "400ms", "warmup": "0s"}, responder=section, **ports, **sections))
+    result = ddiperf(ring(one, run={"duration": "900ms", "warmup": "0s"}, responder=section, **ports, **sections))
     assert result.json, result
+    calm(result, 400)  # else calls come behind the end
     one = of_clients(result)
     check_ledger(one)
     assert one["due"] == one["answered"] and one["stray"] == one["malformed"] == 0, one
@@ -140,7 +141,7 @@ def answered(folder, frames):
         "responder": {"port": "dut", "dhcp6": {"server_id": SERVER_ID.hex(), "reconfigure": {"after": "50ms", "message": "rebind"}}}}))
     with start([binary(), "respond", str(folder / "r.yaml")]) as process:
         head = process.stdout.readline()  # when it is about to begin
-        time.sleep(0.5)
+        time.sleep(1)
         assert head, head
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=10)

@@ -25,7 +25,7 @@ DELETE = "example.com\nrequire n{random:12}\nrequire n{random:12} A 10.0.0.1\nde
 def run(dns, total, responder=None, run=None, files=None, tester=None, **keys):
     """All answered by a zone that takes updates: the item's part and the responder's."""
     result = ddiperf(ring(
-        item(load={"rate": "20k", "total": str(total)}, dns=dns, **keys), run=run, tester=tester,
+        item(load={"rate": "20k", "total": str(total)}, dns=dns, **keys), run=run or {"duration": "20s"}, tester=tester,
         responder={"dns": {"zone": "zone", "zone_room": "1MiB"}, **(responder or {})}), files={"zone": ZONE, **(files or {})})
     assert result.code == 0, result
     one = result.item("queries")

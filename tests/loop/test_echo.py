@@ -19,9 +19,9 @@ def item(load=None, tcp=None, name="path", **echo):
             "load": load or {"rate": "2k", "total": str(COUNT)}, "echo": {**stream, **echo}}
 
 
-def run(*items, responder=None, code=0):
-    """(the results of the items, the responder's, its echo counters)."""
-    result = ddiperf(ring(*items, responder={"echo": {}, **(responder or {})}))
+def run(*items, responder=None, code=0, duration="5s"):
+    """(the results of the items, the responder's, its echo counters); a run ends before its duration with the last message."""
+    result = ddiperf(ring(*items, run={"duration": duration}, responder={"echo": {}, **(responder or {})}))
     assert result.code == code, result
     got = [result.item(one["name"]) for one in items]
     for one in got:
@@ -103,7 +103,7 @@ def messages_that_go_one_way_over_a_connection_end_when_they_are_acknowledged():
 
 @test
 def the_peer_paces_a_closed_loop_of_messages_one_way():
-    (got,), _, counts = run(item({"outstanding": "4"}, {"connections": 2}, test="stream", size="60000B"))
+    (got,), _, counts = run(item({"outstanding": "4"}, {"connections": 2}, test="stream", size="60000B"), duration="300ms")
     assert got["no_reply"] == got["sent"] > 4 and got["lost"] == got["unsent"] == 0, got
     assert counts["received_bytes"] == 60000 * got["sent"] and got["connections"]["no_memory"] == 0, (got, counts)
 
@@ -117,7 +117,8 @@ def messages_one_way_survive_segments_lost_doubled_and_out_of_order():
 
 @test
 def an_acknowledgement_that_does_not_come_loses_the_message():
-    (got,), _, _ = run({**item(test="stream", tcp={"connections": 4}), "timeout": "300ms"}, responder={"faults": {"loss": {"share": "100%"}}}, code=4)
+    (got,), _, _ = run({**item(test="stream", tcp={"connections": 4}), "timeout": "300ms"}, responder={"faults": {"loss": {"share": "100%"}}}, code=4,
+                    duration="300ms")
     assert got["no_reply"] == 0 and got["lost"] + got["unsent"] == got["due"] == COUNT, got
 
 

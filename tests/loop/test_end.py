@@ -40,7 +40,7 @@ def places():
 
 def left(before):
     """What is in those places for good and was not before: tests beside this one come and go there."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while (found := places() - before) and time.monotonic() < end:
         time.sleep(0.05)
     return found

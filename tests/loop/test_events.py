@@ -95,8 +95,8 @@ def a_fault_changes_its_share_at_its_time():
 
 @test
 def a_command_that_fails_makes_the_run_invalid():
-    for command, outcome in (("exit 7", "exit status 7"), ("sleep 60", "no end after 0.2 s")):
-        result = ddiperf(ring(events=[{"at": "50ms", "run": command, "name": "x", "timeout": "200ms"}]))
+    for command, timeout, outcome in (("exit 7", "10s", "exit status 7"), ("sleep 60", "200ms", "no end after 0.2 s")):
+        result = ddiperf(ring(events=[{"at": "50ms", "run": command, "name": "x", "timeout": timeout}]))
         assert result.code == EXIT["invalid"] and f'event "x" failed: {outcome}' in result.stdout, result
         assert event(result, "x")[0]["failed"] and result.item("queries")["answered"] == 600, result
 

@@ -17,7 +17,8 @@ def run(faults=None, text=3900, mtu=1500, v6=False, workers=1):
     one = item(load={"rate": "3k", "total": str(QUERIES)}, dns=LONG)
     if v6:
         one["server"] = "2001:db8::2"
-    result = ddiperf(ring(one, tester=port, dut=dut, responder={"dns": {"text": "y" * text}, "faults": faults or {}}))
+    result = ddiperf(ring(one, run={"duration": "5s"}, tester=port, dut=dut,
+                          responder={"dns": {"text": "y" * text}, "faults": faults or {}}))
     one, other, responder = result.item("queries"), result.json["ports"][0]["other"], result.json["responder"]
     check_ledger(one)
     assert one["sent"] == QUERIES and responder["fragmented"] == responder["answered"], result

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from harness import *
 import harness
-Box.stolen_ms = staticmethod(lambda: 0)
+Box.stolen_ms = Box.others_ms = staticmethod(lambda: 0)
 Box.settle = staticmethod(lambda: None)
 
 def number():
@@ -93,6 +93,29 @@ def an_answer_may_be_late_where_the_cpus_were_away_for_a_third_of_a_timeout():
     is_final(saw("301ms") + "assert n == 2, 'one was lost'")
     is_final(saw("1m 1ms") + "assert n == 2, 'one was lost'")
     is_final(saw("200ms") + f"if n == 1: check_ledger({ {**LEDGER, 'answered': 8} })")
+
+
+@test
+def a_run_that_a_cpu_left_at_its_end_or_between_intervals_is_made_again():
+    def saw(unsent, gap_ms, *lengths):
+        worker = {"max_gap_ns": gap_ms * 1e6, "gaps_over_1ms": 2, "stolen_s": gap_ms / 1e3}
+        return (f"Box.saw({{'workers': [{worker}], 'traffic': [{{'unsent': {unsent}}}], 'intervals': "
+                f"{[{'length_s': length, 't_s': sum(lengths[:n + 1])} for n, length in enumerate(lengths)]}, 'run': {{'measured_s': 0.25}}, "
+                f"'config': {{'run': {{'interval': '100ms'}}, 'traffic': []}}}})\n")
+
+    for busy in (saw(1, 11), saw(0, 11, 0.1, 0.2, 0.1), saw(0, 11, 0.1, 0.2)):
+        code, line, calls = outcome(busy + "assert n == 2, 'not all were sent'")
+        assert code == 0 and line == "ok 1 - one" and calls == 2, (code, line, calls)
+    for calm in (saw(1, 9), saw(0, 50), saw(0, 50, 0.1, 0.1, 0.9)):
+        is_final(calm + "assert n == 2, 'not all were sent'")
+
+
+@test
+def what_other_programs_take_is_a_busy_box():
+    took = "times = [0, {}]\nBox.others_ms = staticmethod(lambda: times.pop(0))\nbox = Box()\nassert bool(box.disturbed()) == {}"
+    for ms, busy in ((40, False), (200, True)):
+        code, line, _ = outcome(took.format(ms, busy))
+        assert code == 0, (ms, line)
 
 
 @test

@@ -10,7 +10,7 @@ import threading
 import dhcp4
 import dhcp6
 from dissect import dissected
-from harness import check_ledger, ddiperf, main, nightly, test
+from harness import calm, check_ledger, ddiperf, main, nightly, test, timing
 from loop import RELAXED, refuse_mistakes, ring
 
 COUNT = 300  # more than the responder looks at for one message
@@ -20,7 +20,7 @@ ASKED = 10
 def queries(protocol, name="bulk", tcp=None, **settings):
     """An item that asks when the leases are there."""
     server = {"leasequery4": "198.18.0.2", "leasequery6": dhcp6.SERVER}[protocol]
-    return {"name": name, "server": server, "timeout": "5s", "load": {"rate": "1k", "total": str(ASKED), "start_at": "150ms"},
+    return {"name": name, "server": server, "timeout": "30s", "load": {"rate": "1k", "total": str(ASKED), "start_at": "500ms"},
             protocol: {"tcp": {"connections": 4, **(tcp or {})}, **settings}}
 
 
@@ -36,6 +36,9 @@ def run(*items, responder, faultless=True):
     for one in result.json["traffic"]:
         check_ledger(one)
         assert one["sent"] == one["due"] > 0 and (one["lost"] == 0 or not faultless), result
+    calm(result, 350)  # else leases come behind the queries
+    for one in result.json["traffic"]:
+        timing(one["protocol"].startswith("lease") or one["last_answer_s"] < 0.5, result)
     theirs = result.json["responder"]["protocols"][0]
     asked = [{**one, **one[one["protocol"]]} for one in result.json["traffic"] if "leasequery" in one["protocol"]]
     for one in asked:
@@ -145,7 +148,7 @@ class Server:
 
 def from_others(*servers, **settings):
     """[the item with its counters] for each server; each query has a connection of its own."""
-    items = [{"name": f"item{i}", "server": "127.0.0.1", "server_port": one.port, "timeout": "300ms", "load": {"rate": "1k", "total": ASKED},
+    items = [{"name": f"item{i}", "server": "127.0.0.1", "server_port": one.port, "timeout": "1s", "load": {"rate": "1k", "total": ASKED},
               "leasequery4": {**settings, "tcp": {"connections": ASKED, "queries_per_connection": 1}}} for i, one in enumerate(servers)]
     result = ddiperf(json.dumps({"run": {"warmup": "0s", "duration": "1s"}, "ports": [{"name": "lan", "driver": "socket"}],
                                  "traffic": items, "validity": RELAXED}))

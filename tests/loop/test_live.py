@@ -33,7 +33,7 @@ def running(text, *options):
 def finish(process):
     """End it as Ctrl-C does: (exit code, stdout, stderr)."""
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)  # with sanitizers, a long result takes long
     return process.returncode, out, err
 
 
@@ -235,10 +235,13 @@ def a_watcher_sees_the_run_and_leaves_it_alone():
             assert watcher.returncode == 0 and not said, (rest, said)
         assert code == EXIT["interrupted"] and out.startswith("INTERRUPTED"), (code, out, err)
         assert "ended" not in rest, rest
-    with running(ring(run={"duration": "3s"})) as process:
+    with running(ring(run=LONG), "--quiet") as process:
         until_watched(process)
-        code, out, err = watch(str(process.pid))
-        assert code == 0 and out.splitlines()[-1] == "the run has ended: done" and not err, (code, out, err)
+        with watching(process) as watcher:
+            watcher.stdout.readline()
+            finish(process)
+            out, err = watcher.communicate(timeout=60)
+            assert watcher.returncode == 0 and out.splitlines()[-1] == "the run has ended: interrupted" and not err, (out, err)
 
 
 @test

@@ -96,11 +96,10 @@ def a_run_that_measured_nothing_does_not_pass():
 @test
 def items_at_once_have_ledgers_of_their_own():
     result = ddiperf(ring(
-        item("a", load={"rate": "3k"}, dns={"names": ["a{0-9}.example.com A"]}),
-        item("aaaa", load={"rate": "2k"}, dns={"names": ["b{0-9}.example.com AAAA"]}),
-        item("txt", load={"rate": "100"}, dns={"names": ["c.example.com TXT"]}),
-        item("closed", load={"outstanding": 1, "total": "100"}, dns={"names": ["d.example.com MX"]}),
-    ))
+        item("a", load={"rate": "3k", "total": "900"}, dns={"names": ["a{0-9}.example.com A"]}),
+        item("aaaa", load={"rate": "2k", "total": "600"}, dns={"names": ["b{0-9}.example.com AAAA"]}),
+        item("txt", load={"rate": "100", "total": "30"}, dns={"names": ["c.example.com TXT"]}),
+        item("closed", load={"outstanding": 1, "total": "100"}, dns={"names": ["d.example.com MX"]}), run={"duration": "60s"}))
     assert result.code == 0, result
     assert [one["name"] for one in result.json["traffic"]] == ["a", "aaaa", "txt", "closed"]
     expected = {"a": 900, "aaaa": 600, "txt": 30, "closed": 100}

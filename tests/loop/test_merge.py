@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ddiperf merge: the results of the parts of a fleet as one, by addition; its verdict is judged on the sums.
 
+import contextlib
 import copy
+import http.server
 import json
 import re
 import tempfile
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -20,17 +23,32 @@ ITEMS = (
 )
 RESPONDER = {"dns": {}, "dhcp4": {"pool": ["10.0.0.0/15"], "server_id": "198.18.0.2"}}
 BOXES = {}  # results of the parts: made once
+ASKED = {}  # lines of the commands that they ran
+
+
+def with_dut(text, **dut):
+    return json.dumps({**json.loads(text), "dut": dut})
 
 
 def boxes():
-    for part in (1, 2) if not BOXES else ():
-        result = ddiperf(ring(
+    for part in (1, 2) if len(BOXES) < 2 else ():
+        BOXES[part] = box(part)
+    return copy.deepcopy(BOXES[1]), copy.deepcopy(BOXES[2])
+
+
+def box(part):
+    with tempfile.NamedTemporaryFile("r") as lines:
+        result = ddiperf(with_dut(ring(
             *ITEMS, fleet={"agents": 2, "weights": [1, 2], "part": part}, tester={"cpus": [1] * part}, dut={"cpus": [0] * part},
             run={"duration": "400ms", "interval": "100ms"}, responder=RESPONDER, criteria=CRITERIA,
-            output={"percentiles": [95]}))
+            events=[{"at": "150ms", "run": f"echo killed >> {lines.name}", "name": "kill"}], output={"percentiles": [95]}),
+            counters={"command": f"echo asked >> {lines.name}; echo asked $(wc -l < {lines.name})"}, probe={"command": "cat /proc/stat"}))
         assert result.code == EXIT["pass"], result
-        BOXES[part] = result.json
-    return copy.deepcopy(BOXES[1]), copy.deepcopy(BOXES[2])
+        assert all(one["answered"] == one["due"] for one in result.json["traffic"]), result
+        timing(len(result.json["intervals"]) == 5, result)  # a busy box makes one of two
+        ASKED[part] = lines.read().split()
+    assert part == 1 or "event kill: run by part 1" in result.stdout, result
+    return result.json
 
 
 def merge(*documents, code=EXIT["pass"]):
@@ -113,6 +131,67 @@ def each_part_stays_in_the_result():
     assert named(whole["parts"][1], "queries") == named(second, "queries") and whole["parts"][0]["run"]["host"] == first["run"]["host"]
     assert whole["config"]["fleet"]["part"] == 0 and whole["fleet"]["agents"] == 2
     assert whole["fleet"]["start_skew_ns"] == abs(first["run"]["measured_from_ns"] - second["run"]["measured_from_ns"])
+
+
+@test
+def commands_about_the_server_run_once():
+    first, second = boxes()
+    whole, _ = merge(second, first)
+    assert sorted(ASKED[1]) == ["asked", "asked", "killed"] and not ASKED[2], ASKED
+    events = [document["events"][0] for document in (first, second, whole)]
+    assert [one["outcome"] for one in events] == ["exit status 0", "run by part 1", "exit status 0"], events
+    assert all(one["name"] == "kill" and one["began_s"] >= 0.15 and not one["failed"] for one in events), events
+    assert events[2]["took_s"] == events[0]["took_s"] > 0 == events[2]["exit_status"] and events[1]["took_s"] is None, events
+    assert [one["events"] for one in whole["intervals"]].count(["kill"]) == 1, whole["intervals"]
+    assert "dut" not in second and whole["dut"]["counters"] == first["dut"]["counters"] == [{"name": "asked", "difference": 2}], whole["dut"]
+
+
+@test
+def cpu_time_of_the_server_is_for_the_transactions_of_all_parts():
+    first, second = boxes()
+    first["dut"].update(used=0.25, cpus=4)
+    whole, _ = merge(first, second)
+    rate = sum(named(document, name)["answered_per_s"] for document in (first, second) for name in ("queries", "leases"))
+    assert abs(whole["dut"]["us_per_transaction"] * rate / 1e6 - 1) < 1e-6, (whole["dut"], rate)
+    assert first["dut"]["us_per_transaction"] is None, "a part does not know it"
+
+
+@contextlib.contextmanager
+def responder_elsewhere(answers, asked):
+    """The settings of dut.control; each question has the next answer, the last one for good."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            received, answered = answers.pop(0) if len(answers) > 1 else answers[0]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(f"received={received}\nanswered={answered}\ndns.queries={received}\n".encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, tempfile.NamedTemporaryFile("w") as token:
+        token.write("a-token-of-this-test\n")
+        token.flush()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"address": f"127.0.0.1:{server.server_port}", "token": token.name}
+        server.shutdown()
+
+
+@test
+def a_responder_elsewhere_is_asked_by_one_part():
+    """It counts the messages of both, of which some are still on their way when it is first asked."""
+    asked, parts = [], []
+    with responder_elsewhere([(100, 100), (480, 470), (490, 480)], asked) as control:
+        for part in 1, 2:
+            result = ddiperf(with_dut(ring(item(load={"total": 400, "rate": "4k"}), fleet={"agents": 2, "part": part}), control=control))
+            assert result.code == EXIT["pass"], result
+            parts.append(result.json)
+    assert len(asked) == 4, asked
+    peers = [document["peer"] for document in (*parts, merge(*parts)[0])]
+    assert [(one["sent"], one["replies"], one["received"]) for one in peers] == [(200, 200, 390), (200, 200, 0), (400, 400, 390)], peers
+    assert [one["loss_there"] for one in peers] == [None, None, 0.025] and abs(peers[2]["loss_back"] - (380 - 400) / 380) < 1e-9, peers
 
 
 @test

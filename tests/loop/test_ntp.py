@@ -18,7 +18,7 @@ def item(**keys):
 
 def run(one=None, **responder):
     """(the item's result, the responder's) of 400 requests."""
-    result = ddiperf(ring(one or item(), responder={"ntp": {}, **responder}))
+    result = ddiperf(ring(one or item(), run={"duration": "5s"}, responder={"ntp": {}, **responder}))
     got = result.item("clients")
     check_ledger(got)
     assert got["sent"] == 400, got

@@ -72,7 +72,8 @@ def counts_grow_and_gauges_are_of_the_newest_interval():
         more = seen(url, "ddiperf_traffic_answered_total", first["ddiperf_traffic_answered_total", '{item="queries"}'] + 1)
         check_item(more)
         assert all(more[key] >= n for key, n in first.items() if re.search("_total$|_bucket$|_count$", key[0])), (first, more)
-        assert more["ddiperf_interval_length_seconds", ""] <= 0.11 and more["ddiperf_run_number", ""] == 1, more
+        length = more["ddiperf_interval_length_seconds", ""]  # a busy box makes one interval of two
+        assert abs(length - round(length, 1)) < 0.01 and more["ddiperf_run_number", ""] == 1, more
         assert more["ddiperf_interval_t_seconds", ""] > first["ddiperf_interval_t_seconds", ""], (first, more)
         assert not [key for key in more if key[0].startswith("ddiperf_interval") and key[0].endswith("_total")], more
         if shutil.which("promtool"):
@@ -132,9 +133,14 @@ def only_get_of_metrics_is_answered():
             assert (status, headers["Allow"]) == (405, "GET"), (method, status, headers)
         # A crowd that says nothing, and one that says nonsense, are borne.
         where = ("127.0.0.1", urllib.parse.urlsplit(url).port)
+        def files():
+            return len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+
+        before = files()
         crowd = [socket.create_connection(where) for _ in range(30)]
-        time.sleep(0.2)
-        files = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+        until(lambda: files() - before >= 10, lambda: f"connections beside {before} files: {files()}")
+        time.sleep(0.2)  # for those that are too many
+        assert files() - before <= 16, (files(), before)
         for one in crowd:
             one.close()
         for nonsense in (b"\0" * 5000, b"GET /metrics\r\n\r\n", b"GET " + b"/" * 100000, b"GET /metrics HTTP/1.1\r\n" + b"a: b\r\n" * 20000):
@@ -144,7 +150,7 @@ def only_get_of_metrics_is_answered():
                 except ConnectionError:
                     pass
         check_item(samples(url))
-        assert files - len(list(Path(f"/proc/{process.pid}/fd").iterdir())) in range(10, 17), files
+        until(lambda: files() <= before, lambda: f"the end of connections, beside {before} files: {files()}")
 
 
 @test

@@ -210,22 +210,23 @@ def what_the_tester_cannot_do_is_no_failure_of_the_server():
     assert "the tester's own limit" in result.stdout, result
 
 
-def interrupted(config, after):
-    """(standard output, document) of a search that is told to stop after so many seconds."""
+def interrupted(config, line, after=0.0):
+    """(standard output, document) of a search that is told to stop so many seconds after a line that begins so."""
     with config_file(config) as path:
         out = path.parent / "result.json"
         with start([binary(), "run", str(path), "--json", str(out)]) as process:
+            assert any(said.startswith(line) for said in process.stdout), process.stderr.read()
             with contextlib.suppress(ProcessLookupError):
                 time.sleep(after)
                 process.send_signal(signal.SIGINT)
-            stdout, stderr = process.communicate(timeout=30)
+            stdout, stderr = process.communicate(timeout=60)
         assert process.returncode == EXIT["interrupted"], stdout + stderr
         return stdout, json.loads(out.read_text())
 
 
 @test
 def an_interrupt_ends_a_search_with_what_is_known():
-    stdout, document = interrupted(pool({"trial": "400ms", "final": "5s"}), 3)
+    stdout, document = interrupted(pool({"trial": "400ms", "final": "20s"}), "trial  2:")
     assert document["verdict"]["status"] == "interrupted" and document["search"]["trials"], document["verdict"]
     assert "interrupted after" in stdout, stdout
 
@@ -234,7 +235,7 @@ def an_interrupt_ends_a_search_with_what_is_known():
 def a_ramp_that_is_interrupted_has_no_limit_yet():
     search = {"variable": "traffic.queries.load.rate", "method": "ramp", "from": "1k", "to": "2k", "goals": [{"loss": "50%"}],
               "warmup": "0s", "trial": "100ms", "steps": 99}
-    _, document = interrupted(ring(item(), search=search), 2)
+    _, document = interrupted(ring(item(), search=search), "port tester: the tester itself adds", 1)
     goal, = document["search"]["goals"]
     assert goal["upper"] is None and goal["limited_by"] == "none", goal
 

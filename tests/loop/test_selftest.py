@@ -267,7 +267,8 @@ def ports_and_workers_account_for_every_packet():
     assert dut["rx_packets"] == 600 + dut["other"]["neighbour_answered"], dut
     for port in (tester, dut):
         numbers = [value for value in port["other"].values() if not isinstance(value, dict)]
-        assert sum(numbers) <= 4 and not port["other"]["icmp_errors"], port
+        assert not port["other"]["icmp_errors"], port
+        timing(sum(numbers) <= 4, port)  # a neighbour that is late is asked again
     worker, = document["workers"]
     assert worker["port"] == "tester" and 0 < worker["busy"] <= 1 and worker["ns_per_transaction"] > 0, worker
 

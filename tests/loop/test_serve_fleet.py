@@ -4,10 +4,11 @@
 
 import contextlib
 import json
+import re
 import signal
 import tempfile
 
-from harness import binary, kill, nightly, start, test, until
+from harness import binary, kill, nightly, start, test, timing, until
 from loop import RELAXED, item, ring
 from nats_server import NatsServer
 from serving import Server, browser, click, main, wait_for_intervals
@@ -44,14 +45,16 @@ def a_run_is_done_by_the_fleet():
         until(lambda: states(server) == {"a": "free"}, lambda: server.get(""))
         known = server.get("")
         agent, = known["agents"]
-        assert known["fleet"] == {"up": True} and agent["version"] == known["version"] and agent["reply_ms"] < 2000 and agent["labels"] == "rack=1,site=a", known
+        assert known["fleet"] == {"up": True} and agent["version"] == known["version"] and agent["labels"] == "rack=1,site=a", known
+        timing(agent["reply_ms"] < 2000, known)
+        assert agent["box"]["cpus"] >= 1 and "ring" in agent["box"]["drivers"] and "kept" in agent["clock"], agent
         server.put("fleet.yaml", config("500ms"))
         for wrong in (1, {"agents": 0}, {"select": 1}):
             assert server.ask("POST", "/runs", json.dumps({"file": "fleet.yaml", "fleet": wrong}))[0] == 400, wrong
         run = server.run("fleet.yaml", fleet={})
         assert server.wait(run)["verdict"] == "done", server.ask("GET", f"/runs/{run}/log")
         result = server.get(f"/runs/{run}/result")
-        assert [one["name"] for one in result["fleet"]["members"]] == ["a"] and result["traffic"][0]["sent"] == 1000, result["fleet"]
+        assert [one["name"] for one in result["fleet"]["members"]] == ["a"] and result["traffic"][0]["sent"] == 1000, result["traffic"]
 
 
 @nightly
@@ -95,6 +98,9 @@ def the_page_shows_agents_and_runs_on_them():
         rows = "[...document.querySelectorAll('[data-table=agents] tbody tr')].map(row => [...row.children].slice(0, 2).map(cell => cell.textContent).join(' '))"
         server.put("fleet.yaml", config("10m"))
         page.visit(f"http://127.0.0.1:{server.port}/", f"{rows}.join() === 'a FREE,b FREE'")
+        cells = page.value("[...document.querySelector('[data-table=agents] tbody tr').children].map(cell => cell.textContent)")
+        assert " CPUs, " in cells[4] and "hugepages" in cells[4] and re.match("not kept$|within .*s$", cells[5]), cells
+        assert "ring" in page.value("document.querySelector('[data-table=agents] [title]').title")
         page.value("serve.go('/file/fleet.yaml').then(() => 0)")
         page.value("""(() => {
             document.querySelector('input[type=checkbox]').click();

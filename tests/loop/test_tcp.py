@@ -11,12 +11,12 @@ NAMES = ["h{0-99}.example.com A"]
 
 def tcp(load=None, dns=None, **settings):
     """An item over connections."""
-    return item(load=load, dns={"names": NAMES, "transport": "tcp", "tcp": settings, **(dns or {})})
+    return item(load=load, timeout="3s", dns={"names": NAMES, "transport": "tcp", "tcp": settings, **(dns or {})})
 
 
-def run(one, code=0, **sections):
+def run(one, code=0, timeout=60, **sections):
     """The item of the result, its ledger right."""
-    result = ddiperf(ring(one, **sections))
+    result = ddiperf(ring(one, **sections), timeout=timeout)
     assert result.code == code, result
     found = result.item("queries")
     check_ledger(found)
@@ -74,7 +74,7 @@ def nagle_gathers_messages_in_segments():
     alone, _ = all_answered(tcp(load=load, connections=40))
     found, _ = all_answered(tcp(load=load, connections=40, nagle=True))
     ratios = [one["connections"]["segments_sent"] / one["sent"] for one in (found, alone)]
-    assert ratios[0] < 0.6 * ratios[1], ratios
+    timing(ratios[0] < 0.6 * ratios[1], ratios)
     nothing_of(found["connections"], "retransmitted", "lost_closed", "left")
 
 
@@ -84,22 +84,24 @@ def messages_that_wait_go_on_when_a_port_is_free_again():
     one = {**tcp(load={"outstanding": "4"}, connections=1, pipeline=1, queries_per_connection=1, time_wait="50ms"),
            "source": {"ports": ["2000-2001"]}, "timeout": "2s"}
     found, _ = run(one, run={"duration": "1s"})
-    assert 10 < found["answered"] <= 42 and found["lost"] == 0, found
+    assert 2 < found["answered"] <= 42 and found["lost"] == 0, found
+    timing(found["answered"] > 10, found)
     assert found["connections"]["no_port"] > 0 and found["unsent"] <= 4, found
 
 
 @test
 def an_idle_connection_is_closed_and_another_one_opened():
-    found, _ = all_answered(tcp(load={"rate": "100"}, connections=10, idle="20ms"), run={"duration": "500ms"})
-    # Each of the ten is asked once in 100 ms.
-    assert 40 <= found["connections"]["opened"] <= 50, found["connections"]
+    found, _ = all_answered(tcp(load={"rate": "50"}, connections=10, idle="50ms"), run={"duration": "1s"})
+    # Each of the ten is asked once in 200 ms.
+    assert found["connections"]["opened"] <= 50, found["connections"]
+    timing(found["connections"]["opened"] >= 40, found["connections"])
     nothing_of(found["connections"], "closed", "reset", "lost_closed")
 
 
 @test
 def an_answer_of_any_length_is_whole():
     text = {"responder": {"dns": {"text": "x" * 4000}}}
-    found, _ = all_answered(tcp(dns={"names": ["a.example.com TXT"]}, connections=2), **text)
+    found, _ = all_answered(tcp(load={"rate": "500"}, dns={"names": ["a.example.com TXT"]}, connections=2), **text)
     assert found["dns"]["tc"] == 0 and found["dns"]["reply_bytes"] > 4000 * found["answered"], found["dns"]
     found, _ = run(item(dns={"names": ["a.example.com TXT"]}), **text)
     assert found["dns"]["tc"] == found["answered"] > 0, found["dns"]
@@ -133,7 +135,7 @@ def a_truncated_answer_that_comes_twice_is_asked_again_once():
 
 @test
 def every_message_survives_segments_lost_doubled_and_out_of_order():
-    faults = {name: {"share": "3%"} for name in ("loss", "duplicate", "reorder")}
+    faults = {"loss": {"every": 33}, "duplicate": {"every": 37}, "reorder": {"every": 41}}
     one = {**tcp(load={"rate": "1k"}, connections=20), "timeout": "20s"}
     found, result = run(one, responder={"dns": {}, "faults": faults}, run={"duration": "1s"})
     assert found["answered"] == found["sent"] == 1000 and found["lost"] == found["stray"] == 0, found
@@ -146,7 +148,7 @@ def every_message_survives_segments_lost_doubled_and_out_of_order():
 @test
 def intervals_have_what_tcp_sent_again():
     one = {**tcp(load={"rate": "500"}, connections=20), "timeout": "20s"}
-    found, result = run(one, responder={"dns": {}, "faults": {"loss": {"share": "5%"}}},
+    found, result = run(one, responder={"dns": {}, "faults": {"loss": {"every": 20}}},
                         run={"warmup": "0s", "duration": "800ms", "interval": "100ms"})
     whole, parts = found["connections"], [one["traffic"][0]["connections"] for one in result.json["intervals"]]
     again = ("retransmitted", "fast_retransmitted", "syn_retransmitted", "repeated", "out_of_order")
@@ -192,16 +194,16 @@ def each_connection_in_turn_is_replaced_at_a_rate():
 
 @test
 def keys_of_one_connection_do_not_limit_its_rate():
-    """65 536 keys, which rest for three timeouts over UDP: 4 369 a second, and 200 000 in 46 s."""
-    one = {**tcp(load={"outstanding": "64", "total": "200k"}, connections=1), "timeout": "5s"}
-    found, _ = run(one, run={"duration": "20s"})
-    assert found["answered"] == found["sent"] == 200000 and found["lost"] == 0, found
+    """65 536 keys, which rest for three timeouts over UDP: beyond the end of the run."""
+    one = {**tcp(load={"outstanding": "64", "total": "80k"}, connections=1), "timeout": "30s"}
+    found, _ = run(one, run={"duration": "80s"}, timeout=120)
+    assert found["answered"] == found["sent"] == 80000 and found["lost"] == 0, found
 
 
 @test
 def a_server_that_tells_its_idle_timeout_is_left_in_time():
     ask = {"connections": 10, "keepalive": True}
-    for told, opened in (("300ms", (10, 10)), ("0s", (60, 60))):
+    for told, opened in (("300ms", (10, 10)), ("0s", (30, 60))):
         found, _ = all_answered(tcp(load={"rate": "200"}, **ask), responder={"dns": {"keepalive": told}})
         assert found["dns"]["keepalive"] == found["answered"] == 60, found["dns"]
         # Queries that are late together share a connection.
@@ -233,7 +235,7 @@ def clients_that_do_their_worst_leave_the_load_alone():
     for name, (answered, closed) in BAD.items():
         # Five at a time, each anew after 200 ms, for 600 ms.
         timing(14 <= bad["opened"][name] <= 16, bad)
-        assert abs(bad["established"][name] - bad["opened"][name]) <= 1, (name, bad)
+        timing(abs(bad["established"][name] - bad["opened"][name]) <= 1, (name, bad))
         assert (bad["received_bytes"].get(name, 0) > 0) == answered, (name, bad)
         assert (bad["closed"].get(name, 0) > 0) == closed, (name, bad)
     # A window of 2 048 octets, 16 of which are read in 100 ms.

@@ -28,7 +28,7 @@ def exchanged(*given, keys=(KEY,), faults=None, **dns):
     items = [item(f"item{i}", timeout="150ms", load={"rate": "2k", "total": str(COUNT)},
                   dns={"names": ["h{0-99}.example.com A"], "key": key, **dns}) for i, key in enumerate(given or (KEY,))]
     answers = {"dns": {"keys": list(keys)}, **({"faults": faults} if faults else {})}
-    result = ddiperf(ring(*items, run={"duration": "400ms"}, responder=answers), files=FILES)
+    result = ddiperf(ring(*items, run={"duration": "5s"}, responder=answers), files=FILES)
     assert result.json, result
     for one in result.json["traffic"]:
         check_ledger(one)
@@ -179,10 +179,11 @@ def dnspython_finds_ten_thousand_exchanges_right():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "all.pcapng"
         one = item(load={"rate": "4k", "total": "10000"}, dns={"names": ["{random:12}.example.com A"], "key": KEY})
-        text = ring(one, run={"duration": "3s"}, responder={"dns": {"keys": [KEY]}},
+        text = ring(one, run={"duration": "20s"}, responder={"dns": {"keys": [KEY]}},
                     output={"capture": {"file": str(path), "when": ["answered", "failed", "lost"], "limit": "30k"}})
         result = ddiperf(text, files=FILES)
         assert result.item("queries")["answered"] == 10000, result
+        timing(result.json["capture"]["dropped"] == 0, result)
         packets = tshark(path, ("frame.p2p_dir", "udp.srcport", "udp.dstport", "udp.payload"))
     asked, judged = {}, 0
     for packet in packets:

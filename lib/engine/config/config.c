@@ -226,8 +226,8 @@ const char *const probe_formats[] = {
 
 static const struct field probe_fields[] = {
 	{"command", "shell command, like ssh dut cat /proc/stat; run once an interval",
-		FIELD_STRING, .required = true, .role = FIELD_COMMAND, AT(probe_settings, command),
-		.min = 1, .max = 4095},
+		FIELD_STRING, .required = true, .role = FIELD_SERVER_COMMAND,
+		AT(probe_settings, command), .min = 1, .max = 4095},
 	{"format", "output of the command: /proc/stat, or lines of key=value", FIELD_ENUM,
 		AT(probe_settings, format), .names = probe_formats, .def = "proc_stat"},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
@@ -241,7 +241,7 @@ static const struct field counters_fields[] = {
 	{"command",
 		"shell command, like ssh dut nstat -asz; it prints lines of NAME VALUE, or JSON. "
 		"Run before and after the measured part",
-		FIELD_STRING, .required = true, .role = FIELD_COMMAND,
+		FIELD_STRING, .required = true, .role = FIELD_SERVER_COMMAND,
 		AT(counters_settings, command), .min = 1, .max = 4095},
 	{"timeout", "time after which the command is killed", FIELD_DURATION,
 		AT(counters_settings, timeout_ns), .def = "5s", .min = 1e7, .max = 6e11},

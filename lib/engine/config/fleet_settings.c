@@ -38,6 +38,11 @@ uint64_t fleet_weight(const struct config *c)
 	return is_part ? weight_of(f, f->part) : 0;
 }
 
+bool fleet_asks_server(const struct config *c)
+{
+	return !c->fleet || c->fleet->part <= 1;
+}
+
 struct fleet_share fleet_share(const struct config *c, const struct port_settings *p)
 {
 	struct fleet_share s = {.count = port_cpu_count(p)};

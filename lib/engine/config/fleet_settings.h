@@ -38,6 +38,10 @@ static inline bool fleet_is_part(const struct fleet_share *s)
 // The weight of this box's part; 0: it runs the whole, or there is no such part.
 uint64_t fleet_weight(const struct config *c);
 
+// Does this box run the commands that are about the server, and not about the box? Once is enough:
+// part 1 does, and a box that runs the whole.
+bool fleet_asks_server(const struct config *c);
+
 // Of the workers of a port in all boxes, those of this box.
 struct fleet_share fleet_share(const struct config *c, const struct port_settings *p);
 

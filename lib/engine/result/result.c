@@ -614,10 +614,11 @@ SECTION("responder", responder_rows, result_responder, "the embedded responder")
 
 static const struct counter peer_rows[] = {
 	COUNT(result_peer, sent, "transactions sent by all items, the warm-up included"),
-	COUNT(result_peer, received, "messages that the responder received meanwhile"),
+	COUNT(result_peer, received,
+		"messages that the responder received meanwhile; of a fleet, part 1 has them"),
 	REAL(result_peer, loss_there, "1",
 		"share of those sent that it did not receive; null: transactions of several "
-		"messages"),
+		"messages, or a part of a fleet"),
 	COUNT(result_peer, answered, "replies that it made"),
 	COUNT(result_peer, replies, "replies that came, of whatever kind"),
 	REAL(result_peer, loss_back, "1", "share of those made that did not come"),

@@ -57,6 +57,12 @@ struct events *events_start(const struct plan *p, struct arena *a)
 	return e;
 }
 
+// Of a fleet, a command about the server runs once.
+static bool is_elsewhere(const struct events *e, const struct event_settings *s)
+{
+	return s->run && !fleet_asks_server(e->plan->config);
+}
+
 void events_tick(struct events *e, uint64_t now)
 {
 	for (; e->begun < e->count && now >= e->plan->events.at[e->begun]; e->begun++) {
@@ -67,7 +73,7 @@ void events_tick(struct events *e, uint64_t now)
 		one->began = clock_now();
 		for (uint32_t k = 0; s->fault && k < e->plan->responder_count; k++)
 			faults_set_share(&e->plan->responders[k].faults, s->fault, s->share);
-		if (s->command)
+		if (s->command && !is_elsewhere(e, s))
 			one->task = task_start(s->name, s->command, NULL, 0, s->timeout_ns);
 	}
 }
@@ -230,12 +236,14 @@ static struct result_event event_result(
 		.took_s = NAN,
 		.exit_status = NAN,
 		.outcome = one->begun ? "done" : "not reached",
-		.failed = s->command && one->begun && !one->task,
+		.failed = s->command && one->begun && !one->task && !is_elsewhere(e, s),
 		.traffic = {items, one->begun ? e->plan->item_count : 0}};
 	struct task_end end;
 
 	if (out.failed)
 		out.outcome = "could not be started";
+	if (one->begun && is_elsewhere(e, s))
+		out.outcome = "run by part 1";
 	if (one->task) {
 		task_end(one->task, &end);
 		out.took_s = clock_ns(c, end.ended - end.began) / 1e9;

@@ -211,7 +211,7 @@ struct result_peer *peer_result(const struct plan *p, const struct result_respon
 	const struct result_responder_protocol *from = before->protocols.items,
 					       *to = now->protocols.items;
 	struct result_peer *out = arena_zalloc(a, sizeof(*out));
-	bool whole = true;
+	bool whole = fleet_weight(p->config) == 0; // of a part, merging tells
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {

@@ -19,6 +19,7 @@ void peer_read(const char *text, struct arena *a, struct result_responder *out);
 // Ask for the counters now. 0, or -errno, which was logged.
 int peer_ask(const struct control_settings *s, struct arena *a, struct result_responder *out);
 
-// Both sides in one: the run of the plan is over. now: after it.
+// Both sides in one: the run of the plan is over. now: after it. A part of a fleet has no losses:
+// its responder counts the messages of all parts.
 struct result_peer *peer_result(const struct plan *p, const struct result_responder *before,
 	const struct result_responder *now, struct arena *a);

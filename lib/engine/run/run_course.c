@@ -3,6 +3,7 @@
 // launches the workers, watches phases and intervals, drains, stops and judges. Also that of a
 // responder alone. Path: cold. Management thread.
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -67,9 +68,10 @@ static int start_probe(struct run *r)
 {
 	const struct probe_settings *s = r->config->dut.probe;
 
-	if (s)
-		r->probe = probe_start(s, r->config->run.interval_ns);
-	return s && !r->probe ? EXIT_ENVIRONMENT : 0;
+	if (!s || !fleet_asks_server(r->config))
+		return 0;
+	r->probe = probe_start(s, r->config->run.interval_ns);
+	return r->probe ? 0 : EXIT_ENVIRONMENT;
 }
 
 // Without a warm-up it is over before the first message, else it runs beside the first ones of the
@@ -78,7 +80,7 @@ static int start_tally(struct run *r)
 {
 	const struct counters_settings *s = r->config->dut.counters;
 
-	if (!s || r->tally)
+	if (!s || r->tally || !fleet_asks_server(r->config))
 		return 0;
 	r->tally = tally_start(s, r->arena);
 	while (r->tally && r->config->run.warmup_ns == 0 && !tally_is_ready(r->tally))
@@ -375,19 +377,35 @@ static int ask_peer(struct run *r)
 {
 	const struct control_settings *s = r->config->dut.control;
 
-	return s && peer_ask(s, r->arena, &r->peer) < 0 ? EXIT_ENVIRONMENT : 0;
+	return s && fleet_asks_server(r->config) && peer_ask(s, r->arena, &r->peer) < 0
+	               ? EXIT_ENVIRONMENT
+	               : 0;
 }
 
-// Messages without an answer may still be on their way: ask again while some are missing.
+// Messages without an answer may still be on their way. Of a fleet they are those of all parts, and
+// nobody here knows how many.
+static bool is_peer_done(const struct run *r, uint64_t received_before)
+{
+	const struct result_peer *p = r->result->peer;
+
+	return fleet_weight(r->config) ? p->received == received_before : p->received >= p->sent;
+}
+
 static void report_peer(struct run *r)
 {
 	const struct control_settings *s = r->config->dut.control;
-	struct result_responder now;
+	struct result_responder now = {0};
+	uint64_t before = UINT64_MAX;
 
+	if (s && !fleet_asks_server(r->config)) {
+		r->result->peer = peer_result(&r->plan, &now, &now, r->arena);
+		return;
+	}
 	for (uint32_t n = 0; s && n < PEER_ASKS && peer_ask(s, r->arena, &now) == 0; n++) {
 		r->result->peer = peer_result(&r->plan, &r->peer, &now, r->arena);
-		if (r->result->peer->received >= r->result->peer->sent)
+		if (is_peer_done(r, before))
 			return;
+		before = r->result->peer->received;
 		course_nap(PEER_WAIT_NS);
 	}
 }
@@ -426,6 +444,8 @@ static int course_measure(struct run *r)
 	measured = measured_part(r);
 	probe_stop(r->probe, &measured, r->arena, r->result);
 	r->probe = NULL;
+	if (r->result->dut && fleet_weight(r->config)) // it is for the transactions of all parts
+		r->result->dut->us_per_transaction = NAN;
 	tally_stop(r->tally, &p->clock, r->arena, r->result);
 	r->tally = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;

@@ -187,9 +187,25 @@ static void measure_tester(struct run *r)
 			d->port, text[4], text[5]);
 }
 
+// Commands about the server that this part of a fleet leaves to the first one.
+static void note_elsewhere(const struct run *r)
+{
+	const struct config *c = r->config;
+	const struct event_settings *e = c->events.items;
+
+	if (fleet_asks_server(c))
+		return;
+	for (uint32_t i = 0; i < c->events.count; i++)
+		if (e[i].run)
+			run_note(r->options, "event %s: run by part 1", e[i].name);
+	if (c->dut.probe || c->dut.counters || c->dut.control)
+		run_note(r->options, "dut: part 1 asks the server");
+}
+
 void run_introduce(struct run *r)
 {
 	note_plan(r);
+	note_elsewhere(r);
 	if (!r->options->respond_only)
 		measure_tester(r);
 }

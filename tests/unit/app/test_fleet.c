@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #include "fleet_clock.h"
 #include "fleet_talk.h"
+#include "kept.h"
 
 #define US 1000
 #define MS 1000000
@@ -138,6 +140,75 @@ static void names_and_labels_are_words(void **state)
 	assert_false(talk_has_labels("", "rack=1"));
 }
 
+static const char *names_of(unsigned count, char *buf, size_t room)
+{
+	json_t *names = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(names, json_sprintf("n%u", i));
+	talk_names(names, buf, room);
+	json_decref(names);
+	return buf;
+}
+
+static void many_names_are_a_few_and_a_number(void **state)
+{
+	char text[64], cut[8];
+
+	assert_string_equal(names_of(0, text, sizeof(text)), "");
+	assert_string_equal(names_of(1, text, sizeof(text)), "n0");
+	assert_string_equal(names_of(2, text, sizeof(text)), "n0 and n1");
+	assert_string_equal(names_of(5, text, sizeof(text)), "n0, n1, n2, n3 and n4");
+	assert_string_equal(names_of(6, text, sizeof(text)), "n0, n1, n2, n3 and 2 more");
+	assert_string_equal(names_of(100, text, sizeof(text)), "n0, n1, n2, n3 and 96 more");
+	assert_string_equal(names_of(100, cut, sizeof(cut)), "n0, n1,");
+}
+
+static void only_results_and_events_are_for_others(void **state)
+{
+	static const char *const right[] = {
+		"events.jsonl", "run-1.json", "run-123456789.json", "run-1.json.part"};
+	static const char *const wrong[] = {"", ".", "..", "log.txt", "test.yaml",
+		"events.jsonl.part", "run-.json", "run-1.json.part.part", "run-1x.json",
+		"run-1.jsonx", "run--1.json", "run-1234567890.json", "/run-1.json", "a/run-1.json",
+		"run-1/../x.json", "run-1.json/"};
+
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
+		assert_true(kept_is_file(right[i]));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(kept_is_file(wrong[i]));
+}
+
+static void a_file_has_a_size_and_a_hash(void **state)
+{
+	// FIPS 180-4, examples: one block, and one million times "a".
+	static const char *const hashes[] = {
+		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"};
+	FILE *f = tmpfile();
+	char hash[KEPT_HASH];
+	uint64_t size;
+
+	assert_non_null(f);
+	fputs("abc", f);
+	assert_int_equal(fflush(f), 0);
+	assert_int_equal(kept_hash(fileno(f), &size, hash), 0);
+	assert_int_equal(size, 3);
+	assert_string_equal(hash, hashes[0]);
+	assert_true(kept_is_hash(hash));
+	rewind(f);
+	for (unsigned i = 0; i < 1000000; i++)
+		putc('a', f);
+	assert_int_equal(fflush(f), 0);
+	assert_int_equal(kept_hash(fileno(f), &size, hash), 0);
+	assert_int_equal(size, 1000000);
+	assert_string_equal(hash, hashes[1]);
+	fclose(f);
+	assert_false(kept_is_hash("ba7816"));
+	hash[3] = 'A';
+	assert_false(kept_is_hash(hash));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +219,9 @@ int main(void)
 		cmocka_unit_test(a_clock_is_told_and_read),
 		cmocka_unit_test(a_piece_comes_as_it_went),
 		cmocka_unit_test(names_and_labels_are_words),
+		cmocka_unit_test(many_names_are_a_few_and_a_number),
+		cmocka_unit_test(only_results_and_events_are_for_others),
+		cmocka_unit_test(a_file_has_a_size_and_a_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@ static void confine(const char *text, bool commands, const char *wanted)
 
 	fixture_load(&f, text);
 	assert_errors(&f, "");
-	conf_confine(&sample_section, &f.s, commands, f.d);
+	conf_confine(&sample_section, &f.s, commands, true, f.d);
 	assert_errors(&f, wanted);
 	fixture_end(&f);
 }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of a fleet's run as its agents kept them, fetched when it is over: what a coordinator
+// did not hear of an agent that was lost is there. Path: cold. Main thread.
+#pragma once
+
+#include "book.h"
+#include "options.h"
+
+// The parts of the run that `result` describes, from the agents that it names. o: --fleet, and who
+// we are for NATS. books: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
+// or an exit code with the reasons logged.
+int fleet_kept_fetch(
+	const struct options *o, const json_t *result, struct book *books, unsigned *count);
+// What only the coordinator knew, into the sum of the parts: members and skew of the fleet, the
+// configuration, and its reasons for the verdict.
+void fleet_kept_complete(const json_t *result, json_t *sum);

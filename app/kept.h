@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The files of a run that an agent keeps for others to read: which names they have, and their hash.
+// All else in the folder of a run stays there: its configuration, input files, log. Path: cold.
+// Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KEPT_HASH   65                // SHA-256 in hexadecimal digits, with its zero
+#define KEPT_RESULT "run-1.json"      // of a run that is neither a search nor repeated
+#define KEPT_PART   "run-1.json.part" // its intervals, when it could not write its result
+
+// "events.jsonl", "run-N.json" or "run-N.json.part".
+bool kept_is_file(const char *name);
+bool kept_is_hash(const char *text);
+// Of a regular file, from its begin. 0, or -errno.
+int kept_hash(int fd, uint64_t *size, char hash[KEPT_HASH]);
