@@ -45,13 +45,15 @@ static int open_document(struct book *b)
 {
 	json_error_t e;
 
-	b->document = json_load_file(b->file, 0, &e);
-	if (!b->document && e.line > 0)
-		log_error("%s:%d:%d: %s", b->file, e.line, e.column, e.text);
-	else if (!b->document)
-		log_error("%s", e.text); // names the file
-	if (!b->document)
+	rewind(b->part);
+	if (fgetc(b->part) == EOF)
+		return refuse(b, ferror(b->part) ? strerror(errno) : "the file is empty");
+	rewind(b->part);
+	b->document = json_loadf(b->part, 0, &e);
+	if (!b->document) {
+		log_error("%s:%d:%d: not JSON: %s", b->file, e.line, e.column, e.text);
 		return -EINVAL;
+	}
 	if (strcmp(book_text(b->document, "schema"), SCHEMA) != 0) {
 		json_decref(b->document);
 		return refuse(b, "not a result (\"schema\": \"" SCHEMA "\" is missing)");
@@ -106,16 +108,42 @@ static int open_part(struct book *b)
 	return 0;
 }
 
+// Of a pipe, which cannot be read twice, a copy. NULL: errno says why.
+static FILE *open_file(const char *file)
+{
+	FILE *f = fopen(file, "re"), *copy;
+	char part[65536];
+	size_t len;
+
+	if (!f || fseek(f, 0, SEEK_CUR) == 0)
+		return f;
+	copy = tmpfile();
+	while (copy && (len = fread(part, 1, sizeof(part), f)) > 0)
+		if (fwrite(part, 1, len, copy) != len)
+			break;
+	if (copy && (ferror(f) || ferror(copy) || fflush(copy) != 0)) {
+		fclose(copy);
+		copy = NULL;
+	}
+	fclose(f);
+	return copy;
+}
+
 int book_open(struct book *b, const char *file)
 {
-	*b = (struct book){.file = file, .part = fopen(file, "re"), .opened = true};
-	if (!b->part)
+	FILE *f = open_file(file);
+	int rc;
+
+	*b = (struct book){.file = file, .part = f, .opened = true};
+	if (!f)
 		return refuse(b, strerror(errno));
 	if (open_part(b) == 0)
 		return 0;
-	fclose(b->part);
-	*b = (struct book){.file = file};
-	return open_document(b);
+	*b = (struct book){.file = file, .part = f};
+	rc = open_document(b);
+	fclose(f);
+	b->part = NULL;
+	return rc;
 }
 
 void book_of_run(struct book *b, json_t *document, FILE *part, uint64_t run)
@@ -143,8 +171,8 @@ static void due_add(json_t *item, double answered, double failed, double time_ns
 
 	answered += number_or_0(due, "answered");
 	failed += number_or_0(due, "failed");
-	json_object_set_new(due, "answered", json_integer((json_int_t)answered));
-	json_object_set_new(due, "failed", json_integer((json_int_t)failed));
+	json_object_set_new(due, "answered", json_integer((json_int_t)book_whole(answered)));
+	json_object_set_new(due, "failed", json_integer((json_int_t)book_whole(failed)));
 	json_object_set_new(due, "mean_ns",
 		answered + failed > 0 ? json_real(sum / (answered + failed)) : json_null());
 }
@@ -214,7 +242,7 @@ static bool look_ahead(struct book *b)
 			continue;
 		}
 		b->window[at].interval = line;
-		b->window[at].number = (uint64_t)number_or_0(line, LIVE_NUMBER);
+		b->window[at].number = book_whole(number_or_0(line, LIVE_NUMBER));
 		b->count++;
 		give_back(b, line);
 		return true;

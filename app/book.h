@@ -70,5 +70,7 @@ bool book_histogram(const struct book *b, const json_t *latency, struct hist *h)
 const json_t *book_at(const json_t *in, const char *path);
 // The number there; NAN: none, or null.
 double book_number(const json_t *in, const char *path);
+// A figure that can be anything as a count: 0 up to 2^62.
+uint64_t book_whole(double value);
 // The text there; "": none.
 const char *book_text(const json_t *in, const char *path);

@@ -15,12 +15,15 @@ double book_tick_hz(const struct book *b)
 	return hz > 0 ? hz : 0;
 }
 
+uint64_t book_whole(double value)
+{
+	return value >= 0x1p62 ? 1ull << 62 : value > 0 ? (uint64_t)value : 0;
+}
+
 // The nearest number of ticks, within what a histogram can hold.
 static uint64_t ticks(double ns, double hz)
 {
-	double value = round(ns * 1e-9 * hz);
-
-	return value >= 0x1p62 ? 1ull << 62 : value > 0 ? (uint64_t)value : 0;
+	return book_whole(round(ns * 1e-9 * hz));
 }
 
 bool book_histogram(const struct book *b, const json_t *latency, struct hist *h)

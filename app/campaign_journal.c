@@ -16,7 +16,8 @@
 #include "base/log.h"
 #include "book.h"
 
-#define SCHEMA "ddiperf-campaign/1"
+#define SCHEMA      "ddiperf-campaign/1"
+#define ATTEMPT_MAX 10000 // each interrupted one counts too
 
 static const char *path_of(const struct campaign_journal *j)
 {
@@ -48,16 +49,17 @@ static bool take(struct campaign_journal *j, const json_t *line)
 	struct campaign_run r = {.counts = json_is_true(json_object_get(line, "counts")),
 		.reason = arena_strdup(j->arena, book_text(line, "reason"))};
 	const char *status = book_text(line, "status"), *op = book_text(line, "operation");
-	double cell = book_number(line, "cell"), repeat = book_number(line, "repeat");
+	double cell = book_number(line, "cell"), repeat = book_number(line, "repeat"),
+	       attempt = book_number(line, "attempt");
 
 	while (r.operation < c->operation_count && strcmp(c->operations[r.operation], op) != 0)
 		r.operation++;
 	if (r.operation == c->operation_count || !(cell >= 0 && cell < c->cell_count) ||
-		!(repeat >= 1 && repeat <= 1e6))
+		!(repeat >= 1 && repeat <= 1e6) || !(attempt >= 1 && attempt <= ATTEMPT_MAX))
 		return false;
 	r.cell = (uint32_t)cell;
 	r.repeat = (uint32_t)repeat - 1;
-	r.pass = (uint32_t)json_integer_value(json_object_get(line, "attempt"));
+	r.pass = (uint32_t)attempt;
 	r.invalid = strcmp(status, "invalid") == 0;
 	r.failed = strcmp(status, "fail") == 0;
 	r.values = arena_zalloc(j->arena, (c->settings.columns.count + 1) * sizeof(double));

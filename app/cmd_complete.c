@@ -120,13 +120,15 @@ static void complete_argument(const struct line *l, const char *name)
 		{"FILE", complete_configuration},
 		{"[FILE]", complete_configuration},
 		{"PATH=VALUE", complete_setting},
-		{"NAME", complete_format},
+		{"FORMAT", complete_format},
 		{"RESULT.json...", complete_file},
 		{"RESULT", complete_file},
 		{"HISTORY", complete_file},
 		{"OUT", complete_file},
 		{"DIR", complete_file},
-		{"TOKEN", complete_file},
+		{"CERT", complete_file},
+		{"KEY", complete_file},
+		{"CA", complete_file},
 		{"PCAP", complete_file},
 		{"FIGURES", complete_file},
 		{"CARD...", complete_card},
@@ -157,7 +159,7 @@ static void complete_command(const struct line *l)
 		argument = options_argument(l->command, l->words[l->count - 2], &path);
 	if (argument && path && strcmp(argument, "FILE") != 0)
 		complete_value(l, path);
-	else if (argument && path)
+	else if (argument && (path || strcmp(argument, "FILE") == 0))
 		complete_file(l);
 	else if (argument)
 		complete_argument(l, argument);

@@ -10,12 +10,14 @@
 #include "commands.h"
 #include "document.h"
 #include "fleet_kept.h"
+#include "format_walk.h"
 #include "merge.h"
 #include "merge_result.h"
 
 static void print_sum(const json_t *sum)
 {
 	double sent = 0, answered = 0, rate = 0;
+	char reason[1024];
 	const json_t *one;
 	size_t i;
 
@@ -26,7 +28,7 @@ static void print_sum(const json_t *sum)
 		rate += book_number(one, "answered_per_s");
 	}
 	json_array_foreach(book_at(sum, "verdict.reasons"), i, one)
-		printf("  - %s\n", json_string_value(one));
+		printf("  - %s\n", walk_text(one, reason, sizeof(reason)));
 	for (const char *status = book_text(sum, "verdict.status"); *status; status++)
 		putchar(toupper((unsigned char)*status));
 	printf(": %zu of %.0f parts, %.0f requests sent, %.0f answered in time, %.6g per second\n",

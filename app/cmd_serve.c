@@ -87,6 +87,7 @@ static int serve(
 	while (code == EXIT_PASS && !interrupt_count) {
 		poll(NULL, 0, TICK_MS);
 		runs_tick(api.runs);
+		http_tick(&http);
 		if (tls)
 			serve_tls_tick(tls);
 	}
@@ -106,7 +107,7 @@ int cmd_serve(const struct options *o)
 	struct serve_tls tls = {0};
 	int rc, code = EXIT_CONFIG;
 
-	if (o->token && control_token(o->token, token) < 0)
+	if (o->token && control_token("serve: --token", o->token, token) < 0)
 		return EXIT_CONFIG; // logged
 	if (!o->tls_cert != !o->tls_key || (o->tls_clients && !o->tls_cert)) {
 		log_error("serve: TLS needs --tls-cert and --tls-key");
@@ -116,7 +117,10 @@ int cmd_serve(const struct options *o)
 		return EXIT_CONFIG; // logged
 	rc = serve_listen(place, &p);
 	if (rc < 0) {
-		log_error("serve: --listen %s: %s", place, strerror(-rc));
+		log_error("serve: --listen %s: %s", place,
+			rc == -EINVAL ? "not a place to listen at (like 127.0.0.1:8080, [::1]:8080 "
+					"or 8080)"
+				      : strerror(-rc));
 		code = rc == -EINVAL ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	} else if (may_serve(o, &p)) {
 		signals_count();

@@ -145,7 +145,7 @@ int control_open(struct control *c, const struct control_settings *s)
 		.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .told = PTHREAD_COND_INITIALIZER};
 	if (!s)
 		return 0;
-	if (control_token(s->token, c->token) < 0)
+	if (control_token(OPTION ".token", s->token, c->token) < 0)
 		return -EINVAL; // logged
 	rc = control_place(s->address, &place, &what);
 	if (rc == 0)

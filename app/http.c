@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "control.h"
 #include "serve.h"
 
-#define CONNECTIONS 48
-#define ALLOWED     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-" // in names
+#define ALLOWED "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-" // in names
 
 // --- replies
 
@@ -72,12 +73,17 @@ struct http_reply http_file(const char *type, int fd)
 struct http_reply http_error(unsigned code, const char *fmt, ...)
 {
 	char text[1024];
+	json_t *error;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return http_json(code, json_pack("{s:o}", "error", json_string(text)));
+	error = json_string(text);
+	// A name that was cut within a letter is not UTF-8.
+	for (char *at = text; !error && *at; at++)
+		*at = (char)((unsigned char)*at < 0x80 ? *at : '?');
+	return http_json(code, json_pack("{s:o}", "error", error ? error : json_string(text)));
 }
 
 const char *http_query(const struct http_request *r, const char *name)
@@ -202,6 +208,64 @@ static struct http_reply refuse(
 	return (struct http_reply){0};
 }
 
+// --- who is connected
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void connected(
+	void *ctx, struct MHD_Connection *c, void **place, enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct http_caller *caller = *place;
+	struct http *h = ctx;
+
+	pthread_mutex_lock(&h->lock);
+	if (code == MHD_CONNECTION_NOTIFY_STARTED && info) {
+		caller = h->callers;
+		while (caller < h->callers + HTTP_CONNECTIONS - 1 && caller->fd >= 0)
+			caller++;
+		*caller = (struct http_caller){info->connect_fd, now_ms(), NULL};
+		*place = caller;
+	}
+	if (h->tls && caller)
+		serve_tls_demand(h->tls, c, &caller->keys, code);
+	if (code != MHD_CONNECTION_NOTIFY_STARTED && caller)
+		caller->fd = -1; // before it is closed
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void note_asked(struct http *h, struct MHD_Connection *c, bool asked)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_caller *caller = info ? info->socket_context : NULL;
+
+	pthread_mutex_lock(&h->lock);
+	if (caller)
+		caller->since_ms = asked ? 0 : now_ms();
+	pthread_mutex_unlock(&h->lock);
+}
+
+void http_tick(struct http *h)
+{
+	uint64_t now = now_ms();
+
+	pthread_mutex_lock(&h->lock);
+	for (struct http_caller *c = h->callers; c < h->callers + HTTP_CONNECTIONS; c++)
+		if (c->fd >= 0 && c->since_ms && now - c->since_ms > HTTP_PATIENCE_MS) {
+			shutdown(c->fd, SHUT_RDWR);
+			c->since_ms = 0;
+		}
+	pthread_mutex_unlock(&h->lock);
+}
+
 // --- the thread of a connection
 
 static enum MHD_Result send_reply(struct MHD_Connection *c, struct http_reply r)
@@ -248,6 +312,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		if (!r)
 			return MHD_NO;
 		r->connection = connection;
+		note_asked(h, connection, true);
 		refused = refuse(h, r, method, path);
 		return refused.code ? send_reply(connection, refused) : MHD_YES;
 	}
@@ -272,16 +337,21 @@ static void completed(void *ctx, struct MHD_Connection *connection, void **reque
 		free(r->body);
 	free(r);
 	*request = NULL;
+	note_asked(ctx, connection, false);
 }
 
 int http_start(struct http *h)
 {
+	pthread_mutex_init(&h->lock, NULL);
+	for (size_t i = 0; i < HTTP_CONNECTIONS; i++)
+		h->callers[i].fd = -1;
 	h->daemon = serve_start(&(struct serve_daemon){.fd = h->fd,
-		.connections = CONNECTIONS,
+		.connections = HTTP_CONNECTIONS,
 		.threads = true,
 		.tls = h->tls,
 		.answer = answer,
 		.completed = completed,
+		.connected = connected,
 		.ctx = h});
 	return h->daemon ? 0 : -EAGAIN;
 }

@@ -7,16 +7,20 @@
 
 #include <jansson.h>
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "serve_tls.h"
 
-#define HTTP_HEADER     "X-Ddiperf" // any value, in all requests but GET
-#define HTTP_PARAMETERS 2
-#define HTTP_NAME_SIZE  101 // of a name in a path, with its end
-#define HTTP_BODY_MAX   (1 << 20)
-#define HTTP_FILE_MAX   (16 << 20)
+#define HTTP_HEADER      "X-Ddiperf" // any value, in all requests but GET
+#define HTTP_CONNECTIONS 48
+#define HTTP_PATIENCE_MS 20000
+#define HTTP_PARAMETERS  2
+#define HTTP_NAME_SIZE   101 // of a name in a path, with its end
+#define HTTP_BODY_MAX    (1 << 20)
+#define HTTP_FILE_MAX    (16 << 20)
 
 struct http_request {
 	struct MHD_Connection *connection;
@@ -49,6 +53,13 @@ struct http_route {
 	struct http_reply (*answer)(void *ctx, struct http_request *r);
 };
 
+// A connection, which must not take long to ask.
+struct http_caller {
+	int fd;            // -1: none is in this place
+	uint64_t since_ms; // nothing was asked; 0: it has asked
+	void *keys;        // serve_tls_demand's
+};
+
 struct http {
 	int fd;                          // listens
 	const struct http_route *routes; // the row behind the last one has no path
@@ -56,11 +67,16 @@ struct http {
 	const char *host;                // name that clients may use; NULL: none
 	struct serve_tls *tls;           // NULL: not encrypted
 	void *ctx;
+	// http.c's own.
 	struct MHD_Daemon *daemon;
+	pthread_mutex_t lock; // of callers
+	struct http_caller callers[HTTP_CONNECTIONS];
 };
 
-// 0, or -EAGAIN: nobody can answer. All but daemon is set.
+// 0, or -EAGAIN: nobody can answer. All but the last members is set.
 int http_start(struct http *h);
+// Again and again: who takes longer than HTTP_PATIENCE_MS for the header of a request is cut off.
+void http_tick(struct http *h);
 void http_stop(struct http *h);
 
 // Replies. json and text are the reply's from then on.

@@ -162,7 +162,10 @@ static const char *heed_order(struct led *s, const json_t *value)
 	refused = run_order(text);
 	if (refused)
 		log_warning("order %s: %s", text, refused);
-	live_order(&s->live, text, refused);
+	if (s->state != LED_IDLE)
+		live_order(&s->live, text, refused);
+	else // it is of no run, so of no part either
+		put_event(s, json_pack("{s:s,s:s?}", "order", text, "refused", refused));
 	return NULL;
 }
 

@@ -55,12 +55,10 @@ static const struct command commands[] = {
 		COMMON | OPTION_JSON, cmd_respond, respond_options,
 		EXAMPLE("ddiperf respond dns-respond.yaml")},
 	{"serve", NULL, "Serve a page and an HTTP interface to start, follow and keep runs",
-		OPTION_SERVE | OPTION_NATS | OPTION_COMMANDS | OPTION_QUIET | OPTION_VERBOSE,
-		cmd_serve, NULL, EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
+		OPTION_SERVE | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_serve, NULL,
+		EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
 	{"agent", NULL, "Wait at a server of NATS, and run parts of the tests of a fleet",
-		OPTION_AGENT | OPTION_NATS | OPTION_SET | OPTION_COMMANDS | OPTION_QUIET |
-			OPTION_VERBOSE,
-		cmd_agent, NULL,
+		OPTION_AGENT | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_agent, NULL,
 		EXAMPLE("ddiperf agent --nats nats://127.0.0.1:4222 --name a --labels rack=1")},
 	{"watch", "[RUN]",
 		"Show a run that goes on; RUN is its id or process, if there are several",
@@ -71,15 +69,15 @@ static const struct command commands[] = {
 			OPTION_QUIET,
 		cmd_compare, NULL,
 		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%")},
-	{"merge", "RESULT.json...", "Make one result of those of all parts of a fleet; judge it",
+	{"merge", "RESULT.json...",
+		"Merge the results of all parts of a fleet into one, and judge it",
 		OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_merge, NULL,
 		"With --fleet, RESULT.json is that of a run which lost agents: its parts come\n"
 		"from the agents, which kept them.\n\n"
 		"examples:\n  ddiperf merge part1.json part2.json --json result.json\n"
 		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n"},
 	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
-		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND |
-			OPTION_HISTORY,
+		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
 		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html")},
 	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
 		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml")},

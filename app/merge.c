@@ -28,12 +28,6 @@ static double number_or_0(const json_t *in, const char *name)
 	return json_number_value(json_object_get(in, name)); // 0 of anything else
 }
 
-// Of a figure that can be anything.
-static uint64_t whole_of(double value)
-{
-	return value >= 0x1p62 ? 1ull << 62 : value > 0 ? (uint64_t)value : 0;
-}
-
 // --- distributions ---
 
 #define HZ_SAME 1e-4 // far less than half a bucket
@@ -45,7 +39,7 @@ static uint32_t bucket_scaled(uint32_t bucket, double scale)
 
 	if (bucket + 1 == HIST_BUCKETS)
 		return bucket;
-	return hist_bucket(whole_of(((double)low + (double)(high - low) / 2) * scale + 0.5));
+	return hist_bucket(book_whole(((double)low + (double)(high - low) / 2) * scale + 0.5));
 }
 
 // Of a box whose clock is not known, it is none.
@@ -111,8 +105,8 @@ static void set_ends(const struct merge *m, struct hist *h, const json_t *sum)
 {
 	double ticks = m->hz[0] * 1e-9;
 
-	h->min = whole_of(number_or_0(sum, "min_ns") * ticks + 0.5);
-	h->max = whole_of(number_or_0(sum, "max_ns") * ticks + 0.5);
+	h->min = book_whole(number_or_0(sum, "min_ns") * ticks + 0.5);
+	h->max = book_whole(number_or_0(sum, "max_ns") * ticks + 0.5);
 }
 
 static json_t *merge_distribution(struct merge *m, json_t *const *parts, uint64_t above)
@@ -299,7 +293,7 @@ static json_t *merge_numbers(const struct merge *m, enum merge_how how, json_t *
 		if (json_is_integer(values[k])) {
 			json_int_t n = json_integer_value(values[k]);
 
-			whole = (json_int_t)((uint64_t)whole + (uint64_t)n);
+			reals |= __builtin_add_overflow(whole, n, &whole);
 			value = (double)n;
 		} else if (json_is_real(values[k])) {
 			value = json_real_value(values[k]);
@@ -309,7 +303,7 @@ static json_t *merge_numbers(const struct merge *m, enum merge_how how, json_t *
 		most = value > most ? value : most;
 	}
 	if (how == MERGE_MOST)
-		return reals ? json_real(most) : json_integer((json_int_t)whole_of(most));
+		return reals ? json_real(most) : json_integer((json_int_t)book_whole(most));
 	return !reals ? json_integer(whole) : isfinite(sum) ? json_real(sum) : json_null();
 }
 
@@ -436,7 +430,7 @@ static json_t *merge_members(
 	size_t seen[MERGE_PARTS] = {0};
 
 	for (unsigned k = 0; row_of(s, "latency") && k < m->count; k++)
-		above += whole_of(number_or_0(parts[k], "lost"));
+		above += book_whole(number_or_0(parts[k], "lost"));
 	m->depth++;
 	for (unsigned from = 0; from < m->count && m->depth <= DEPTH_MAX; from++)
 		if (seen[from] < json_object_size(parts[from]))

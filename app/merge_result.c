@@ -111,7 +111,8 @@ static json_t *missing_of(const struct merging *m)
 }
 
 // The configuration of the whole, whose servers have the addresses that the parts asked.
-static const struct config *config_of(const json_t *config, const json_t *sum, struct arena *a)
+static const struct config *config_of(
+	const char *file, const json_t *config, const json_t *sum, struct arena *a)
 {
 	const json_t *items = json_object_get(sum, "traffic"), *item;
 	char *text = json_dumps(config, 0), **assignments;
@@ -124,8 +125,8 @@ static const struct config *config_of(const json_t *config, const json_t *sum, s
 	json_array_foreach((json_t *)items, i, item) if (*book_text(item, "server_name"))
 		assignments[count++] = arena_printf(a, "traffic.%s.server=%s",
 			book_text(item, "name"), book_text(item, "server"));
-	c = config_load_text_assigned(
-		"the configuration in the result", arena_strdup(a, text), assignments, count, a, d);
+	c = config_load_text_assigned(arena_printf(a, "the configuration in %s", file),
+		arena_strdup(a, text), assignments, count, a, d);
 	free(text);
 	diag_print(d, stderr);
 	diag_free(d);
@@ -316,7 +317,7 @@ static json_t *merge_all(struct merging *m, const char *command)
 	json_object_set_new(sum, "config", config);
 	json_object_set_new(sum, "parts", parts_of(m));
 	merge_intervals(m, sum);
-	c = config_of(config, sum, m->arena);
+	c = config_of(m->books[0]->file, config, sum, m->arena);
 	if (!c) {
 		json_decref(sum);
 		return NULL;

@@ -32,7 +32,12 @@ static const struct option_row {
 		"print the effective settings, defaults included"},
 	{OPTION_FILE, '\0', "dump", NULL, AT(dump),
 		"send nothing; print the file that this line stands for"},
-	{OPTION_QUIET, 'q', "quiet", NULL, AT(quiet), "print the last line only"},
+	{OPTION_AGENT, 's', "set", "PATH=VALUE", AT(assignments),
+		"override a setting in each run; may be repeated"},
+	{OPTION_QUIET, 'q', "quiet", NULL, AT(quiet),
+		"print the last line only; of a campaign the table"},
+	{OPTION_SERVE | OPTION_AGENT, 'q', "quiet", NULL, AT(quiet),
+		"print warnings and errors only"},
 	{OPTION_VERBOSE, 'v', "verbose", NULL, AT(verbose),
 		"print each internal step to standard error"},
 	{OPTION_FAIL_ON, 'f', "fail-on", "MARGIN", AT(margins),
@@ -40,7 +45,7 @@ static const struct option_row {
 		"rate:-2%; may be repeated"},
 	{OPTION_BASELINE, 'B', "baseline", "RESULT", AT(baseline),
 		"take differences from this result; default: the first one"},
-	{OPTION_FORMAT, 'F', "format", "NAME", AT(format),
+	{OPTION_FORMAT, 'F', "format", "FORMAT", AT(format),
 		"format of the report (ddiperf list formats); default: by the suffix of OUT, or "
 		"keyval"},
 	{OPTION_OUTPUT, 'o', "output", "OUT", AT(output), "write to OUT; default: standard output"},
@@ -49,18 +54,19 @@ static const struct option_row {
 	{OPTION_BRIEF, 'b', "brief", NULL, AT(brief),
 		"print one figure only: answered per second, or the answer of a search"},
 	{OPTION_HISTORY, 'H', "history", "HISTORY", AT(history),
-		"compare: fail if the result is worse than the last ten runs of this history; "
-		"report: show their trend on the page"},
+		"fail if the result is worse than the last ten runs of this history"},
 	{OPTION_CONFIDENCE, 'C', "confidence", "PERCENT", AT(confidence),
-		"confidence of that, for all figures together; default: 99%"},
+		"with --history: confidence of all figures together; default: 99%"},
+	{OPTION_APPEND, 'H', "history", "HISTORY", AT(history),
+		"show the trend of the runs of this history on the page"},
 	{OPTION_APPEND, 'a', "append", "HISTORY", AT(append),
-		"append a line for each result to this history; a run is there once"},
+		"append a line for each result to this history, unless it has that run"},
 	{OPTION_INTERVALS, 'i', "interval-format", "TEXT", AT(intervals),
 		"print TEXT for each interval, like '{t_s} {traffic.queries.p99_ns}', or json"},
 	{OPTION_SCHEMA, 'J', "schema", NULL, AT(schema),
 		"print the settings as a JSON Schema, for editors"},
 	{OPTION_FORCE, '\0', "force", NULL, AT(force),
-		"also a card with addresses of this box; never that of the default route"},
+		"bind also a card with addresses of this box; never that of the default route"},
 	{OPTION_USER, 'u', "user", "USER", AT(user),
 		"let this user run tests on the card, besides root"},
 	{OPTION_CONFINED, '\0', "confined", NULL, AT(confined),
@@ -87,24 +93,26 @@ static const struct option_row {
 	{OPTION_FLEET, '\0', "fleet", "URL", AT(fleet),
 		"divide the run among the agents at this server of NATS"},
 	{OPTION_FLEET, '\0', "agents", "NUMBER", AT(agents),
-		"so many agents; default: fleet.agents of the file, or all that are free"},
+		"number of agents; default: fleet.agents of the file, or all that are free"},
 	{OPTION_FLEET, '\0', "select", "LABELS", AT(labels),
 		"only agents that have all of these labels, like rack=1,site=a"},
 	{OPTION_SERVE, '\0', "fleet", "URL", AT(fleet),
 		"show the agents at this server of NATS, and run tests on them"},
 	{OPTION_AGENTS, '\0', "fleet", "URL", AT(fleet), "ask the agents at this server of NATS"},
-	{OPTION_NATS, '\0', "creds", "FILE", AT(creds), "credentials or seed of an nkey for NATS"},
+	{OPTION_NATS, '\0', "creds", "FILE", AT(creds),
+		"credentials for NATS, or the seed of an nkey"},
 	{OPTION_NATS, '\0', "ca", "FILE", AT(ca),
 		"certificates that are trusted for NATS; default: those of the system"},
-	{OPTION_NATS, '\0', "cert", "FILE", AT(cert), "certificate to show to NATS"},
-	{OPTION_NATS, '\0', "key", "FILE", AT(key), "its key"},
-	{OPTION_SERVE, 't', "token", "TOKEN", AT(token),
-		"file whose first line clients must know, of 16 to 127 characters"},
+	{OPTION_NATS, '\0', "cert", "FILE", AT(cert), "client certificate for NATS, with --key"},
+	{OPTION_NATS, '\0', "key", "FILE", AT(key), "private key of --cert"},
+	{OPTION_SERVE, 't', "token", "FILE", AT(token),
+		"demand the token in the first line of FILE, of 16 to 127 characters"},
 	{OPTION_SERVE, '\0', "host", "NAME", AT(host),
 		"name by which clients may call this server, besides addresses and localhost"},
 	{OPTION_SERVE, '\0', "tls-cert", "CERT", AT(tls_cert),
 		"serve https with this certificate, a PEM file with its chain"},
-	{OPTION_SERVE, '\0', "tls-key", "KEY", AT(tls_key), "its private key, a PEM file"},
+	{OPTION_SERVE, '\0', "tls-key", "KEY", AT(tls_key),
+		"private key of --tls-cert, a PEM file"},
 	{OPTION_SERVE, '\0', "tls-clients", "CA", AT(tls_clients),
 		"demand a client certificate of one of the CAs in this PEM file"},
 	{OPTION_COMMANDS, '\0', "allow-commands", NULL, AT(commands),
@@ -228,9 +236,9 @@ static void store_option(struct options *o, const struct option_row *r)
 {
 	char *place = (char *)o + r->place;
 
-	if (r->bit == OPTION_SET)
+	if (r->place == AT(assignments))
 		o->assignments[o->assignment_count++] = optarg;
-	else if (r->bit == OPTION_FAIL_ON)
+	else if (r->place == AT(margins))
 		o->margins[o->margin_count++] = optarg;
 	else if (r->argument)
 		*(const char **)place = optarg;

@@ -24,9 +24,9 @@ enum option_bit {
 	OPTION_SELECT = 1 << 11,
 	OPTION_BRIEF = 1 << 12,
 	OPTION_BASELINE = 1 << 13,
-	OPTION_HISTORY = 1 << 14,
+	OPTION_HISTORY = 1 << 14, // of compare
 	OPTION_CONFIDENCE = 1 << 15,
-	OPTION_APPEND = 1 << 16,
+	OPTION_APPEND = 1 << 16, // histories of report
 	OPTION_INTERVALS = 1 << 17,
 	OPTION_SCHEMA = 1 << 18,
 	OPTION_FILE = 1 << 19,
@@ -36,10 +36,10 @@ enum option_bit {
 	OPTION_COMMANDS = 1 << 25,
 	OPTION_ORDERS = 1 << 26,
 	OPTION_LED = 1 << 28,
-	OPTION_SERVE = 1 << 27, // all that serve alone takes
-	OPTION_FLEET = 1 << 22, // a run on a fleet
-	OPTION_NATS = 1 << 23,  // who we are for NATS
-	OPTION_AGENT = 1 << 29,
+	OPTION_SERVE = 1 << 27,  // all that serve alone takes
+	OPTION_FLEET = 1 << 22,  // a run on a fleet
+	OPTION_NATS = 1 << 23,   // who we are for NATS
+	OPTION_AGENT = 1 << 29,  // all that agent alone takes
 	OPTION_AGENTS = 1 << 30, // the agents of a fleet are asked
 };
 

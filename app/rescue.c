@@ -32,14 +32,19 @@ static json_t *same_in(json_t *list, const json_t *one);
 static void add_numbers(json_t *to, const char *name, const json_t *from)
 {
 	json_t *sum = json_object_get(to, name);
+	json_int_t whole;
+	double real;
 
-	if (!json_is_number(sum))
+	if (!json_is_number(sum)) {
 		json_object_set(to, name, (json_t *)from);
+		return;
+	}
+	real = json_number_value(sum) + json_number_value(from);
+	if (json_is_integer(from) && json_is_integer(sum) &&
+		!__builtin_add_overflow(json_integer_value(sum), json_integer_value(from), &whole))
+		json_object_set_new(to, name, json_integer(whole));
 	else
-		json_object_set_new(to, name,
-			json_is_integer(from) && json_is_integer(sum)
-				? json_integer(json_integer_value(sum) + json_integer_value(from))
-				: json_real(json_number_value(sum) + json_number_value(from)));
+		json_object_set_new(to, name, isfinite(real) ? json_real(real) : json_null());
 }
 
 static void add_distribution(json_t *to, const json_t *from)
@@ -192,7 +197,7 @@ void rescue_sum_up(struct rescue *r)
 		if (n < RESCUE_ITEMS && r->sums[n] && hz > 0)
 			distribution_finish(
 				json_object_get(json_object_get(item, "latency"), "response"),
-				r->sums[n], (uint64_t)number_or(item, "lost", 0), hz);
+				r->sums[n], book_whole(number_or(item, "lost", 0)), hz);
 	}
 	json_object_set_new(json_object_get(document, "run"), "measured_s", json_real(r->last_s));
 }

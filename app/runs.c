@@ -25,6 +25,7 @@
 #include "book.h"
 #include "child.h"
 #include "io/state.h"
+#include "orders.h"
 #include "runs_ports.h"
 
 #define SHOWN       500   // of the list
@@ -374,14 +375,12 @@ static struct active *reserve(
 	return a;
 }
 
-// Its folder, its copy of the file, and its output. A descriptor of the latter, or -errno.
+// Its copy of the file, and its output. A descriptor of the latter, or -errno.
 static int prepare(const struct runs *r, const char *id, const char *file)
 {
-	char folder[RUNS_PATH], from[RUNS_PATH], to[RUNS_PATH];
+	char from[RUNS_PATH], to[RUNS_PATH];
 	int rc, out;
 
-	if (mkdir(runs_path(r, folder, "runs/%s", id), 0777) < 0)
-		return -errno;
 	rc = file_copy(
 		runs_path(r, from, "files/%s", file), runs_path(r, to, "runs/%s/run.yaml", id));
 	if (rc < 0)
@@ -391,7 +390,7 @@ static int prepare(const struct runs *r, const char *id, const char *file)
 	return out < 0 ? -errno : out;
 }
 
-// The main thread starts it. 0 with *pid, or -errno.
+// The main thread starts it. 0 with *pid, or -errno; -ECANCELED: it starts none any more.
 static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
 {
 	struct timespec end;
@@ -399,15 +398,19 @@ static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += START_MS / 1000;
-	while (r->wanted.child)
+	while (r->wanted.child && !r->over)
 		if (pthread_cond_timedwait(&r->told, &r->lock, &end) == ETIMEDOUT)
 			return rc;
+	if (r->over)
+		return -ECANCELED;
 	r->wanted = (struct wanted){.child = c};
-	while (!r->wanted.done)
+	while (!r->wanted.done && !r->over)
 		if (pthread_cond_timedwait(&r->told, &r->lock, &end) == ETIMEDOUT)
 			break;
 	if (r->wanted.done)
 		rc = r->wanted.rc;
+	else if (r->over)
+		rc = -ECANCELED;
 	*pid = r->wanted.pid;
 	r->wanted.child = NULL;
 	pthread_cond_broadcast(&r->told);
@@ -453,13 +456,14 @@ static int start_child(struct runs *r, const char *id, const char *file, const c
 void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
 	json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
 {
-	char path[RUNS_PATH];
+	char path[RUNS_PATH], folder[RUNS_PATH];
 	json_t *ports = fleet ? json_array()
 	                      : runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
 	json_t *set = json_array();
 	struct active *a;
 	int out = -1, rc = 0, orders = -1;
 	pid_t pid = -1;
+	bool made;
 
 	for (unsigned i = 1; i < count; i += 2)
 		if (strcmp(more[i - 1], "--set") == 0)
@@ -474,7 +478,8 @@ void runs_start(struct runs *r, const char *file, const char *const *more, unsig
 		return;
 	}
 	snprintf(id, RUNS_ID_SIZE, "%s", a->id);
-	rc = out = prepare(r, id, file);
+	made = mkdir(runs_path(r, folder, "runs/%s", id), 0777) == 0;
+	rc = out = made ? prepare(r, id, file) : -errno;
 	if (rc >= 0)
 		rc = start_child(r, id, file, more, count, out, &orders, &pid);
 	a = find_active(r, id); // others may have come and gone meanwhile
@@ -484,9 +489,14 @@ void runs_start(struct runs *r, const char *file, const char *const *more, unsig
 			json_object_set(a->state, "fleet", fleet);
 		save_state(r, id, a->state);
 		a->pid = pid;
+		if (r->over) // runs_end did not know it
+			kill(pid, SIGINT);
 	} else {
-		fail(e, 500, "the run could not be started: %s", strerror(-rc));
+		fail(e, rc == -ECANCELED ? 503 : 500, "the run could not be started: %s",
+			rc == -ECANCELED ? "the server is ending" : strerror(-rc));
 		forget(r, id);
+		if (made)
+			state_remove_folder(folder);
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (out >= 0)
@@ -511,13 +521,13 @@ void runs_stop(struct runs *r, const char *id, struct runs_error *e)
 
 void runs_tell(struct runs *r, const char *id, const char *line, struct runs_error *e)
 {
-	char text[PIPE_BUF];
+	char text[ORDER_SIZE];
 	int len = snprintf(text, sizeof(text), "%s\n", line);
 	struct active *a;
 
 	*e = (struct runs_error){0};
-	if (len >= (int)sizeof(text) || strpbrk(line, "\r\n")) {
-		fail(e, 400, "an order is one line of up to %d characters", PIPE_BUF - 2);
+	if (!line[strspn(line, " \t")] || len >= (int)sizeof(text) || strpbrk(line, "\r\n")) {
+		fail(e, 400, "an order is one line of 1 to %d characters", ORDER_SIZE - 2);
 		return;
 	}
 	pthread_mutex_lock(&r->lock);
@@ -605,6 +615,7 @@ void runs_end(struct runs *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->over = true;
+	pthread_cond_broadcast(&r->told);
 	for (unsigned i = 0; i < r->count; i++)
 		if (r->active[i].pid > 0)
 			kill(r->active[i].pid, SIGINT);

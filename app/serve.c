@@ -109,10 +109,9 @@ static void *start_daemon(void *arg)
 	else
 		tls[0].option = MHD_OPTION_END;
 	o->daemon = MHD_start_daemon(flags, 0, NULL, NULL, d->answer, d->ctx, MHD_OPTION_ARRAY, tls,
-		MHD_OPTION_NOTIFY_CONNECTION, t ? serve_tls_demand : NULL, t,
-		MHD_OPTION_LISTEN_SOCKET, d->fd, MHD_OPTION_CONNECTION_LIMIT, d->connections,
-		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, d->completed,
-		d->ctx, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_CONNECTION, d->connected, d->ctx, MHD_OPTION_LISTEN_SOCKET, d->fd,
+		MHD_OPTION_CONNECTION_LIMIT, d->connections, MHD_OPTION_CONNECTION_TIMEOUT,
+		TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, d->completed, d->ctx, MHD_OPTION_END);
 	return NULL;
 }
 

@@ -16,6 +16,7 @@ struct serve_daemon {
 	struct serve_tls *tls; // NULL: the connection is not encrypted. Lives as long
 	MHD_AccessHandlerCallback answer;
 	MHD_RequestCompletedCallback completed; // NULL: nobody wants to know
+	MHD_NotifyConnectionCallback connected; // NULL: so, too. With TLS it calls serve_tls_demand
 	void *ctx;
 };
 

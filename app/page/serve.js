@@ -349,7 +349,8 @@ async function showRun(box, mine, id) {
 			return;
 	}
 	head.replaceChildren(run.verdict ? "" : name());
-	said.textContent = run.verdict ? "" : run.said || "Its server was ended before it.";
+	said.textContent = run.verdict ? "" : run.said || (run.status === "lost" ? "Its server was ended before it."
+		: `It ended without a result and without a word, with exit code ${run.exit_code}.`);
 	row.replaceChildren(button("Run again", () => startRun(run.file, run.set || [], run.fleet), {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
 		...(run.verdict ? results(id) : []), button("Delete", async () => {
 			if (!confirm(`Delete run ${id}?`))

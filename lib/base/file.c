@@ -268,10 +268,13 @@ int file_copy(const char *from, const char *to)
 	size_t len;
 
 	while (rc == 0 && (len = fread(part, 1, sizeof(part), in)) > 0)
-		fwrite(part, 1, len, out);
+		if (fwrite(part, 1, len, out) != len)
+			rc = -errno;
+	if (rc == 0 && ferror(in))
+		rc = -errno;
 	if (in)
 		fclose(in);
-	if (out && fclose(out) != 0)
+	if (out && fclose(out) != 0 && rc == 0)
 		rc = -errno;
 	return rc;
 }

@@ -422,6 +422,15 @@ def what_went_astray_is_read_again_and_counts_once():
 
 
 @test
+def questions_do_not_disturb_the_end_of_an_agent():
+    """They are answered on a thread of their own, while the agent ends."""
+    questions = b"".join(b"PUB %s answers 1\r\n0\r\n" % subject for subject in (b"ddiperf.agent.a.time", b"$SRV.INFO") * 3_000)
+    with NatsServer() as nats, Talk(nats, "answers") as judge, Agent(nats, "a"):
+        threading.Thread(target=judge.write, args=(questions,), daemon=True).start()
+        judge.read()
+
+
+@test
 def orders_and_stop_rules_hold_for_the_whole():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, stop=["sent >= 600"], **VALIDITY)
     with fleet("a", "b") as (nats, _):

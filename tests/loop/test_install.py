@@ -59,6 +59,11 @@ def pages_of_the_manual_say_what_the_program_does():
     assert set(pages) == {"ddiperf", "ddiperf.yaml", "ddiperf-campaign.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
     settings = execute([binary(), "list", "settings"])[1].splitlines()
     assert pages["ddiperf.yaml"].read_text().count("\n.TP\n") > len(settings)
+    whole = re.sub(r"\\f.", "", pages["ddiperf"].read_text()).replace(r"\-", "-")
+    for command in re.findall(r"^  (\w+)  +", execute([binary(), "--help"])[1], re.M):
+        assert re.search(rf"^\.BI?R? .*\b{command}\b", whole.partition(".SH COMMANDS")[2].partition(".SH OPTIONS")[0], re.M), command
+        options = re.findall(r"^  (?:-\w,|   ) (--[\w-]+)", execute([binary(), command, "--help"])[1], re.M)
+        assert command == "as" or all(option in whole for option in options), (command, options)
     for path in pages.values():
         assert "\n@" not in path.read_text(), path
         if shutil.which("man"):
@@ -197,6 +202,9 @@ def an_argument_is_completed_by_its_kind():
     assert complete("check", "--set", "host.memory=") == [f"host.memory={one}" for one in ("auto", "hugepages", "pages")]
     assert complete("dhcp", "--exchange", "re") == ["renew", "rebind", "reboot", "release"]
     assert complete("dns", "192.0.2.1", "-d", "") == [":*"]
+    for words in (("run", FILE, "--creds"), ("agent", "--ca"), ("serve", "--token"), ("serve", "--tls-key"), ("serve", "--tls-clients")):
+        assert complete(*words, "") == [":*"], words
+    assert complete("agent", "--name", "") == complete("serve", "--host", "") == []
     assert complete("nonsense", "") == complete("watch", "") == []
 
 

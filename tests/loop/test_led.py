@@ -134,6 +134,9 @@ def wrong_orders_are_refused_and_change_nothing():
         child.process.stdin.write("no JSON\n")
         child.process.stdin.flush()
         assert child.event("refused")["refused"] == "no JSON"
+        # The leader may order what it was told, whether a run goes on or not.
+        child.order(order="traffic.queries.load.rate=1k")
+        assert child.event("order") == {"order": "traffic.queries.load.rate=1k", "refused": "no packets flow now"}
         failed = child.ready("run.duration=never")
         assert failed["failed"] == EXIT["usage"] and "run.duration" in failed["text"], failed
         child.ready("run.duration=10s")

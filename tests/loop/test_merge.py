@@ -6,6 +6,7 @@ import contextlib
 import copy
 import http.server
 import json
+import re
 import tempfile
 import threading
 from collections import Counter
@@ -116,7 +117,7 @@ def intervals_are_those_of_all_parts():
             assert sum(one[key] for one in of) == named(whole, name)[key], (name, key)
         assert sum((buckets(one["latency"]["response"]) for one in of if one["answered"]), Counter()) == \
             buckets(named(whole, name)["latency"]["response"])
-    assert named(whole["intervals"][1], "queries")["due"] == 200, whole["intervals"][1]
+    timing(named(whole["intervals"][1], "queries")["due"] == 200, "a busy box makes one interval of two")
     assert [worker["part"] for worker in whole["workers"] if worker["port"] == "tester"] == [1, 2, 2], whole["workers"]
     assert named({"traffic": whole["ports"]}, "tester")["tx_packets"] == sum(
         named({"traffic": box["ports"]}, "tester")["tx_packets"] for box in (first, second))
@@ -229,6 +230,9 @@ def a_part_that_is_invalid_or_missing_makes_the_whole_invalid():
     second["verdict"].update(status="invalid", exit_code=5, invalid_by="tester", reasons=["the link was down"])
     whole, _ = merge(first, second, code=EXIT["invalid"])
     assert whole["verdict"]["reasons"] == ["part 2: the link was down"] and whole["verdict"]["invalid_by"] == "tester"
+    # What another box says is no command to the terminal.
+    second["verdict"].update(reasons=["it was \x1b[2Jdown"])
+    assert "part 2: it was  [2Jdown\n" in merge(first, second, code=EXIT["invalid"])[1]
     second["verdict"].update(status="interrupted", exit_code=130)
     assert merge(first, second, code=EXIT["interrupted"])[0]["verdict"]["status"] == "interrupted"
 
@@ -236,14 +240,17 @@ def a_part_that_is_invalid_or_missing_makes_the_whole_invalid():
 @test
 def results_that_are_no_parts_of_one_run_are_refused():
     first, second = boxes()
-    other, whole, bare = copy.deepcopy(second), copy.deepcopy(second), copy.deepcopy(second)
+    other, whole, bare, wrong = (copy.deepcopy(one) for one in (second, second, second, first))
     other["config"]["traffic"][0]["load"]["rate"] = "9k"
     whole["config"]["fleet"]["part"] = 0
     del bare["config"]
+    wrong["config"]["validity"]["dropped"] = "much"
     for documents, words in (((first, other), "config.traffic is not that of"), ((first, first), "another file is too"),
-                             ((first, whole), "no part of a fleet"), ((first, bare), "has no configuration")):
+                             ((first, whole), "no part of a fleet"), ((first, bare), "has no configuration"),
+                             ((wrong, second), "validity.dropped")):
         _, stderr = merge(*documents, code=EXIT["usage"])
         assert words in stderr, (words, stderr)
+    assert re.match(r"the configuration in \S+\.json:\d", stderr), stderr
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ import http.client
 import json
 import os
 import re
+import resource
+import select
 import shutil
 import signal
 import socket
@@ -84,6 +86,9 @@ def a_run_is_followed_changed_and_fetched():
         wait_for_intervals(server, run)
         for rate in ("500", "5k"):
             assert server.ask("POST", f"/runs/{run}/orders", json.dumps({"set": f"traffic.queries.load.rate={rate}"}))[0] == 200
+        # What the run would not read is refused at once.
+        for order in ("", " ", "a\nb", "traffic.queries.load.rate=" + 500 * "1"):
+            assert server.ask("POST", f"/runs/{run}/orders", json.dumps({"set": order}))[0] == 400, order
         lines = server.lines(run)
         state = server.wait(run)
         assert lines[0][1]["begin"] == 1 and lines[-1] == ("end", state), (lines[0], lines[-1], state)
@@ -159,7 +164,8 @@ def errors_have_their_line_and_start_nothing():
         server.put("wrong.yaml", wrong)
         status, _, body = server.ask("POST", "/runs", '{"file": "wrong.yaml"}')
         assert status == 422 and json.loads(body)["errors"] == found["errors"], (status, body)
-        for body in ('{"file": "none.yaml"}', '{"file": "../wrong.yaml"}'):
+        # The last one is cut in the message, within a letter.
+        for body in ('{"file": "none.yaml"}', '{"file": "../wrong.yaml"}', json.dumps({"file": "x" * 99 + "\u00e9"})):
             assert server.ask("POST", "/runs", body)[0] == 404, body
         for body in ("", "[]", '{"file": 1}', '{"file": "wrong.yaml", "set": [1]}', '{"file": "wrong.yaml", "set": "x"}'):
             assert server.ask("POST", "/runs", body)[0] == 400, body
@@ -232,6 +238,36 @@ def a_port_has_one_run_and_the_end_of_the_server_ends_all():
         assert server.get(f"/runs/{run}")["status"] == "lost"
 
 
+@test
+def a_full_disk_keeps_files_whole_and_starts_nothing():
+    """No file may become longer than 4 KiB, as if there were no more room."""
+    with Server() as server:
+        server.put("kept.yaml", quick())
+        long = quick() + 8192 * "#"
+        (Path(server.folder) / "files" / "long.yaml").write_text(long)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+        status, _, body = server.ask("PUT", "/files/kept.yaml", long)
+        assert status == 500 and "not written: File too large" in body, (status, body)
+        assert server.ask("GET", "/files/kept.yaml")[2] == quick()
+        status, _, body = server.ask("POST", "/runs", '{"file": "long.yaml"}')
+        assert status == 500 and "File too large" in body, (status, body)
+        assert sorted(os.listdir(f"{server.folder}/files")) == ["kept.yaml", "long.yaml"] and not os.listdir(f"{server.folder}/runs")
+
+
+@test
+def a_run_whose_folder_is_gone_ends_in_order():
+    with Server() as server:
+        server.put("quick.yaml", quick("1m"))
+        run = server.run("quick.yaml")
+        wait_for_intervals(server, run)
+        shutil.rmtree(f"{server.folder}/runs/{run}")
+        assert [server.ask("GET", f"/runs/{run}/{what}")[0] for what in ("log", "result", "report", "config")] == [404] * 4
+        assert server.ask("POST", f"/runs/{run}/stop")[0] == 200
+        state = server.wait(run)
+        assert state["status"] == "ended" and "verdict" not in state, state
+        assert server.ask("DELETE", f"/runs/{run}")[0] == 200 and server.get("/runs") == {"runs": []}
+
+
 # --- requests that nobody should send -------------------------------------------------------------------
 
 
@@ -281,6 +317,24 @@ def bad_requests_are_refused():
             connection.close()
 
 
+@nightly
+def who_never_ends_a_request_is_cut_off():
+    """All places are taken by those who send an octet now and then, which is no silence."""
+    with Server() as server:
+        slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(48)]
+        end, left = time.monotonic() + 60, slow
+        while left:
+            assert time.monotonic() < end, len(left)
+            for connection in left:
+                with contextlib.suppress(OSError):
+                    connection.send(b"G")
+            time.sleep(1)
+            left = [connection for connection in left if not select.select([connection], [], [], 0)[0]]
+        assert server.get("")["agents"] == []
+        for connection in slow:
+            connection.close()
+
+
 @test
 def others_need_the_token():
     with tempfile.NamedTemporaryFile("w") as file:
@@ -293,6 +347,9 @@ def others_need_the_token():
             assert server.ask("GET", "/nowhere")[0] == 401, "a path is known without the token"
             status, kind, _ = server.ask("GET", "/", api=False)
             assert status == 200 and kind.startswith("text/html")
+    for words, reason in [(("--token", "/nowhere"), "serve: --token: /nowhere: No such file"), (("--listen", "here"), "--listen here: not a place to listen at (like")]:
+        code, _, said = execute([binary(), "serve", *words])
+        assert code == 2 and reason in said, said
     refused = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", tempfile.gettempdir()])
     said = refused.communicate(timeout=20)[1]
     assert refused.returncode == 2 and "--token" in said, said

@@ -79,7 +79,7 @@ int control_place(const char *text, struct control_place *out, const char **what
 	return 0;
 }
 
-int control_token(const char *file, char out[CONTROL_TOKEN_SIZE])
+int control_token(const char *option, const char *file, char out[CONTROL_TOKEN_SIZE])
 {
 	FILE *f = fopen(file, "re");
 	const char *what = NULL;
@@ -87,7 +87,7 @@ int control_token(const char *file, char out[CONTROL_TOKEN_SIZE])
 	size_t len;
 
 	if (!f) {
-		log_error("control.token: %s: %s", file, strerror(errno));
+		log_error("%s: %s: %s", option, file, strerror(errno));
 		return -EINVAL;
 	}
 	if (fstat(fileno(f), &st) < 0 || st.st_mode & 077)
@@ -104,7 +104,7 @@ int control_token(const char *file, char out[CONTROL_TOKEN_SIZE])
 		if (out[i] <= ' ' || out[i] > '~')
 			what = "its first line has other characters than letters, digits and signs";
 	if (what) {
-		log_error("control.token: %s: %s", file, what);
+		log_error("%s: %s: %s", option, file, what);
 		return -EINVAL;
 	}
 	out[len] = '\0';

@@ -26,6 +26,7 @@ struct control_place {
 
 // 0, or -errno with the reason in *what.
 int control_place(const char *text, struct control_place *out, const char **what);
-// The first line of the file, which nobody else may read: 0, or -errno, which was logged.
-int control_token(const char *file, char out[CONTROL_TOKEN_SIZE]);
+// The first line of the file, which nobody else may read: 0, or -errno, which was logged. option:
+// the one that names it, for the message.
+int control_token(const char *option, const char *file, char out[CONTROL_TOKEN_SIZE]);
 void control_check(const struct control_settings *s, struct diag *d);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A result read back: its intervals in turn, members that are missing, files that are no result.
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,8 @@
 #include <cmocka.h>
 
 #include "book.h"
+
+#include "captured.h"
 
 static char file[32];
 static struct book book;
@@ -99,6 +102,44 @@ static void other_files_are_refused(void **state)
 		assert_true(book_open(&book, file) < 0);
 	}
 	assert_true(book_open(&book, "/nonexistent/file") < 0);
+}
+
+static void a_pipe_is_read_like_a_file(void **state)
+{
+	static const char *const texts[] = {
+		"{\"schema\": \"ddiperf-result/1\",\n\"intervals\": [{\"t_s\": 1}]}",
+		"{\"begin\": 1, \"result\": {\"schema\": \"ddiperf-result/1\"}}\n{\"t_s\": 1}\n"};
+	char path[32];
+	int ends[2];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		assert_int_equal(pipe(ends), 0);
+		assert_true(write(ends[1], texts[i], strlen(texts[i])) > 0);
+		close(ends[1]);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+		assert_int_equal(book_open(&book, path), 0);
+		assert_true(book_number(book_next(&book), "t_s") == 1);
+		assert_null(book_next(&book));
+		book_close(&book);
+		close(ends[0]);
+	}
+}
+
+static int open_book(void *path)
+{
+	return book_open(&book, path);
+}
+
+static void what_is_no_document_is_called_so(void **state)
+{
+	assert_int_equal(capture_output(open_book, (char *)"/tmp"), -EINVAL);
+	assert_captured("/tmp: Is a directory\n");
+	write_file("");
+	assert_int_equal(capture_output(open_book, file), -EINVAL);
+	assert_captured(": the file is empty\n");
+	write_file("figures");
+	assert_int_equal(capture_output(open_book, file), -EINVAL);
+	assert_captured(":1:7: not JSON: ");
 }
 
 #define BEGIN(n) "{\"begin\": " n ", \"result\": {}}\n"
@@ -316,6 +357,22 @@ static void a_run_that_was_killed_has_the_sums_of_its_intervals(void **state)
 	book_close(&book);
 }
 
+// More than a count can hold is still no other number.
+static void sums_of_a_run_that_was_killed_do_not_wrap(void **state)
+{
+	const json_t *q;
+
+	write_file("{\"begin\": 1, \"result\": {\"schema\": \"ddiperf-result/1\"}}\n"
+		   "{\"traffic\": [{\"sent\": 9223372036854775807, \"failed\": 1e308}]}\n"
+		   "{\"traffic\": [{\"sent\": 9223372036854775807, \"failed\": 1e308, \"lost\": "
+		   "-1}]}\n");
+	assert_int_equal(book_open(&book, file), 0);
+	q = json_array_get(book_at(book.document, "traffic"), 0);
+	assert_true(book_number(q, "sent") == 0x1p64);
+	assert_true(json_is_null(book_at(q, "failed")));
+	book_close(&book);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +380,9 @@ int main(void)
 		cmocka_unit_test(a_member_that_is_not_there_has_no_value),
 		cmocka_unit_test(a_histogram_has_the_exact_ends_of_its_latency),
 		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(a_pipe_is_read_like_a_file),
+		cmocka_unit_test(what_is_no_document_is_called_so),
+		cmocka_unit_test(sums_of_a_run_that_was_killed_do_not_wrap),
 		cmocka_unit_test(late_replies_go_back_to_the_interval_of_their_requests),
 		cmocka_unit_test(a_reply_goes_back_as_far_as_replies_are_told_apart),
 		cmocka_unit_test(intervals_are_those_of_one_run),

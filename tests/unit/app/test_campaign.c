@@ -246,6 +246,13 @@ static void a_journal_of_other_settings_is_refused(void **state)
 	append_raw("{\"cell\":7,\"repeat\":1,\"operation\":\"run\"}\n");
 	assert_int_equal(capture_output(open_journal, NULL), -EINVAL);
 	assert_captured(":2: not a run of this campaign");
+	// Nobody counts to that.
+	unlink(file);
+	assert_int_equal(open_journal(NULL), 0);
+	journal_close(&journal);
+	append_raw("{\"cell\":0,\"repeat\":1,\"operation\":\"run\",\"attempt\":4294967295}\n");
+	assert_int_equal(capture_output(open_journal, NULL), -EINVAL);
+	assert_captured(":2: not a run of this campaign");
 	unlink(file);
 	append_raw("hello\n");
 	assert_int_equal(capture_output(open_journal, NULL), -EINVAL);

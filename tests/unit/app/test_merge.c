@@ -98,6 +98,15 @@ static void the_histogram_of_an_unknown_clock_is_not_left_out_in_silence(void **
 	assert_no_histogram(INFINITY);
 }
 
+static void a_sum_beyond_all_counts_is_no_other_number(void **state)
+{
+	for (int i = 0; i < 3; i++)
+		add_part(2e9,
+			json_pack("{s:[{s:s, s:I}]}", "traffic", "name", "q", "sent", INT64_MAX));
+	merge();
+	assert_true(json_number_value(at(0, "sent")) == 3 * 0x1p63);
+}
+
 static void items_are_found_by_their_names_in_any_order(void **state)
 {
 	add_part(1, json_pack("{s:[o,o]}", "traffic", item("a", 1), item("b", 10)));
@@ -142,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(boxes_with_one_clock_are_added_before_their_ticks_are_others),
 		TEST(the_histogram_of_an_unknown_clock_is_not_left_out_in_silence),
+		TEST(a_sum_beyond_all_counts_is_no_other_number),
 		TEST(items_are_found_by_their_names_in_any_order),
 		TEST(there_can_be_a_thousand_boxes),
 	};

@@ -51,7 +51,7 @@ static int token_of(const char *content, mode_t mode, char out[CONTROL_TOKEN_SIZ
 	assert_int_equal(write(fd, content, strlen(content)), (ssize_t)strlen(content));
 	fchmod(fd, mode);
 	close(fd);
-	rc = control_token(name, out);
+	rc = control_token("x.token", name, out);
 	unlink(name);
 	return rc;
 }
@@ -74,7 +74,7 @@ static void a_token_is_the_first_line_of_a_file_of_ones_own(void **state)
 	text[127] = 'x';
 	text[199] = '\0';
 	assert_int_not_equal(token_of(text, 0600, token), 0);
-	assert_int_not_equal(control_token("/nowhere/to/be/found", token), 0);
+	assert_int_not_equal(control_token("x.token", "/nowhere/to/be/found", token), 0);
 }
 
 int main(void)
