@@ -23,8 +23,8 @@ struct agent_settings {
 
 struct agent;
 
-// 0, or -errno, which was logged. Both ways *out, or NULL, is to be ended, and freed after bus_close:
-// threads of the bus use it until then.
+// 0, or -errno, which was logged. Both ways *out, or NULL, is to be ended, and freed after
+// bus_close: threads of the bus use it until then.
 int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out);
 // To be called some 100 times a second.
 void agent_tick(struct agent *a);

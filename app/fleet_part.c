@@ -147,8 +147,8 @@ static void beat(void *ctx)
 static char *read_piece(
 	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
 {
-	const struct fleet_ask q = {p->fleet->bus, p->name, p->fleet->id, file,
-		p->fleet->run->signals, beat, p->fleet};
+	const struct fleet_ask q = {
+		p->fleet->bus, p->name, p->fleet->id, file, p->fleet->run->signals, beat, p->fleet};
 
 	return fleet_ask_piece(&q, from, octets, count);
 }
