@@ -688,27 +688,23 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 		describe(a);
 		rc = subscribe(a);
 	}
-	if (rc == 0)
-		return 0;
-	if (a) {
-		json_decref(a->box);
-		free(a->dir);
-	}
-	free(a);
-	*out = NULL;
 	return rc;
 }
 
-void agent_close(struct agent *a)
+void agent_end(struct agent *a)
 {
-	if (!a)
-		return;
-	if (*a->claim.run)
+	if (a && *a->claim.run)
 		end_in_order(a);
-	while (*a->claim.run) {
+	while (a && *a->claim.run) {
 		poll(NULL, 0, 20);
 		agent_tick(a);
 	}
+}
+
+void agent_free(struct agent *a)
+{
+	if (!a)
+		return;
 	json_decref(a->box);
 	free(a->dir);
 	free(a);

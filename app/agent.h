@@ -23,9 +23,11 @@ struct agent_settings {
 
 struct agent;
 
-// 0, or -errno, which was logged.
+// 0, or -errno, which was logged. Both ways *out, or NULL, is to be ended, and freed after bus_close:
+// threads of the bus use it until then.
 int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out);
 // To be called some 100 times a second.
 void agent_tick(struct agent *a);
 // Ends the run that goes on, in order.
-void agent_close(struct agent *a);
+void agent_end(struct agent *a);
+void agent_free(struct agent *a);

@@ -59,7 +59,8 @@ int cmd_agent(const struct options *o)
 		bus_tick(b, TICK_MS);
 		agent_tick(a);
 	}
-	agent_close(a);
+	agent_end(a);
 	bus_close(b);
+	agent_free(a);
 	return rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
 }

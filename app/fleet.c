@@ -164,13 +164,25 @@ static void take_outputs(json_t *list)
 	}
 }
 
+// Rules that end a run hold for the whole: the coordinator judges the sums.
+static void take_stops(const struct fleet *f, json_t *list)
+{
+	const struct item_settings *items = f->config->traffic.items;
+
+	json_array_append_new(list, json_string("stop=[]"));
+	for (uint32_t i = 0; i < f->config->traffic.count; i++)
+		if (items[i].load.max_outstanding)
+			json_array_append_new(list,
+				json_sprintf("traffic.%s.load.max_outstanding=0", items[i].name));
+}
+
 static json_t *part_sets(const struct fleet *f, const struct fleet_part *p)
 {
 	json_t *list = json_array();
 	char text[128];
 
 	take_outputs(list);
-	json_array_append_new(list, json_string("stop=[]")); // they hold for the whole
+	take_stops(f, list);
 	snprintf(text, sizeof(text), "fleet.agents=%u", f->count);
 	json_array_append_new(list, json_string(text));
 	snprintf(text, sizeof(text), "fleet.part=%llu", (unsigned long long)p->number);

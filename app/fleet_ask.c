@@ -73,6 +73,8 @@ char *fleet_ask_piece(const struct fleet_ask *q, uint64_t from, const char **oct
 
 	talk_agent(subject, q->agent, "read");
 	for (unsigned n = 0; n < READ_MOST && !reply && !(q->signals && *q->signals >= 2); n++) {
+		if (q->tick)
+			q->tick(q->ctx);
 		reply = bus_request(q->bus, subject, text, strlen(text), READ_MS, &len, NULL, &rc);
 		if (!reply && rc != -ETIMEDOUT)
 			poll(NULL, 0, READ_MS); // its connection may come back

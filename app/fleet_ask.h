@@ -17,6 +17,8 @@ struct fleet_ask {
 	struct bus *bus;
 	const char *agent, *run, *file;
 	const volatile int *signals; // two of them end the questions; NULL: none does
+	void (*tick)(void *ctx);     // before each question; NULL: nothing is to be done
+	void *ctx;
 };
 
 // A piece of the file from that place on; the caller frees what is returned. It is asked again

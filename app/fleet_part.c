@@ -131,12 +131,24 @@ static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
 	}
 }
 
-// As fleet_ask_piece.
+static void beat(void *ctx)
+{
+	char subject[TALK_SUBJECT];
+	struct fleet *f = ctx;
+
+	if (fleet_clock_ms() - f->beat_ms < TALK_BEAT_MS)
+		return;
+	f->beat_ms = fleet_clock_ms();
+	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
+}
+
+// As fleet_ask_piece. Agents end their runs if the coordinator is silent, however long one of them
+// takes.
 static char *read_piece(
 	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
 {
-	const struct fleet_ask q = {
-		p->fleet->bus, p->name, p->fleet->id, file, p->fleet->run->signals};
+	const struct fleet_ask q = {p->fleet->bus, p->name, p->fleet->id, file,
+		p->fleet->run->signals, beat, p->fleet};
 
 	return fleet_ask_piece(&q, from, octets, count);
 }
@@ -299,16 +311,6 @@ int fleet_part_book(struct fleet_part *p, struct book *out)
 }
 
 // --- all parts while runs are made
-
-static void beat(struct fleet *f)
-{
-	char subject[TALK_SUBJECT];
-
-	if (fleet_clock_ms() - f->beat_ms < TALK_BEAT_MS)
-		return;
-	f->beat_ms = fleet_clock_ms();
-	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
-}
 
 // It beats five times a second, and has two intervals to do so.
 static void note_silence(struct fleet *f)

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 
-from harness import kill, skip, start
+from harness import kill, skip, start, until
 
 PATIENCE = 120  # seconds, on a box with other work
 
@@ -38,12 +38,16 @@ class Browser:
         os.close(down_read)
         os.close(up_write)
         self.numbers, self.rest, self.events = itertools.count(1), b"", []
-        targets = self.call("Target.getTargets")["targetInfos"]
-        target = next(one["targetId"] for one in targets if one["type"] == "page")
+        target = until(self.first_page, "a page of chromium", PATIENCE)
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
         return self
+
+    def first_page(self):
+        """The id of its page, None: it has none yet."""
+        targets = self.call("Target.getTargets")["targetInfos"]
+        return next((one["targetId"] for one in targets if one["type"] == "page"), None)
 
     def __exit__(self, *_):
         kill(self.process)

@@ -53,6 +53,7 @@ SHARE = 0.1  # of a CPU: what other programs than the test's took beyond it, bes
 NOISE_MS = 50
 
 _tests = []
+forget = []  # functions that take away what a test that is made again must not find, such as leases
 
 
 class Skipped(Exception):
@@ -192,6 +193,8 @@ def attempt(function):
             if left == 0:
                 raise NotJudged(f"{reason}: {said}") from error
             print(f"# again, {function.__name__}: {reason}: {said}", flush=True)
+            for one in forget:
+                one()
             Box.settle()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A link of TCP connections to a server of this host: each direction has its own delay, and it can be cut, slow or wrong."""
+"""A link of TCP connections to a server of this host: each direction has its own delay, and it can be cut, slow or faulty."""
 
 import contextlib
 import queue
@@ -27,7 +27,10 @@ class Way:
             except OSError:
                 data = b""
             if self.change and data:
-                data = self.change(data)
+                changed = self.change(data)
+                if changed is None:
+                    continue
+                data = changed
             self.waiting.put((time.monotonic() + self.delay, data))
 
     def give(self):
@@ -46,8 +49,8 @@ class Way:
 
 
 class Link:
-    """Up inside `with`. to_server, to_client: seconds that each direction takes; rate: octets a second of each, None: any;
-    change(data): what becomes of a piece of data on its way to the server."""
+    """Up inside `with`. to_server, to_client: seconds that each direction takes; rate: octets a second of each, None: any.
+    change(data): what goes to the server instead; None: it waits for more, b"": the connection breaks."""
 
     host = "127.0.0.1"
 

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from harness import Lab, Result, binary, config_file, execute, kill, start
+from harness import Lab, Result, binary, config_file, execute, forget, kill, start
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -34,6 +34,17 @@ def lab(server=None):
         _lab = Lab(server or "none")
         _lab.__enter__()
     return _lab
+
+
+def forget_lab():
+    """A test that is made again begins with a server that knows none of its clients."""
+    global _lab
+    if _lab:
+        _lab.call("down")
+        _lab = None
+
+
+forget.append(forget_lab)
 
 
 def item(name="queries", **keys):

@@ -7,7 +7,7 @@ import os
 
 os.environ["LAB_QUEUES"] = "4"
 
-from harness import EXIT, check_ledger, main, nightly, test
+from harness import EXIT, check_ledger, main, nightly, test, timing
 from live import SERVER, check_untouched, config, item, lab
 
 RATE = 2000
@@ -59,14 +59,17 @@ def add(driver, workers):
 def add_connections(driver, workers, each):
     def run():
         here, tcp = lab("knot"), {"connections": 13, **({"queries_per_connection": each} if each else {})}
-        one = item(load={"rate": RATE}, timeout="2s", dns={"names": ["h{0-999}.example.com A"], "transport": "tcp", "tcp": tcp})
+        rate = 400 if each == 1 else RATE  # a connection a message: Knot leaves ten in its queue
+        one = item(load={"rate": rate}, timeout="2s", dns={"names": ["h{0-999}.example.com A"], "transport": "tcp", "tcp": tcp})
         with here.counted() as growth:
             result = here.ddiperf(config(driver, one, port=port(workers)))
         assert result.json, result
         found, lan = result.item("queries"), result.json["ports"][0]
         check_ledger(found)
         conns = found["connections"]
-        assert found["answered"] == found["sent"] == growth["mod-stats.request-protocol[tcp4]"] == RATE / 2, (found, growth)
+        # A server without a CPU takes no connections, and its kernel makes cookies for the load.
+        timing(growth["kernel.TcpExtListenOverflows"] == growth["kernel.TcpExtSyncookiesRecv"] == 0, growth)
+        assert found["answered"] == found["sent"] == growth["mod-stats.request-protocol[tcp4]"] == rate / 2, (found, growth)
         assert conns["opened"] == conns["established"] == growth["kernel.TcpPassiveOpens"], (conns, growth)
         assert growth["kernel.TcpOutRsts"] == growth["kernel.TcpEstabResets"] == growth["kernel.TcpInErrs"] == 0, growth
         assert lan["handed_over"] > 0 and lan["hand_over_full"] == 0, lan

@@ -5,13 +5,16 @@
 
 import contextlib
 import ctypes
+import hashlib
 import json
 import os
 import re
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -104,6 +107,7 @@ class Run:
 
     def end(self, invalid=False, timeout=60):
         out, err = self.process.communicate(timeout=timeout)
+        timing("the schedule would begin late" not in err, err)
         document = json.loads(self.out.read_text()) if self.out.exists() and self.out.stat().st_size else None
         return Result(self.process.returncode, document, out, err, invalid)
 
@@ -165,7 +169,11 @@ def a_file_of_queries_travels_once():
 
 
 def sockets(process):
-    return {end for file in Path(f"/proc/{process}/fd").iterdir() if (end := os.readlink(file)).startswith("socket:")}
+    found = set()
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+            found.add(os.readlink(file))
+    return {end for end in found if end.startswith("socket:")}
 
 
 def merged(server, document, *options):
@@ -262,6 +270,44 @@ def a_part_without_a_result_is_as_long_as_it_came():
             assert code == EXIT["environment"] and "agent a: run" in said and "would disturb" in said, said
 
 
+@contextlib.contextmanager
+def false_agent(server, kept, octets, **facts):
+    """It is there as "a", and tells what it is given: JSON about what it kept, and pieces of at most 10 octets."""
+    def answer():
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            while True:
+                subject, reply, text = talk.read()
+                verb = subject.rpartition(".")[2]
+                begin = json.loads(text)["from"] if verb == "read" else 0
+                talk.publish(reply, {"find": json.dumps({"name": "a", "version": VERSION, "run": "", **facts}), "kept": json.dumps(kept),
+                                     "read": f"{begin}\n{octets[begin:begin + 10]}"}[verb])
+
+    with Talk(server, "ddiperf.>") as talk:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield
+        talk.socket.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@nightly
+def what_an_agent_gives_is_checked():
+    document = {"schema": "ddiperf-result/1", "run": {"id": "r1", "version": VERSION}, "fleet": {"members": [{"name": "a", "part": 1}]}}
+    other = json.dumps({**document, "run": {"id": "r2"}})
+    right = {"file": "run-1.json", "size": len(other), "hash": hashlib.sha256(other.encode()).hexdigest()}
+    with NatsServer() as nats:
+        for kept, octets, facts, words in (
+                (right, other.replace("r2", "r3"), {}, "agent a: what came is not what it kept"),
+                (right, other[:-1], {}, "agent a: what it kept has become shorter"), (right, other + "x", {}, "agent a: what came is not"),
+                (right, other, {}, "agent a: what it kept is not its part of run r1"), (right, other, {"version": "0.1"}, f"version 0.1, not {VERSION}"),
+                ({**right, "file": "../run-1.json"}, other, {}, "agent a: what it kept is no result"), ({**right, "size": 1 << 40}, other, {}, "is no result"),
+                ({**right, "hash": "00"}, other, {}, "is no result"), ([], other, {}, "agent a: it does not answer"),
+                ({"refused": "it is closed"}, other, {}, "agent a: it is closed")):
+            with false_agent(nats, kept, octets, **facts):
+                code, whole, said = merged(nats, document)
+            assert code == EXIT["environment"] and whole is None and words in said, (words, said)
+
+
 @nightly
 def a_whole_run_can_be_fetched_as_it_was():
     config = ring(item(load={"rate": "1k"}), run={"duration": "1s", "interval": "250ms"}, criteria=["loss <= 0%"], **VALIDITY)
@@ -321,6 +367,69 @@ def a_server_that_starts_again_is_survived():
     assert result.item("queries")["sent"] == 4000 == sum(one["traffic"][0]["sent"] for one in shown), (result, shown)
 
 
+class Spoiler:
+    """Between an agent and its server. Of the messages with intervals one is left out, one comes twice, one comes behind the next
+    message, and one does not say which piece it is."""
+
+    FAULTS = {1: "left out", 3: "twice", 5: "too late", 7: "garbled"}
+
+    def __init__(self):
+        self.rest, self.held, self.count, self.done = b"", b"", 0, []
+
+    def __call__(self, data):
+        self.rest += data
+        out = b"".join(map(self.spoil, self.messages()))
+        return out or None
+
+    def messages(self):
+        while b"\r\n" in self.rest:
+            head = self.rest[:self.rest.index(b"\r\n") + 2]
+            size = int(head.split()[-1]) + 2 if head.startswith((b"PUB ", b"HPUB ")) else 0
+            if len(self.rest) < len(head) + size:
+                return
+            message, self.rest = self.rest[:len(head) + size], self.rest[len(head) + size:]
+            yield message
+
+    def spoil(self, message):
+        if not message.startswith(b"PUB ddiperf.run."):
+            return message
+        behind, self.held = self.held, b""
+        self.count += b'"number"' in message
+        fault = self.FAULTS.get(self.count) if b'"number"' in message else None
+        if fault:
+            self.done.append(fault)
+        if fault == "too late":
+            self.held = message
+        if fault == "garbled":
+            head, end, body = message.partition(b"\r\n")
+            message = head + end + b"?" + body[1:]
+        return {"left out": b"", "twice": message * 2, "too late": b""}.get(fault, message) + behind
+
+
+@test
+def what_went_astray_is_read_again_and_counts_once():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "1s", "interval": "50ms"}, **VALIDITY)
+    spoiler = Spoiler()
+    with NatsServer() as nats, Link(nats, change=spoiler) as link, Agent(link, "a") as agent, Run(nats, config) as run:
+        result = run.end()
+        shown = [(one["number"], one["traffic"][0]["sent"]) for one in run.intervals()]
+        lines = [json.loads(line) for line in (agent.run_folder() / "events.jsonl").read_text().splitlines()]
+    told = [(one["number"], one["traffic"][0]["sent"]) for one in lines if "number" in one]
+    assert result.code == 0 and result.item("queries")["sent"] == 1000, result
+    assert shown == told and sum(sent for _, sent in shown) == 1000, (shown, told, spoiler.done)
+    assert sum(one["traffic"][0]["sent"] for one in result.json["intervals"]) == 1000, result.json["intervals"]
+    timing(spoiler.done == list(Spoiler.FAULTS.values()), (spoiler.done, told))
+
+
+@test
+def questions_do_not_disturb_the_end_of_an_agent():
+    """They are answered on a thread of their own, while the agent ends."""
+    questions = b"".join(b"PUB %s answers 1\r\n0\r\n" % subject for subject in (b"ddiperf.agent.a.time", b"$SRV.INFO") * 3_000)
+    with NatsServer() as nats, Talk(nats, "answers") as judge, Agent(nats, "a"):
+        threading.Thread(target=judge.write, args=(questions,), daemon=True).start()
+        judge.read()
+
+
 @test
 def orders_and_stop_rules_hold_for_the_whole():
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, stop=["sent >= 600"], **VALIDITY)
@@ -330,6 +439,22 @@ def orders_and_stop_rules_hold_for_the_whole():
     assert result.json["verdict"]["stopped"] == "sent >= 600", result.json["verdict"]
     assert 600 <= result.item("queries")["sent"], result
     timing(result.item("queries")["sent"] < 3000, result)
+
+
+@nightly
+def a_bound_on_what_is_in_flight_holds_for_the_sum():
+    """At 250 ms each has 100 in flight, at 500 ms 200."""
+    slow = {"two_point": {"first": "0s", "second": "5s", "share_of_second": "80%"}}
+    config = ring(item(load={"rate": "1k", "max_outstanding": 300}, timeout="8s"), run={"duration": "60s", "interval": "250ms", "drain": "200ms"},
+                  responder={"dns": {}, "faults": {"delay": slow}}, **VALIDITY)
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, config)
+    assert result.code == EXIT["fail"], result
+    verdict = result.json["verdict"]
+    assert verdict["stopped"] == "traffic.queries.in_flight > 300", verdict
+    timing(abs(verdict["stopped_s"] - 0.5) < 0.01, verdict)
+    assert not any(part["verdict"].get("stopped") for part in result.json["parts"]), result.json["parts"]
+    assert result.json["config"]["traffic"][0]["load"]["max_outstanding"] == 300, result.json["config"]
 
 
 @nightly
@@ -406,8 +531,8 @@ def many_agents_that_are_left_out_have_one_line():
         result = run.end()
     assert result.code == EXIT["environment"], result
     lines = [line.split("warning: ")[-1] for line in result.stderr.splitlines() if "left out" in line]
-    assert lines == ["agents a000, a001, a002, a003 and 16 more are left out: run r1 of somebody has it",
-                     f"agents a020, a021, a022, a023 and 96 more are left out: version 0.1, not {VERSION}"], lines
+    timing(lines == ["agents a000, a001, a002, a003 and 16 more are left out: run r1 of somebody has it",
+                     f"agents a020, a021, a022, a023 and 96 more are left out: version 0.1, not {VERSION}"], lines)  # if all are in time
 
 
 @nightly

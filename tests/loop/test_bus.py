@@ -171,13 +171,20 @@ def threads_of_the_library_have_no_power_and_take_no_signal():
         bus.does("request", "clock", 5000, "?")
         server.restart()
         until(lambda: bus("up")[0] == 1, "the connection")
+        seen = 0
         for thread in Path(f"/proc/{bus.process.pid}/task").iterdir():
-            status = dict(line.split(":\t") for line in (thread / "status").read_text().splitlines() if ":\t" in line)
+            try:
+                text = (thread / "status").read_text()
+            except (FileNotFoundError, ProcessLookupError):  # it was for the time without a connection
+                continue
+            status = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
+            seen += 1
             if int(thread.name) == bus.process.pid or "lsan" in status["Name"].lower():
                 continue
             wanted = 0 if os.geteuid() == 0 else None
             assert wanted is None or int(status["CapEff"], 16) == wanted, status
             assert int(status["SigBlk"], 16) & 1 << signal.SIGTERM - 1, status
+        assert seen >= 3, seen
 
 
 # --- who may talk ---
@@ -369,16 +376,16 @@ def chunks_of_files_that_are_stored_at_the_same_time_are_told_apart():
 
 @test
 def a_long_link_is_filled_both_ways():
-    """One chunk after the other would take 32 times there and back."""
+    """One chunk after the other would take 32 times there and back: 2.56 s."""
     data = os.urandom(32 * CHUNK)
-    with NatsServer(jetstream=True) as server, Link(server, 0.02, 0.02) as link, Bus(link.url()) as bus:
+    with NatsServer(jetstream=True) as server, Link(server, 0.04, 0.04) as link, Bus(link.url()) as bus:
         file, copy = server.folder / "in", server.folder / "out"
         file.write_bytes(data)
         for words in (("put", file), ("get", hashed(data), copy)):
             begin = time.monotonic()
             bus.does(*words)
             took = time.monotonic() - begin
-            timing(took < 0.9, (words, took))
+            timing(took < 1.8, (words, took))
         assert copy.read_bytes() == data
 
 

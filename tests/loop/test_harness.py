@@ -75,6 +75,8 @@ def a_wrong_ledger_wrong_bytes_a_signal_and_a_report_of_a_sanitizer_are_final_on
 def what_is_about_time_is_made_again_while_the_box_is_busy():
     code, line, calls = outcome("disturbed()\ntiming(n == 3, 'too slow')")
     assert code == 0 and line == "ok 1 - one" and calls == 3, (code, line, calls)
+    code, line, calls = outcome("harness.forget[:] = [lambda: number()]\ndisturbed()\ntiming(n == 3, 'too slow')")
+    assert code == 0 and calls == 3, (code, line, calls)  # twice by the test, and between
     code, line, calls = outcome(f"Box.saw({{'workers': [{BUSY}]}})\ntiming(n == 2, 'too slow')")
     assert code == 0 and line == "ok 1 - one" and calls == 2, (code, line, calls)
     code, line, calls = outcome(f"r = Result(0, {{'workers': [{BUSY}]}}, '', '')\nif n == 1: calm(r, 49)\nelse: calm(r, 51)")

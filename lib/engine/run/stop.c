@@ -18,6 +18,19 @@ static void add_rule(struct stop *s, const char *text, struct arena *a)
 	s->count++;
 }
 
+// The bound of an item, of which a part of a fleet has the share of its workers, as of transactions
+// in flight that are set: the first of them have one more. At least 1.
+static uint64_t most_in_flight(const struct config *c, const struct item_settings *i)
+{
+	const struct fleet_share share = fleet_share(c, config_item_port(c, i));
+	const uint64_t all = i->load.max_outstanding, rest = all % share.of;
+	uint64_t own = all / share.of * share.count;
+
+	if (rest > share.first)
+		own += rest - share.first < share.count ? rest - share.first : share.count;
+	return own ? own : 1;
+}
+
 void stop_start(struct stop *s, const struct config *c, struct arena *a)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -31,7 +44,7 @@ void stop_start(struct stop *s, const struct config *c, struct arena *a)
 		if (items[i].load.max_outstanding)
 			add_rule(s,
 				arena_printf(a, "traffic.%s.in_flight > %llu", items[i].name,
-					(unsigned long long)items[i].load.max_outstanding),
+					(unsigned long long)most_in_flight(c, &items[i])),
 				a);
 }
 

@@ -17,7 +17,7 @@ struct stop {
 	uint32_t count;
 };
 
-// The rules of the file, and load.max_outstanding of each item.
+// The rules of the file, and load.max_outstanding of each item: in a fleet, this box's share of it.
 void stop_start(struct stop *s, const struct config *c, struct arena *a);
 
 // Another interval is over. NULL, or the rule that holds now; *value is its figure.

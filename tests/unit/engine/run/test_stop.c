@@ -178,6 +178,39 @@ static void a_bound_on_what_is_in_flight_is_a_rule(void **state)
 	end(&f);
 }
 
+// The shares of all parts make the whole; nobody has none.
+static void parts_of_a_fleet_share_the_bound(void **state)
+{
+	static const struct {
+		const char *fleet;
+		uint64_t most;
+	} parts[] = {
+		{"{agents: 4, part: 0}", 50},
+		{"{agents: 4, part: 1}", 13},
+		{"{agents: 4, part: 2}", 13},
+		{"{agents: 4, part: 3}", 12},
+		{"{agents: 4, part: 4}", 12},
+		{"{agents: 2, weights: [1, 3], part: 1}", 13},
+		{"{agents: 60, part: 60}", 1},
+	};
+
+	for (size_t n = 0; n < sizeof(parts) / sizeof(parts[0]); n++) {
+		char text[512], rule[64];
+		struct fixture f;
+
+		snprintf(text, sizeof(text),
+			"fleet: %s\n" LOADED_PORTS "traffic:\n" ITEM("a", "")
+				ITEM("b", ", max_outstanding: 50"),
+			parts[n].fleet);
+		begin(&f, text, "");
+		snprintf(rule, sizeof(rule), "traffic.b.in_flight > %llu",
+			(unsigned long long)parts[n].most);
+		PASS(OF(.in_flight = 51), OF(.in_flight = parts[n].most));
+		STOP(NONE, OF(.in_flight = parts[n].most + 1), rule);
+		end(&f);
+	}
+}
+
 // A rule behind the one that stops goes on with its time.
 static void a_rule_is_looked_at_behind_one_that_holds(void **state)
 {
@@ -211,6 +244,7 @@ int main(void)
 		cmocka_unit_test(what_is_in_flight_is_no_sum),
 		cmocka_unit_test(unanswered_is_sent_and_nothing_came),
 		cmocka_unit_test(a_bound_on_what_is_in_flight_is_a_rule),
+		cmocka_unit_test(parts_of_a_fleet_share_the_bound),
 		cmocka_unit_test(a_rule_is_looked_at_behind_one_that_holds),
 		cmocka_unit_test(the_only_item_needs_no_name),
 	};
