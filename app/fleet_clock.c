@@ -8,6 +8,8 @@
 #include <sys/timex.h>
 #include <time.h>
 
+#define ERROR_MOST INT64_C(3600000000000) // ns: a kernel states 16 s at most
+
 int64_t fleet_clock_ns(void)
 {
 	struct timespec t;
@@ -50,7 +52,8 @@ bool fleet_clock_read(const char *text, struct fleet_clock_told *told)
 		if (end == text || (*end != ' ' && *end))
 			return false;
 	}
-	return *end == '\0' && told->asked_ns > 0 && told->ns > 0 && told->error_ns >= -1;
+	return *end == '\0' && told->asked_ns > 0 && told->ns > 0 && told->error_ns >= -1 &&
+	       told->error_ns <= ERROR_MOST;
 }
 
 void fleet_clock_start(struct fleet_clock *c)

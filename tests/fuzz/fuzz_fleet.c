@@ -8,8 +8,7 @@
 #include "fleet_clock.h"
 #include "fleet_talk.h"
 
-#define CAME_NS    INT64_C(1800000000000000000)
-#define ERROR_MOST INT64_C(3600000000000) // of a clock, as a kernel says it
+#define CAME_NS INT64_C(1800000000000000000)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,7 +45,7 @@ static void try_clock(const char *text)
 	char question[FLEET_CLOCK_TEXT];
 
 	require(fleet_clock_tell(question, text) < sizeof(question));
-	if (!fleet_clock_read(text, &told) || told.error_ns > ERROR_MOST)
+	if (!fleet_clock_read(text, &told))
 		return;
 	fleet_clock_start(&c);
 	fleet_clock_add(&c, &told, CAME_NS);

@@ -89,8 +89,8 @@ static void an_exchange_over_a_jump_of_our_clock_is_left_out(void **state)
 
 static void a_clock_is_told_and_read(void **state)
 {
-	static const char *const wrong[] = {
-		"", "1", "1 2", "1 2 x", "1 2 3 4", "1 2 -2", "0 2 3", "1 -2 3", "1 2 3x", "a b c"};
+	static const char *const wrong[] = {"", "1", "1 2", "1 2 x", "1 2 3 4", "1 2 -2", "0 2 3",
+		"1 -2 3", "1 2 3x", "a b c", "1 1 9223372036854775807"};
 	char text[FLEET_CLOCK_TEXT];
 	struct fleet_clock_told told;
 	int64_t before = fleet_clock_ns();

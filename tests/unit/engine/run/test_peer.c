@@ -105,7 +105,9 @@ static void losses_are_those_of_this_run(void **state)
 	struct worker_item run = {.proto = proto_find("echo")};
 	struct worker worker = {.items = &run};
 	struct plan_item item = {.worker = &worker, .worker_count = 1};
-	const struct plan p = {.items = &item, .item_count = 1};
+	struct fleet_settings fleet = {.agents = 2, .part = 1};
+	struct config config = {0};
+	const struct plan p = {.config = &config, .items = &item, .item_count = 1};
 	const struct result_responder before = counted(1000);
 	struct result_responder now = counted(1000);
 	const struct result_responder_protocol *list;
@@ -126,6 +128,9 @@ static void losses_are_those_of_this_run(void **state)
 	assert_int_equal(out->protocols.count, before.protocols.count);
 	for (size_t n = 0; n < list[0].counters.section->size / 8; n++)
 		assert_int_equal(((const uint64_t *)list[0].counters.data)[n], 0);
+	config.fleet = &fleet; // its messages are not all that came
+	assert_true(isnan(peer_result(&p, &before, &now, arena)->loss_there));
+	config.fleet = NULL;
 	run.proto = &steps; // nobody knows how many messages each had
 	assert_true(isnan(peer_result(&p, &before, &now, arena)->loss_there));
 }
