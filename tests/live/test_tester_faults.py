@@ -159,7 +159,7 @@ def what_a_stopped_tester_could_not_take_is_counted_to_the_packet():
     assert one["longest_gap_ns"] > 900e6, one
 
 
-@test
+@nightly
 def a_stop_of_the_tester_is_no_loss_of_the_server():
     # The answers to what is in flight arrive in time while nobody looks; the timeout passes before somebody does.
     for driver in DRIVERS:

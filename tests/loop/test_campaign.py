@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from browser import Browser
-from harness import EXIT, binary, execute, main, start, test, timing, until
+from harness import EXIT, binary, execute, main, nightly, start, test, timing, until
 from loop import item, ring
 
 QUERIES = (20, 30)
@@ -115,7 +115,7 @@ def a_campaign_that_is_killed_goes_on_where_it_stopped():
         assert '"campaign"' in (c.folder / "c.html").read_text()
 
 
-@test
+@nightly
 def a_hook_that_fails_or_hangs_costs_its_point_only():
     points = [
         {"name": "a", "start": "test -e repaired || exit 7", "stop": say("stop a")},
@@ -174,7 +174,7 @@ def a_file_that_measures_something_else_is_refused():
         assert c.run()[0] == 0 and c.means() == {("a", "20"): 20, ("a", "30"): 30} and len(c.lines()) == 4
 
 
-@test
+@nightly
 def a_full_disk_ends_the_campaign_and_keeps_its_runs():
     with Campaign(repeats=1) as c:
         assert c.run()[0] == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import dhcp6
 from dhcp4 import (RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run, served, steps)
-from harness import EXIT, binary, calm, config_file, execute, kill, main, start, test, timing
+from harness import EXIT, binary, calm, config_file, execute, kill, main, nightly, start, test, timing
 from loop import RELAXED, item, ring, sent_to_file
 
 LIFE = {
@@ -201,7 +201,7 @@ def running_out_of_free_clients_is_counted_and_said():
     assert "limited by the load:" in result.stdout and "too slow" not in result.stdout, result
 
 
-@test
+@nightly
 def without_a_number_there_are_as_many_clients_as_the_load_begins():
     for family_, text in ((family, "dhcp4"), (dhcp6.family, "dhcp6")):
         given = family_.clients(load={"rate": "500"})
@@ -228,7 +228,7 @@ def clients_that_start_over_get_leases_for_ever():
         assert n["forgotten"] and n["leases"] == n["forgotten"] + n["released"] + held, (one, held)
 
 
-@test
+@nightly
 def rates_of_a_mix_come_on_top_of_the_rate_of_the_load():
     for family_, text, first in ((family, "dhcp4", "DISCOVER"), (dhcp6.family, "dhcp6", "SOLICIT")):
         given = family_.clients(load={"rate": "500"}, clients="auto", mix={"renew": "100/s", "release": "50/s"})
@@ -468,7 +468,7 @@ def written(path, before, size):
     return True
 
 
-@test
+@nightly
 def leases_of_a_run_killed_while_it_writes_them_are_the_old_ones_or_the_new_ones():
     count = 30000
     folder, path = with_leases(10)

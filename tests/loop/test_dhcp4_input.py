@@ -9,7 +9,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, ddiperf, main, test
+from harness import EXIT, ddiperf, main, nightly, test
 from loop import RELAXED, refuse_mistakes
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
@@ -248,7 +248,7 @@ def a_file_for_leases_that_cannot_be_written_is_found_before_the_run():
     assert ":14:" in result.stderr and DHCP4 + "leases.save" in result.stderr and "/nonexistent/leases.csv" in result.stderr, result
 
 
-@test
+@nightly
 def broken_files_never_crash_it():
     source = random.Random(4)
     for _ in range(40):

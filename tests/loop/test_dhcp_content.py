@@ -74,7 +74,7 @@ def lease_queries_are_about_address_mac_or_client_identifier():
 @test
 def clients_inform_without_a_lease():
     for relay in (dhcp4.RELAYS, None):
-        one = dhcp4.clients(exchange="inform", inform_address="198.18.64.1-198.18.64.20", clients=20, relay=relay,
+        one = dhcp4.clients(exchange="inform", inform_address="198.18.64.1-198.18.64.100", clients=100, relay=relay,
                             load={"rate": "1k", "total": 100})
         n = dhcp4.of_clients(dhcp4.served(one))
         assert n["dhcp4"]["sent"] == {"INFORM": 100} and n["answered"] == 100 and n["dhcp4"]["leases"] == 0, n

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, main, skip, test, timing
+from harness import EXIT, binary, config_file, ddiperf, execute, main, nightly, skip, test, timing
 from loop import RELAXED, item, refuse_mistakes, ring
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
@@ -155,7 +155,7 @@ def a_file_that_is_not_there_is_a_usage_error():
         assert result.code == EXIT["usage"] and path in result.stderr, result
 
 
-@test
+@nightly
 def broken_files_never_crash_it():
     source = random.Random(1)
     for _ in range(60):

@@ -12,7 +12,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, start, test, timing, until
+from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, nightly, start, test, timing, until
 from loop import item, ring
 
 LONG = {"duration": "60s", "warmup": "200ms"}
@@ -156,7 +156,7 @@ def readers_of_a_socket_join_and_leave():
         assert not os.path.exists(path)
 
 
-@test
+@nightly
 def a_reader_that_does_not_read_is_dropped_and_told_about_once():
     with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
         path = f"{folder}/socket"

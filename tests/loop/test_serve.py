@@ -579,7 +579,7 @@ def keys_and_values_are_completed_by_keyboard():
         clean(page, server)
 
 
-@test
+@nightly
 def an_hour_of_a_run_stays_small():
     page = browser()
     with Server() as server:

@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, kill, main, start, test, timing
+from harness import EXIT, binary, config_file, kill, main, nightly, start, test, timing
 from loop import arp_reply, item, pcap_write, ring
 
 ANSWER_S = 0.2
@@ -155,7 +155,7 @@ def is_reading(run, path):
     return look
 
 
-@test
+@nightly
 def reading_a_long_file_ends():
     many = 1_500_000
     with tempfile.TemporaryDirectory() as folder:

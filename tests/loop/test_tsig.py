@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, check_ledger, ddiperf, execute, main, skip, test, timing, tshark
+from harness import EXIT, binary, check_ledger, ddiperf, execute, main, nightly, skip, test, timing, tshark
 from loop import item, ring
 
 SECRET = base64.b64encode(bytes(range(100, 132))).decode()
@@ -112,7 +112,7 @@ def a_server_without_keys_answers_unsigned():
     assert ours == {"tsig_unsigned_errors": COUNT}, ours
 
 
-@test
+@nightly
 def more_requests_in_flight_than_macs_are_kept():
     one = item(timeout="2s", load={"outstanding": 6000, "total": 9000},
                dns={"names": ["{random:10}.example.com A"], "key": KEY})
