@@ -25,11 +25,11 @@
 #include "io/state.h"
 #include "kept.h"
 
-#define PATH_ROOM 4096
-#define LOG       "log.txt"
+#define LOG "log.txt"
 #define BAD_NAME                                                                                   \
 	"a file has a name that is not allowed here (in the folder of the "                        \
 	"run or below; not log.txt, events.jsonl, run-*.json)"
+#define PATH_ROOM   4096
 #define KEPT        20    // runs
 #define CACHED      1000  // input files
 #define FIND_MS     300   // for another agent of the same name to say so

@@ -325,12 +325,6 @@ static int check(const struct options *o, const struct config *c)
 
 int fleet_open(const struct options *o, const struct config *c, struct fleet **out)
 {
-	const struct bus_settings s = {.url = o->fleet,
-		.creds = o->creds,
-		.ca = o->ca,
-		.cert = o->cert,
-		.key = o->key,
-		.name = "ddiperf run"};
 	struct fleet *f;
 	int rc = check(o, c);
 
@@ -342,10 +336,8 @@ int fleet_open(const struct options *o, const struct config *c, struct fleet **o
 		return EXIT_ENVIRONMENT;
 	*f = (struct fleet){.options = o, .config = c, .documents = json_object()};
 	*out = f;
-	rc = bus_open(&s, &f->bus);
-	if (rc < 0)
-		return rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
-	return find(f);
+	rc = fleet_ask_open(o, "ddiperf run", &f->bus);
+	return rc ? rc : find(f);
 }
 
 struct run_elsewhere fleet_elsewhere(struct fleet *f)

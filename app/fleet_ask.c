@@ -8,12 +8,28 @@
 #include <string.h>
 
 #include "book.h"
+#include "commands.h"
 #include "fleet_clock.h"
 #include "fleet_talk.h"
 
 #define FIND_MS   500  // for all agents to say that they are there
 #define READ_MS   1000 // for a piece of a file
 #define READ_MOST 20   // questions that are not answered, one after the other
+
+int fleet_ask_open(const struct options *o, const char *name, struct bus **out)
+{
+	const struct bus_settings s = {.url = o->fleet,
+		.creds = o->creds,
+		.ca = o->ca,
+		.cert = o->cert,
+		.key = o->key,
+		.name = name};
+	int rc = bus_open(&s, out);
+
+	if (rc == 0)
+		return 0;
+	return rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+}
 
 static void on_facts(void *ctx, const struct bus_message *m)
 {

@@ -228,12 +228,6 @@ static int fetch_part(
 int fleet_kept_fetch(
 	const struct options *o, const json_t *result, struct book *books, unsigned *count)
 {
-	const struct bus_settings s = {.url = o->fleet,
-		.creds = o->creds,
-		.ca = o->ca,
-		.cert = o->cert,
-		.key = o->key,
-		.name = "ddiperf merge"};
 	struct fetching *f = arena_zalloc(o->arena, sizeof(*f));
 	const char *wrong = check(result);
 	int rc;
@@ -245,9 +239,9 @@ int fleet_kept_fetch(
 	}
 	f->run = book_text(result, "run.id");
 	f->members = (json_t *)book_at(result, "fleet.members");
-	rc = bus_open(&s, &f->bus);
-	if (rc < 0)
-		return rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+	rc = fleet_ask_open(o, "ddiperf merge", &f->bus);
+	if (rc)
+		return rc;
 	f->refused = json_object();
 	rc = find_all(f);
 	if (rc == 0)

@@ -105,18 +105,12 @@ static json_t *list_of(json_t *found)
 
 int fleet_list(const struct options *o)
 {
-	const struct bus_settings s = {.url = o->fleet,
-		.creds = o->creds,
-		.ca = o->ca,
-		.cert = o->cert,
-		.key = o->key,
-		.name = "ddiperf list"};
 	struct bus *b;
 	json_t *list;
-	int rc = bus_open(&s, &b);
+	int rc = fleet_ask_open(o, "ddiperf list", &b);
 
-	if (rc < 0)
-		return rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+	if (rc)
+		return rc;
 	list = list_of(fleet_ask_all(b));
 	bus_close(b);
 	if (o->json)
