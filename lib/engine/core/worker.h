@@ -117,6 +117,12 @@ struct gap {
 	uint64_t from, to;
 };
 
+// A transaction whose further message was sent.
+struct resent {
+	uint32_t slot;
+	uint64_t before; // tick of the message before
+};
+
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
@@ -182,6 +188,8 @@ struct worker_item {
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
 	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another
+	uint32_t resent_count;
+	struct resent resent[BURST_MAX]; // further messages of the last burst that was built
 	struct gap gaps[WORKER_EVENTS];      // the longest between an event and the next one
 	struct item_books books;
 };

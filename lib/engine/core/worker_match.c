@@ -25,11 +25,28 @@ static const uint32_t *conns_apart(const struct worker_item *it)
 	return it->conns && !it->ctx.stream ? it->conns->of_slot : NULL;
 }
 
-// Does the slot wait for such a reply?
+// Does the slot wait for a reply that came this way?
 static bool slot_waits(const struct worker_item *it, const uint32_t *apart, uint32_t slot)
 {
 	return slot != TXN_NONE && it->txns.slots[slot].state == TXN_FLYING &&
 	       !(apart && apart[slot] != CONN_NONE);
+}
+
+// Did the reply cross the last message of its transaction? Replies are looked at after the next
+// messages are sent, and other workers hand theirs over later still.
+static bool slot_crossed(const struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	return it->txns.slots[slot].time >= now;
+}
+
+// When the message was sent that a reply answers which crossed the last one. It is the one before;
+// when that is not known any more, the transaction is as old as its due time.
+static uint64_t slot_time_before(const struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	for (uint32_t i = it->resent_count; i-- > 0;)
+		if (it->resent[i].slot == slot && it->resent[i].before < now)
+			return it->resent[i].before;
+	return it->txns.slots[slot].due;
 }
 
 // How a reply counts that is for no transaction in flight.
@@ -317,24 +334,66 @@ HOT void item_judge(struct worker_item *it, struct found *f)
 	}
 }
 
-// A reply whose transaction was not in flight, or had another reply in the same block: that one
-// has been judged by now.
+// A transaction in flight, and its reply in the block.
+HOT void found_add(const struct worker_item *it, struct found *f, uint32_t slot, uint32_t reply)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	s->state = TXN_JUDGED;
+	f->judged += s->judged;
+	f->index[f->count] = (uint8_t)reply;
+	f->steps[f->count] = s->step;
+	f->slots[f->count] = slot;
+	f->views[f->count++] = &s->view;
+}
+
+static void found_end(struct worker_item *it, struct found *f, const struct replies *r)
+{
+	if (__builtin_expect(it->marks != NULL, 0))
+		item_judge_marks(it, f, r->now);
+	else
+		item_judge(it, f);
+	item_complete(it, f, r);
+}
+
+// A reply that crossed the last message of its transaction answers the one before. Nothing answers
+// a message that was not even due.
+APART void item_match_crossed(
+	struct worker_item *it, struct found *one, const struct replies *r, uint32_t i)
+{
+	struct txn_slot *s = slot_of(one->views[0]);
+	uint64_t last = s->time;
+
+	s->time = slot_time_before(it, one->slots[0], r->now);
+	if (s->time <= r->now) {
+		found_end(it, one, r);
+	} else {
+		s->state = TXN_FLYING;
+		worker_book(it, s->judged, EVIDENCE_STRAY, one->slots[0], r->pkts[i], r->now);
+	}
+	if (s->state == TXN_FLYING)
+		s->time = last;
+}
+
+// A reply whose transaction was not in flight, had another reply in the same block, which has been
+// judged by now, or sent another message since the reply came.
 APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i)
 {
-	struct replies one;
+	struct found one = {.in = &r->in[i]};
 	uint32_t slot = TXN_NONE;
 	enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
+	bool crossed;
 
 	if (!slot_waits(it, conns_apart(it), slot)) {
 		item_no_match(it, match, slot, r, i);
 		return;
 	}
-	one.count = 1;
-	one.now = r->now;
-	one.pkts[0] = r->pkts[i];
-	one.in[0] = r->in[i];
-	one.at[0] = r->at[i];
-	item_match(it, &one);
+	crossed = slot_crossed(it, slot, r->now);
+	found_add(it, &one, slot, i);
+	if (crossed)
+		item_match_crossed(it, &one, r, i);
+	else
+		found_end(it, &one, r);
 }
 
 // Leave out, and count, the replies of servers that a transaction did not ask last: one that it
@@ -376,31 +435,20 @@ void item_match(struct worker_item *it, struct replies *r)
 	f.in = r->in;
 	for (uint32_t i = 0; i < r->count; i++) {
 		uint32_t slot = TXN_NONE;
-		struct txn_slot *s;
 
 		txn_find(&it->txns, &r->at[i], &slot);
-		if (__builtin_expect(!slot_waits(it, apart, slot), 0)) {
+		if (__builtin_expect(
+			    !slot_waits(it, apart, slot) || slot_crossed(it, slot, r->now), 0))
 			rest[rest_count++] = (uint8_t)i;
-			continue;
-		}
-		s = &it->txns.slots[slot];
-		s->state = TXN_JUDGED;
-		f.judged += s->judged;
-		f.index[f.count] = (uint8_t)i;
-		f.steps[f.count] = s->step;
-		f.slots[f.count] = slot;
-		f.views[f.count++] = &s->view;
+		else
+			found_add(it, &f, slot, i);
 	}
 	if (rest_count) { // rare: the others close up
 		for (uint32_t n = 0; n < f.count; n++)
 			in[n] = r->in[f.index[n]];
 		f.in = in;
 	}
-	if (__builtin_expect(it->marks != NULL, 0))
-		item_judge_marks(it, &f, r->now);
-	else
-		item_judge(it, &f);
-	item_complete(it, &f, r);
+	found_end(it, &f, r);
 	for (uint32_t i = 0; i < rest_count; i++)
 		item_match_rest(it, r, rest[i]);
 }

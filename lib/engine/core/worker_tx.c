@@ -432,6 +432,7 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 {
 	it->pending_first = it->pending_count = 0;
+	it->resent_count = 0;
 	it->ctx.now_ms = worker_ms(w, now);
 	worker_ask(it);
 	if (txn_first(&it->txns, it->txns.again) == TXN_NONE &&
@@ -475,6 +476,8 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 			judged += s->judged;
 			if (s->judged)
 				hist_run_add(&it->books.lag, &lag, now - s->due);
+		} else {
+			it->resent[it->resent_count++] = (struct resent){slot, s->time};
 		}
 		if (it->steps && s->judged)
 			item_count_step(it, s);

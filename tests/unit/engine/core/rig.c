@@ -60,6 +60,7 @@ static uint32_t request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf
 	struct rig_script *s = ctx->own;
 
 	s->counters = ctx->counters;
+	rig.tick += s->takes;
 	assert_true(room >= 14);
 	bytes_put_be32(buf, t->key);
 	buf[4] = t->step;

@@ -53,6 +53,7 @@ struct rig_script {
 	bool step_on_timeout;
 	bool step_when_kept; // KEPT goes on to next_step
 	uint8_t more;        // flow
+	uint64_t takes;      // request: ticks that go by meanwhile
 	uint32_t begun, timeouts, abandoned;
 	uint32_t over; // replies to judge of what has ended
 	uint64_t over_seq;

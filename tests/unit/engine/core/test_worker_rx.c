@@ -156,6 +156,75 @@ static void a_reply_while_the_next_message_waits_is_late(void **state)
 	assert_int_equal(it->txns.in_flight, 1);
 }
 
+// The first query is sent at 500, the second at 5 500, when the reply to it arrives that is looked
+// at after a third was sent.
+static void a_reply_that_crosses_a_retransmission_answers_the_message_before(void **state)
+{
+	for (int kept = 0; kept < 2; kept++) {
+		rig_fresh(NULL);
+		rig.script[0].timeout = PROTO_AGAIN;
+		rig_ask();
+		rig_pass(500 + RIG_TIMEOUT);
+		rig_pass(501 + RIG_TIMEOUT);
+		rig_pass(501 + 2 * RIG_TIMEOUT);
+		rig.script[0].takes = 30;
+		if (kept)
+			rig_reply(1, PROTO_KEPT);
+		rig_reply(1, PROTO_DONE);
+		rig_pass(601 + 2 * RIG_TIMEOUT);
+		assert_int_equal(rig.asked, 3);
+		assert_int_equal(it->books.ledger[1].answered, 1);
+		assert_int_equal(it->books.ledger[1].stray, 0);
+		assert_int_equal(it->books.service.max, RIG_TIMEOUT + 100);
+		assert_int_equal(it->books.service.sum, it->books.service.max);
+		assert_int_equal(it->books.response.max, 2 * RIG_TIMEOUT + 101);
+		assert_int_equal(it->txns.in_flight, 0);
+	}
+}
+
+// Its transaction waits as long for an answer to the new message as if there had been no reply.
+static void a_refused_reply_that_crosses_a_retransmission_changes_no_time(void **state)
+{
+	rig.script[0].timeout = PROTO_AGAIN;
+	rig_ask();
+	rig_pass(500 + RIG_TIMEOUT);
+	rig.script[0].takes = 30;
+	rig_reply(0, PROTO_MALFORMED);
+	rig_pass(600 + RIG_TIMEOUT);
+	assert_int_equal(rig.asked, 2);
+	assert_int_equal(it->books.ledger[1].malformed, 1);
+	assert_int_equal(rig.slots[0][0].time, RIG_START + 630 + RIG_TIMEOUT);
+	rig_pass(629 + 2 * RIG_TIMEOUT);
+	assert_int_equal(rig.script[0].timeouts, 1);
+	rig_pass(630 + 2 * RIG_TIMEOUT);
+	assert_int_equal(rig.script[0].timeouts, 2);
+}
+
+// As if another worker had handed it over late: the message before is not known any more.
+static void a_reply_that_crossed_an_earlier_retransmission_is_as_old_as_its_transaction(
+	void **state)
+{
+	static const struct {
+		uint64_t due;
+		struct ledger expect;
+	} rows[] = {
+		{500, {1, 1, .answered = 1}},
+		{3000, {1, 1, .stray = 1}}, // received before it was due
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		rig_fresh(NULL);
+		rig_ask();
+		rig.slots[0][0].due = RIG_START + rows[i].due;
+		rig.slots[0][0].time = RIG_START + 4000;
+		rig_reply(0, PROTO_DONE);
+		rig_pass(2000);
+		assert_memory_equal(&it->books.ledger[1], &rows[i].expect, sizeof(struct ledger));
+		assert_int_equal(it->books.service.max, rows[i].expect.answered ? 1500 : 0);
+		assert_int_equal(it->txns.in_flight, 1 - rows[i].expect.answered);
+	}
+}
+
 static void a_late_reply_is_judged_though_its_slot_is_used_again(void **state)
 {
 	struct rig_query first;
@@ -753,6 +822,9 @@ int main(void)
 		TEST(of_two_replies_in_a_burst_the_second_counts_as_it_would_later),
 		TEST(a_burst_may_have_replies_for_several_items_and_parts_of_the_run),
 		TEST(a_reply_while_the_next_message_waits_is_late),
+		TEST(a_reply_that_crosses_a_retransmission_answers_the_message_before),
+		TEST(a_refused_reply_that_crosses_a_retransmission_changes_no_time),
+		TEST(a_reply_that_crossed_an_earlier_retransmission_is_as_old_as_its_transaction),
 		TEST(a_late_reply_is_judged_though_its_slot_is_used_again),
 		TEST(a_packet_that_fits_no_transaction_is_stray),
 		TEST(replies_over_ipv6_are_booked_alike),
