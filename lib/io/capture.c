@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "io/launch.h"
 #include "io/privileges.h"
 
 #define NAP_NS        10000000
@@ -337,26 +337,13 @@ static void *capture_loop(void *arg)
 		last = atomic_load_explicit(&c->stop, memory_order_acquire);
 		for (uint32_t i = 0; i < c->source.ring_count; i++)
 			drain(c, &c->source.rings[i]);
-		write_until(c, clock_now() - c->reach);
+		write_until(c, clock_time(&c->source.clock) - c->reach);
 		if (!last)
 			nanosleep(&(struct timespec){0, NAP_NS}, NULL);
 	} while (!last);
 	while (c->count)
 		write_oldest(c);
 	return NULL;
-}
-
-// Signals go to the main thread, which handles them.
-static int start_thread(struct capture *c)
-{
-	sigset_t all, old;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&c->thread, NULL, capture_loop, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return error;
 }
 
 struct capture *capture_start(const struct capture_source *s)
@@ -370,10 +357,10 @@ struct capture *capture_start(const struct capture_source *s)
 	c->source = *s;
 	c->reach = clock_ticks(&s->clock, s->reach_ns);
 	clock_gettime(CLOCK_REALTIME, &now);
-	c->epoch_tick = clock_now();
+	c->epoch_tick = clock_time(&s->clock);
 	c->epoch_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	c->file = capture_file_open(s->path, s->interfaces, s->interface_count);
-	error = c->file ? start_thread(c) : errno;
+	error = c->file ? launch_thread(&c->thread, capture_loop, c) : errno;
 	if (error == 0)
 		return c;
 	if (c->file)
@@ -388,7 +375,7 @@ int capture_stop(struct capture *c, uint64_t *packets)
 	int rc;
 
 	atomic_store_explicit(&c->stop, true, memory_order_release);
-	pthread_join(c->thread, NULL);
+	launch_join(c->thread);
 	rc = capture_file_close(c->file);
 	if (rc == 0)
 		rc = -c->error;

@@ -5,6 +5,7 @@
 #include "io/launch.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -73,4 +74,21 @@ void launch_wait_all(void)
 	rte_eal_mp_wait_lcore();
 	for (uint32_t i = 0; i < RTE_MAX_LCORE; i++)
 		wait_for_end(&launched[i]);
+}
+
+int launch_thread(pthread_t *id, void *(*run_thread)(void *), void *arg)
+{
+	sigset_t all, old;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(id, NULL, run_thread, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error;
+}
+
+void launch_join(pthread_t id)
+{
+	pthread_join(id, NULL);
 }

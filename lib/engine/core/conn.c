@@ -5,9 +5,8 @@
 
 #include "base/clock.h"
 
-#define BUCKETS      8192u // a turn of the wheel is 8.4 s
-#define BUCKET_SHIFT 10    // of microseconds
-#define TURN_MASK    (UINT32_MAX >> BUCKET_SHIFT)
+#define BUCKETS_SEEN 64 // by conns_due
+#define TURN_MASK    (UINT32_MAX >> CONN_BUCKET_SHIFT)
 #define RTO_FIRST    1000000
 #define RTO_LEAST    200000
 #define RTO_MOST     60000000
@@ -34,7 +33,7 @@ size_t conns_bytes(const struct conns_shape *s)
 	return aligned(s->count * sizeof(struct conn)) +
 	       aligned(s->blocks * sizeof(struct tcp_block)) +
 	       aligned(power_for(s->places) * sizeof(uint32_t)) +
-	       aligned(power_for(s->count) * sizeof(uint32_t)) + BUCKETS * sizeof(uint32_t) +
+	       aligned(power_for(s->count) * sizeof(uint32_t)) + CONN_BUCKETS * sizeof(uint32_t) +
 	       aligned(CONN_MESSAGE_MAX);
 }
 
@@ -59,9 +58,9 @@ void conns_init(struct conns *cs, void *memory, const struct conns_shape *s, uin
 	cs->ready = (uint32_t *)at;
 	at += aligned((cs->ready_mask + 1ull) * sizeof(uint32_t));
 	cs->buckets = (uint32_t *)at;
-	cs->message = at + BUCKETS * sizeof(uint32_t);
+	cs->message = at + CONN_BUCKETS * sizeof(uint32_t);
 	memset(cs->at, 0xff, (cs->at_mask + 1ull) * sizeof(uint32_t));
-	memset(cs->buckets, 0xff, BUCKETS * sizeof(uint32_t));
+	memset(cs->buckets, 0xff, CONN_BUCKETS * sizeof(uint32_t));
 	for (uint32_t c = 0; c < s->count; c++)
 		cs->all[c].chain = c + 1 < s->count ? c + 1 : CONN_NONE;
 	cs->free = s->count ? 0 : CONN_NONE;
@@ -90,7 +89,7 @@ void conns_clock(struct conns *cs, uint64_t now)
 // How many buckets after the next one a time lies; 0: it is over.
 static uint32_t ahead_of(const struct conns *cs, uint32_t when)
 {
-	uint32_t ahead = ((when >> BUCKET_SHIFT) - cs->turn) & TURN_MASK;
+	uint32_t ahead = ((when >> CONN_BUCKET_SHIFT) - cs->turn) & TURN_MASK;
 
 	return ahead > TURN_MASK / 2 ? 0 : ahead;
 }
@@ -100,8 +99,8 @@ static uint32_t *bucket_of(struct conns *cs, uint32_t when)
 {
 	uint32_t ahead = ahead_of(cs, when);
 
-	ahead = ahead < BUCKETS ? ahead : BUCKETS - 1;
-	return &cs->buckets[(cs->turn + ahead) % BUCKETS];
+	ahead = ahead < CONN_BUCKETS ? ahead : CONN_BUCKETS - 1;
+	return &cs->buckets[(cs->turn + ahead) % CONN_BUCKETS];
 }
 
 // The bucket whose list the connection is the first of is known by its place: prev names it, beyond
@@ -149,10 +148,10 @@ void conn_wake(struct conns *cs, uint32_t c, uint32_t when)
 
 void conns_expire(struct conns *cs)
 {
-	uint32_t end = (uint32_t)cs->host.now >> BUCKET_SHIFT;
+	uint32_t end = (uint32_t)cs->host.now >> CONN_BUCKET_SHIFT;
 
 	for (; cs->turn != end && cs->timed; cs->turn = (cs->turn + 1) & TURN_MASK) {
-		uint32_t *bucket = &cs->buckets[cs->turn % BUCKETS], c;
+		uint32_t *bucket = &cs->buckets[cs->turn % CONN_BUCKETS], c;
 
 		while ((c = *bucket) != CONN_NONE) {
 			wheel_unlink(cs, c);

@@ -16,10 +16,12 @@
 #include "net/frame.h"
 #include "net/tcp.h"
 
-#define CONN_NONE        UINT32_MAX
-#define CONN_MESSAGE_MAX 65537 // with its length in front
-#define CONN_LENGTH      2u    // bytes of that
-#define CONN_HEAD        32    // bytes that a framing may ask for
+#define CONN_NONE         UINT32_MAX
+#define CONN_BUCKETS      8192u // of the wheel: a turn is 8.4 s
+#define CONN_BUCKET_SHIFT 10    // of microseconds
+#define CONN_MESSAGE_MAX  65537 // with its length in front
+#define CONN_LENGTH       2u    // bytes of that
+#define CONN_HEAD         32    // bytes that a framing may ask for
 
 // Length of the message at the start of len bytes of a stream, from 1 up to 65535; it may be more
 // than len. 0: so few bytes, below CONN_HEAD, do not tell. NULL: a message has its length in front

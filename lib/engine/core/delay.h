@@ -112,6 +112,18 @@ static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uin
 	return n;
 }
 
+// The tick from which on delay_take has something to do; UINT64_MAX: nothing is held.
+static inline uint64_t delay_due(const struct delay *d)
+{
+	uint64_t bucket = d->now;
+
+	if (d->held == 0)
+		return UINT64_MAX;
+	while (d->buckets[bucket & d->mask].head == DELAY_NONE)
+		bucket++;
+	return (bucket + 1) << d->shift;
+}
+
 // Take one of those that are held, however late it is to leave; NULL: there is none. For the end:
 // one turn of the wheel for all of them.
 static inline void *delay_drop(struct delay *d)

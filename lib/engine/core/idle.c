@@ -1,40 +1,131 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a worker may sleep, and the call that does it. Path: cold. The worker's own thread, between
-// two passes of its loop.
+// When a loop has something to do next, when a worker may sleep, and the call that does it.
+// Path: cold. The loop's own thread, between two passes.
 #include "engine/core/idle.h"
 
 #include <time.h>
 
 #include "base/clock.h"
-#include "engine/core/worker.h"
+#include "engine/core/responder.h"
+#include "engine/core/worker_conn.h"
 
 #define LONGEST_NS 1000000 // asked for our address, or told to end, it does not take longer
 #define EARLY_NS   300000  // before a send is due it is awake: timers of a kernel are late
 #define LEAST_NS   50000   // for less it is not worth it
+
+#define BUCKETS_SEEN 64 // of a wheel of deadlines
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-// A closed loop that has begun sends whenever it may, so it is due now.
-static uint64_t item_until(const struct worker_item *it, uint64_t now)
+// A closed loop sends whenever it may: when it was answered, and while it is allowed more and more.
+static uint64_t pace_due(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
-	if (it->txns.in_flight || it->pending_first < it->pending_count)
-		return now;
-	if (it->ended || it->pace.left == 0)
+	uint64_t allowed;
+
+	if (p->left == 0)
 		return PACE_NEVER;
-	return it->pace.next > now ? it->pace.next : now;
+	if (p->kind == PACE_RATE || p->next > now)
+		return p->next;
+	if (now < p->stop && pace_ready(p, now, in_flight))
+		return now;
+	if (p->kind == PACE_MAX || now - p->next >= p->ramp_up)
+		return p->stop > now ? p->stop : PACE_NEVER;
+	allowed = pace_allowed(p, now);
+	return p->next + (uint64_t)(((fixed)allowed << 64) / p->ramp_scale) + 1;
+}
+
+// Deadlines and segments of connections: at the latest, as only some buckets are looked at.
+static uint64_t conns_due(const struct conns *cs, const struct clock *clock, uint64_t now)
+{
+	uint64_t bucket = (cs->host.now >> CONN_BUCKET_SHIFT) + 1;
+	uint32_t turn = cs->turn;
+
+	if (cs->ready_count || cs->out_first < cs->out_count)
+		return now;
+	if (cs->timed == 0)
+		return UINT64_MAX;
+	for (int i = 0; i < BUCKETS_SEEN && cs->buckets[turn % CONN_BUCKETS] == CONN_NONE; i++) {
+		turn++;
+		bucket++;
+	}
+	return cs->start + clock_ticks(clock, (bucket << CONN_BUCKET_SHIFT) * 1000) + 1;
+}
+
+// What an item does with its connections beside messages that are due.
+static uint64_t item_conns_due(const struct worker_item *it, uint64_t now)
+{
+	const struct worker_conns *wc = it->conns;
+	const struct clock *clock = wc->w->clock;
+	const struct worker_behave *b = wc->behave;
+	uint64_t due = conns_due(&wc->cs, clock, now), over = wc->quiet_at + wc->patience + 1;
+
+	if (txn_first(&it->txns, it->txns.stream) != TXN_NONE)
+		return now;
+	if (b)
+		due = earlier(due, conns_due(&b->cs, clock, now));
+	if (b && !b->ended)
+		due = earlier(due, b->next_at);
+	if (wc->open_gap && !it->ended)
+		due = earlier(due, wc->open_at);
+	return wc->quiet_at && now < over ? earlier(due, over) : due;
+}
+
+static uint64_t item_due(const struct worker_item *it, uint64_t now)
+{
+	uint64_t due = it->conns ? item_conns_due(it, now) : UINT64_MAX;
+
+	if (it->pending_first < it->pending_count ||
+		txn_first(&it->txns, it->txns.again) != TXN_NONE)
+		return now;
+	return it->ended ? due : earlier(due, pace_due(&it->pace, now, it->txns.in_flight));
+}
+
+// All that a pass looks at has a time here, except packets that arrive.
+uint64_t idle_due(const struct worker *w, uint64_t now)
+{
+	uint64_t due = earlier(w->next_publish, w->look_at), end = w->stop_at;
+	bool waits = false;
+
+	if (now >= end)
+		end += w->times.grace;
+	if (!w->all_ended && end > now)
+		due = earlier(due, end);
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		due = earlier(due, item_due(&w->items[i], now));
+		waits = waits || w->items[i].txns.in_flight;
+	}
+	if (waits)
+		due = earlier(
+			due, w->next_expiry > w->expire_after ? w->next_expiry : w->expire_after);
+	return due > now ? due : now;
+}
+
+uint64_t idle_responder_due(const struct responder *r, uint64_t now)
+{
+	uint64_t due = r->faults.active ? delay_due(&r->faults.delay) : UINT64_MAX;
+
+	if (atomic_load_explicit(&r->asked, memory_order_relaxed) !=
+			atomic_load_explicit(&r->told, memory_order_relaxed) ||
+		(r->conns && r->conns->more_count))
+		return now;
+	if (r->swapped)
+		due = earlier(due, r->swapped_at + r->patience + 1);
+	return r->conns ? earlier(due, conns_due(&r->conns->cs, r->clock, now)) : due;
 }
 
 uint64_t idle_until(const struct worker *w, uint64_t now)
 {
-	uint64_t until = w->next_publish, early = clock_ticks(w->clock, EARLY_NS);
+	uint64_t until, early = clock_ticks(w->clock, EARLY_NS);
 
 	if (w->hand || w->all_ended)
 		return now;
 	for (uint32_t i = 0; i < w->item_count; i++)
-		until = earlier(until, item_until(&w->items[i], now));
+		if (w->items[i].txns.in_flight)
+			return now;
+	until = earlier(idle_due(w, now), w->next_publish);
 	if (until < now + early + clock_ticks(w->clock, LEAST_NS))
 		return now;
 	return earlier(until - early, now + clock_ticks(w->clock, LONGEST_NS));

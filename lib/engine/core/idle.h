@@ -7,7 +7,14 @@
 
 #include <stdint.h>
 
+struct responder;
 struct worker;
+
+// The tick from which on a pass at the latest has anything to do, packets that arrive aside; `now`:
+// at once.
+uint64_t idle_due(const struct worker *w, uint64_t now);
+// The same of a responder; UINT64_MAX: there is nothing.
+uint64_t idle_responder_due(const struct responder *r, uint64_t now);
 
 // Tick until which it may be left alone from `now` on; `now`: it may not.
 uint64_t idle_until(const struct worker *w, uint64_t now);

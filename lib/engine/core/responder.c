@@ -535,23 +535,32 @@ static __attribute__((noinline)) void responder_tell(struct responder *r, uint32
 	atomic_store_explicit(&r->told, asked, memory_order_release);
 }
 
+bool responder_turn(struct responder *r, uint64_t *at)
+{
+	uint32_t phase = atomic_load_explicit(r->phase, memory_order_acquire), asked;
+	uint64_t before = *at;
+
+	if (phase == PHASE_STOP) {
+		responder_halt(r);
+		return false;
+	}
+	if (responder_pass(r) == 0 && r->yields)
+		sched_yield();
+	*at = clock_time(r->clock);
+	if (*at - before > r->stall && phase != PHASE_WARMUP)
+		responder_stalled(&r->counts, *at - before);
+	asked = atomic_load_explicit(&r->asked, memory_order_acquire);
+	if (asked != atomic_load_explicit(&r->told, memory_order_relaxed))
+		responder_tell(r, asked);
+	return true;
+}
+
 int responder_loop(void *arg)
 {
 	struct responder *r = arg;
-	uint64_t now = clock_time(r->clock), before;
-	uint32_t phase, asked;
+	uint64_t now = clock_time(r->clock);
 
-	while ((phase = atomic_load_explicit(r->phase, memory_order_acquire)) != PHASE_STOP) {
-		if (responder_pass(r) == 0 && r->yields)
-			sched_yield();
-		before = now;
-		now = clock_time(r->clock);
-		if (now - before > r->stall && phase != PHASE_WARMUP)
-			responder_stalled(&r->counts, now - before);
-		asked = atomic_load_explicit(&r->asked, memory_order_acquire);
-		if (asked != atomic_load_explicit(&r->told, memory_order_relaxed))
-			responder_tell(r, asked);
-	}
-	responder_halt(r);
+	while (responder_turn(r, &now))
+		;
 	return 0;
 }

@@ -123,5 +123,9 @@ uint16_t responder_pass(struct responder *r);
 // At the end: answers that would have left later are dropped.
 void responder_halt(struct responder *r);
 
-// Passes until the phase is PHASE_STOP. arg: struct responder. Returns 0.
+// One turn of the loop: a pass, and its account since *at, the tick that the turn before ended
+// with. false: the phase is PHASE_STOP, and the responder has put everything away.
+bool responder_turn(struct responder *r, uint64_t *at);
+
+// Takes turns until the phase is PHASE_STOP. arg: struct responder. Returns 0.
 int responder_loop(void *arg);

@@ -308,24 +308,34 @@ static void worker_halt(struct worker *w, uint64_t now)
 	wire_fragments_end(&w->wire);
 }
 
+bool worker_turn(struct worker *w, uint64_t *at)
+{
+	uint32_t phase = atomic_load_explicit(w->phase, memory_order_acquire);
+	uint64_t now = *at, before;
+	bool worked;
+
+	if (phase == PHASE_STOP) {
+		worker_halt(w, now);
+		return false;
+	}
+	if (phase == PHASE_DRAIN && now < w->stop_at)
+		w->stop_at = now;
+	worked = worker_pass(w, now);
+	if (w->yields && !worked)
+		sched_yield();
+	before = w->sleeps && !worked ? idle_sleep(w, now) : now;
+	*at = clock_time(w->clock);
+	worker_account(w, before, *at, worked);
+	return true;
+}
+
 int worker_loop(void *arg)
 {
 	struct worker *w = arg;
-	uint64_t now = clock_time(w->clock), before;
-	uint32_t phase;
-	bool worked;
+	uint64_t now = clock_time(w->clock);
 
 	worker_begin(w);
-	while ((phase = atomic_load_explicit(w->phase, memory_order_acquire)) != PHASE_STOP) {
-		if (phase == PHASE_DRAIN && now < w->stop_at)
-			w->stop_at = now;
-		worked = worker_pass(w, now);
-		if (w->yields && !worked)
-			sched_yield();
-		before = w->sleeps && !worked ? idle_sleep(w, now) : now;
-		now = clock_time(w->clock);
-		worker_account(w, before, now, worked);
-	}
-	worker_halt(w, now);
+	while (worker_turn(w, &now))
+		;
 	return 0;
 }

@@ -190,7 +190,7 @@ struct worker_item {
 	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another
 	uint32_t resent_count;
 	struct resent resent[BURST_MAX]; // further messages of the last burst that was built
-	struct gap gaps[WORKER_EVENTS];      // the longest between an event and the next one
+	struct gap gaps[WORKER_EVENTS];  // the longest between an event and the next one
 	struct item_books books;
 };
 
@@ -275,5 +275,9 @@ void worker_begin(struct worker *w);
 // was anything to do.
 bool worker_pass(struct worker *w, uint64_t now);
 
-// Passes until the phase is PHASE_STOP. arg: struct worker. Returns 0.
+// One turn of the loop: a pass at *at, and its account; *at becomes the tick of the next turn.
+// false: the phase is PHASE_STOP, and the worker has put everything away.
+bool worker_turn(struct worker *w, uint64_t *at);
+
+// Begins, and takes turns until the phase is PHASE_STOP. arg: struct worker. Returns 0.
 int worker_loop(void *arg);

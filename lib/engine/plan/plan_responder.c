@@ -188,7 +188,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->patience = clock_ticks(&p->clock, REORDER_NS);
 	r->tx_patience = clock_ticks(&p->clock, PLAN_GRACE_NS);
 	r->stall = clock_ticks(&p->clock, PLAN_STALL_NS);
-	r->start = clock_now();
+	r->start = clock_time(&p->clock);
 	r->ms_scale = clock_ms_scale(&p->clock);
 	r->turns = p->ports[p->responder_port].ring[0] != NULL; // the buffers are the peer's
 	for (uint32_t i = 0; i < r->protocol_count; i++) {

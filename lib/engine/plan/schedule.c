@@ -291,7 +291,7 @@ static int build_table(struct builder *b, double speed)
 	if (!table)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < base->times_count; i++)
-		table[i] = (uint64_t)(NS * (long double)base->times_ns[i] / speed * base->hz);
+		table[i] = (uint64_t)((long double)base->times_ns[i] * base->hz / (speed * 1e9L));
 	b->s->order = PACE_TABLE;
 	b->s->table = table;
 	b->s->table_count = base->times_count;

@@ -235,12 +235,13 @@ static bool all_answered(const struct result_steer_probe *r)
 }
 
 // Reads at least once, also when this thread was without its CPU until the time is over.
-static void listen_all(struct asking *s, uint64_t until, const volatile sig_atomic_t *signals)
+static void listen_all(struct asking *s, const struct clock *c, uint64_t until,
+	const volatile sig_atomic_t *signals)
 {
 	for (bool over = false; !over && !*signals && !all_answered(s->result);) {
 		uint16_t n = 0;
 
-		over = clock_now() >= until;
+		over = clock_time(c) >= until;
 		for (uint32_t k = 0; k < s->worker_count; k++)
 			n |= steer_probe_listen(s, &s->workers[k]);
 		if (n == 0 && !over)
@@ -258,7 +259,9 @@ struct result_steer_probe *steer_probe_run(
 		return NULL;
 	s.result = arena_zalloc(a, sizeof(*s.result));
 	ask_all(&s);
-	listen_all(&s, clock_now() + clock_ticks(&p->clock, STEER_PROBE_MS * 1000000ull), signals);
+	listen_all(&s, &p->clock,
+		clock_time(&p->clock) + clock_ticks(&p->clock, STEER_PROBE_MS * 1000000ull),
+		signals);
 	s.result->unanswered = s.result->sent - s.result->home - s.result->elsewhere;
 	return s.result;
 }

@@ -358,7 +358,7 @@ void collect_last_interval(
 {
 	const struct run_times *t = &p->items[0].worker->times;
 	struct result_interval_item *items = arena_zalloc(a, p->item_count * sizeof(*items));
-	uint64_t at = clock_now();
+	uint64_t at = clock_time(&p->clock);
 
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		leave_warmup(s, i, t);

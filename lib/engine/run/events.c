@@ -70,7 +70,7 @@ void events_tick(struct events *e, uint64_t now)
 		const struct event_settings *s = one->settings;
 
 		one->begun = true;
-		one->began = clock_now();
+		one->began = clock_time(&e->plan->clock);
 		for (uint32_t k = 0; s->fault && k < e->plan->responder_count; k++)
 			faults_set_share(&e->plan->responders[k].faults, s->fault, s->share);
 		if (s->command && !is_elsewhere(e, s))

@@ -54,7 +54,7 @@ const char *orders_take(struct orders *o, struct plan *p, const char *text)
 		}
 	if (why)
 		return why;
-	at = clock_ns(&p->clock, clock_now() - p->items[0].worker->times.start) -
+	at = clock_ns(&p->clock, clock_time(&p->clock) - p->items[0].worker->times.start) -
 	     (double)p->config->run.warmup_ns;
 	o->list[o->count++] =
 		(struct result_order){arena_strdup(o->arena, text), fmax(0, at / 1e9)};

@@ -34,14 +34,15 @@ static void course_nap(uint64_t ns)
 static void course_tick(const struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
-	uint64_t next = r->events ? events_wait_ns(r->events, clock_now()) : UINT64_MAX;
+	const struct clock *c = &r->plan.clock;
+	uint64_t next = r->events ? events_wait_ns(r->events, clock_time(c)) : UINT64_MAX;
 	uint64_t nap = TICK_NS;
 
 	if (next < nap)
 		nap = next;
 	course_nap(nap);
 	if (r->events)
-		events_tick(r->events, clock_now());
+		events_tick(r->events, clock_time(c));
 	if (h->tick)
 		h->tick(h->ctx);
 }
@@ -264,9 +265,9 @@ static void course_settle(struct run *r, uint64_t give_up)
 {
 	struct plan *p = &r->plan;
 
-	while (responder_waits(p) && *r->options->signals < 2 && clock_now() < give_up) {
+	while (responder_waits(p) && *r->options->signals < 2 && clock_time(&p->clock) < give_up) {
 		course_tick(r);
-		watch_tick(&r->watch, p, clock_now());
+		watch_tick(&r->watch, p, clock_time(&p->clock));
 	}
 	for (int i = 0; i < SETTLE_TRIES && on_the_way(p) && *r->options->signals < 2; i++)
 		course_nap(LATE_ANSWERS_NS);
@@ -301,10 +302,10 @@ static void course_supervise(struct run *r)
 	uint64_t give_up = t->end + drain;
 
 	while (!all_finished(p) && *r->options->signals < 2) {
-		uint64_t now = clock_now();
+		uint64_t now = clock_time(&p->clock);
 
 		course_tick(r);
-		watch_tick(&r->watch, p, clock_now());
+		watch_tick(&r->watch, p, clock_time(&p->clock));
 		watch_cpu(r, now);
 		run_note_moves(r);
 		tick_intervals(r);
@@ -340,11 +341,12 @@ static void course_respond(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
 	const uint64_t every = r->config->run.interval_ns;
-	uint64_t start = clock_now(), next = every;
+	const struct clock *c = &r->plan.clock;
+	uint64_t start = clock_time(c), next = every;
 
 	while (*r->options->signals == 0) {
 		struct result_responder total;
-		double ns = clock_ns(&r->plan.clock, clock_now() - start);
+		double ns = clock_ns(c, clock_time(c) - start);
 
 		course_tick(r);
 		tell_counters(r);
@@ -493,7 +495,7 @@ static int find_start(struct run *r, uint64_t *at)
 	int64_t ahead;
 
 	if (!h->start) {
-		*at = clock_now() + clock_ticks(&c, LAUNCH_LEAD_NS);
+		*at = clock_time(&c) + clock_ticks(&c, LAUNCH_LEAD_NS);
 		return 0;
 	}
 	if (!h->start(h->ctx, &wall_ns))

@@ -68,7 +68,7 @@ static void advertised(
 		one->router.len = 16;
 		memcpy(one->router.bytes, f->src, 16);
 		if (!one->heard_at)
-			one->heard_at = clock_now();
+			one->heard_at = clock_time(&g->p->clock);
 		one->over = has_flags(one);
 	}
 }
@@ -99,7 +99,7 @@ static void listen_once(struct soliciting *g)
 // flags that this one has not: the rest of the time is for it.
 static void ask(struct soliciting *g, struct asking *one)
 {
-	uint64_t now = clock_now();
+	uint64_t now = clock_time(&g->p->clock);
 
 	if (one->over || now < one->next)
 		return;

@@ -18,18 +18,18 @@ static uint64_t clock_read(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct watch_reading read_clocks(void)
+static struct watch_reading read_clocks(const struct clock *c)
 {
 	struct watch_reading best = {0};
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < ATTEMPTS; i++) {
-		uint64_t before = clock_now();
+		uint64_t before = clock_time(c);
 		struct watch_reading r = {
 			.raw_ns = clock_read(CLOCK_MONOTONIC_RAW),
 			.mono_ns = clock_read(CLOCK_MONOTONIC),
 		};
-		uint64_t took = clock_now() - before;
+		uint64_t took = clock_time(c) - before;
 
 		r.tick = before + took / 2;
 		if (took < least)
@@ -87,7 +87,7 @@ static void read_usage(struct watch_usage *out, struct plan *p, uint64_t now)
 
 void watch_start(struct watch *w, struct plan *p)
 {
-	*w = (struct watch){.first = read_clocks()};
+	*w = (struct watch){.first = read_clocks(&p->clock)};
 	w->last = w->first;
 	for (uint32_t i = 0; i < p->port_count; i++)
 		w->links[i].watched = port_link_up(&p->ports[i]);
@@ -109,7 +109,7 @@ void watch_tick(struct watch *w, struct plan *p, uint64_t now)
 		w->ended = true;
 	}
 	if (clock_read(CLOCK_MONOTONIC) - w->last.mono_ns >= CLOCK_SPAN) {
-		struct watch_reading r = read_clocks();
+		struct watch_reading r = read_clocks(&p->clock);
 
 		watch_compare(w, p->clock.hz, &w->last, &r);
 		w->last = r;
@@ -118,8 +118,8 @@ void watch_tick(struct watch *w, struct plan *p, uint64_t now)
 
 void watch_end(struct watch *w, struct plan *p)
 {
-	struct watch_reading r = read_clocks();
-	uint64_t now = clock_now();
+	struct watch_reading r = read_clocks(&p->clock);
+	uint64_t now = clock_time(&p->clock);
 
 	watch_compare(w, p->clock.hz, &w->last, &r);
 	watch_compare(w, p->clock.hz, &w->first, &r);

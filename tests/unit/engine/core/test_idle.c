@@ -20,6 +20,7 @@
 
 static struct worker w;
 static struct worker_item items[2];
+static struct txn_slot lists[2][1]; // of transactions that go on: nothing is in it
 static const struct clock nanoseconds = {.hz = 1e9};
 
 static int fresh(void **state)
@@ -29,9 +30,12 @@ static int fresh(void **state)
 	w.items = items;
 	w.item_count = 2;
 	w.clock = &nanoseconds;
-	w.next_publish = FAR;
-	for (int i = 0; i < 2; i++)
+	w.next_publish = w.look_at = w.next_expiry = FAR;
+	for (int i = 0; i < 2; i++) {
+		memset(lists[i], 0, sizeof(lists[i]));
+		items[i].txns.slots = lists[i];
 		items[i].pace = (struct pace){.kind = PACE_RATE, .next = FAR, .left = UINT64_MAX};
+	}
 	return 0;
 }
 
@@ -80,8 +84,11 @@ static void what_has_no_more_to_send_keeps_nobody_awake(void **state)
 
 static void a_closed_loop_sleeps_only_before_its_start(void **state)
 {
-	items[0].pace = (struct pace){
-		.kind = PACE_OUTSTANDING, .outstanding = 1, .next = NOW, .left = UINT64_MAX};
+	items[0].pace = (struct pace){.kind = PACE_OUTSTANDING,
+		.outstanding = 1,
+		.next = NOW,
+		.stop = FAR,
+		.left = UINT64_MAX};
 	assert_int_equal(idle_until(&w, NOW), NOW);
 	items[0].pace.next = FAR;
 	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
@@ -95,6 +102,55 @@ static void one_of_several_workers_stays_awake_for_the_others(void **state)
 	assert_int_equal(idle_until(&w, NOW), NOW);
 }
 
+static void a_pass_is_due_with_whatever_comes_first(void **state)
+{
+	uint64_t *const first[] = {&w.next_publish, &w.look_at, &items[0].pace.next, &w.stop_at};
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		fresh(NULL);
+		w.stop_at = FAR;
+		*first[i] = NOW + 7;
+		assert_int_equal(idle_due(&w, NOW), NOW + 7);
+	}
+	w.stop_at = NOW - 3; // due transactions are still sent in the grace
+	w.times.grace = 10;
+	assert_int_equal(idle_due(&w, NOW), NOW + 7);
+	w.all_ended = true;
+	assert_int_equal(idle_due(&w, NOW), FAR);
+}
+
+static void something_in_flight_may_expire(void **state)
+{
+	w.next_expiry = NOW + 5;
+	assert_int_equal(idle_due(&w, NOW), FAR);
+	items[1].txns.in_flight = 1;
+	assert_int_equal(idle_due(&w, NOW), NOW + 5);
+	w.expire_after = NOW + 9; // the CPU was elsewhere
+	assert_int_equal(idle_due(&w, NOW), NOW + 9);
+}
+
+static void a_closed_loop_is_due_when_it_may_send(void **state)
+{
+	struct pace *p = &items[0].pace;
+
+	*p = (struct pace){.kind = PACE_OUTSTANDING,
+		.outstanding = 10,
+		.next = NOW,
+		.stop = FAR,
+		.left = UINT64_MAX,
+		.ramp_up = 1000,
+		.ramp_scale = UINT64_MAX / 100}; // another one each 100 ticks
+	assert_int_equal(idle_due(&w, NOW), NOW);
+	items[0].txns.in_flight = 1;
+	assert_int_equal(idle_due(&w, NOW), NOW + 101);
+	assert_int_equal(idle_due(&w, NOW + 101), NOW + 101);
+	items[0].txns.in_flight = 10;
+	assert_int_equal(idle_due(&w, NOW + 1000), FAR);
+	*p = (struct pace){.kind = PACE_MAX, .next = NOW, .stop = NOW + 50, .left = UINT64_MAX};
+	assert_int_equal(idle_due(&w, NOW + 49), NOW + 49);
+	assert_int_equal(idle_due(&w, NOW + 50), FAR);
+}
+
 static void a_sleep_ends_when_it_was_to_and_is_counted(void **state)
 {
 	struct clock real;
@@ -103,7 +159,8 @@ static void a_sleep_ends_when_it_was_to_and_is_counted(void **state)
 	clock_calibrate(&real, 5);
 	w.clock = &real;
 	now = clock_now();
-	w.next_publish = items[0].pace.next = items[1].pace.next = now + 1000000000000ull;
+	w.next_publish = w.look_at = items[0].pace.next = items[1].pace.next =
+		now + 1000000000000ull;
 	until = idle_sleep(&w, now);
 	assert_true(until > now && until <= clock_now());
 	assert_true(until - now <= clock_ticks(&real, MOMENT));
@@ -123,6 +180,9 @@ int main(void)
 		cmocka_unit_test_setup(what_has_no_more_to_send_keeps_nobody_awake, fresh),
 		cmocka_unit_test_setup(a_closed_loop_sleeps_only_before_its_start, fresh),
 		cmocka_unit_test_setup(one_of_several_workers_stays_awake_for_the_others, fresh),
+		cmocka_unit_test_setup(a_pass_is_due_with_whatever_comes_first, fresh),
+		cmocka_unit_test_setup(something_in_flight_may_expire, fresh),
+		cmocka_unit_test_setup(a_closed_loop_is_due_when_it_may_send, fresh),
 		cmocka_unit_test_setup(a_sleep_ends_when_it_was_to_and_is_counted, fresh),
 	};
 
