@@ -102,16 +102,18 @@ def introspect(tree, what):
 
 
 def all_tests(tree):
-    """The tests that count: name, suite, what to build for it, and the program's first source."""
+    """The tests that count: name, suite, what to build for it, and its source."""
     folder = tree / "build"
-    sources_of = {t["filename"][0]: Path(t["target_sources"][0]["sources"][0])
+    sources_of = {t["filename"][0]: [Path(s) for s in t["target_sources"][0]["sources"]]
                   for t in introspect(tree, "--targets") if t["type"] == "executable"}
     for test in introspect(tree, "--tests"):
         suite = test["suite"][0].rpartition(":")[2]
         # The others of the loop suite are about times, which a busy machine changes too.
         if suite in ("unit", "golden") or (suite == "loop" and test["is_parallel"]):
             program = str(folder / "app/ddiperf") if suite == "loop" else test["cmd"][0]
-            yield Test(test["name"], suite, os.path.relpath(program, folder), sources_of[program])
+            sources = sources_of[program]
+            source = next((s for s in sources if s.stem.partition("_")[2] == test["cmd"][1]), sources[0])
+            yield Test(test["name"], suite, os.path.relpath(program, folder), source)
 
 
 def stages(tree, tests, path, near):

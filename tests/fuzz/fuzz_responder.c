@@ -22,13 +22,13 @@ static struct test_port port;
 static uint64_t ticks;
 static const struct clock ticking = {.hz = HZ, .set = &ticks};
 
-// Smaller than pages, and so faster.
-void *pages_alloc(size_t size)
+// Smaller than pages, and so faster; once in a program that replays all targets.
+__attribute__((weak)) void *pages_alloc(size_t size)
 {
 	return calloc(1, size);
 }
 
-void pages_free(void *p, size_t size)
+__attribute__((weak)) void pages_free(void *p, size_t size)
 {
 	free(p);
 }

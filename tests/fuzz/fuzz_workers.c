@@ -66,13 +66,13 @@ static struct {
 	uint32_t kept_count;
 } net;
 
-// Smaller than pages, and so faster.
-void *pages_alloc(size_t size)
+// Smaller than pages, and so faster; once in a program that replays all targets.
+__attribute__((weak)) void *pages_alloc(size_t size)
 {
 	return calloc(1, size);
 }
 
-void pages_free(void *p, size_t size)
+__attribute__((weak)) void pages_free(void *p, size_t size)
 {
 	free(p);
 }

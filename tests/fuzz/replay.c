@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a fuzz target once over every file given, or in a directory given, so that any compiler's
 // build replays the corpora as unit tests. Does not fuzz, and does not descend. Path: cold.
+#define UNIT_RUNNER
+#include "replay.h"
+
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define INPUT_MAX (1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int fail(const char *path)
 {
@@ -19,7 +19,7 @@ static int fail(const char *path)
 }
 
 // The input lies in a block of its own size, so that a sanitizer sees a read beyond it.
-static int replay_file(const char *path)
+static int replay_file(replay_target *target, const char *path)
 {
 	uint8_t *data = malloc(INPUT_MAX), *input;
 	FILE *in = fopen(path, "rb");
@@ -34,7 +34,7 @@ static int replay_file(const char *path)
 	input = realloc(data, len ? len : 1);
 	if (!input)
 		return fail(path);
-	LLVMFuzzerTestOneInput(input, len);
+	target(input, len);
 	free(input);
 	return 1;
 }
@@ -44,7 +44,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-static int replay_directory(const char *path)
+static int replay_directory(replay_target *target, const char *path)
 {
 	struct dirent **entries;
 	int n = scandir(path, &entries, is_visible, alphasort), count = 0;
@@ -57,25 +57,25 @@ static int replay_directory(const char *path)
 		snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name);
 		free(entries[i]);
 		if (count >= 0)
-			count = replay_file(file) < 0 ? -1 : count + 1;
+			count = replay_file(target, file) < 0 ? -1 : count + 1;
 	}
 	free(entries);
 	return count;
 }
 
-int main(int argc, char **argv)
+int replay(replay_target *target)
 {
 	int total = 0;
 
-	for (int i = 1; i < argc; i++) {
+	for (char **path = unit_args; *path; path++) {
 		struct stat st;
 		int count;
 
-		if (stat(argv[i], &st) != 0)
-			count = fail(argv[i]);
+		if (stat(*path, &st) != 0)
+			count = fail(*path);
 		else
-			count = S_ISDIR(st.st_mode) ? replay_directory(argv[i])
-			                            : replay_file(argv[i]);
+			count = S_ISDIR(st.st_mode) ? replay_directory(target, *path)
+			                            : replay_file(target, *path);
 		if (count < 0)
 			return EXIT_FAILURE;
 		total += count;

@@ -339,7 +339,7 @@ static void every_counter_keeps_its_name_unit_and_help(void **state)
 	assert_listed("counters", "counters.txt");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_person_reads_intervals_tables_and_the_verdict),
@@ -357,6 +357,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_cannot_be_written_is_known_before_the_run),
 	};
 
-	folder = argc > 1 ? argv[1] : ".";
+	folder = *unit_args ? *unit_args : ".";
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plan from YAML text on ports that were never opened and CPUs that need not be there: without
-// EAL, without packets. A test that includes it is linked with --wrap=sched_getaffinity.
+// EAL, without packets. A test that includes it is linked with --wrap=sched_getaffinity; tests of
+// one program share what it answers (weak).
 // Path: cold. Test.
 #pragma once
 
@@ -12,11 +13,11 @@
 #include "io/driver.h"
 
 // CPUs of the process: those whose bit is set.
-static uint64_t planned_cpus = 0xff;
+__attribute__((weak)) uint64_t planned_cpus = 0xff;
 
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+__attribute__((weak)) int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
 	memset(set, 0, size);
 	for (int cpu = 0; cpu < 64; cpu++)
