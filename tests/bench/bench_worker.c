@@ -7,20 +7,31 @@
 // the worker is slower than their timeout.
 //
 //   bench_worker FILE [TRANSACTIONS [SECONDS]]
+//
+// With --count the clock is set and advances by PASS_NS from pass to pass, so each execution does
+// the same work: one round to warm up, and one whose turns a profiler counts in counted_turn
+// (tests/bench/costs).
+//
+//   bench_worker --count FILE TRANSACTIONS
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
 
-#define ROUNDS 15 // the best of them counts
+#define ROUNDS  15   // the best of them counts
+#define PASS_NS 5000 // about as long as a full burst takes
+
+static uint64_t set_tick = 1000000000;
 
 // Of a round.
 struct work {
 	uint64_t transactions;
 	double patience_s; // without an answered transaction
+	uint64_t (*turn)(struct worker *w);
 };
 
 static void require(bool holds, const char *what)
@@ -31,7 +42,7 @@ static void require(bool holds, const char *what)
 	exit(1);
 }
 
-static struct plan *prepare(const char *file, struct arena *a)
+static struct plan *prepare(const char *file, bool count, struct arena *a)
 {
 	struct diag *d = diag_new();
 	const struct config *c = config_load(file, NULL, 0, a, d);
@@ -40,10 +51,13 @@ static struct plan *prepare(const char *file, struct arena *a)
 
 	diag_print(d, stderr);
 	require(c && c->responder && plan_read_input(p, c, false, a, d) == 0, "bad file");
+	if (count)
+		p->clock = (struct clock){.hz = 1e9, .set = &set_tick};
 	require(plan_start(p, false, a, &e) == 0, e.text);
 	require(io_start(&c->host, &p->lcores, p->port_settings, p->port_count, &e) == 0, e.text);
 	require(port_start_all(p->port_settings, p->port_count, p->ports, &e) == 0, e.text);
 	require(plan_build(p, a) == 0, "no plan");
+	require(!count || p->clock.set == &set_tick, "the plan does not keep a set clock");
 	for (uint32_t i = 0; i < p->items[0].path_count; i++)
 		plan_address(&p->items[0], i, p->ports[p->responder_port].mac);
 	diag_free(d);
@@ -58,10 +72,15 @@ static uint64_t answered(const struct worker_item *it)
 // Kept apart, so that a profiler can be told to look at this only.
 static __attribute__((noinline)) uint64_t turn(struct worker *w)
 {
-	uint64_t before = clock_now();
+	uint64_t before = clock_time(w->clock);
 
 	worker_pass(w, before);
-	return clock_now() - before;
+	return clock_time(w->clock) - before;
+}
+
+static __attribute__((noinline)) uint64_t counted_turn(struct worker *w)
+{
+	return turn(w);
 }
 
 static void give_up(const struct worker_item *it, uint64_t done, const struct work *work)
@@ -86,12 +105,13 @@ static double round_of(struct plan *p, const struct work *work, double clock)
 
 	while ((done = answered(it) - first) < work->transactions) {
 		if (done != last)
-			until = clock_now() + patience;
-		else if (clock_now() > until)
+			until = clock_time(&p->clock) + patience;
+		else if (clock_time(&p->clock) > until)
 			give_up(it, done, work);
 		last = done;
-		ticks += turn(p->items[0].worker);
+		ticks += work->turn(p->items[0].worker);
 		responder_pass(&p->responders[0]);
+		set_tick += PASS_NS;
 		turns++;
 	}
 	return ((double)ticks - clock * (double)turns) / (double)done;
@@ -109,26 +129,51 @@ static double clock_cost(void)
 	return (double)least;
 }
 
-int main(int argc, char **argv)
+// Transactions of the round that is counted.
+static uint64_t count(struct plan *p, struct work work)
 {
-	struct arena *a = arena_new();
-	const struct work work = {argc > 2 ? strtoull(argv[2], NULL, 10) : 200000,
-		argc > 3 ? strtod(argv[3], NULL) : 10};
-	double best = 1e300, clock = clock_cost();
-	struct plan *p;
+	uint64_t before;
 
-	require(argc > 1, "which file?");
-	log_set_level(LOG_QUIET);
-	p = prepare(argv[1], a);
-	plan_schedule(p, clock_now());
-	worker_begin(p->items[0].worker);
-	for (int i = 0; i < (work.transactions ? ROUNDS : 0); i++) {
-		double ticks = round_of(p, &work, clock);
+	round_of(p, &work, 0);
+	before = answered(p->items[0].run);
+	work.turn = counted_turn;
+	round_of(p, &work, 0);
+	return answered(p->items[0].run) - before;
+}
+
+static void measure(struct plan *p, const struct work *work)
+{
+	double best = 1e300, clock = clock_cost();
+
+	for (int i = 0; i < (work->transactions ? ROUNDS : 0); i++) {
+		double ticks = round_of(p, work, clock);
 
 		best = ticks < best ? ticks : best;
 	}
-	printf("%.1f ns/transaction, %llu transactions\n", clock_ns(&p->clock, 1000) * best / 1000,
-		(unsigned long long)answered(p->items[0].run));
+	printf("%.1f ns/transaction, %" PRIu64 " transactions\n",
+		clock_ns(&p->clock, 1000) * best / 1000, answered(p->items[0].run));
+}
+
+int main(int argc, char **argv)
+{
+	bool counts = argc > 1 && strcmp(argv[1], "--count") == 0;
+	struct arena *a = arena_new();
+	struct plan *p;
+	struct work work;
+
+	argc -= counts;
+	argv += counts;
+	require(argc > 1, "which file?");
+	work = (struct work){argc > 2 ? strtoull(argv[2], NULL, 10) : 200000,
+		argc > 3 ? strtod(argv[3], NULL) : 10, turn};
+	log_set_level(LOG_QUIET);
+	p = prepare(argv[1], counts, a);
+	plan_schedule(p, clock_time(&p->clock));
+	worker_begin(p->items[0].worker);
+	if (counts)
+		printf("%" PRIu64 " transactions\n", count(p, work));
+	else
+		measure(p, &work);
 	port_stop_all(p->ports, p->port_count);
 	plan_free(p);
 	io_stop();

@@ -269,7 +269,7 @@ int plan_build(struct plan *p, struct arena *a)
 
 	if (p->dry) // ticks are nanoseconds of the schedule
 		p->clock = (struct clock){.hz = 1e9};
-	else
+	else if (!p->clock.set)
 		clock_calibrate(&p->clock, 30);
 	place_items(p, a);
 	for (uint32_t i = 0; i < p->worker_count && rc == 0; i++)

@@ -105,8 +105,8 @@ static inline uint32_t plan_item_longest(const struct plan_item *i)
 uint64_t plan_conn_memory(const struct item_settings *i, uint32_t workers, uint64_t slots,
 	uint64_t rows, uint32_t longest);
 
-// With the ports started: tables, templates (without the server's MAC). 0, -ENOMEM or -ERANGE
-// (slots).
+// With the ports started: tables, templates (without the server's MAC). Calibrates the clock unless
+// it is a set one. 0, -ENOMEM or -ERANGE (slots).
 int plan_build(struct plan *p, struct arena *a);
 
 // Tags of the frames on a path: the port's, then the path's own.
