@@ -59,13 +59,11 @@ def markdown(outcomes, machine, repeats):
     return f"{head(machine, repeats)}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
-
-
-def replace(text, table):
+def replace(text, table, name="measured"):
     """The document with the table between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"no lines {BEGIN.strip()} and {END.strip()}")
-    return before + BEGIN + table + END + after
+        raise ValueError(f"no lines {begin.strip()} and {end.strip()}")
+    return before + begin + table + end + after
