@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of the program; main.c holds their table. Each returns the exit code.
+// The commands of the program; each returns the exit code.
 // Path: cold. Main thread.
 #pragma once
 
@@ -7,6 +7,10 @@
 #include "options.h"
 
 struct front;
+
+// A command line, argv[0] included: the command that it names, or another tool by the name of a
+// link.
+int commands_run(int argc, char **argv);
 
 // The operand as a configuration, with every --set applied. NULL after errors, which were printed.
 // *d knows the file and line of each setting; the caller frees it, also after errors.

@@ -1,243 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of commands and tools, and the call of the one that the user named.
+// The process around a command: its standard files, its memory, the signals of its writes.
 // Path: cold. Main thread.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "base/nearest.h"
 #include "commands.h"
-#include "front_as.h"
-#include "front_line.h"
-#include "front_perfdhcp.h"
-#include "front_queries.h"
-
-#define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
-
-#define LINE                                                                                       \
-	(COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |                \
-		OPTION_INTERVALS | OPTION_FILE)
-
-#define EXAMPLE(line) "example:\n  " line "\n"
-
-static const struct command commands[] = {
-	{"dns", "SERVER [NAME TYPE]...", "Load a DNS server, without a file", LINE, cmd_dns,
-		line_dns_options, line_dns_help},
-	{"dhcp", "[SERVER]", "Load a DHCPv4 server, without a file", LINE, cmd_dhcp,
-		line_dhcp_options, line_dhcp_help},
-	{"dhcp6", "[SERVER]", "Load a DHCPv6 server, without a file", LINE, cmd_dhcp6,
-		line_dhcp6_options, line_dhcp6_help},
-	{"run", "FILE", "Run the test in FILE and judge its result",
-		COMMON | OPTION_JSON | OPTION_DRY_RUN | OPTION_SELF_CHECK | OPTION_BRIEF |
-			OPTION_INTERVALS | OPTION_CONFINED | OPTION_COMMANDS | OPTION_ORDERS |
-			OPTION_FLEET | OPTION_NATS | OPTION_LED,
-		cmd_run, NULL,
-		EXAMPLE("ddiperf run dns-steady.yaml --set traffic.queries.load.rate=5k --json "
-			"result.json")},
-	{"campaign", "FILE",
-		"Run the campaign in FILE: lists of settings and servers, repeats, one table",
-		OPTION_SET | OPTION_DUMP | OPTION_QUIET | OPTION_VERBOSE, cmd_campaign, NULL,
-		EXAMPLE("ddiperf campaign campaign-lease-operations.yaml --set repeats=1")},
-	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
-		OPTION_SET | OPTION_DUMP | OPTION_CONFINED | OPTION_COMMANDS, cmd_check, NULL,
-		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump")},
-	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
-		OPTION_SET | OPTION_JSON, cmd_plan, NULL,
-		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M")},
-	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
-		COMMON | OPTION_JSON, cmd_respond, respond_options,
-		EXAMPLE("ddiperf respond dns-respond.yaml")},
-	{"serve", NULL, "Serve a page and an HTTP interface to start, follow and keep runs",
-		OPTION_SERVE | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_serve, NULL,
-		EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
-	{"agent", NULL, "Wait at a server of NATS, and run parts of the tests of a fleet",
-		OPTION_AGENT | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_agent, NULL,
-		EXAMPLE("ddiperf agent --nats nats://127.0.0.1:4222 --name a --labels rack=1")},
-	{"watch", "[RUN]",
-		"Show a run that goes on; RUN is its id or process, if there are several",
-		OPTION_INTERVALS, cmd_watch, NULL, EXAMPLE("ddiperf watch")},
-	{"compare", "RESULT.json...",
-		"Print the changes from the first result to others and judge them",
-		OPTION_FAIL_ON | OPTION_BASELINE | OPTION_HISTORY | OPTION_CONFIDENCE |
-			OPTION_QUIET,
-		cmd_compare, NULL,
-		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%")},
-	{"merge", "RESULT.json...",
-		"Merge the results of all parts of a fleet into one, and judge it",
-		OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_merge, NULL,
-		"With --fleet, RESULT.json is that of a run which lost agents: its parts come\n"
-		"from the agents, which kept them.\n\n"
-		"examples:\n  ddiperf merge part1.json part2.json --json result.json\n"
-		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n"},
-	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
-		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
-		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html")},
-	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
-		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml")},
-	{"bind", "[CARD]...", "Give network cards to DPDK; without CARD: list them",
-		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
-	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
-		EXAMPLE("ddiperf unbind 0000:01:00.0")},
-	{"list", "drivers|protocols|settings|campaign|counters|formats|selectors|agents",
-		"Print a reference table, or the agents of a fleet",
-		OPTION_SCHEMA | OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_list, NULL,
-		"examples:\n  ddiperf list settings\n"
-		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n"},
-	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
-		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j")},
-};
-
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-static const struct as_tool *const tools[] = {&front_dnsperf, &front_kxdpgun, &front_perfdhcp,
-	&front_resperf, &front_resperf_report, NULL};
-
-static const struct program program = {commands, COMMANDS, tools};
-
-static void print_help(FILE *out)
-{
-	fputs("usage: ddiperf COMMAND [OPTION]... [FILE]\n"
-	      "Load-test DNS, DHCP and NTP servers and account for every transaction.\n\n",
-		out);
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
-	fputs("  as        Be dnsperf, resperf, perfdhcp or kxdpgun: its options and output\n"
-	      "\n  ddiperf COMMAND --help   the options of a command\n"
-	      "  ddiperf --version        the version\n"
-	      "  man ddiperf              exit codes, examples; man ddiperf.yaml: settings\n",
-		out);
-}
-
-static int refuse_command(const char *word)
-{
-	struct nearest nearest = nearest_to(word);
-	const char *dot = strrchr(word, '.');
-
-	for (size_t i = 0; i < COMMANDS; i++)
-		nearest_try(&nearest, commands[i].name);
-	if (nearest.name)
-		log_error("no such command: %s (did you mean %s?)", word, nearest.name);
-	else if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
-		log_error("no such command: %s (did you mean ddiperf run %s?)", word, word);
-	else
-		log_error("no such command: %s (see ddiperf --help)", word);
-	return EXIT_CONFIG;
-}
-
-static int run_command(const struct command *c, int argc, char **argv)
-{
-	struct options o = {.arena = arena_new(), .program = &program};
-	int code = EXIT_CONFIG;
-
-	o.command_line = options_command_line(argc, argv, o.arena);
-	switch (options_parse(c, argc - 1, argv + 1, &o)) {
-	case OPTIONS_GO:
-		log_set_level(o.verbose ? LOG_VERBOSE : o.quiet ? LOG_QUIET : LOG_NORMAL);
-		code = c->run(&o);
-		break;
-	case OPTIONS_HELP_SHOWN:
-		code = EXIT_PASS;
-		break;
-	case OPTIONS_WRONG:
-		break;
-	}
-	arena_free(o.arena);
-	return code;
-}
-
-static void print_help_of_as(const char *names)
-{
-	printf("usage: ddiperf as TOOL [OPTION]...\n"
-	       "Be another tool: its options, output and exit codes.\n\n"
-	       "TOOL is one of: %s. A link ddiperf-TOOL does the same.\n\n"
-	       "      --options         print the options of TOOL: honoured, refused with the "
-	       "reason, or without effect\n"
-	       "      --dump            send nothing; print the file that this line stands for\n"
-	       "      --json OUT        write the result as JSON\n"
-	       "      --set PATH=VALUE  override a setting\n\n"
-	       "examples:\n"
-	       "  ddiperf as dnsperf -s 127.0.0.1 -d queries.txt -l 10 -Q 500\n"
-	       "  ddiperf as perfdhcp -4 -r 100 -R 30 -p 60 127.0.0.1 --dump >test.yaml\n",
-		names);
-}
-
-// argv: "ddiperf", "as", TOOL, and its options.
-static int run_as(int argc, char **argv)
-{
-	const char *word = argc > 2 ? argv[2] : "";
-	const struct as_tool *t = argc > 2 ? as_find(tools, argv[2]) : NULL;
-	struct options o = {.arena = arena_new(), .program = &program};
-	const char *names = "";
-	int code = EXIT_CONFIG;
-
-	for (unsigned i = 0; tools[i]; i++)
-		names = arena_printf(o.arena, "%s%s%s", names, i ? ", " : "", tools[i]->name);
-	if (t) {
-		code = as_run(t, argc - 2, argv + 2, &o);
-	} else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-		print_help_of_as(names);
-		code = EXIT_PASS;
-	} else {
-		log_error("as: %s%s(one of: %s)", *word ? word : "no tool",
-			*word ? " is no tool that it can be " : " ", names);
-	}
-	arena_free(o.arena);
-	return code;
-}
-
-static int dispatch(int argc, char **argv);
-
-// By the name of a link: ddiperf-dnsperf. 0: it is no such name; else *code.
-static bool run_by_link(int argc, char **argv, int *code)
-{
-	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
-	static const char prefix[] = "ddiperf-";
-	char **words;
-
-	if (strncmp(name, prefix, strlen(prefix)) != 0 || !as_find(tools, name + strlen(prefix)))
-		return false;
-	words = calloc((size_t)argc + 3, sizeof(*words));
-	if (!words)
-		arena_exhausted();
-	words[0] = argv[0];
-	words[1] = "as";
-	words[2] = (char *)name + strlen(prefix);
-	memcpy(words + 3, argv + 1, (size_t)argc * sizeof(*words));
-	*code = dispatch(argc + 2, words);
-	free(words);
-	return true;
-}
-
-static int dispatch(int argc, char **argv)
-{
-	const char *word = argc > 1 ? argv[1] : "";
-	int code;
-
-	if (strcmp(word, "as") == 0)
-		return run_as(argc, argv);
-	if (argc > 0 && run_by_link(argc, argv, &code))
-		return code;
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-		return printf("ddiperf %s\n", DDIPERF_VERSION) < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-		print_help(stdout);
-		return EXIT_PASS;
-	}
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (strcmp(word, commands[i].name) == 0)
-			return run_command(&commands[i], argc, argv);
-	if (*word)
-		return refuse_command(word);
-	print_help(stderr);
-	return EXIT_CONFIG;
-}
 
 // If the caller closed a standard file, the next file to be opened would get its number, and the
 // report would go into that file. /dev/null takes its place, opened in the wrong direction, so that
@@ -273,7 +47,7 @@ int main(int argc, char **argv)
 	reserve_standard_files();
 	signal(SIGPIPE, SIG_IGN); // a reader that goes away must not leave a port open
 	signal(SIGXFSZ, SIG_IGN); // nor must a limit of file size
-	code = dispatch(argc, argv);
+	code = commands_run(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_PASS) {
 		log_error("standard output: a write failed, so the output is incomplete");
 		code = EXIT_ENVIRONMENT;

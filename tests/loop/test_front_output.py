@@ -65,12 +65,6 @@ def a_line_for_each_query_has_its_rcode_text_and_latency():
 
 
 @test
-def the_file_of_a_line_with_v_keeps_the_packets():
-    result = call("dnsperf", "-v", "-d", "/dev/null", "-l", "1", "--dump")
-    assert result.code == 0 and "file: dnsperf.pcapng" in result.stdout and "when: [answered, failed, lost]" in result.stdout, result
-
-
-@test
 def json_lines_have_the_members_of_kxdpgun():
     with server() as (p, port, i, queries):
         result = call("kxdpgun", "-j", "-S", "100", "-t", "0.5", "-Q", "400", p, port, i, queries, "127.0.0.1",

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands of the program, called in this process, and all that they print. Each file of
+// transcripts/ has tests of this form:
+//
+//	=== what a test shows
+//	$ ddiperf dns 127.0.0.1 -r 5x
+//	! ddiperf: dns: -r 5x: "5x" is not a rate <*>
+//	[2]
+//
+// A line with "! " in front is from standard error, "[2]" is the exit code if it is not 0. Lines
+// with "> " in front are the input of the command above. <*> stands for any text, and alone in a
+// line for any lines. Words are those of a shell; a test begins in an empty folder, with config/,
+// golden/ and documents/ beside it. Commands before the first test belong to each.
+//
+// GOLDEN_UPDATE=1 meson test writes into the file what was printed. That is to be read, and belongs
+// to the same commit as the change of the program.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include "base/log.h"
+#include "commands.h"
+
+#define TITLE  "=== "
+#define PROMPT "$ "
+#define ANY    "<*>" // alone in a line: any lines; in a line: any text
+#define TESTS  200
+
+struct block {
+	char *title;        // NULL: the commands before the first test, which are repeated for each
+	const char *before; // NULL: those
+	char *text, *actual;
+};
+
+static char home[] = "/tmp/ddiperf-transcript.XXXXXX";
+
+static char *read_fd(int fd)
+{
+	struct stat st;
+	char *text;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	text = calloc(1, (size_t)st.st_size + 1);
+	assert_non_null(text);
+	assert_int_equal(pread(fd, text, (size_t)st.st_size, 0), st.st_size);
+	return text;
+}
+
+// --- commands ---
+
+// The members of path, made if they are missing. path: "traffic[0].lost"; *last is what is left
+// for the caller: a key, or an index with *at >= 0.
+static json_t *reach(json_t *o, char *path, const char **last, long *at)
+{
+	for (char *key = path;;) {
+		const size_t len = strcspn(key, ".[");
+		const char next = key[len], after = next ? key[len + 1] : '\0';
+		const bool is_index = next == ']' || isdigit((unsigned char)*key);
+		json_t *to;
+
+		*at = json_is_array(o) && is_index ? strtol(key, NULL, 10) : -1;
+		*last = key;
+		key[len] = '\0';
+		if (is_index)
+			key[strcspn(key, "]")] = '\0';
+		if (!next || (next == ']' && !after))
+			return o;
+		to = *at >= 0 ? json_array_get(o, (size_t)*at) : json_object_get(o, key);
+		if (!to) {
+			to = json_object();
+			json_object_set_new(o, key, to);
+		}
+		o = to;
+		key += len + 1;
+		key += *key == '.';
+	}
+}
+
+static void change(json_t *document, char *assignment)
+{
+	char *value = strchr(assignment, '=');
+	const char *last;
+	json_t *in, *new;
+	long at;
+
+	assert_non_null(value);
+	*value++ = '\0';
+	new = json_loads(value, JSON_DECODE_ANY, NULL);
+	if (*value && !new)
+		fail_msg("not JSON: %s", value);
+	in = reach(document, assignment, &last, &at);
+	if (at >= 0 && (size_t)at == json_array_size(in))
+		json_array_append_new(in, new);
+	else if (at >= 0)
+		new ? json_array_set_new(in, (size_t)at, new) : json_array_remove(in, (size_t)at);
+	else
+		new ? json_object_set_new(in, last, new) : json_object_del(in, last);
+}
+
+// change OLD NEW PATH=JSON...: a document with other members; PATH= takes one away.
+static int run_change(int argc, char **argv)
+{
+	json_t *document;
+
+	assert_true(argc >= 3);
+	document = json_load_file(argv[1], 0, NULL);
+	assert_non_null(document);
+	for (int i = 3; i < argc; i++)
+		change(document, argv[i]);
+	assert_int_equal(json_dump_file(document, argv[2], JSON_INDENT(1)), 0);
+	json_decref(document);
+	return 0;
+}
+
+static void copy_fd(int from, int to)
+{
+	char *text = read_fd(from);
+	const size_t len = strlen(text);
+
+	assert_int_equal(write(to, text, len), len);
+	free(text);
+}
+
+// write FILE: its input becomes the file.
+static int run_write(int argc, char **argv)
+{
+	const int to = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(argc == 2 && to >= 0);
+	copy_fd(STDIN_FILENO, to);
+	close(to);
+	return 0;
+}
+
+static int run_cat(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const int from = open(argv[i], O_RDONLY);
+
+		assert_true(from >= 0);
+		copy_fd(from, STDOUT_FILENO);
+		close(from);
+	}
+	return 0;
+}
+
+static int is_seen(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int run_ls(int argc, char **argv)
+{
+	struct dirent **entries;
+	const int n = scandir(argc > 1 ? argv[1] : ".", &entries, is_seen, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		printf("%s\n", entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}
+
+static int run_ddiperf(int argc, char **argv)
+{
+	optind = 0; // getopt_long begins anew
+	log_set_level(LOG_NORMAL);
+	return commands_run(argc, argv);
+}
+
+// save FILE ddiperf ...: its standard output becomes the file, too.
+static int run_save(int argc, char **argv)
+{
+	const int to = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	const int code = run_ddiperf(argc - 2, argv + 2);
+
+	assert_true(to >= 0);
+	fflush(stdout);
+	copy_fd(STDOUT_FILENO, to);
+	close(to);
+	return code;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} programs[] = {
+	{"write", run_write},
+	{"change", run_change},
+	{"cat", run_cat},
+	{"ls", run_ls},
+	{"save", run_save},
+	{"ddiperf", run_ddiperf},
+};
+
+static int run_words(int argc, char **argv)
+{
+	int given = 0, code = -1;
+
+	for (; given < argc && isupper((unsigned char)argv[given][0]); given++)
+		assert_int_equal(putenv(argv[given]), 0);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && code < 0; i++) {
+		const size_t len = strlen(programs[i].name);
+
+		if (given < argc && strncmp(argv[given], programs[i].name, len) == 0)
+			code = programs[i].run(argc - given, argv + given);
+	}
+	while (given-- > 0) {
+		argv[given][strcspn(argv[given], "=")] = '\0';
+		unsetenv(argv[given]);
+	}
+	return code;
+}
+
+// --- what they print ---
+
+static const char *end_of_line(const char *c)
+{
+	const char *end = strchr(c, '\n');
+
+	return end ? end + 1 : c + strlen(c);
+}
+
+static bool begins_with(const char *c, const char *word)
+{
+	return strncmp(c, word, strlen(word)) == 0;
+}
+
+// Control characters can be seen. Each line begins with prefix.
+static void show(FILE *out, const char *prefix, const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (c == text || c[-1] == '\n')
+			fputs(prefix, out);
+		if (*c == '\r')
+			fputs("\\r", out);
+		else if (iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t')
+			fprintf(out, "\\x%02x", (unsigned char)*c);
+		else
+			fputc(*c, out);
+	}
+	if (*text && text[strlen(text) - 1] != '\n')
+		fputs("<no newline>\n", out);
+}
+
+// What a command line prints; the caller frees it.
+static char *output_of(const char *line, const char *input)
+{
+	const int standard[] = {
+		memfd_create("in", 0), memfd_create("out", 0), memfd_create("err", 0)};
+	int kept[3], code;
+	char *text, *shown;
+	size_t len;
+	FILE *out = open_memstream(&shown, &len);
+	wordexp_t words;
+
+	if (wordexp(line, &words, WRDE_NOCMD) != 0)
+		fail_msg("a word needs quotes: %s", line);
+	assert_int_equal(write(standard[0], input, strlen(input)), strlen(input));
+	assert_int_equal(lseek(standard[0], 0, SEEK_SET), 0);
+	fflush(stdout);
+	__fpurge(stdin);
+	clearerr(stdin);
+	for (int i = 0; i < 3; i++) {
+		kept[i] = dup(i);
+		assert_true(dup2(standard[i], i) >= 0);
+	}
+	code = run_words((int)words.we_wordc, words.we_wordv);
+	fflush(stdout);
+	for (int i = 0; i < 3; i++) {
+		assert_true(dup2(kept[i], i) >= 0);
+		close(kept[i]);
+	}
+	for (int i = 1; i < 3; i++) {
+		text = read_fd(standard[i]);
+		show(out, i == 1 ? "" : "! ", text);
+		free(text);
+	}
+	for (int i = 0; i < 3; i++)
+		close(standard[i]);
+	wordfree(&words);
+	if (code < 0)
+		fail_msg("no such command: %s", line);
+	if (code > 0)
+		fprintf(out, "[%d]\n", code);
+	fclose(out);
+	return shown;
+}
+
+static bool matches(const char *wanted, const char *got)
+{
+	bool at_begin = true;
+
+	for (; *wanted; at_begin = *wanted == '\n', wanted++, got++) {
+		const bool any = begins_with(wanted, ANY);
+		const bool lines = any && at_begin && wanted[strlen(ANY)] == '\n';
+		const char *rest = wanted + strlen(ANY) + lines;
+
+		for (const char *c = got; any; c++) {
+			if ((!lines || c == got || c[-1] == '\n') && matches(rest, c))
+				return true;
+			if (!*c || (!lines && *c == '\n'))
+				return false;
+		}
+		if (*wanted != *got)
+			return false;
+	}
+	return !*got;
+}
+
+// --- files ---
+
+// The lines from *c on for which belongs() holds.
+static char *lines_of(const char **c, bool (*belongs)(const char *line))
+{
+	const char *begin = *c;
+
+	while (**c && belongs(*c))
+		*c = end_of_line(*c);
+	return strndup(begin, (size_t)(*c - begin));
+}
+
+static bool is_no_command(const char *line)
+{
+	return !begins_with(line, PROMPT);
+}
+
+static bool is_input(const char *line)
+{
+	return begins_with(line, "> ") || begins_with(line, ">\n");
+}
+
+// Lines without the "> " in front of each.
+static char *input_of(const char *lines)
+{
+	char *text = calloc(1, strlen(lines) + 1), *to = text;
+
+	for (const char *c = lines, *end; *c; c = end) {
+		end = end_of_line(c);
+		c += c[1] == '\n' ? 1 : 2;
+		to = mempcpy(to, c, (size_t)(end - c));
+	}
+	return text;
+}
+
+// Plays text; *actual is text with what was printed. NULL: as wanted; else the first command that
+// printed something else.
+static char *play(const char *text, char **actual)
+{
+	char *prose = lines_of(&text, is_no_command), *wrong = NULL;
+	size_t len;
+	FILE *out = open_memstream(actual, &len);
+
+	fputs(prose, out);
+	free(prose);
+	while (*text) {
+		const char *end = end_of_line(text);
+		char *line = strndup(text, (size_t)(end - text)), *lines, *input, *wanted, *got;
+
+		text = end;
+		lines = lines_of(&text, is_input);
+		input = input_of(lines);
+		wanted = lines_of(&text, is_no_command);
+		line[strcspn(line, "\n")] = '\0';
+		got = output_of(line + strlen(PROMPT), input);
+		fprintf(out, "%s\n%s%s", line, lines, matches(wanted, got) ? wanted : got);
+		if (!matches(wanted, got) && !wrong)
+			assert_true(asprintf(&wrong, "%s\n%s--- instead of\n%s", line, got,
+					    wanted) > 0);
+		free(line), free(lines), free(input), free(wanted), free(got);
+	}
+	fclose(out);
+	return wrong;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	return remove(path);
+}
+
+static void play_block(void **state)
+{
+	struct block *b = *state;
+	char folder[sizeof(home) + 16], *before = NULL, *wrong;
+
+	snprintf(folder, sizeof(folder), "%s/test", home);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	assert_int_equal(chdir(folder), 0);
+	wrong = play(b->before, &before);
+	free(before);
+	if (!wrong)
+		wrong = play(b->text, &b->actual);
+	assert_int_equal(chdir(home), 0);
+	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (wrong && !getenv("GOLDEN_UPDATE"))
+		fail_msg("%s", wrong);
+	free(wrong);
+}
+
+// The tests of a text, and their number.
+static unsigned split(const char *text, struct block *blocks)
+{
+	unsigned n = 0;
+
+	for (const char *begin = text, *c = text;; c = end_of_line(c)) {
+		if (*c && !begins_with(c, TITLE))
+			continue;
+		// Without the empty line in front of the next title.
+		blocks[n++].text = strndup(
+			begin, (size_t)(c - begin) - (*c && c - begin >= 2 && c[-2] == '\n'));
+		if (!*c)
+			return n;
+		if (n == TESTS)
+			abort();
+		begin = end_of_line(c);
+		c += strlen(TITLE);
+		blocks[n].title = strndup(c, strcspn(c, "\n"));
+		blocks[n].before = blocks[0].text;
+	}
+}
+
+static void update(const char *path, const struct block *blocks, unsigned count)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		abort();
+	fputs(blocks[0].text, f);
+	for (unsigned i = 1; i < count; i++)
+		fprintf(f, "%s" TITLE "%s\n%s", i > 1 || *blocks[0].text ? "\n" : "",
+			blocks[i].title, blocks[i].actual ? blocks[i].actual : blocks[i].text);
+	fclose(f);
+}
+
+// argv: the file, and the folder of the project.
+int main(int argc, char **argv)
+{
+	static struct block blocks[TESTS];
+	static struct CMUnitTest tests[TESTS];
+	const int fd = argc == 3 ? open(argv[1], O_RDONLY) : -1;
+	const char *const links[] = {"config", "tests/golden", "tests/unit/app/documents"};
+	char path[4096], *text;
+	unsigned count;
+	int failed;
+
+	if (fd < 0 || !mkdtemp(home) || chdir(home) < 0)
+		return 2;
+	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		const char *slash = strrchr(links[i], '/');
+
+		snprintf(path, sizeof(path), "%s/%s", argv[2], links[i]);
+		if (symlink(path, slash ? slash + 1 : links[i]) < 0)
+			return 2;
+	}
+	setenv("HOME", home, 1);
+	unsetenv("XDG_STATE_HOME");
+	text = read_fd(fd);
+	close(fd);
+	count = split(text, blocks);
+	for (unsigned i = 1; i < count; i++)
+		tests[i] = (struct CMUnitTest){blocks[i].title, play_block, NULL, NULL, &blocks[i]};
+	failed = _cmocka_run_group_tests(argv[1], tests + 1, count - 1, NULL, NULL);
+	if (getenv("GOLDEN_UPDATE"))
+		update(argv[1], blocks, count);
+	if (chdir("/") == 0)
+		nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	for (unsigned i = 0; i < count; i++)
+		free(blocks[i].title), free(blocks[i].text), free(blocks[i].actual);
+	free(text);
+	return failed;
+}
