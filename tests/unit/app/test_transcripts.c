@@ -46,7 +46,7 @@
 struct block {
 	char *title;        // NULL: the commands before the first test, which are repeated for each
 	const char *before; // NULL: those
-	char *text, *actual;
+	char *text, *actual, *wrong;
 };
 
 static char home[] = "/tmp/ddiperf-transcript.XXXXXX";
@@ -399,20 +399,20 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static void play_block(void **state)
 {
 	struct block *b = *state;
-	char folder[sizeof(home) + 16], *before = NULL, *wrong;
+	char folder[sizeof(home) + 16], *before = NULL;
 
 	snprintf(folder, sizeof(folder), "%s/test", home);
+	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); // of a test that ended early
 	assert_int_equal(mkdir(folder, 0755), 0);
 	assert_int_equal(chdir(folder), 0);
-	wrong = play(b->before, &before);
+	b->wrong = play(b->before, &before);
 	free(before);
-	if (!wrong)
-		wrong = play(b->text, &b->actual);
+	if (!b->wrong)
+		b->wrong = play(b->text, &b->actual);
 	assert_int_equal(chdir(home), 0);
 	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	if (wrong && !getenv("GOLDEN_UPDATE"))
-		fail_msg("%s", wrong);
-	free(wrong);
+	if (b->wrong && !getenv("GOLDEN_UPDATE"))
+		fail_msg("%s", b->wrong);
 }
 
 // The tests of a text, and their number.
@@ -471,6 +471,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	setenv("HOME", home, 1);
+	setenv("TZ", "UTC", 1);
 	unsetenv("XDG_STATE_HOME");
 	text = read_fd(fd);
 	close(fd);
@@ -483,7 +484,8 @@ int main(int argc, char **argv)
 	if (chdir("/") == 0)
 		nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	for (unsigned i = 0; i < count; i++)
-		free(blocks[i].title), free(blocks[i].text), free(blocks[i].actual);
+		free(blocks[i].title), free(blocks[i].text), free(blocks[i].actual),
+			free(blocks[i].wrong);
 	free(text);
 	return failed;
 }
