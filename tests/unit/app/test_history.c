@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Histories: the judgement against values computed elsewhere, the runs that it is about, lines in
-// and out of a file, and damaged ones. tests/loop/test_compare.py has the commands.
+// and out of a file, and damaged ones. transcripts/ has the commands.
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -10,6 +10,11 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "captured.h"
 #include "history.h"
@@ -378,6 +383,76 @@ static void a_run_is_appended_once(void **state)
 	assert_string_equal(captured, "");
 }
 
+static void *append_in_thread(void *ctx)
+{
+	assert_int_equal(append(ctx), 0);
+	return NULL;
+}
+
+static bool waits_for_a_lock(void)
+{
+	char line[128], number[32];
+	bool found = false;
+	FILE *f = fopen("/proc/locks", "r");
+
+	assert_non_null(f);
+	snprintf(number, sizeof(number), " %d ", getpid());
+	while (fgets(line, sizeof(line), f))
+		found = found || (strstr(line, "-> FLOCK") && strstr(line, number));
+	fclose(f);
+	return found;
+}
+
+static int append_beside_another(void *ctx)
+{
+	const int other = open(file, O_RDWR | O_APPEND);
+	const char line[] = "{\"schema\": \"" HISTORY_SCHEMA "\", \"run\": {\"id\": \"b\"}}\n";
+	struct stat st;
+	pthread_t thread;
+
+	assert_true(other >= 0 && flock(other, LOCK_EX) == 0);
+	assert_int_equal(pthread_create(&thread, NULL, append_in_thread, ctx), 0);
+	while (!waits_for_a_lock())
+		usleep(1000);
+	assert_true(fstat(other, &st) == 0 && st.st_size == 0);
+	assert_int_equal(write(other, line, strlen(line)), strlen(line));
+	assert_int_equal(flock(other, LOCK_UN), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	close(other);
+	return 0;
+}
+
+static void one_waits_until_another_has_appended(void **state)
+{
+	struct appending two = {file, {"b", "c"}};
+
+	write_text("");
+	capture_output(append_beside_another, &two);
+	assert_captured("run b is in");
+	assert_int_equal(capture_output(read_all, file), 2);
+}
+
+static void a_full_disk_leaves_the_file_as_it_was(void **state)
+{
+	struct appending two = {file, {"a", "b"}}, more = {file, {"c"}};
+	struct rlimit all, few;
+	struct stat before, after;
+
+	signal(SIGXFSZ, SIG_IGN);
+	write_text("");
+	assert_int_equal(capture_output(append, &two), 0);
+	assert_int_equal(stat(file, &before), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+	few = (struct rlimit){(rlim_t)before.st_size + 60, all.rlim_max}; // less than a line
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+	assert_int_equal(capture_output(append, &more), -ENOSPC);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+	assert_captured("No space left");
+	assert_int_equal(stat(file, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	assert_int_equal(capture_output(read_all, file), 2);
+}
+
 static void damaged_lines_are_named_and_left_out(void **state)
 {
 	struct appending one = {file, {"z"}};
@@ -441,6 +516,8 @@ int main(void)
 		cmocka_unit_test(the_test_is_the_configuration_without_its_words),
 		cmocka_unit_test(a_rank_among_the_lost_is_worse_than_any_number),
 		cmocka_unit_test(a_run_is_appended_once),
+		cmocka_unit_test(one_waits_until_another_has_appended),
+		cmocka_unit_test(a_full_disk_leaves_the_file_as_it_was),
 		cmocka_unit_test(damaged_lines_are_named_and_left_out),
 		cmocka_unit_test(what_is_no_history_stays_as_it_is),
 	};

@@ -30,8 +30,10 @@
 #include <ftw.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <pty.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wordexp.h>
 
@@ -186,16 +188,41 @@ static int run_ddiperf(int argc, char **argv)
 	return commands_run(argc, argv);
 }
 
-// save FILE ddiperf ...: its standard output becomes the file, too.
+static int run_words(int argc, char **argv);
+
+// save FILE COMMAND...: its standard output becomes the file, too.
 static int run_save(int argc, char **argv)
 {
 	const int to = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	const int code = run_ddiperf(argc - 2, argv + 2);
+	const int code = run_words(argc - 2, argv + 2);
 
 	assert_true(to >= 0);
 	fflush(stdout);
 	copy_fd(STDOUT_FILENO, to);
 	close(to);
+	return code;
+}
+
+// terminal WIDTH COMMAND...: its standard output is a terminal.
+static int run_terminal(int argc, char **argv)
+{
+	const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)atoi(argv[1])};
+	const int out = dup(STDOUT_FILENO);
+	struct termios raw = {0}; // without \r at the ends of lines
+	int ours, its, code;
+	char text[16 << 10];
+	ssize_t len;
+
+	cfmakeraw(&raw);
+	assert_int_equal(openpty(&ours, &its, NULL, &raw, &size), 0);
+	assert_true(dup2(its, STDOUT_FILENO) >= 0);
+	code = run_words(argc - 2, argv + 2);
+	fflush(stdout);
+	assert_true(dup2(out, STDOUT_FILENO) >= 0);
+	len = read(ours, text, sizeof(text));
+	assert_true(len > 0 && len < (ssize_t)sizeof(text));
+	assert_int_equal(write(STDOUT_FILENO, text, (size_t)len), len);
+	close(out), close(ours), close(its);
 	return code;
 }
 
@@ -208,6 +235,7 @@ static const struct {
 	{"cat", run_cat},
 	{"ls", run_ls},
 	{"save", run_save},
+	{"terminal", run_terminal},
 	{"ddiperf", run_ddiperf},
 };
 
