@@ -67,53 +67,50 @@ static char *read_fd(int fd)
 
 // --- commands ---
 
-// The members of path, made if they are missing. path: "traffic[0].lost"; *last is what is left
-// for the caller: a key, or an index with *at >= 0.
-static json_t *reach(json_t *o, char *path, const char **last, long *at)
+static json_t *member(const json_t *o, const char *key)
 {
-	for (char *key = path;;) {
-		const size_t len = strcspn(key, ".[");
-		const char next = key[len], after = next ? key[len + 1] : '\0';
-		const bool is_index = next == ']' || isdigit((unsigned char)*key);
-		json_t *to;
+	return json_is_array(o) ? json_array_get(o, strtoul(key, NULL, 10))
+	                        : json_object_get(o, key);
+}
 
-		*at = json_is_array(o) && is_index ? strtol(key, NULL, 10) : -1;
-		*last = key;
-		key[len] = '\0';
-		if (is_index)
-			key[strcspn(key, "]")] = '\0';
-		if (!next || (next == ']' && !after))
-			return o;
-		to = *at >= 0 ? json_array_get(o, (size_t)*at) : json_object_get(o, key);
-		if (!to) {
+// path: "traffic[0].latency.p99_ns"; *key is its last word, which is up to the caller.
+static json_t *reach(json_t *o, char *path, const char **key)
+{
+	char *rest;
+
+	*key = strtok_r(path, ".[]", &rest);
+	for (char *next; (next = strtok_r(NULL, ".[]", &rest)); *key = next) {
+		json_t *to = member(o, *key);
+
+		if (!to && json_is_object(o)) {
 			to = json_object();
-			json_object_set_new(o, key, to);
+			json_object_set_new(o, *key, to);
 		}
 		o = to;
-		key += len + 1;
-		key += *key == '.';
 	}
+	return o;
 }
 
 static void change(json_t *document, char *assignment)
 {
 	char *value = strchr(assignment, '=');
-	const char *last;
+	const char *key;
 	json_t *in, *new;
-	long at;
+	size_t at;
 
 	assert_non_null(value);
 	*value++ = '\0';
 	new = json_loads(value, JSON_DECODE_ANY, NULL);
 	if (*value && !new)
 		fail_msg("not JSON: %s", value);
-	in = reach(document, assignment, &last, &at);
-	if (at >= 0 && (size_t)at == json_array_size(in))
+	in = reach(document, assignment, &key);
+	at = strtoul(key, NULL, 10);
+	if (json_is_object(in))
+		new ? json_object_set_new(in, key, new) : json_object_del(in, key);
+	else if (at == json_array_size(in))
 		json_array_append_new(in, new);
-	else if (at >= 0)
-		new ? json_array_set_new(in, (size_t)at, new) : json_array_remove(in, (size_t)at);
 	else
-		new ? json_object_set_new(in, last, new) : json_object_del(in, last);
+		new ? json_array_set_new(in, at, new) : json_array_remove(in, at);
 }
 
 // change OLD NEW PATH=JSON...: a document with other members; PATH= takes one away.
@@ -127,6 +124,27 @@ static int run_change(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		change(document, argv[i]);
 	assert_int_equal(json_dump_file(document, argv[2], JSON_INDENT(1)), 0);
+	json_decref(document);
+	return 0;
+}
+
+// get FILE PATH...: members of a document.
+static int run_get(int argc, char **argv)
+{
+	json_t *document = json_load_file(argv[1], 0, NULL);
+
+	assert_non_null(document);
+	for (int i = 2; i < argc; i++) {
+		const char *key;
+		json_t *in;
+		char *text;
+
+		printf("%s=", argv[i]);
+		in = reach(document, argv[i], &key);
+		text = json_dumps(member(in, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+		printf("%s\n", text ? text : "");
+		free(text);
+	}
 	json_decref(document);
 	return 0;
 }
@@ -232,6 +250,7 @@ static const struct {
 } programs[] = {
 	{"write", run_write},
 	{"change", run_change},
+	{"get", run_get},
 	{"cat", run_cat},
 	{"ls", run_ls},
 	{"save", run_save},
