@@ -12,9 +12,12 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <glob.h>
 
 #include "commands.h"
+#include "conf/schema.h"
 #include "document.h"
+#include "engine/config/config_load.h"
 #include "list.h"
 #include "live.h"
 #include "report.h"
@@ -339,6 +342,54 @@ static void every_counter_keeps_its_name_unit_and_help(void **state)
 	assert_listed("counters", "counters.txt");
 }
 
+static const struct config *loaded(
+	const char *path, const char *text, struct arena *a, struct diag *d)
+{
+	const struct config *c = text ? config_load_text(path, text, strlen(text), a, d)
+	                              : config_load(path, NULL, 0, a, d);
+
+	diag_print(d, stderr);
+	assert_non_null(c);
+	return c;
+}
+
+static char *dump_of(const struct config *c)
+{
+	FILE *out = open_memstream(&printed, &printed_len);
+
+	conf_dump(config_section(), c, out);
+	fclose(out);
+	return printed;
+}
+
+static void a_dump_of_a_configuration_dumps_to_itself(void **state)
+{
+	static const char *const keys[] = {
+		"warmup:", "seed:", "memory_size:", "mtu: 1500", "send_lag_p99:"};
+	char pattern[4096];
+	glob_t files;
+
+	snprintf(pattern, sizeof(pattern), "%s/../../config/[!c]*.yaml", folder);
+	assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+	assert_true(files.gl_pathc > 20);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		const char *path = files.gl_pathv[i];
+		struct arena *a = arena_new();
+		struct diag *d = diag_new();
+		char *first = dump_of(loaded(path, NULL, a, d));
+		char *again = dump_of(loaded(path, first, a, d));
+
+		assert_string_equal(first, again);
+		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+			assert_non_null(strstr(first, keys[k]));
+		free(first);
+		free(again);
+		diag_free(d);
+		arena_free(a);
+	}
+	globfree(&files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +402,7 @@ int main(void)
 		cmocka_unit_test(a_program_reads_the_document),
 		cmocka_unit_test(every_setting_keeps_its_type_range_default_and_help),
 		cmocka_unit_test(every_counter_keeps_its_name_unit_and_help),
+		cmocka_unit_test(a_dump_of_a_configuration_dumps_to_itself),
 		cmocka_unit_test(settings_keep_their_types_in_the_document),
 		cmocka_unit_test(a_document_replaces_a_file_whole_and_leaves_nothing_beside),
 		cmocka_unit_test(a_device_is_written_to_and_not_replaced),

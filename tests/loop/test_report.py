@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, ROOT, binary, ddiperf, execute, main, skip, test
+from harness import ROOT, binary, ddiperf, execute, main, skip, test
 from loop import ring
 
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "result.json").read_text())
@@ -174,17 +174,6 @@ def a_run_writes_the_same_as_a_report_on_its_result():
 def the_figure_of_merit_of_a_run_stands_alone():
     result = ddiperf(ring(), "--brief", "--quiet")
     assert result.code == 0 and result.stdout == f"{result.item('queries')['answered_per_s']:.2f}\n", result
-
-
-@test
-def outputs_that_cannot_be_are_known_before_the_run():
-    result = ddiperf(ring(output={"csv": "/nonexistent/out.csv"}))
-    assert result.code == EXIT["usage"] and "output.csv: /nonexistent/out.csv" in result.stderr, result
-    search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "2k", "goals": [{"loss": "1%"}]}
-    result = ddiperf(ring(output={"csv": "out.csv"}, search=search))
-    assert result.code == EXIT["usage"] and "output.csv: a search has trials" in result.stderr, result
-    result = ddiperf(ring(output={"csv": "same.txt", "keyval": "same.txt"}))
-    assert result.code == EXIT["usage"] and "same.txt is the file of output.keyval: too" in result.stderr, result
 
 
 main()

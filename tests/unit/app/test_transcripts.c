@@ -29,6 +29,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
+#include <glob.h>
 #include <jansson.h>
 #include <pty.h>
 #include <sys/mman.h>
@@ -244,6 +245,30 @@ static int run_terminal(int argc, char **argv)
 	return code;
 }
 
+// each PATTERN COMMAND...: once for each file, which takes the place of the word FILE. The exit
+// code is the highest.
+static int run_each(int argc, char **argv)
+{
+	int code = 0, place = 2;
+	glob_t files;
+
+	while (place < argc - 1 && strcmp(argv[place], "FILE") != 0)
+		place++;
+	assert_int_equal(glob(argv[1], 0, NULL, &files), 0);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char **words = calloc((size_t)argc, sizeof(*words));
+		int one;
+
+		memcpy(words, argv, (size_t)argc * sizeof(*words));
+		words[place] = files.gl_pathv[i];
+		one = run_words(argc - 2, words + 2);
+		code = one > code ? one : code;
+		free(words);
+	}
+	globfree(&files);
+	return code;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -253,6 +278,7 @@ static const struct {
 	{"get", run_get},
 	{"cat", run_cat},
 	{"ls", run_ls},
+	{"each", run_each},
 	{"save", run_save},
 	{"terminal", run_terminal},
 	{"ddiperf", run_ddiperf},
