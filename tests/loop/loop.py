@@ -8,7 +8,6 @@ still counts.
 import contextlib
 import json
 import os
-import re
 import struct
 import sys
 import time
@@ -40,22 +39,6 @@ def ring(*items, run=None, tester=None, dut=None, responder=None, **sections):
         "validity": RELAXED,
         **sections,
     })
-
-
-def refuse_mistakes(good, mistakes):
-    """check of the file `good` with each mistake (text, text instead, words of the message): refused with these words and a
-    place; words None: accepted."""
-    wrong = []
-    for right, mistake, *words in mistakes:
-        assert right in good, right
-        result = ddiperf(good.replace(right, mistake, 1), command="check")
-        code = EXIT["pass"] if words == [None] else EXIT["usage"]
-        missing = [word for word in words if word and word not in result.stderr]
-        if result.code != code or missing:
-            wrong.append(f"{mistake!r}: exit code {result.code}, not in it: {missing}\n  {result.stderr.strip()}")
-        elif any(not re.search(r"test\.yaml:\d+:", line) for line in result.stderr.splitlines()):
-            wrong.append(f"{mistake!r}: no place in {result.stderr.strip()}")
-    assert not wrong, "\n".join(wrong)
 
 
 # --- CPUs ---------------------------------------------------------------------------------------------

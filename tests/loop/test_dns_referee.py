@@ -4,12 +4,11 @@
 # zone counted in its class and captured with the reason.
 
 import functools
-import json
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-from harness import EXIT, check_ledger, ddiperf, main, test, tshark
+from harness import check_ledger, ddiperf, main, test, tshark
 from loop import item, ring
 
 ZONE = """$ORIGIN example.com.
@@ -116,22 +115,6 @@ def queries_without_an_answer_in_the_capture_are_not_compared():
         result, one = run({"wire": str(folder / "first.pcapng"), "expect": {"captured": ALL}}, folder, "second.pcapng")
     assert "75 of 100 queries have an answer in it" in result.stderr, result
     assert one["dns"]["captured_same"] == 75 and one["dns"]["captured_unknown"] == 25 and one["answered"] == 100, one
-
-
-@test
-def the_command_line_has_it_as_expect():
-    result = ddiperf(None, "127.0.0.1", "--wire", "monday.pcap", "--expect", "--dump", command="dns")
-    assert result.code == 0 and "captured: [rcode, flags, answer]" in result.stdout.replace('"', ""), result
-
-
-@test
-def what_has_no_answers_is_refused():
-    expect = {"captured": ["answer"]}
-    for dns, words in (({"names": NAMES, "expect": expect}, "needs a capture with answers (wire)"),
-                       ({"wire": "some.bin", "expect": expect}, "no capture, and expect.captured needs one"),
-                       ({"wire": "some.bin", "expect": {"captured": ["ttl"]}}, "ttl alone compares nothing")):
-        result = ddiperf(json.dumps(json.loads(ring(item(dns=dns)))), files={"some.bin": b"\0\x11" + bytes(17)}, command="check")
-        assert result.code == EXIT["usage"] and words in result.stderr, (words, result)
 
 
 main()

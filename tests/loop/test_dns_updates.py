@@ -3,12 +3,11 @@
 # Dynamic updates against the responder's zone: adds that are deleted later in the same order, each kind of prerequisite
 # with its RCODE, files of dnsperf's format, over UDP and TCP; and the messages as dnspython reads them.
 
-import json
 import tempfile
 from pathlib import Path
 
 from harness import EXIT, check_ledger, ddiperf, main, skip, test
-from loop import item, refuse_mistakes, ring, sent_to_file
+from loop import item, ring, sent_to_file
 
 ZONE = """$ORIGIN example.com.
 $TTL 300
@@ -140,19 +139,6 @@ def dnspython_reads_what_is_sent():
         assert [(str(r.name), int(r.rdtype), r.deleting) for r in message.update[2:]] == [
             ("b.example.com.", 16, 255), ("c.example.com.", 255, 255), ("d.example.com.", 1, 254)]
     assert len(names) == len(packets) == 50
-
-
-@test
-def mistakes_are_refused_at_their_place():
-    good = json.dumps(json.loads(ring(
-        item(dns={"update": ["example.com\nadd a 1 A 1.1.1.1\nsend"]}),
-        responder={"dns": {"zone": "/dev/null", "zone_room": "1MiB"}})), indent=1)
-    refuse_mistakes(good, [
-        ("1.1.1.1", "1.1.1", "line 2: "),
-        ('"update": [', '"update_run": 2, "order": "random", "update": [', "needs order: sequential"),
-        ('"update": [', '"names": ["a A"], "update": [', "more than one of"),
-        ('"update": [', '"opcode": "NOTIFY", "update": [', "updates have an opcode"),
-    ])
 
 
 @test

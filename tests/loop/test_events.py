@@ -101,23 +101,4 @@ def a_command_that_fails_makes_the_run_invalid():
         assert event(result, "x")[0]["failed"] and result.item("queries")["answered"] == 600, result
 
 
-@test
-def what_cannot_happen_is_refused():
-    for events, words in (
-            ([{"at": "1s", "run": "true"}], "1 s is not before the end of the run"),
-            ([{"at": "20ms", "run": "true"}, {"at": "10ms", "run": "false"}], "is before the event above"),
-            ([{"at": "20ms"}], "does nothing"), ([{"at": "20ms", "run": "true", "link": "down"}], "does several things"),
-            ([{"at": "20ms", "link": "down", "port": "tester"}], "stays as it is with driver: ring"),
-            ([{"at": "20ms", "link": "down", "port": "nobody"}], "there is no port called"),
-            ([{"at": "20ms", "set": "traffic.nobody.load.rate=5"}], "cannot be set in a running run"),
-            ([{"at": "20ms", "set": "traffic.queries.timeout=5s"}], "cannot be set in a running run"),
-            ([{"at": "20ms", "set": "traffic.queries.load.rate=fast"}], "cannot be set in a running run"),
-            ([{"at": "20ms", "set": "responder.faults.loss.share=5%"}], "of a fault that has a share"),
-            ([{"at": f"{i}ms", "run": f"echo {i}"} for i in range(17)], "17 events are too many")):
-        result = ddiperf(ring(events=events), command="check")
-        assert result.code == EXIT["usage"] and words in result.stderr and "test.yaml:" in result.stderr, (events, result)
-    refused = ddiperf(ring(item(load={"outstanding": 5}), events=[{"at": "20ms", "set": "traffic.queries.load.rate=5"}]), command="check")
-    assert refused.code == EXIT["usage"], refused
-
-
 main()

@@ -171,19 +171,5 @@ def real_runs_send_what_one_box_sends():
     assert first[1]["due"] + second[1]["due"] == whole[1]["due"] == whole[1]["answered"] == 1600
 
 
-@test
-def a_part_that_cannot_be_divided_is_refused():
-    for change, words in (
-        ({"part": 3}, "there are 2 parts"), ({"weights": [1]}, "1 weights for 2 agents"), ({"weights": [2, 1]}, "multiple"),
-    ):
-        result = ddiperf(ring(fleet={"agents": 2, "part": 1, **change}), command="check")
-        assert result.code == EXIT["usage"] and words in result.stderr, result
-    few = text([1, 1], 1, item(source={"addresses": ["198.18.0.10"]}))
-    result = ddiperf(few, command="check")
-    assert result.code == EXIT["usage"] and "cannot be divided" in result.stderr, result
-    result = ddiperf(text([1, 1], 1, clients4({"rate": "9"}, "198.18.0.64-198.18.0.66", clients=30)), command="check")
-    assert result.code == EXIT["usage"] and "3 addresses of relays for the 2 workers" in result.stderr, result
-
-
 if __name__ == "__main__":
     main()

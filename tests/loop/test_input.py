@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Bad input: each mistake is refused with its place and what would be right, before anything is sent, with exit code 2
-# (or 3 when it is the box that cannot), and without a crash.
+# Bad input that needs a box of its own, and what the box cannot do. Mistakes of files and their messages:
+# tests/unit/app/transcripts.
 
 import json
 import os
 import random
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 from harness import EXIT, binary, config_file, ddiperf, execute, main, nightly, skip, test, timing
-from loop import RELAXED, item, refuse_mistakes, ring
+from loop import RELAXED, item, ring
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
 ports:
@@ -29,70 +28,6 @@ traffic:
     dns: {names: [www.example.com A]}
 responder: {port: dut, dns: {}}
 """
-# "What the file says", "what it says instead", and what a message about it must hold.
-MISTAKES = [
-    ("driver: ring\n    device: dut", "driver: ring\n    devise: dut", ':5:', 'unknown key "devise"', '"device"'),
-    ("run:", "rnu:", ":1:1:", 'unknown key "rnu"', '"run"'),
-    ("200ms", "200", ":1:", "run.duration", '"200" is not a duration', "20ms"),
-    ("200ms", "200mz", "run.duration", "is not a duration"),
-    ("200ms", "-1s", "run.duration"),
-    ("rate: 2k", "rate: 2kb", ":12:", "traffic.queries.load.rate", "is not a rate"),
-    ("rate: 2k", "rate: 0", "traffic.queries.load"),
-    ("rate: 2k", "rate: 2ms", "traffic.queries.load.rate", "is not a rate"),
-    ("{rate: 2k}", "{}", "traffic.queries.load", "missing one of rate"),
-    ("rate: 2k", "rate: 2k, outstanding: 10", "traffic.queries.load", "either"),
-    ("rate: 2k", "outstanding: 0", "traffic.queries.load.outstanding"),
-    ("    server: 198.18.0.2\n", "", ":9:", "traffic.queries.server", "missing"),
-    ("server: 198.18.0.2", "server: 198.18.0.256", ":10:13:", "traffic.queries.server", "198.18.0.256"),
-    ("server: 198.18.0.2", "server: 192.0.2.1", "traffic.queries.server", "not on a subnet"),
-    ("server: 198.18.0.2", "server: 198.18.0.1", "traffic.queries.server", "an address of the tester, on port tester"),
-    ("server: 198.18.0.2", 'server: "2001:db8::1"', "IPv6"),
-    ("dns: {names: [www.example.com A]}", "dhcp5: {}", 'unknown key "dhcp5"', '"dhcp4"'),
-    ("    dns: {names: [www.example.com A]}\n", "", "traffic.queries", "no protocol section"),
-    ("[www.example.com A]}", "[www.example.com A]}\n    dns: {names: [b A]}", "traffic.queries.dns", "twice"),
-    ("{names: [www.example.com A]}", "{}", "traffic.queries.dns"),
-    ("[www.example.com A]", "[www.example.com]", "no type"),
-    ("[www.example.com A]", "[www.example.com AAA]", "not a type"),
-    ("[www.example.com A]", '["{0-}.example.com A"]', "traffic.queries.dns.names"),
-    ("[www.example.com A]", '["a..example.com A"]', "traffic.queries.dns.names"),
-    ("[www.example.com A]", '["' + "a" * 64 + '.example.com A"]', "63"),
-    ("[www.example.com A]", '["' + ".".join(["a" * 59] * 5) + ' A"]', "255"),
-    ("driver: ring\n", "driver: rnig\n", ":4:13:", "ports.tester.driver", "rnig", "af_xdp"),
-    ("    driver: ring\n", "", "ports.tester.driver", "missing"),
-    ("device: dut\n", "device: nobody\n", "ports.tester.device", "names no other port"),
-    ("addresses: [198.18.0.1/24]", "addresses: [198.18.0.1/33]", ":6:", "ports.tester.addresses"),
-    ("addresses: [198.18.0.1/24]", "addresses: []", "ports.tester"),
-    ("addresses: [198.18.0.1/24]", "addresses: [198.18.0.1/24]\n    vlans: [4095]", "ports.tester.vlans", "4094"),
-    ("addresses: [198.18.0.1/24]", "addresses: [198.18.0.1/24]\n    vlans: [1, 2, 3]", "more than two"),
-    ("addresses: [198.18.0.1/24]", "addresses: [198.18.0.1/24]\n    mtu: 100", "ports.tester.mtu", "576"),
-    ("addresses: [198.18.0.1/24]", "addresses: [198.18.0.1/24]\n    cpus: [0-16]", "ports.tester.cpus", "17 CPUs"),
-    ("addresses: [198.18.0.2/24]", "addresses: [198.18.0.2/24], cpus: [0-1]", "ports.dut.cpus", "has 1: some workers"),
-    ("addresses: [198.18.0.1/24]", "addresses: [198.18.0.1/24]\n    gateway: [192.0.2.1]", "ports.tester.gateway"),
-    ("name: queries\n", "name: queries\n    port: nowhere\n", "traffic.queries.port", "nowhere"),
-    ("name: queries\n", "name: queries\n    port: dut\n", "traffic.queries.port", "responder"),
-    ("timeout: 500ms", "timeout: 0s", "traffic.queries.timeout"),
-    ("timeout: 500ms", "source: {ports: 0-65535}", "traffic.queries.source.ports"),
-    ("timeout: 500ms", "source: {ports: 3000-2000}", "traffic.queries.source.ports"),
-    ("timeout: 500ms", "source: {addresses: [198.18.0.9-198.18.0.3]}", "traffic.queries.source.addresses"),
-    ("timeout: 500ms", 'source: {addresses: ["2001:db8::1"]}', "traffic.queries.source.addresses", "family"),
-    ("port: dut", "port: dtu", "responder.port", "dtu"),
-    ("responder: {port: dut, dns: {}}", "responder: {port: dut}", "responder", "no protocol to answer"),
-    ("responder:", "criteria: [loss < much]\nresponder:", "criteria", "loss < much"),
-    ("responder:", "criteria: [lsos <= 1%]\nresponder:", "criteria", "lsos"),
-    ("{rate: 2k}", "{ramp: {from: 5k, to: 1k, over: 100ms}}", ":12:", "traffic.queries.load.ramp.from", "goes up"),
-    ("{rate: 2k}", "{steps: []}", ":12:", "traffic.queries.load.steps", "has no step"),
-    ("rate: 2k", "rate: 2k, stop_at: 1s", "traffic.queries.load.stop_at", "after the end of the run"),
-    ("{rate: 2k}", "{replay: {file: none.txt}}", "traffic.queries.load.replay.file", "No such file"),
-    ("responder:", "stop: [lossy > 5%]\nresponder:", ":14:8:", "stop[0]", "lossy", '"loss"'),
-    ("responder:", "criteria: [traffic.nobody.loss <= 1%]\nresponder:", "criteria", "nobody"),
-    ("responder:", "criteria: [p99 <= 2]\nresponder:", "criteria", "p99 <= 2"),
-    ("traffic:\n", "traffic:\n  - {name: queries, server: 198.18.0.2, load: {rate: 1}, dns: {names: [a A]}}\n",
-     "queries", "earlier traffic item"),
-    ("- name: queries", "- &a\n    name: queries", "anchor"),
-    ("responder:", "run: {duration: 1s}\nresponder:", "run", "twice"),
-    ("ports:", "ports: [", "not YAML"),
-    ("    driver: ring", "\tdriver: ring", "not YAML"),
-]
 PIECES = (b"{", b"]", b":", b"\n", b"\xff", b"- ", b"&x", b"*x", b"99999999999")
 
 
@@ -108,51 +43,6 @@ def refused(result, *words):
 def the_file_without_mistakes_passes():
     result = ddiperf(GOOD + "validity: " + json.dumps(RELAXED))
     assert result.code == 0 and result.item("queries")["answered"] == 400, result
-
-
-@test
-def every_mistake_is_refused_with_its_place_and_what_is_right():
-    refuse_mistakes(GOOD, MISTAKES)
-
-
-@test
-def run_says_the_same_as_check_and_sends_nothing():
-    text = GOOD.replace("rate: 2k", "rate: 2kb")
-    checked, run = ddiperf(text, command="check"), ddiperf(text)
-    refused(run, "traffic.queries.load.rate")
-    drop = lambda result: result.stderr.split("test.yaml", 1)[1]
-    assert drop(checked) == drop(run)
-
-
-@test
-def all_mistakes_of_a_file_are_reported_at_once():
-    text = GOOD.replace("200ms", "200").replace("rate: 2k", "rate: x").replace("device: dut", "devise: dut")
-    result = ddiperf(text)
-    refused(result, "run.duration", "load.rate", "devise")
-    assert len(result.stderr.splitlines()) == 3, result
-
-
-@test
-def every_message_starts_with_file_line_and_column():
-    text = GOOD.replace("200ms", "200").replace("rate: 2k", "rate: x")
-    for line in ddiperf(text).stderr.splitlines():
-        place = line.split("test.yaml:")[1].split(":")
-        assert place[0].isdigit() and place[1].isdigit(), line
-
-
-@test
-def a_file_that_is_no_configuration_is_a_usage_error():
-    texts = ("\n", "---\n", "- a\n", "hello\n", "{", "a: b: c\n", "\0", "&a [*a]\n", "? [a]\n: b\n")
-    for text in (*texts, "x" * 100000, "[" * 5000):
-        refused(ddiperf(text, command="check"))
-        refused(ddiperf(text))
-
-
-@test
-def a_file_that_is_not_there_is_a_usage_error():
-    for path in ("/nonexistent/x.yaml", "/"):
-        result = ddiperf(None, path)
-        assert result.code == EXIT["usage"] and path in result.stderr, result
 
 
 @nightly
@@ -174,35 +64,6 @@ def with_file(content, **more):
     text = GOOD.replace("{names: [www.example.com A]}", "{queries: q.txt}")
     files = {} if content is None else {"q.txt": content}
     return ddiperf(text, files=files, **more)
-
-
-@test
-def a_query_file_that_is_not_there_is_named():
-    refused(with_file(None), "q.txt", "No such file")
-
-
-@test
-def a_query_file_is_a_regular_file_or_standard_input():
-    refused(ddiperf(GOOD.replace("{names: [www.example.com A]}", "{queries: /dev/zero}")),
-            "queries: /dev/zero: not a regular file (or - for standard input)")
-    with tempfile.TemporaryDirectory() as folder:
-        os.mkfifo(f"{folder}/pipe")
-        refused(ddiperf(GOOD.replace("{names: [www.example.com A]}", f"{{queries: {folder}/pipe}}"), timeout=10),
-                "pipe: not a regular file")
-    text = GOOD.replace("{names: [www.example.com A]}", '{queries: "-"}')
-    for command in ("check", "plan", "run"):
-        with config_file(text) as path:
-            done = subprocess.run([binary(), command, str(path)], input="www.example.com A\n", text=True,
-                                  capture_output=True, timeout=60)
-        assert done.returncode in (0, EXIT["invalid"]), done
-        refused(ddiperf(text, command=command), "queries: -: holds no query")
-        leader, terminal = os.openpty()
-        with config_file(text) as path:
-            done = subprocess.run([binary(), command, str(path)], stdin=terminal, text=True, capture_output=True, timeout=60)
-        assert done.returncode == EXIT["usage"] and "standard input is a terminal" in done.stderr, done
-        os.close(leader), os.close(terminal)
-        done = subprocess.run([binary(), command, "-"], input=text, text=True, capture_output=True, timeout=60)
-        assert done.returncode == EXIT["usage"] and "was read before, as the configuration" in done.stderr, done
 
 
 def named(names, text, command="run"):
@@ -269,44 +130,6 @@ def a_name_that_leads_nowhere_is_refused_with_the_reason():
 
 
 @test
-def an_empty_query_file_is_refused():
-    for content in ("", "\n\n", "; nothing\n;\n", "  \t \r\n"):
-        for command in ("check", "run"):
-            refused(with_file(content, command=command), "q.txt")
-
-
-@test
-def ten_bad_lines_are_listed_with_their_place_and_the_rest_counted():
-    lines = [f"h{i}.example.com A" for i in range(40)]
-    for i in range(5, 30):
-        lines[i] = f"h{i}.example.com NOSUCHTYPE"
-    result = with_file("\n".join(lines))
-    refused(result, "and 15 more bad lines")
-    places = [int(line.split("q.txt:")[1].split(":")[0]) for line in result.stderr.splitlines() if "q.txt:" in line]
-    assert places[:10] == list(range(6, 16)) and len(places) == 11, result
-    assert "NOSUCHTYPE" in result.stderr
-
-
-@test
-def each_kind_of_bad_line_is_told_apart():
-    longest = ".".join(["a" * 63] * 3 + ["b" * 61])
-    three_hundred = ".".join(["a" * 59] * 5)
-    cases = [
-        ("a.example", "no type"), ("a.example B", "not a type"), ("a.example TYPE65536", "not a type"),
-        (f"{three_hundred} A", "255"), (f"{longest}x A", "255"), ("a" * 64 + " A", "63"),
-        ("a..b A", "empty label"), (".a A", "label"), ("a\\25 A", "\\"), ("a\\256 A", "\\"), ("a\\", "q.txt:2"),
-    ]
-    for line, words in cases:
-        result = with_file(f"good.example.com A\n{line}\n")
-        refused(result, "q.txt:2:", words)
-
-
-@test
-def a_bad_line_at_the_end_without_newline_is_found_too():
-    refused(with_file("a A\nb"), "q.txt:2:", "no type")
-
-
-@test
 def a_binary_query_file_is_refused_and_does_not_crash_it():
     source = random.Random(2)
     for size in (1, 100, 70000):
@@ -323,22 +146,6 @@ def a_hundred_thousand_queries_are_read_quickly():
 
 
 # --- what only the whole can tell ------------------------------------------------------------------------------
-
-
-@test
-def too_few_source_ports_for_rate_and_timeout_are_refused_with_the_number_needed():
-    one = item(load={"rate": "1M"}, timeout="1s", source={"ports": ["2000-2009"]})
-    result = ddiperf(ring(one), command="check")
-    refused(result, "traffic.queries.source.ports", "10 source ports are too few", "at least 49")
-    enough = item(load={"rate": "1M"}, timeout="1s", source={"ports": ["2000-2048"]})
-    assert ddiperf(ring(enough), command="check").code == 0
-
-
-@test
-def items_that_share_too_few_ports_are_refused():
-    items = [item(name, load={"rate": "100k"}, timeout="1s", source={"ports": ["2000-2007"]}) for name in ("a", "b")]
-    refused(ddiperf(ring(*items), command="check"), "4 source ports are too few",
-            "other items of the port take 4 of its 8", "at least 5 of its own")
 
 
 @test

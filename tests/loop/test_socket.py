@@ -10,7 +10,7 @@ import socket
 import threading
 
 from harness import EXIT, Result, binary, check_ledger, config_file, execute, main, test
-from loop import RELAXED, cpus, hogs, item, refuse_mistakes
+from loop import RELAXED, cpus, hogs, item
 
 NOBODY = 65534
 
@@ -167,24 +167,6 @@ def a_server_may_be_a_host_name():
         server.address = "localhost"
         result = as_nobody(config(server))
     assert result.item("queries")["answered"] + result.item("queries")["lost"] == 400, result
-
-
-@test
-def what_needs_frames_is_refused():
-    good = json.dumps({
-        "ports": [{"name": "lan", "driver": "socket"}],
-        "traffic": [{"name": "leases", "server": "127.0.0.1", "load": {"rate": 10}, "dhcp4": {
-            "clients": "10k", "exchange": "dora", "relay": {"addresses": ["127.0.0.1"]}}}],
-    })
-    relay = ', "relay": {"addresses": ["127.0.0.1"]}'
-    refuse_mistakes(good, [
-        ("", "", None),
-        (relay, "", "driver: socket has no clients on the link"),
-        ('"exchange": "dora"', '"mix": {"dora": "60%", "renew": "40%"}', "driver: socket has no unicast messages"),
-        ('"driver": "socket"', '"driver": "socket", "vlans": [7]', "driver: socket sends no tags"),
-        ('"driver": "socket"', '"driver": "socket", "gateway": ["127.0.0.3"]', "driver: socket has the host's routes"),
-        ('"traffic"', '"responder": {"dns": {}}, "traffic"', "a responder needs frames"),
-    ])
 
 
 @test

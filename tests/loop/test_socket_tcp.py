@@ -13,7 +13,7 @@ import threading
 import time
 
 from harness import EXIT, Result, binary, check_ledger, config_file, execute, main, test, timing
-from loop import RELAXED, item, refuse_mistakes
+from loop import RELAXED, item
 
 NOBODY = 65534
 
@@ -244,20 +244,6 @@ def too_few_descriptors_are_said_with_their_number():
     assert result.code == EXIT["environment"], result
     assert "are 2000 sockets beside 0 of UDP, and this process may have 512 open files" in result.stderr, result
     assert "`ulimit -n 2256`" in result.stderr, result
-
-
-@test
-def what_cannot_be_is_refused():
-    good = json.dumps({
-        "ports": [{"name": "lan", "driver": "socket"}],
-        "traffic": [{"name": "q", "server": "127.0.0.1", "load": {"rate": 10}, "source": {"ports": [2000]},
-                     "dns": {"names": ["a A"], "transport": "tcp", "tcp": {"connections": 1}}}],
-    })
-    refuse_mistakes(good, [
-        ("", "", None),
-        ("[2000]", "[1000]", "driver: socket opens connections without privileges"),
-        ('"connections": 1', '"connections": 2', "1 source ports on 1 addresses are too few for 2 connections"),
-    ])
 
 
 main()

@@ -4,7 +4,7 @@
 # order; refusals and what a server does to its connections. Over rings, against the embedded responder.
 
 from harness import EXIT, check_ledger, ddiperf, main, nightly, test, timing
-from loop import item, refuse_mistakes, ring
+from loop import item, ring
 
 NAMES = ["h{0-99}.example.com A"]
 
@@ -241,30 +241,6 @@ def clients_that_do_their_worst_leave_the_load_alone():
     # A window of 2 048 octets, 16 of which are read in 100 ms.
     assert bad["received_bytes"]["slow_reader"] <= 2100 * bad["established"]["slow_reader"], bad
     assert found["dns"]["request_bytes"] < 40 * found["sent"], found["dns"]  # theirs are not among them
-
-
-@test
-def what_cannot_be_is_refused():
-    good = """
-ports: [{name: p, driver: ring, device: d, addresses: [198.18.0.1/24]}, {name: d, driver: ring, device: p}]
-traffic:
-  - {name: q, port: p, server: 198.18.0.2, source: {ports: [2000-2999]}, load: {rate: 1k},
-     dns: {names: [a A], transport: tcp, tcp: {connections: 10}}}
-"""
-    refuse_mistakes(good, [
-        ("connections: 10", "connections: 10", None),
-        ("transport: tcp", "transport: udp", "is for transport: tcp and tc: tcp"),
-        ("transport: tcp", "transport: udp, tc: tcp", None),
-        ("transport: tcp", "transport: tcp, tc: tcp", "is for transport: udp"),
-        ("connections: 10", "connections: 2000", "too few for 2000 connections"),
-        ("connections: 10", "connections: 10, queries_per_connection: 1", "990 per second are possible"),
-        ("rate: 1k", "rate: 1M", "10 connections are too few", "at least 17"),
-        ("connections: 10", "connections: 0", "connections"),
-        ("connections: 10", "connections: 10, behave: {mute: 10%}", None),
-        ("connections: 10", "connections: 10, behave: {mute: 600/s, hold: 1s}", "too few for 1210 connections"),
-        ("transport: tcp, tcp: {connections: 10}", "tc: tcp, tcp: {behave: {mute: 10%}}", "is for transport: tcp"),
-        ("connections: 10", "connections: 10, behave: {mute: 1M/s}", "more than 1048576 clients"),
-    ])
 
 
 main()

@@ -5,7 +5,7 @@
 
 from faults import NAMES, every_nth, expected_faults
 from harness import EXIT, calm, check_ledger, ddiperf, main, test, timing
-from loop import item, refuse_mistakes, ring
+from loop import item, ring
 
 
 def tcp(load=None, dns=None, timeout="2s", **settings):
@@ -222,30 +222,6 @@ def an_answer_that_is_late_finds_its_connection_reset():
     calm(result, 200)
     assert found["lost"] == found["sent"] == 20 == served["connections"]["unsent"] == served["answered"] - 26, served
     assert served["connections"]["reset"] == served["connections"]["accepted"] == 5, served
-
-
-@test
-def what_cannot_be_is_refused():
-    good = """
-ports: [{name: p, driver: ring, device: d, addresses: [198.18.0.1/24]}, {name: d, driver: ring, device: p, addresses: [198.18.0.2/24]}]
-traffic:
-  - {name: q, port: p, server: 198.18.0.2, load: {rate: 1k}, dns: {names: [a A], transport: tcp}}
-responder:
-  port: d
-  dns: {}
-  tcp: {idle: 5s, queries_per_connection: 3, reset: true}
-  faults: {loss: {every: 5}}
-"""
-    refuse_mistakes(good, [
-        ("loss", "loss", None),
-        ("loss", "wrong_port", "wrong_port never happens over TCP", "is of no connection"),
-        ("loss", "fragment_loss", "fragment_loss never happens over TCP", "not fragmented"),
-        ("queries_per_connection: 3, ", "", "needs queries_per_connection"),
-        ("  dns: {}", "  ntp: {}", "none of its protocols travels over TCP"),
-        ("idle: 5s", "accept: no", "accept"),
-    ])
-    udp = good.replace("transport: tcp", "transport: udp").replace("loss", "wrong_port")
-    refuse_mistakes(udp, [("wrong_port", "wrong_port", None)])
 
 
 main()

@@ -10,7 +10,7 @@ from pathlib import Path
 import dhcp6
 from dhcp4 import answers, check_agreement, check_laws, clients
 from faults import NAMES, check_exact, check_responder, every_nth, expected_faults
-from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, nightly, test, timing
+from harness import binary, check_ledger, config_file, ddiperf, execute, main, nightly, test, timing
 from loop import cpus, hogs, item, ring
 
 RATE = 10_000
@@ -242,23 +242,6 @@ def answers_to_what_was_asked_before_the_run_are_no_strays_of_it():
     assert one["answered"] + one["lost"] == one["sent"] > 0 and one["late"] == one["lost"], one
     assert one["stray"] == one["duplicate"] == one["malformed"] == 0, one
     assert "none of 8 queries before the run had a reply" in result.stdout, result
-
-
-def refused(text, *words):
-    result = ddiperf(text, command="check")
-    assert result.code == EXIT["usage"], result
-    for word in words:
-        assert word in result.stderr, (word, result.stderr)
-
-
-@test
-def what_cannot_be_divided_is_refused():
-    refused(ring(item(source={"ports": ["2000-2002"]}), tester=workers(4)), "3 source ports are too few for 4 CPUs")
-    refused(ring(clients(clients=3), tester=workers(4), responder=answers()), "3 clients", "4 CPUs")
-    refused(ring(tester=workers(1), dut=workers(2)), "2 CPUs, but port tester at the other end of the ring has 1")
-    refused(ring(tester=workers(4), dut=workers(2), responder={"port": "third", "dns": {}}, ports=[
-        *json.loads(ring(tester=workers(4), dut=workers(2)))["ports"], {"name": "third", "driver": "null"}]), "4 CPUs, but port dut")
-    refused(ring(clients(), tester=workers(4), dut=workers(4), responder=answers(pool=["10.0.0.1-10.0.0.3"], full_pool=True)), "3 addresses for 4 CPUs")
 
 
 main()

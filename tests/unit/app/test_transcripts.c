@@ -222,6 +222,60 @@ static int run_save(int argc, char **argv)
 	return code;
 }
 
+static char *replaced(const char *text, const char *old, const char *new)
+{
+	const char *at = strstr(text, old);
+	char *out;
+
+	if (!at)
+		fail_msg("not in the file: %s", old);
+	assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old)) >= 0);
+	return out;
+}
+
+// Each \n becomes the end of a line.
+static char *with_lines(char *word)
+{
+	char *to = word;
+
+	for (const char *c = word; *c; c++) {
+		const bool is_end = c[0] == '\\' && c[1] == 'n';
+
+		*to++ = is_end ? '\n' : *c;
+		c += is_end;
+	}
+	*to = '\0';
+	return word;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+// replace FILE OLD NEW COMMAND...: while it runs, FILE has NEW in the place of its first OLD.
+static int run_replace(int argc, char **argv)
+{
+	const int from = open(argv[1], O_RDONLY);
+	char *before, *now;
+	int code;
+
+	assert_true(argc > 4 && from >= 0);
+	before = read_fd(from);
+	close(from);
+	now = replaced(before, with_lines(argv[2]), with_lines(argv[3]));
+	write_file(argv[1], now);
+	code = run_words(argc - 4, argv + 4);
+	write_file(argv[1], before);
+	free(before);
+	free(now);
+	return code;
+}
+
 // terminal WIDTH COMMAND...: its standard output is a terminal.
 static int run_terminal(int argc, char **argv)
 {
@@ -281,6 +335,7 @@ static const struct {
 	{"each", run_each},
 	{"save", run_save},
 	{"terminal", run_terminal},
+	{"replace", run_replace},
 	{"ddiperf", run_ddiperf},
 };
 
