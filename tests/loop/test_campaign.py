@@ -236,26 +236,6 @@ def the_page_draws_each_figure_over_the_varied_setting_or_over_the_points():
 
 
 @test
-def mistakes_are_all_known_before_the_first_run():
-    with Campaign() as c:
-        for keys, words in [
-                ({"points": [{"name": "a", "set": ["traffic.queries.load.rat=1"]}]}, ["unknown key \"rat\" (did you mean \"rate\"?)", "cannot run at point a"]),
-                ({"points": [{"name": "a", "base": "none.yaml"}]}, ["none.yaml"]),
-                ({"repeat": 3}, ["c.yaml:1:", "unknown key \"repeat\""]),
-                ({"output": {"html": "/nonexistent/x.html"}}, ["output.html: /nonexistent/x.html"])]:
-            was = dict(c.settings)
-            c.write(**keys)
-            code, out, err = c.run()
-            assert code == EXIT["usage"] and all(word in err for word in words) and not out and not c.journal.exists(), (keys, out, err)
-            c.settings = was
-        c.write(columns=[{"name": "x", "figure": "traffic.queries.sentt"}])
-        code, out, err = c.run("--quiet")
-        assert code == EXIT["usage"] and "did you mean traffic.queries.sent?" in err, (out, err)
-        code, out, err = c.run("--dump", "--set", "repeats=7")
-        assert code == 0 and "repeats: 7" in out and "attempts: 2" in out, (out, err)
-
-
-@test
 def settings_have_a_schema_and_samples_keep_it():
     import jsonschema
     import yaml

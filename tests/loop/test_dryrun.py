@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, execute, main, test, tshark
+from harness import binary, config_file, execute, main, test, tshark
 from loop import item
 
 # A port that no box has, with a CPU that no box has: nothing of it is touched.
@@ -111,20 +111,6 @@ def any_user_may():
         program = shutil.copy(binary(), folder)
         with dry_run(text(port={"driver": "pci", "device": "0000:ff:00.0"}), [*user, program] if os.geteuid() == 0 else [program]) as path:
             assert len(rows_of(path, "frame.number")) == 100
-
-
-@test
-def what_cannot_be_done_is_said():
-    with config_file(text()) as path:
-        for options, code, word in (
-            (["--dry-run", "/nonexistent/x.pcapng"], EXIT["usage"], "/nonexistent/x.pcapng"),
-            (["--dry-run", "/dev/full"], EXIT["environment"], "No space"),
-            (["--dry-run", "/dev/null", "--json", "-"], EXIT["usage"], "--json"),
-            (["--dry-run", "/dev/null", "--self-check"], EXIT["usage"], "--self-check"),
-            (["--dry-run", "/dev/null", "--set", "traffic.queries.dns.names=[nonsense {]"], EXIT["usage"], "names"),
-        ):
-            got, out, err = execute([binary(), "run", str(path), *options])
-            assert got == code and word in err, (options, got, out, err)
 
 
 main()

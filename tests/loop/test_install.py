@@ -177,37 +177,6 @@ def an_image_runs_the_self_test_as_nobody():
 # --- completion ---
 
 
-def complete(*words):
-    code, out, err = execute([binary(), "complete", "--", *words], cwd=ROOT)
-    assert code == 0 and not err, err
-    return [line.partition("\t")[0] for line in out.splitlines()]
-
-
-@test
-def every_command_and_option_of_help_is_completed():
-    commands = re.findall(r"^  (\w+)  +", execute([binary(), "--help"])[1], re.M)
-    assert complete("") == [*commands, "--help", "--version"]
-    for command in set(commands) - {"as"}:
-        options = re.findall(r"^  (?:-\w,|   ) (--[\w-]+)", execute([binary(), command, "--help"])[1], re.M)
-        assert complete(command, "--") == options, command
-
-
-@test
-def an_argument_is_completed_by_its_kind():
-    assert complete("list", "se") == ["settings", "selectors"]
-    assert complete("report", "a.json", "--format", "js") == ["json", "jsonl"]
-    assert complete("run", "") == complete("doctor", "") == [":*.y*ml"]
-    assert complete("run", FILE, "-qj", "") == complete("compare", "a.json", "") == [":*"]
-    assert complete("run", FILE, "--set", "traffic.queries.load.ra")[0] == "traffic.queries.load.rate="
-    assert complete("check", "--set", "host.memory=") == [f"host.memory={one}" for one in ("auto", "hugepages", "pages")]
-    assert complete("dhcp", "--exchange", "re") == ["renew", "rebind", "reboot", "release"]
-    assert complete("dns", "192.0.2.1", "-d", "") == [":*"]
-    for words in (("run", FILE, "--creds"), ("agent", "--ca"), ("serve", "--token"), ("serve", "--tls-key"), ("serve", "--tls-clients")):
-        assert complete(*words, "") == [":*"], words
-    assert complete("agent", "--name", "") == complete("serve", "--host", "") == []
-    assert complete("nonsense", "") == complete("watch", "") == []
-
-
 # Asked by the shell itself: readline's list of candidates, without a terminal.
 BASH = r"""
 . "$1"

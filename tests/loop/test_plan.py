@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# plan: what a file asks for, before a port is touched; and whether a run then is as it said.
+# Whether a run is as its plan said. The words of plans: tests/unit/app/transcripts/plan.txt.
 
 import json
 
 import dhcp4
-from harness import EXIT, ROOT, binary, config_file, ddiperf, execute, main, test
+from harness import binary, config_file, ddiperf, execute, main, test
 from loop import item, ring
 
 HEADERS = 42 + 24  # Ethernet, IPv4 and UDP; checksum, preamble and gap
@@ -21,16 +21,6 @@ def plan(text, *options):
         code, out, err = execute([binary(), "plan", str(file), "--json", "-", *options])
     assert code == 0, (code, out, err)
     return json.loads(out)
-
-
-@test
-def every_example_with_traffic_has_a_plan():
-    for path in sorted((ROOT / "config").glob("[!c]*.yaml")):  # those of campaigns are no runs
-        code, out, err = execute([binary(), "plan", str(path)])
-        if "-respond" in path.name:
-            assert code == EXIT["usage"] and "no traffic" in err, (path, code, err)
-            continue
-        assert code == 0 and err == "" and "octets" in out and "warning" not in out, (path, code, out, err)
 
 
 @test
@@ -58,48 +48,6 @@ def an_exchange_of_several_messages_is_planned_with_all_of_them():
         messages = sum(step[cell] for step in ran["steps"])
         assert messages == 2 * ran[cell], ran
         assert abs(ran["dhcp4"][counter] / messages + HEADERS - one[octets]) < 1, (octets, ran["dhcp4"][counter], one)
-
-
-@test
-def clients_take_memory():
-    few, many = (plan(leases(clients=n))["traffic"][0]["memory"] for n in ("10k", "110k"))
-    assert 32 <= (many - few) / 100_000 <= 64, (few, many)
-
-
-@test
-def nothing_is_written_but_the_plan():
-    with config_file(leases(leases={"save": "leases.csv"})) as file:
-        (file.parent / "leases.csv").write_text("of an earlier run\n")
-        code, out, err = execute([binary(), "plan", str(file)], cwd=file.parent)
-        assert code == 0 and err == "", (code, out, err)
-        assert (file.parent / "leases.csv").read_text() == "of an earlier run\n"
-        assert sorted(path.name for path in file.parent.iterdir()) == ["leases.csv", "test.yaml"]
-
-
-@test
-def answers_that_end_an_exchange_early_are_told():
-    right, wrong = (plan(leases(expect={"pool": [pool]})) for pool in (dhcp4.POOL[0], "192.168.0.0/17"))
-    assert right["traffic"][0]["cut"] == 0 and right["warnings"] == [], right
-    assert wrong["traffic"][0]["cut"] == 1000 and "ended early" in wrong["warnings"][0], wrong
-
-
-@test
-def what_would_not_fit_is_said_and_a_plan_is_no_verdict():
-    text = ring(item(load={"rate": "50M"}, timeout="10ms"), tester={"link_speed": "10G"})
-    with config_file(text) as file:
-        code, out, _ = execute([binary(), "plan", str(file)])
-    assert code == 0 and out.count("warning:") == 3, out
-    assert "warning: port tester: " in out and "of the link" in out, out
-
-
-@test
-def a_file_that_does_not_pass_check_has_no_plan():
-    with config_file(ring(item(load={"rate": "fast"}))) as file:
-        code, out, err = execute([binary(), "plan", str(file)])
-        assert code == EXIT["usage"] and out == "" and "rate" in err, (code, out, err)
-        code, out, err = execute([binary(), "plan", str(file), "--set", "traffic.queries.load.rate=1k", "--set",
-                                  "traffic.queries.dns.names=[nonsense {]"])
-        assert code == EXIT["usage"] and out == "" and "names" in err, (code, out, err)
 
 
 main()

@@ -182,6 +182,20 @@ static int run_cat(int argc, char **argv)
 	return 0;
 }
 
+// head FILE: its first line.
+static int run_head(int argc, char **argv)
+{
+	const int from = open(argv[1], O_RDONLY);
+	char *text;
+
+	assert_true(from >= 0);
+	text = read_fd(from);
+	printf("%.*s\n", (int)strcspn(text, "\n"), text);
+	free(text);
+	close(from);
+	return 0;
+}
+
 static int is_seen(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
@@ -331,6 +345,7 @@ static const struct {
 	{"change", run_change},
 	{"get", run_get},
 	{"cat", run_cat},
+	{"head", run_head},
 	{"ls", run_ls},
 	{"each", run_each},
 	{"save", run_save},
