@@ -12,7 +12,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, nightly, start, test, timing, until
+from harness import EXIT, binary, config_file, ddiperf, execute, kill, main, nightly, start, test, until
 from loop import item, ring
 
 LONG = {"duration": "60s", "warmup": "200ms"}
@@ -273,27 +273,6 @@ def only_the_user_of_a_run_can_connect():
         assert stat.S_IMODE(os.stat(place).st_mode) == 0o600, place
         finish(process)
         assert not os.path.exists(place)
-
-
-@test
-def intervals_have_the_format_of_a_script():
-    text = "{t_s},{traffic.queries.answered} of {traffic.queries.due}"
-    result = ddiperf(ring(run={"warmup": "100ms"}), "--interval-format", text)
-    assert result.code == 0, result
-    lines = [line for line in result.stdout.splitlines() if line.startswith("0.")]
-    kept = [f"{i['t_s']:.15g},{i['traffic'][0]['answered']} of {i['traffic'][0]['due']}" for i in result.json["intervals"]]
-    timing(len(lines) == 3, lines)  # two intervals become one if the management thread had no CPU
-    assert lines == kept[:3], (lines, kept)
-    assert "answered/s" not in result.stdout.split("queries:")[0], result
-    result = ddiperf(ring(), "--interval-format", "json")
-    lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
-    timing(len(lines) == 3, lines)
-    assert [as_kept(line) for line in lines] == [as_kept(i) for i in result.json["intervals"][:3]], result
-    result = ddiperf(ring(), "--interval-format", "{t_s} {traffic.queries.answerd}")
-    assert result.code == 0 and result.stderr.count("did you mean traffic.queries.answered?") == 1, result
-    for wrong in ("{t_s", "t_s}", "{}", "{a{b}}", ""):
-        result = ddiperf(ring(), "--interval-format", wrong)
-        assert result.code == EXIT["usage"] and "--interval-format" in result.stderr, (wrong, result)
 
 
 main()

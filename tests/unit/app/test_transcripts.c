@@ -10,7 +10,9 @@
 // A line with "! " in front is from standard error, "[2]" is the exit code if it is not 0. Lines
 // with "> " in front are the input of the command above. <*> stands for any text, and alone in a
 // line for any lines. Words are those of a shell; a test begins in an empty folder, with config/,
-// golden/ and documents/ beside it. Commands before the first test belong to each.
+// golden/ and documents/ (recorded results) beside it. Commands before the first test belong to
+// each. Beside ddiperf there are the programs of the table below: to make files and documents, to
+// look at them, and to play a run from its document.
 //
 // GOLDEN_UPDATE=1 meson test writes into the file what was printed. That is to be read, and belongs
 // to the same commit as the change of the program.
@@ -39,7 +41,15 @@
 #include <wordexp.h>
 
 #include "base/log.h"
+#include "book.h"
 #include "commands.h"
+#include "document_read.h"
+#include "format_writers.h"
+#include "interval_format.h"
+#include "live.h"
+#include "report.h"
+#include "tally.h"
+#include "view.h"
 
 #define TITLE  "=== "
 #define PROMPT "$ "
@@ -221,6 +231,141 @@ static int run_ddiperf(int argc, char **argv)
 	return commands_run(argc, argv);
 }
 
+// --- a run, played from its document ---
+
+// The document as the lines that its run told, for followers.
+static void play_lines(const json_t *document, struct live *live)
+{
+	json_t *result = json_copy((json_t *)document), *interval;
+	size_t n;
+
+	json_object_del(result, "intervals");
+	live_put(live,
+		json_pack("{s:i, s:f, s:f, s:O}", LIVE_BEGIN, 1, "warmup_s", 0.0, "duration_s",
+			book_number(result, "run.measured_s"), "result", result));
+	json_array_foreach(json_object_get(document, "intervals"), n, interval)
+	{
+		json_t *line = json_copy(interval);
+
+		json_object_set_new(line, LIVE_NUMBER, json_integer((json_int_t)n));
+		live_put(live, line);
+	}
+	live_put(live, json_pack("{s:i, s:o}", LIVE_END, 1, "result", result));
+}
+
+struct played {
+	json_t *document;
+	int argc;
+	char **argv; // behind the name of the document and the kind
+	struct live live;
+};
+
+static void play_report(struct played *p)
+{
+	struct arena *a = arena_new();
+	struct result *result = arena_zalloc(a, sizeof(*result));
+	struct report r;
+	const char *why;
+
+	report_init(&r, stdout, p->argc > 0);
+	live_follow(&p->live, (struct live_follower){report_line, .ctx = &r});
+	play_lines(p->document, &p->live);
+	if (document_read(&result_section, p->document, result, a, &why) < 0)
+		fail_msg("%s", why);
+	report_result(&r, result);
+	arena_free(a);
+}
+
+static void play_view(struct played *p)
+{
+	struct view_size size = {(unsigned)atoi(p->argv[0]), (unsigned)atoi(p->argv[1]),
+		strcmp(p->argv[2], "utf8") == 0, "q: leave"};
+	struct view v = {0};
+
+	live_follow(&p->live, (struct live_follower){view_line, .ctx = &v});
+	play_lines(p->document, &p->live);
+	view_draw(&v, &size, stdout);
+	view_free(&v);
+}
+
+static void play_format(struct played *p)
+{
+	struct interval_format f = {.text = p->argv[0], .out = stdout};
+
+	live_follow(&p->live, interval_format_follower(&f));
+	play_lines(p->document, &p->live);
+}
+
+static void tally(void *ctx, const json_t *line)
+{
+	if (!json_object_get(line, LIVE_END))
+		tally_line(ctx, "run", line);
+}
+
+static void play_prometheus(struct played *p)
+{
+	struct tally t = {0};
+
+	live_follow(&p->live, (struct live_follower){tally, .ctx = &t});
+	play_lines(p->document, &p->live);
+	tally_sum_up(&t);
+	prometheus_write_live(
+		&(struct prometheus_run){p->argc ? p->argv[0] : NULL, &t.book, t.newest}, 1,
+		stdout);
+	tally_forget(&t);
+}
+
+// play DOCUMENT KIND...: what is seen of its run while it is running, and at its end.
+static int run_play(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*play)(struct played *p);
+	} kinds[] = {
+		{"report", play_report},
+		{"view", play_view},
+		{"format", play_format},
+		{"prometheus", play_prometheus},
+	};
+	struct played p = {json_load_file(argv[1], 0, NULL), argc - 3, argv + 3};
+
+	assert_non_null(p.document);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(argv[2], kinds[i].name) == 0)
+			kinds[i].play(&p);
+	live_close(&p.live);
+	json_decref(p.document);
+	return 0;
+}
+
+int __real_cmd_run_front(struct front *f, const struct options *o);
+int __wrap_cmd_run_front(struct front *f, const struct options *o);
+
+// With PLAY=DOCUMENT in front of a command line, its run is that of the document.
+int __wrap_cmd_run_front(struct front *f, const struct options *o)
+{
+	const char *path = getenv("PLAY");
+	struct live live = {0};
+	json_t *document;
+	struct book b;
+	int code;
+
+	if (!path)
+		return __real_cmd_run_front(f, o);
+	document = json_load_file(path, 0, NULL);
+	assert_non_null(document);
+	assert_int_equal(book_open(&b, path), 0);
+	live_follow(&live, (struct live_follower){f->output.line, .ctx = f->output.ctx});
+	play_lines(document, &live);
+	code = f->output.end(f->output.ctx, &b, (int)book_number(b.document, "verdict.exit_code"));
+	live_close(&live);
+	book_close(&b);
+	json_decref(document);
+	return code;
+}
+
+// --- words in front of a command ---
+
 static int run_words(int argc, char **argv);
 
 // save FILE COMMAND...: its standard output becomes the file, too.
@@ -349,6 +494,7 @@ static const struct {
 	{"ls", run_ls},
 	{"each", run_each},
 	{"save", run_save},
+	{"play", run_play},
 	{"terminal", run_terminal},
 	{"replace", run_replace},
 	{"ddiperf", run_ddiperf},
