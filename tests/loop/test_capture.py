@@ -152,15 +152,6 @@ def nothing_wrong_is_an_empty_file_and_the_warm_up_is_no_evidence():
 
 
 @test
-def a_file_that_cannot_be_written_is_found_before_the_run():
-    begin = time.monotonic()
-    result = ddiperf(ring(run={"duration": "20s"}, output={"capture": {"file": "/nonexistent/bad.pcapng"}}))
-    timing(time.monotonic() - begin < 10, result)
-    assert result.code == EXIT["usage"] and result.json is None, result
-    assert "output.capture.file" in result.stderr and "/nonexistent/bad.pcapng" in result.stderr, result
-
-
-@test
 def a_file_that_cannot_be_written_to_its_end_is_not_a_pass():
     result = ddiperf(ring(output={"capture": {"file": "/dev/full"}}))
     assert result.code == EXIT["environment"] and "/dev/full: No space" in result.stderr, result

@@ -251,20 +251,6 @@ def rates_of_a_mix_come_on_top_of_the_rate_of_the_load():
 
 
 @test
-def what_runs_out_is_said_before_the_run():
-    text = ring(clients(load={"rate": "500"}, clients=100), run={"duration": "1s", "warmup": "0s"}, responder=answers())
-    few = answers(pool=["10.0.0.0/26"], full_pool=False)
-    for more, said in ((text, "traffic clients: its 100 clients run out after 0.2 s of 1 s"),
-                       (ring(clients(load={"rate": "500"}, clients="auto"), run={"duration": "1s", "warmup": "0s"}, responder=few),
-                        "responder.dhcp4: its 64 addresses run out after 0.128 s of 1 s")):
-        with config_file(more) as file:
-            code, out, err = execute([binary(), "check", str(file)])
-            assert code == 0 and said in err and out.endswith(": ok\n"), (code, out, err)
-            code, out, err = execute([binary(), "plan", str(file)])
-            assert code == 0 and "warning: " + said in out and err == "", (code, out, err)
-
-
-@test
 def running_out_of_bound_clients_is_counted_and_said():
     result = run(clients(load={"rate": "2k", "total": 400}, mix={"release": "60%"}))
     one = of_clients(result)

@@ -36,12 +36,6 @@ def the_options_of_a_line_are_on_the_wire_of_that_query_alone():
 
 
 @test
-def a_wrong_option_is_refused_at_its_place():
-    result = ddiperf(ring(item(dns={"queries": "q.txt"})), files={"q.txt": "a.x A\nb.x A E +12=abc\n"})
-    assert result.code == EXIT["usage"] and "q.txt:2:9: an odd number of hex digits" in result.stderr, result
-
-
-@test
 def every_message_is_padded_and_so_is_its_answer():
     dns = {"names": ["h{0-99}.example.com A", "{random:20}.example.com TXT"], "cookies": "full",
            "edns": {"padding": 128, "client_subnet": "192.0.2.0/24"}}

@@ -6,7 +6,7 @@
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, check_ledger, ddiperf, main, skip, test
+from harness import check_ledger, ddiperf, main, skip, test
 from loop import item, ring, sent_to_file
 
 ZONE = """$ORIGIN example.com.
@@ -86,17 +86,6 @@ def a_file_of_dnsperf_is_sent_in_its_order():
 
 
 @test
-def the_command_line_of_dnsperf_sends_a_file():
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "zone").write_text(ZONE)
-        (folder / "u").write_text("example.com\nadd f 60 A 10.1.0.1\nsend\nexample.com\ndelete f\nsend\n")
-        result = ddiperf(None, "dnsperf", "-u", "-d", str(folder / "u"), "-n", "3", "--dump", command="as")
-    assert result.code == 0 and "updates: " in result.stdout, result
-    assert 'total: "6"' in result.stdout or "total: 6" in result.stdout, result.stdout
-
-
-@test
 def a_full_zone_refuses_and_stays_right():
     dns = {"update": ["example.com\nadd {random:12} 60 A 10.0.0.1"]}
     ours, theirs = run(dns, 4000, responder={"dns": {"zone": "zone", "zone_room": "64KiB"}})
@@ -139,13 +128,6 @@ def dnspython_reads_what_is_sent():
         assert [(str(r.name), int(r.rdtype), r.deleting) for r in message.update[2:]] == [
             ("b.example.com.", 16, 255), ("c.example.com.", 255, 255), ("d.example.com.", 1, 254)]
     assert len(names) == len(packets) == 50
-
-
-@test
-def a_zone_that_takes_updates_has_one_thread():
-    text = ring(item(), tester={"cpus": [0, 1]}, dut={"cpus": [0, 1]}, responder={"dns": {"zone": "zone", "zone_room": "1MiB"}})
-    result = ddiperf(text, command="check", files={"zone": ZONE})
-    assert result.code == EXIT["usage"] and "served by one thread" in result.stderr, result
 
 
 @test

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, binary, ddiperf, kill, main, start, test, until
+from harness import binary, kill, main, start, test, until
 from loop import SERVER_MAC, fold, parse_udp, pcap_read, pcap_write, question
 
 CLIENT_MAC = bytes.fromhex("020000000099")
@@ -176,12 +176,6 @@ def no_garbage_brings_it_down():
     answers = [packet for packet in map(parse_udp, out) if packet]
     assert len(answers) >= result["responder"]["answered"] * 0.99
     assert any(packet.payload[:2] == b"\xff\xff" for packet in answers[-3:]), "the last one is good"
-
-
-@test
-def a_file_without_a_responder_section_is_a_usage_error():
-    result = ddiperf('{"ports": [{"name": "a", "driver": "null"}], "traffic": []}', command="respond")
-    assert result.code == EXIT["usage"], result
 
 
 main()

@@ -73,18 +73,6 @@ def check_series(document):
 
 
 @test
-def what_runs_out_at_the_highest_load_is_said_by_check():
-    search = {"variable": "traffic.leases.load.rate", "from": "100", "to": "1k", "trial": "1s", "final": "2s", "warmup": "0s"}
-    with config_file(pool(search)) as file:
-        few, auto = ["--set", "traffic.leases.dhcp4.exchange=dora"], ["--set", "traffic.leases.dhcp4.clients=auto"]
-        code, out, err = execute([binary(), "check", str(file), *few])
-        assert code == 0 and "traffic leases: its 20 clients run out after 0.02 s of 2 s" in err, (code, out, err)
-        code, out, err = execute([binary(), "check", str(file), *few, *auto])
-        assert code == 0 and "clients run out" not in err, (code, out, err)
-        assert f"responder.dhcp4: its {POOL} addresses run out after {POOL / 1000:.3g} s of 2 s" in err, err
-
-
-@test
 def bisection_finds_what_the_server_has_and_confirms_it():
     result, search = found("bisect")
     assert abs(search["answer"] - POOL) <= 2, search

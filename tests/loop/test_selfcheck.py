@@ -77,10 +77,4 @@ def without_a_rate_it_says_so():
     assert result.code == 0 and "asks for no rate" in result.stdout, result
 
 
-@test
-def nothing_to_check_is_an_error():
-    result = self_check(json.dumps({"ports": [PORT], "responder": {"dns": {}}}))
-    assert result.code == EXIT["usage"] and "nothing to check" in result.stderr, result
-
-
 main()

@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, check_ledger, ddiperf, execute, main, nightly, skip, test, timing, tshark
+from harness import binary, check_ledger, ddiperf, execute, main, nightly, skip, test, timing, tshark
 from loop import item, ring
 
 SECRET = base64.b64encode(bytes(range(100, 132))).decode()
@@ -153,17 +153,6 @@ def a_secret_is_in_no_output():
         words = ["dns", "127.0.0.1", "-p", "1", "-n", "1", "-w", "0", "--key", str(Path(folder) / "k")]
         code, shown, err = execute([binary(), *words, "--json", str(out)])
         assert secret not in shown + err + out.read_text(), (shown, err)
-
-
-@test
-def mistakes_about_keys_are_told():
-    for key, words in (({"secret_file": "none"}, "none"), ({"secret_file": "k.secret"}, "set name"),
-                       ({"secret_file": "bind.key", "name": "x"}, "no key of that name"),
-                       ({**KEY, "algorithm": "sha256"}, "algorithm"), ({"name": "x"}, "secret_file")):
-        result = ddiperf(ring(item(dns={"names": ["a A"], "key": key})), files=FILES)
-        assert result.code == EXIT["usage"] and words in result.stderr and SECRET not in result.stderr, (key, result)
-    result = ddiperf(ring(item(dns={"names": ["a A"], "wrong": {"tsig_mac": "1%"}})), files=FILES)
-    assert result.code == EXIT["usage"] and "needs key" in result.stderr, result
 
 
 @test
