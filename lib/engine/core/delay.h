@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define DELAY_NONE UINT32_MAX
+#define DELAY_SEEN 256 // buckets, by delay_due
 
 struct delay_entry {
 	void *what;
@@ -112,14 +113,15 @@ static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uin
 	return n;
 }
 
-// The tick from which on delay_take has something to do; UINT64_MAX: nothing is held.
+// The tick from which on delay_take has something to do, or one before it: only some buckets are
+// looked at. UINT64_MAX: nothing is held.
 static inline uint64_t delay_due(const struct delay *d)
 {
-	uint64_t bucket = d->now;
+	uint64_t bucket = d->now, last = d->now + DELAY_SEEN;
 
 	if (d->held == 0)
 		return UINT64_MAX;
-	while (d->buckets[bucket & d->mask].head == DELAY_NONE)
+	while (bucket < last && d->buckets[bucket & d->mask].head == DELAY_NONE)
 		bucket++;
 	return (bucket + 1) << d->shift;
 }
