@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 
 from harness import binary, execute, nightly, start, test, timing
-from loop import item
 from serving import API, Server, browser, click, main, quick, wait_for_intervals
 
 HEAP = 200e6  # octets of a tab that was left open for an hour
@@ -155,60 +154,6 @@ def metrics_are_of_the_runs_that_go_on():
 
 
 @test
-def errors_have_their_line_and_start_nothing():
-    with Server() as server:
-        wrong = "run: {duration: 1s}\nports: [{name: a, driver: ring, device: b, addresses: [198.18.0.1/24]}]\nnonsense: 1\n"
-        found = json.loads(server.ask("POST", "/check", wrong)[2])
-        assert not found["ok"] and [error["line"] for error in found["errors"] if "nonsense" in error["text"]] == [3], found
-        assert json.loads(server.ask("POST", "/check", quick())[2]) == {"ok": True, "errors": []}
-        server.put("wrong.yaml", wrong)
-        status, _, body = server.ask("POST", "/runs", '{"file": "wrong.yaml"}')
-        assert status == 422 and json.loads(body)["errors"] == found["errors"], (status, body)
-        # The last one is cut in the message, within a letter.
-        for body in ('{"file": "none.yaml"}', '{"file": "../wrong.yaml"}', json.dumps({"file": "x" * 99 + "\u00e9"})):
-            assert server.ask("POST", "/runs", body)[0] == 404, body
-        for body in ("", "[]", '{"file": 1}', '{"file": "wrong.yaml", "set": [1]}', '{"file": "wrong.yaml", "set": "x"}'):
-            assert server.ask("POST", "/runs", body)[0] == 400, body
-        assert server.get("/runs") == {"runs": []}
-        assert not [name for name in os.listdir(f"{server.folder}/files") if name.startswith(".")], "a draft was left behind"
-
-
-COMMANDS = {
-    "hooks": {"start": "true", "stop": "true"}, "events": [{"name": "e", "at": "0s", "run": "true"}],
-    "dut": {"probe": {"command": "true"}, "counters": {"command": "true"}},
-}
-INPUT = {
-    "dut": {"control": {"address": "unix:/x", "token": "/etc/shadow"}}, "output": {"html": "../../history.jsonl", "capture": {"file": "/tmp/x"}},
-    "traffic": [item("a", dns={"queries": "/etc/passwd"}), item("b", dns={"names": ["a A"], "key": {"secret_file": "/etc/shadow"}}),
-                item("c", load={"replay": {"file": "../x"}})],
-    "responder": {"port": "dut", "dns": {"zone": ["../x"]}},
-}
-PORTS = {"traffic": [], "ports": [
-    {"name": "dut", "driver": "vdev", "device": "net_pcap0,rx_pcap=/etc/shadow", "addresses": ["198.18.0.1/24"]},
-    {"name": "b", "driver": "pcap", "rx_file": "/etc/shadow", "tx_file": "../x", "addresses": ["198.18.1.1/24"]}]}
-OUTSIDE = ("only files", [
-    "dut.control.address", "dut.control.token", "output.html", "output.capture.file", "traffic.a.dns.queries", "traffic.b.dns.key.secret_file",
-    "traffic.c.load.replay.file", "responder.dns.zone[0]"])
-RUN = ("commands are not allowed", ["hooks.start", "hooks.stop", "events.e.run", "dut.probe.command", "dut.counters.command"])
-
-
-@test
-def configurations_run_no_command_and_stay_in_their_folder():
-    def complaints(server, change):
-        found = json.loads(server.ask("POST", "/check", json.dumps({**json.loads(quick()), **change}))[2])
-        return "\n".join(error["text"] for error in found["errors"])
-
-    with Server() as server:
-        for change, (words, paths) in [(COMMANDS, RUN), (INPUT, OUTSIDE), (PORTS, ("only files", ["ports.b.rx_file", "ports.b.tx_file"]))]:
-            said = complaints(server, change)
-            assert all(f"{path}: {words}" in said for path in paths), said
-        assert "driver vdev is not allowed" in said, said
-    with Server("--allow-commands") as server:
-        assert not complaints(server, COMMANDS)
-        assert "only files" in complaints(server, INPUT)
-
-
-@test
 def a_port_has_one_run_and_the_end_of_the_server_ends_all():
     with Server() as server:
         server.put("one.yaml", quick("1m"))
@@ -333,26 +278,6 @@ def who_never_ends_a_request_is_cut_off():
         assert server.get("")["agents"] == []
         for connection in slow:
             connection.close()
-
-
-@test
-def others_need_the_token():
-    with tempfile.NamedTemporaryFile("w") as file:
-        file.write("0123456789abcdefgh\n")
-        file.flush()
-        with Server("--token", file.name) as server:
-            for given, code in [({}, 401), ({"Authorization": "Bearer 0123456789abcdefg"}, 401), ({"Authorization": "Basic 0123456789abcdefgh"}, 401),
-                                ({"Authorization": "Bearer 0123456789abcdefgh"}, 200)]:
-                assert server.ask("GET", "", headers=given)[0] == code, given
-            assert server.ask("GET", "/nowhere")[0] == 401, "a path is known without the token"
-            status, kind, _ = server.ask("GET", "/", api=False)
-            assert status == 200 and kind.startswith("text/html")
-    for words, reason in [(("--token", "/nowhere"), "serve: --token: /nowhere: No such file"), (("--listen", "here"), "--listen here: not a place to listen at (like")]:
-        code, _, said = execute([binary(), "serve", *words])
-        assert code == 2 and reason in said, said
-    refused = start([binary(), "serve", "--listen", "0.0.0.0:0", "--dir", tempfile.gettempdir()])
-    said = refused.communicate(timeout=20)[1]
-    assert refused.returncode == 2 and "--token" in said, said
 
 
 def certify(folder, name, *more):

@@ -25,21 +25,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <arpa/inet.h>
 #include <cmocka.h>
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
 #include <glob.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <pty.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 #include <wordexp.h>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "book.h"
 #include "commands.h"
@@ -74,6 +79,18 @@ static char *read_fd(int fd)
 	assert_non_null(text);
 	assert_int_equal(pread(fd, text, (size_t)st.st_size, 0), st.st_size);
 	return text;
+}
+
+static const char *end_of_line(const char *c)
+{
+	const char *end = strchr(c, '\n');
+
+	return end ? end + 1 : c + strlen(c);
+}
+
+static bool begins_with(const char *c, const char *word)
+{
+	return strncmp(c, word, strlen(word)) == 0;
 }
 
 // --- commands ---
@@ -169,10 +186,16 @@ static void copy_fd(int from, int to)
 	free(text);
 }
 
-// write FILE: its input becomes the file.
+// write FILE: its input becomes the file, whose folders are made.
 static int run_write(int argc, char **argv)
 {
-	const int to = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	int to;
+
+	for (char *slash = argv[1]; (slash = strchr(slash + 1, '/')); *slash = '/') {
+		*slash = '\0';
+		mkdir(argv[1], 0755);
+	}
+	to = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(argc == 2 && to >= 0);
 	copy_fd(STDIN_FILENO, to);
@@ -482,6 +505,123 @@ static int run_each(int argc, char **argv)
 	return code;
 }
 
+// --- requests of a server ---
+
+struct command_line {
+	int argc;
+	char **argv;
+	int code;
+};
+
+static void *run_in_thread(void *ctx)
+{
+	struct command_line *l = ctx;
+
+	l->code = run_ddiperf(l->argc, l->argv);
+	return NULL;
+}
+
+// A connection to the port that the server has logged; -1: it has ended without.
+static int connect_to_server(pthread_t thread)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	unsigned port = 0;
+
+	while (!port && pthread_tryjoin_np(thread, NULL) == EBUSY) {
+		char *text = read_fd(STDERR_FILENO);
+		const char *place = strstr(text, "://127.0.0.1:");
+
+		if (place)
+			port = (unsigned)atoi(place + strlen("://127.0.0.1:"));
+		free(text);
+		usleep(1000);
+	}
+	to.sin_port = htons((uint16_t)port);
+	assert_true(fd >= 0);
+	if (port && connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+// words: METHOD PATH, headers, and @FILE for a body. A header X-... takes the place of X-Ddiperf.
+// Prints the code, the type and the body.
+static void ask(int fd, char **words)
+{
+	char *request, *answer = NULL, *body = NULL, *type;
+	bool host = false, changes = false;
+	size_t len;
+	FILE *out = open_memstream(&request, &len);
+	char part[4096];
+	ssize_t got;
+
+	fprintf(out, "%s %s HTTP/1.1\r\nConnection: close\r\n", words[0], words[1]);
+	for (words += 2; *words; words++) {
+		if (**words == '@') {
+			const int from = open(*words + 1, O_RDONLY);
+
+			assert_true(from >= 0);
+			body = read_fd(from);
+			close(from);
+			continue;
+		}
+		fprintf(out, "%s\r\n", *words);
+		host |= begins_with(*words, "Host:");
+		changes |= begins_with(*words, "X-");
+	}
+	fprintf(out, "%s%s", host ? "" : "Host: localhost\r\n", changes ? "" : "X-Ddiperf: 1\r\n");
+	if (body)
+		fprintf(out, "Content-Length: %zu\r\n", strlen(body));
+	fprintf(out, "\r\n%s", body ? body : "");
+	fclose(out);
+	assert_int_equal(write(fd, request, len), len);
+	out = open_memstream(&answer, &len);
+	while ((got = read(fd, part, sizeof(part))) > 0)
+		fwrite(part, 1, (size_t)got, out);
+	fclose(out);
+	type = strcasestr(answer, "\r\nContent-Type: ");
+	printf("%.3s", len > 12 ? answer + strlen("HTTP/1.1 ") : "");
+	if (type)
+		printf(" %.*s", (int)strcspn(type + 16, "\r"), type + 16);
+	type = strstr(answer, "\r\n\r\n");
+	printf("\n%s", type ? type + 4 : "");
+	if (type && type[4] && answer[len - 1] != '\n')
+		putchar('\n');
+	free(request), free(answer), free(body);
+}
+
+// serve OPTION...: ddiperf serve, which is asked by each line of the input.
+static int run_serve(int argc, char **argv)
+{
+	char *words[32] = {"ddiperf", "serve", "--listen", "127.0.0.1:0"}, *lines, *rest;
+	struct command_line line = {4, words, 0};
+	pthread_t thread;
+
+	for (int i = 1; i < argc; i++)
+		words[line.argc++] = argv[i];
+	lines = read_fd(STDIN_FILENO);
+	interrupt_count = 0;
+	assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &line), 0);
+	for (char *one = strtok_r(lines, "\n", &rest); one; one = strtok_r(NULL, "\n", &rest)) {
+		const int fd = connect_to_server(thread);
+		wordexp_t asked;
+
+		if (fd < 0)
+			break;
+		assert_int_equal(wordexp(one, &asked, WRDE_NOCMD), 0);
+		printf("-- %s\n", one);
+		ask(fd, asked.we_wordv);
+		wordfree(&asked);
+		close(fd);
+	}
+	interrupt_count = 1;
+	pthread_join(thread, NULL);
+	interrupt_count = 0;
+	free(lines);
+	return line.code;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -495,6 +635,7 @@ static const struct {
 	{"each", run_each},
 	{"save", run_save},
 	{"play", run_play},
+	{"serve", run_serve},
 	{"terminal", run_terminal},
 	{"replace", run_replace},
 	{"ddiperf", run_ddiperf},
@@ -520,18 +661,6 @@ static int run_words(int argc, char **argv)
 }
 
 // --- what they print ---
-
-static const char *end_of_line(const char *c)
-{
-	const char *end = strchr(c, '\n');
-
-	return end ? end + 1 : c + strlen(c);
-}
-
-static bool begins_with(const char *c, const char *word)
-{
-	return strncmp(c, word, strlen(word)) == 0;
-}
 
 // Control characters can be seen. Each line begins with prefix.
 static void show(FILE *out, const char *prefix, const char *text)
@@ -739,6 +868,13 @@ static void update(const char *path, const struct block *blocks, unsigned count)
 	fclose(f);
 }
 
+// A command of a server starts this program again, which must not begin a run.
+static bool is_child(int argc, char **argv)
+{
+	return argc > 1 && strcmp(argv[0], "ddiperf") == 0 &&
+	       (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "report") == 0);
+}
+
 // argv: the file, and the folder of the project.
 int main(int argc, char **argv)
 {
@@ -750,6 +886,8 @@ int main(int argc, char **argv)
 	unsigned count;
 	int failed;
 
+	if (is_child(argc, argv))
+		return commands_run(argc, argv);
 	if (fd < 0 || !mkdtemp(home) || chdir(home) < 0)
 		return 2;
 	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
