@@ -18,6 +18,7 @@
 // to the same commit as the change of the program.
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +30,6 @@
 #include <cmocka.h>
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
@@ -51,8 +51,11 @@
 #include "document_read.h"
 #include "format_writers.h"
 #include "interval_format.h"
+#include "io/state.h"
 #include "live.h"
 #include "report.h"
+#include "scrape.h"
+#include "stream.h"
 #include "tally.h"
 #include "view.h"
 
@@ -257,15 +260,24 @@ static int run_ddiperf(int argc, char **argv)
 // --- a run, played from its document ---
 
 // The document as the lines that its run told, for followers.
-static void play_lines(const json_t *document, struct live *live)
+static void play_begin(const json_t *document, struct live *live)
+{
+	json_t *result = json_copy((json_t *)document), *line;
+
+	json_object_del(result, "intervals");
+	line = json_pack("{s:i, s:f, s:f, s:O}", LIVE_BEGIN, 1, "warmup_s", 0.0, "duration_s",
+		book_number(result, "run.measured_s"), "result", result);
+	assert_non_null(line);
+	live_put(live, line);
+	json_decref(result);
+}
+
+static void play_rest(const json_t *document, struct live *live)
 {
 	json_t *result = json_copy((json_t *)document), *interval;
 	size_t n;
 
 	json_object_del(result, "intervals");
-	live_put(live,
-		json_pack("{s:i, s:f, s:f, s:O}", LIVE_BEGIN, 1, "warmup_s", 0.0, "duration_s",
-			book_number(result, "run.measured_s"), "result", result));
 	json_array_foreach(json_object_get(document, "intervals"), n, interval)
 	{
 		json_t *line = json_copy(interval);
@@ -274,6 +286,12 @@ static void play_lines(const json_t *document, struct live *live)
 		live_put(live, line);
 	}
 	live_put(live, json_pack("{s:i, s:o}", LIVE_END, 1, "result", result));
+}
+
+static void play_lines(const json_t *document, struct live *live)
+{
+	play_begin(document, live);
+	play_rest(document, live);
 }
 
 struct played {
@@ -511,6 +529,7 @@ struct command_line {
 	int argc;
 	char **argv;
 	int code;
+	atomic_bool over;
 };
 
 static void *run_in_thread(void *ctx)
@@ -518,17 +537,18 @@ static void *run_in_thread(void *ctx)
 	struct command_line *l = ctx;
 
 	l->code = run_ddiperf(l->argc, l->argv);
+	l->over = true;
 	return NULL;
 }
 
-// A connection to the port that the server has logged; -1: it has ended without.
-static int connect_to_server(pthread_t thread)
+// A connection to the port that the server of a command has logged; -1: the command has ended.
+static int connect_to_server(const struct command_line *l)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 	unsigned port = 0;
 
-	while (!port && pthread_tryjoin_np(thread, NULL) == EBUSY) {
+	while (!port && !l->over) {
 		char *text = read_fd(STDERR_FILENO);
 		const char *place = strstr(text, "://127.0.0.1:");
 
@@ -591,11 +611,100 @@ static void ask(int fd, char **words)
 	free(request), free(answer), free(body);
 }
 
+static char *printed(int fd)
+{
+	fflush(stdout);
+	return read_fd(fd);
+}
+
+// watch DOCUMENT WORD...: ddiperf watch WORD... beside a run of this process, that of the document.
+static int run_watch(int argc, char **argv)
+{
+	char *words[8] = {"ddiperf", "watch"}, place[sizeof(STREAM_UNIX) + 512], *text, dir[256];
+	json_t *document = json_load_file(argv[1], 0, NULL);
+	struct command_line line = {2, words};
+	struct live live = {0};
+	struct stream *stream;
+	pthread_t thread;
+
+	assert_non_null(document);
+	assert_int_equal(state_directory(dir, sizeof(dir)), 0);
+	strcpy(place, STREAM_UNIX);
+	state_socket(dir, (uint64_t)getpid(), place + strlen(STREAM_UNIX), 512);
+	assert_int_equal(stream_open("watch", place, true, &stream), 0);
+	live_follow(&live, stream_follower(stream));
+	play_begin(document, &live);
+	for (int i = 2; i < argc; i++)
+		words[line.argc++] = argv[i];
+	interrupt_count = 0;
+	assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &line), 0);
+	for (bool seen = false; !seen && !line.over; free(text)) {
+		live_tick(&live);
+		usleep(1000);
+		text = printed(STDOUT_FILENO);
+		seen = *text;
+	}
+	play_rest(document, &live);
+	live_close(&live);
+	pthread_join(thread, NULL);
+	json_decref(document);
+	state_leave_directory(dir);
+	return line.code;
+}
+
+// scrape DOCUMENT: what output.prometheus of its run answers, asked by each line of the input.
+static int run_scrape(int argc, char **argv)
+{
+	json_t *document = json_load_file(argv[1], 0, NULL);
+	char *lines = read_fd(STDIN_FILENO), *rest;
+	const struct command_line line = {0}; // none
+	struct live live = {0};
+	struct scrape s;
+
+	assert_non_null(document);
+	assert_int_equal(scrape_open(&s, "127.0.0.1:0"), 0);
+	live_follow(&live, (struct live_follower){scrape_line, scrape_tick, scrape_close, &s});
+	play_begin(document, &live);
+	for (char *one = strtok_r(lines, "\n", &rest); one; one = strtok_r(NULL, "\n", &rest)) {
+		const int fd = connect_to_server(&line);
+		wordexp_t asked;
+
+		assert_true(fd >= 0);
+		assert_int_equal(wordexp(one, &asked, WRDE_NOCMD), 0);
+		printf("-- %s\n", one);
+		ask(fd, asked.we_wordv);
+		wordfree(&asked);
+		close(fd);
+	}
+	live_close(&live);
+	json_decref(document);
+	free(lines);
+	return 0;
+}
+
+// data PAGE: the data of a page.
+static int run_data(int argc, char **argv)
+{
+	const int from = open(argv[1], O_RDONLY);
+	char *text;
+	const char *at;
+
+	assert_true(from >= 0);
+	text = read_fd(from);
+	close(from);
+	at = strstr(text, "id=\"data\">");
+	assert_non_null(at);
+	at += strlen("id=\"data\">");
+	printf("%.*s\n", (int)(strstr(at, "</script>") - at), at);
+	free(text);
+	return 0;
+}
+
 // serve OPTION...: ddiperf serve, which is asked by each line of the input.
 static int run_serve(int argc, char **argv)
 {
 	char *words[32] = {"ddiperf", "serve", "--listen", "127.0.0.1:0"}, *lines, *rest;
-	struct command_line line = {4, words, 0};
+	struct command_line line = {4, words};
 	pthread_t thread;
 
 	for (int i = 1; i < argc; i++)
@@ -604,7 +713,7 @@ static int run_serve(int argc, char **argv)
 	interrupt_count = 0;
 	assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &line), 0);
 	for (char *one = strtok_r(lines, "\n", &rest); one; one = strtok_r(NULL, "\n", &rest)) {
-		const int fd = connect_to_server(thread);
+		const int fd = connect_to_server(&line);
 		wordexp_t asked;
 
 		if (fd < 0)
@@ -636,6 +745,9 @@ static const struct {
 	{"save", run_save},
 	{"play", run_play},
 	{"serve", run_serve},
+	{"watch", run_watch},
+	{"scrape", run_scrape},
+	{"data", run_data},
 	{"terminal", run_terminal},
 	{"replace", run_replace},
 	{"ddiperf", run_ddiperf},
