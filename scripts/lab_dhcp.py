@@ -634,21 +634,22 @@ def asks_for_client(frame, xid):
 
 
 def probe(device, family):
-    """0 when a server offers an address to a client on this device."""
+    """Does a server offer an address to a client on this device?"""
     protocol, message, is_answer = {4: (0x0800, discover, is_offer), 6: (0x86DD, solicit, asks_for_client)}[family]
-    xid = struct.pack("!I", 0x4C420000 | int(time.monotonic() * 1000) & 0xFFFF)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol)) as sock:
         sock.bind((device, 0))
-        sock.send(message(xid))
-        end = time.monotonic() + 1
-        while (left := end - time.monotonic()) > 0:
-            sock.settimeout(left)
-            try:
-                if is_answer(sock.recv(2048), xid):
-                    return 0
-            except TimeoutError:
-                break
-    return 1
+        for seconds in (0.1, 0.2, 0.4, 0.8):
+            xid = struct.pack("!I", 0x4C420000 | int(time.monotonic() * 1000) & 0xFFFF)
+            sock.send(message(xid))
+            end = time.monotonic() + seconds
+            while (left := end - time.monotonic()) > 0:
+                sock.settimeout(left)
+                try:
+                    if is_answer(sock.recv(2048), xid):
+                        return True
+                except TimeoutError:
+                    break
+    return False
 
 
 # --- the SQL servers of Kea --------------------------------------------------------------------

@@ -46,55 +46,35 @@ def names(prefix):
     return [f"{prefix}-nats", *(f"{prefix}-agent{i}" for i in AGENTS)]
 
 
-def wire_up(prefix, call):
+def wire_up(prefix, ip, sysctl, call):
     """From the wire between tester and server to a switch; and the link that leads to NATS."""
-    dut, nats = f"{prefix}-dut", f"{prefix}-nats"
-    for name in names(prefix):
-        call("ip", "netns", "add", name)
-        call("ip", "-n", name, "link", "set", "lo", "up")
-    for bridge, namespace, *more in (("veth1", dut, "address", "02:00:00:00:00:02"), ("mgmt0", nats)):
-        if namespace == dut:
-            for words in (("down",), ("name", "port0")):
-                call("ip", "-n", dut, "link", "set", "veth1", *words)
-            call("ip", "-n", dut, "addr", "flush", "dev", "port0")
-        call("ip", "-n", namespace, "link", "add", bridge, *more, "type", "bridge", "mcast_snooping", "0")
-        call("ip", "-n", namespace, "link", "set", bridge, "up")
-    plug(call, dut, "veth1", "port0")
-    call("ip", "-n", dut, "addr", "add", f"{V4}/{lab_dhcp.PREFIX_LENGTH}", "dev", "veth1")
-    call("ip", "-n", dut, "addr", "add", f"{V6}/64", "dev", "veth1", "nodad")
-    # Each agent has some of the relays of a run, and answers for them.
-    call("ip", "-n", dut, "route", "add", "10.64.0.0/12", "dev", "veth1")
-    call("ip", "-n", dut, "route", "add", "default", "via", "198.18.0.1")
-    call("ip", "-n", dut, "-6", "route", "add", "default", "via", "2001:db8::1")
-    call("ip", "-n", nats, "addr", "add", f"{NATS}/24", "dev", "mgmt0")
-    manage(call, f"{prefix}-tester", nats, 0)
-    for i in AGENTS:
-        agent = f"{prefix}-agent{i}"
-        for setting in ("disable_ipv6", "autoconf", "accept_ra"):
-            call("ip", "netns", "exec", agent, "sysctl", "-q", f"net.ipv6.conf.default.{setting}={int(setting == 'disable_ipv6')}")
-        call("ip", "-n", agent, "link", "add", "veth0", "address", f"02:00:00:00:01:{i:02x}", "type", "veth", "peer", "name",
-             f"port{i}", "netns", dut)
-        call("ip", "-n", agent, "link", "set", "veth0", "addrgenmode", "none")
-        call("ip", "-n", agent, "link", "set", "veth0", "up")
-        plug(call, dut, "veth1", f"port{i}")
-        manage(call, agent, nats, i)
-
-
-def plug(call, namespace, bridge, port):
-    # A bridge hands on what a tester sent as it came: not joined to larger packets.
-    call("ip", "netns", "exec", namespace, "ethtool", "-K", port, "tx", "off", "gro", "off")
-    call("ip", "-n", namespace, "link", "set", port, "master", bridge, "up")
-
-
-def manage(call, namespace, nats, number):
-    call("ip", "-n", namespace, "link", "add", "mgmt0", "type", "veth", "peer", "name", f"port{number}", "netns", nats)
-    call("ip", "-n", namespace, "addr", "add", f"10.255.1.{10 + number}/24", "dev", "mgmt0")
-    call("ip", "-n", namespace, "link", "set", "mgmt0", "up")
-    call("ip", "-n", nats, "link", "set", f"port{number}", "master", "mgmt0", "up")
+    dut, nats, tester = f"{prefix}-dut", f"{prefix}-nats", f"{prefix}-tester"
+    agents = {i: f"{prefix}-agent{i}" for i in AGENTS}
+    ip(None, *(f"netns add {name}" for name in names(prefix)))
+    for agent in agents.values():
+        sysctl(agent, disable_ipv6=1, autoconf=0, accept_ra=0)
+    bridge = "type bridge mcast_snooping 0"
+    ip(nats, "link set lo up", f"link add mgmt0 {bridge}", "link set mgmt0 up", f"addr add {NATS}/24 dev mgmt0",
+       *(f"link add port{i} type veth peer name mgmt0 netns {name}" for i, name in {0: tester, **agents}.items()),
+       *(f"link set port{i} master mgmt0 up" for i in (0, *AGENTS)))
+    ip(tester, "addr add 10.255.1.10/24 dev mgmt0", "link set mgmt0 up")
+    ip(dut, "link set veth1 down", "link set veth1 name port0", "addr flush dev port0",
+       f"link add veth1 address 02:00:00:00:00:02 {bridge}", "link set veth1 up",
+       *(f"link add port{i} type veth peer name veth0 address 02:00:00:00:01:{i:02x} netns {name}" for i, name in agents.items()),
+       *(f"link set port{i} master veth1 up" for i in (0, *AGENTS)),
+       f"addr add {V4}/{lab_dhcp.PREFIX_LENGTH} dev veth1", f"addr add {V6}/64 dev veth1 nodad",
+       # Each agent has some of the relays of a run, and answers for them.
+       "route add 10.64.0.0/12 dev veth1", "route add default via 198.18.0.1", "route add default via 2001:db8::1")
+    for i in (0, *AGENTS):
+        # A bridge hands on what a tester sent as it came: not joined to larger packets.
+        call("ip", "netns", "exec", dut, "ethtool", "-K", f"port{i}", "tx", "off", "gro", "off")
+    for i, name in agents.items():
+        ip(name, "link set lo up", "link set veth0 addrgenmode none", "link set veth0 up", f"addr add 10.255.1.{10 + i}/24 dev mgmt0",
+           "link set mgmt0 up")
 
 
 class Fleet:
-    programs = ("knotd", "kea-dhcp4", "nats-server", "sysctl")
+    programs = ("knotd", "kea-dhcp4", "nats-server")
 
     @staticmethod
     def write(folder, knot):

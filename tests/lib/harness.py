@@ -384,7 +384,7 @@ class Lab:
         self.call("down")
 
     def call(self, *words):
-        return execute([LAB, *words], timeout=60, env={**os.environ, "LAB_PREFIX": self.prefix})
+        return execute([sys.executable, LAB, *words], timeout=60, env={**os.environ, "LAB_PREFIX": self.prefix})
 
     def tester(self, *argv):
         """The words that run a command on the tester's side."""
