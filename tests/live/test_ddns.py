@@ -23,10 +23,10 @@ def followed(server, step, *, clients, rate, within="60s", every="50ms", **setti
     where = WHERE[family]
     to = SERVER[6 if family == "dhcp6" else 4]
     items = [
-        {"name": "leases", "server": to, "timeout": "4s", "load": {"rate": rate, "total": clients},
+        {"name": "leases", "server": to, "timeout": "30s", "load": {"rate": rate, "total": clients},
          family: {"clients": clients, "relay": {"addresses": [where["relay"]]},
                   "fqdn": {"name": NAME, "server_update": True}, **settings}},
-        {"name": "records", "server": SERVER[4] if family == "dhcp4" else to, "timeout": "4s", "after": {"item": "leases", "step": step},
+        {"name": "records", "server": SERVER[4] if family == "dhcp4" else to, "timeout": "30s", "after": {"item": "leases", "step": step},
          "ddns": {"records": ["address", "ptr", "dhcid"], "every": every, "within": within}},
     ]
     result = lab(server).ddiperf(config("af_packet", *items, run={"duration": "300s"}, port=where["port"]))

@@ -8,20 +8,21 @@ import json
 import os
 import shutil
 import signal
+import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
-from harness import EXIT, Result, binary, calm, check_ledger, config_file, ddiperf, execute, kill, main, start, test, timing
+from harness import EXIT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, start, test, until
 from live import check_untouched, config, item, lab
 
-RATE = 5000
+# No time is asserted, so nothing that a busy machine changes: few queries at once, each with time enough for any answer.
+COUNT = 2000
+RUN = {"duration": "60s"}
 TESTER, DUT = {"cpus": [1], "addresses": ["198.18.0.1/24"]}, {"cpus": [0], "addresses": ["198.18.0.2/24"]}
 # DPDK 22.11 unmaps the memory of a memif peer that goes away, from its interrupt thread, while the worker reads it. On one
 # CPU that thread interrupts the worker; so each process keeps it away from its worker.
 NEAR, FAR = {"management_cpu": 0}, {"management_cpu": 1}
-LOAD = {"load": {"rate": RATE}, "timeout": "2s"}
+LOAD = {"load": {"outstanding": 8, "total": COUNT}, "timeout": "30s"}
 # What doctor asks for; nobody has more.
 CAPABILITIES = {"pcap": ("net_raw",), "af_packet": ("net_raw", "net_admin", "ipc_lock"),
                 "af_xdp": ("net_raw", "net_admin", "sys_admin", "ipc_lock")}
@@ -30,16 +31,15 @@ CAPABILITIES = {"pcap": ("net_raw",), "af_packet": ("net_raw", "net_admin", "ipc
 class Responder:
     """`ddiperf respond` on a port. After the block: document, its result; None: it ended with the internal error of that text."""
 
-    def __init__(self, port, prefix=(), fragile=None):
+    def __init__(self, port, fragile=None):
         self.fragile, self.document = fragile, None
         self.text = json.dumps({"host": FAR, "ports": [{"name": "dut", **DUT, **port}], "responder": {"port": "dut", "dns": {}}})
-        self.prefix = prefix
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(config_file(self.text))
             self.out = path.parent / "result.json"
-            self.process = start([*self.prefix, binary(), "respond", str(path), "--json", str(self.out)])
+            self.process = start([binary(), "respond", str(path), "--json", str(self.out)])
             stack.callback(kill, self.process)
             self.stack = stack.pop_all()
         return self
@@ -54,36 +54,23 @@ class Responder:
             self.document = json.loads(self.out.read_text())
 
 
-def wait_for(there, seconds=20):
-    """Until there() is true, or the time is over: what comes then says why."""
-    end = time.monotonic() + seconds
-    while not there() and time.monotonic() < end:
-        time.sleep(0.05)
-
-
-def check(result, document, extra=0):
-    """All was answered, and both sides have counted the same."""
-    one, theirs = result.item("queries"), document["responder"]
+def all_answered(result, driver):
+    one = result.item("queries")
     check_ledger(one)
-    assert result.code == 0, result
-    if not one["sent"] == theirs["received"] == one["answered"]:  # a queue of the kernel is full after some 10 ms
-        calm(result, 5)
-        timing(theirs["max_gap_ns"] < 5e6, theirs)
-    assert one["due"] == RATE and one["sent"] == theirs["received"] == theirs["answered"], (one, theirs)
+    assert one["sent"] == one["answered"] == COUNT, result
     assert one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, one
-    calm(result, 1000)
-    assert one["answered"] == one["sent"], (one, result.json["ports"], document["ports"])
+    assert result.json["ports"][0]["driver"] == driver, result.json["ports"]
 
 
 def two_processes(tester, dut, socket, fragile=None):
     """The tester's side starts when the socket of the other is there. Was the end of the other as it should be?"""
     with Responder(dut, fragile=fragile) as responder:
-        wait_for(lambda: os.path.exists(socket))
-        result = ddiperf(config(tester["driver"], item(**LOAD), run={"duration": "1s"}, port={**TESTER, **tester}, host=NEAR))
+        until(lambda: os.path.exists(socket), "the responder's socket", 60)
+        result = ddiperf(config(tester["driver"], item(**LOAD), run=RUN, port={**TESTER, **tester}, host=NEAR), timeout=120, invalid=True)
+    all_answered(result, tester["driver"])
     if responder.document:
-        check(result, responder.document)
-    assert result.code == 0 and result.item("queries")["answered"] == RATE, result
-    assert result.json["ports"][0]["driver"] == tester["driver"], result.json["ports"]
+        theirs = responder.document["responder"]
+        assert theirs["received"] == theirs["answered"] == COUNT, theirs
     return responder.document is not None
 
 
@@ -104,31 +91,33 @@ def virtio_user_carries_a_load_to_a_vhost_backend():
         two_processes({"driver": "virtio_user", "device": path}, {"driver": "vdev", "device": f"net_vhost0,iface={path}"}, path)
 
 
+# The kernel's end of a tap device: its address as soon as the run has made the device, and an echo of DNS that waits there.
+TAKE = "until ip address add 198.18.0.2/24 dev tap9 2>/dev/null; do sleep 0.02; done; ip link set tap9 up"
+ECHO = """
+import socket
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_IP, 15, 1)  # IP_FREEBIND
+sock.bind(("198.18.0.2", 53))
+print("ready", flush=True)
+while True:
+    query, client = sock.recvfrom(4096)
+    sock.sendto(query[:2] + bytes([query[2] | 0x80]) + query[3:], client)
+"""
+
+
 @test
 def tap_carries_a_load_to_another_program_of_the_host():
-    here, stop = lab("none"), threading.Event()
-    far = Responder({"driver": "af_packet", "device": "tap9", "force": True}, here.tester())
-
-    def is_there():
-        return execute(here.tester("ip", "link", "show", "dev", "tap9"))[0] == 0
-
-    def answer():
-        wait_for(lambda: stop.is_set() or is_there())
-        execute(here.tester("sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/tap9/disable_ipv6"))
-        execute(here.tester("ip", "link", "set", "tap9", "up"))
-        with far:
-            stop.wait(60)
-
-    helper = threading.Thread(target=answer)
-    helper.start()
+    here = lab("none")
+    echo, take = start(here.tester(sys.executable, "-c", ECHO)), start(here.tester("sh", "-c", TAKE))
     try:
-        result = here.ddiperf(config("tap", item(**LOAD), run={"duration": "1s"}, port={**TESTER, "device": "tap9"}))
+        assert echo.stdout.readline() == "ready\n", echo.communicate()
+        result = here.ddiperf(config("tap", item(**LOAD), run=RUN, port={**TESTER, "device": "tap9"}), timeout=120, invalid=True)
     finally:
-        stop.set()
-        helper.join()
-    timing(result.code != EXIT["unreachable"], result)  # the other one starts when the interface is there, and has 3 s
-    check(result, far.document)
-    assert not is_there(), "the interface is still there"
+        for process in (echo, take):
+            kill(process)
+            process.communicate()
+    all_answered(result, "tap")
+    assert execute(here.tester("ip", "link", "show", "dev", "tap9"))[0] != 0, "the interface is still there"
 
 
 def as_nobody(driver):
@@ -137,23 +126,21 @@ def as_nobody(driver):
         folder = Path(name)
         program, file, out = (folder / name for name in ("ddiperf", "test.yaml", "out.json"))
         shutil.copy(binary(), program)
-        file.write_text(config(driver, item(**LOAD), run={"duration": "1s"}, port={"addresses": ["198.18.0.1/24"]}))
+        file.write_text(config(driver, item(**LOAD), run=RUN, port={"addresses": ["198.18.0.1/24"]}))
         for path, mode in ((folder, 0o777), (program, 0o755), (file, 0o644)):
             path.chmod(mode)
         some = ",".join("+" + word for word in CAPABILITIES[driver])
         argv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                 *(f"--{kind}=-all,{some}" for kind in ("inh-caps", "ambient-caps", "bounding-set"))]
         code, text, err = execute(lab("knot").tester(*argv, str(program), "run", str(file), "--json", str(out)))
-        return Result(code, json.loads(out.read_text()) if out.exists() else None, text, err)
+        return Result(code, json.loads(out.read_text()) if out.exists() else None, text, err, invalid=True)
 
 
 def add(driver):
     def run():
         result = as_nobody(driver)
-        assert result.code == 0, result
-        one = result.item("queries")
-        check_ledger(one)
-        assert one["due"] == RATE and one["sent"] == one["answered"] > 0, one
+        assert result.json, result
+        all_answered(result, driver)
         check_untouched()
 
     run.__name__ = f"a_user_with_the_capabilities_of_{driver}_alone_may_run"
