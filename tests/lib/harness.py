@@ -44,7 +44,7 @@ EXIT = {
 }
 SHOWN = 3000  # characters of an output that a failure shows
 SAID = 300  # the same of a test that is made again
-TRIES = 5
+TRIES = int(os.environ.get("TRIES", "5"))  # 1: the first failure of any kind is final
 NOT_JUDGED = "not judged"
 SANITIZER = 99  # exit code of a program that a sanitizer stopped: scripts/test sets it
 AWAY_MS = 1  # a worker without its CPU for longer: somebody else had it
@@ -187,7 +187,7 @@ def attempt(function):
             return function()
         except AssertionError as error:
             reason = box.disturbed()
-            if not reason or isinstance(error, Law) or not (isinstance(error, Timing) or Box.shaken):
+            if TRIES == 1 or not reason or isinstance(error, Law) or not (isinstance(error, Timing) or Box.shaken):
                 raise
             said = (str(error).splitlines() or [type(error).__name__])[0][:SAID]
             if left == 0:
