@@ -6,11 +6,12 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
 
-from harness import Lab, Result, binary, config_file, execute, forget, kill, start
+from harness import Lab, Result, binary, config_file, execute, forget, kill, skip, start
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -138,6 +139,22 @@ def addresses(up, *prefixes):
             execute(up.tester("ip", "address", "del", prefix, "dev", "veth0"))
         if six:
             execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=1"))
+
+
+@contextlib.contextmanager
+def dropping(up, which=""):
+    """The server's kernel drops TCP segments that come in: all, or those that the words of nft choose."""
+    def nft(*words):
+        code, _, err = execute(up.dut("nft", *words))
+        assert code == 0, err
+
+    if not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
+        skip("nft is not installed (scripts/deps install lab)")
+    nft(f"table inet lab {{ chain input {{ type filter hook input priority 0; meta l4proto tcp {which} drop; }}; }}")
+    try:
+        yield
+    finally:
+        nft("delete", "table", "inet", "lab")
 
 
 def lab_again(server):

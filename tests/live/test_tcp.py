@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test, timing
-from live import DRIVERS, PEER, SERVER, Running, config, item, lab
+from live import DRIVERS, PEER, SERVER, Running, config, dropping, item, lab
 
 COUNTER = {
     "knot": {4: "mod-stats.request-protocol[tcp4]", 6: "mod-stats.request-protocol[tcp6]"},
@@ -400,14 +400,8 @@ def peer_without_a_listener_refuses_and_the_run_says_so():
 
 @test
 def peer_behind_a_firewall_that_drops_each_syn_is_unreachable():
-    rule = ("INPUT", "-p", "tcp", "-j", "DROP")
-    if not shutil.which("iptables"):
-        skip("iptables is not installed")
-    done(*lab("none").dut("iptables", "-A", *rule))
-    try:
+    with dropping(lab("none")):
         found, result = ask(tcp(connections=5, syn_tries=2), EXIT["unreachable"])
-    finally:
-        done(*lab().dut("iptables", "-D", *rule))
     conns = found["connections"]
     assert found["lost"] == found["sent"] == 500 and conns["opened"] == 5 and conns["left"] == 0, conns
     assert conns["syn_retransmitted"] == 5 and conns["established"] == conns["refused"] == 0, conns
