@@ -9,6 +9,8 @@ of their 1 024, which a burst of leases would fill.
 
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -21,6 +23,8 @@ REVERSE = ("18.198.in-addr.arpa", "19.198.in-addr.arpa", "10.in-addr.arpa", "8.b
 SERVER = "198.18.0.2"
 KEY, SECRET = "hmac-sha256", "A" * 43 + "="
 QUEUE = 65536
+D2_PORT = 53001
+READY_S = 30
 # D2 is a client with a port of its own for each update; its answers are small.
 BIND = f"""
 options {{
@@ -68,7 +72,7 @@ def d2_config():
         return {"name": f"{zone}.", "key-name": KEY, "dns-servers": [{"ip-address": SERVER}]}
 
     return json.dumps({"DhcpDdns": {
-        "ip-address": "127.0.0.1", "port": 53001, "dns-server-timeout": 2000,
+        "ip-address": "127.0.0.1", "port": D2_PORT, "dns-server-timeout": 2000,
         "tsig-keys": [{"name": KEY, "algorithm": KEY.upper(), "secret": SECRET}],
         "forward-ddns": {"ddns-domains": [domain(ZONE)]},
         "reverse-ddns": {"ddns-domains": [domain(zone) for zone in REVERSE]},
@@ -107,6 +111,25 @@ SERVERS = {
 }
 
 
+def serves(zone):
+    """Does the name server have that zone? A SOA query over UDP."""
+    labels = b"".join(bytes([len(label)]) + label for label in zone.encode().split(b"."))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(0.5)
+        try:
+            sock.connect((SERVER, 53))
+            sock.send(struct.pack("!6H", 1, 0, 1, 0, 0, 0) + labels + b"\0" + struct.pack("!HH", 6, 1))
+            _, flags, _, answers = struct.unpack_from("!4H", sock.recv(4096))
+        except OSError:
+            return False
+    return flags & 0x840F == 0x8400 and answers == 1
+
+
+def listens(port):
+    """Does a program have that UDP port?"""
+    return any(line.split()[1].endswith(f":{port:04X}") for line in Path("/proc/net/udp").read_text().splitlines())
+
+
 def main(folder, program, dns, *unconfined):
     head, zone_line, start = NAME_SERVERS[dns]
     folder = Path(folder)
@@ -116,11 +139,14 @@ def main(folder, program, dns, *unconfined):
     lines = "".join(zone_line.format(zone=zone, dir=folder) for zone in zones)
     (folder / "dns.conf").write_text(head.replace("{dir}", str(folder)).replace("{{", "{").replace("}}", "}") + lines)
     (folder / "d2.conf").write_text(d2_config())
-    for argv in ([word.replace("{dir}", str(folder)) for word in start], ["kea-dhcp-ddns", "-c", str(folder / "d2.conf")]):
-        child = subprocess.Popen((*unconfined, *argv))
-        time.sleep(0.3)
-        if child.poll() is not None:
-            sys.exit(f"{argv[0]} ended at once")
+    # Kea sends no updates any more after the first one that D2 does not take, and D2 gives an update up that no server takes.
+    for argv, is_ready in (([word.replace("{dir}", str(folder)) for word in start], lambda: all(map(serves, zones))),
+                           (["kea-dhcp-ddns", "-c", str(folder / "d2.conf")], lambda: listens(D2_PORT))):
+        child, end = subprocess.Popen((*unconfined, *argv)), time.monotonic() + READY_S
+        while not is_ready():
+            if child.poll() is not None or time.monotonic() > end:
+                sys.exit(f"{argv[0]} {'is not ready after' if child.poll() is None else 'ended within'} {READY_S} s")
+            time.sleep(0.02)
     argv = (*unconfined, program, "-c", str(folder / "server.conf"))
     os.execvp(argv[0], argv)
 

@@ -17,7 +17,7 @@ WHERE = {
 }
 
 
-def followed(server, step, *, clients, rate, within="60s", every="50ms", **settings):
+def followed(server, step, *, clients, rate, within="20s", every="50ms", **settings):
     """The counters and the times of the records of so many clients, and the whole result."""
     family = "dhcp6" if server.startswith("kea6") else "dhcp4"
     where = WHERE[family]
@@ -38,6 +38,11 @@ def followed(server, step, *, clients, rate, within="60s", every="50ms", **setti
     return records["ddns"], kinds, {mark["name"]: mark["latency"] for mark in records.get("marks", [])}
 
 
+def log():
+    """What Kea, D2 and the name server wrote."""
+    return Path(f"/run/{lab().prefix}-lab/log").read_text(errors="replace")
+
+
 def dig(server, name, kind):
     to = SERVER[6 if server.startswith("kea6") else 4]
     code, out, err = execute(lab().dut("kdig", f"@{to}", "+short", "+time=4", name, kind))
@@ -50,7 +55,7 @@ def come_and_go(server, clients, rate):
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/leases.csv"
         n, kinds, times = followed(server, step, clients=clients, rate=rate, leases={"save": file})
-        assert n["leased"] == n["visible"] == kinds and n["beside"] == n["wrong"] == n["never"] == {}, n
+        assert n["leased"] == n["visible"] == kinds and n["beside"] == n["wrong"] == n["never"] == {}, f"{n}\n{log()[-2000:]}"
         assert all(one["count"] == clients for one in times.values()) and len(times) == 3, times
         with open(file) as held:
             client, _, address, *_ = held.read().splitlines()[-1].split(",")
@@ -58,7 +63,7 @@ def come_and_go(server, clients, rate):
         address = address.split("/")[0]
         assert dig(server, name, "AAAA" if ":" in address else "A") == [address], (name, address)
         n, kinds, times = followed(server, "release", clients=clients, rate=rate, leases={"load": file}, exchange="release")
-        assert n["released"] == n["gone"] == kinds and n["stayed"] == n["overtaken"] == {}, n
+        assert n["released"] == n["gone"] == kinds and n["stayed"] == n["overtaken"] == {}, f"{n}\n{log()[-2000:]}"
         assert dig(server, name, "A") == dig(server, name, "AAAA") == [], name
     return times
 
@@ -80,8 +85,7 @@ def what_a_full_queue_of_updates_loses_is_counted():
     n, kinds, _ = followed("kea-knot", "ack", clients=10000, rate=1000, within="30s", every="2s")
     assert n["leased"] == kinds and n["wrong"] == n["unfinished"] == {}, n
     assert all(n["visible"].get(kind, 0) + n["never"].get(kind, 0) == count for kind, count in kinds.items()), n
-    log = Path(f"/run/{lab().prefix}-lab/log").read_text(errors="replace")
-    assert ("QUEUE_MGR_QUEUE_FULL" in log) == bool(n["never"]), n
+    assert ("QUEUE_MGR_QUEUE_FULL" in log()) == bool(n["never"]), n
 
 
 @test
