@@ -7,9 +7,10 @@ from harness import check_ledger, main, nightly, test
 from live import config, item, lab
 
 ASKED = 60  # messages of each kind
+FEW = 10  # where no more than about a hundred errors are sent in a second
 USUAL = {kind: "FORMERR" for kind in ("counts", "loop", "label", "name", "questions", "opts")}
 USUAL |= {"header": "", "response": "", "version": "BADVERS", "tsig": "NOTAUTH"}
-# Those that answer so, for each kind; NSD and Unbound answer FORMERR to some of such messages only.
+# Those that answer so, for each kind; what random octets are is by chance, so any of those, or none.
 ANSWERS = {
     "bind": {**USUAL, "random": "FORMERR", "cookie": "FORMERR", "tsig_mac": "NOTAUTH"},
     "knot": {**USUAL, "loop": "", "label": "", "name": "", "random": "", "questions": "", "cookie": "NOERROR", "tsig_mac": "NOTAUTH"},
@@ -20,10 +21,14 @@ LIMITED = ("nsd", "unbound")
 KEY = {"secret_file": "k", "name": "hmac-sha256"}  # of the lab's BIND and Knot
 
 
+def asked(server):
+    return FEW if server in LIMITED else ASKED
+
+
 def ask(server, kinds, transport):
     names = {"names": ["h{0-999}.example.com A"], "rd": False, **transport}
-    load = {"rate": "150", "total": str(ASKED)}
-    items = [item(kind, dns={**names, "wrong": {kind: "100%"}, **({"key": KEY} if kind == "tsig_mac" else {})}, load=load)
+    load = {"rate": "150", "total": str(asked(server))}
+    items = [item(kind, timeout="2s", dns={**names, "wrong": {kind: "100%"}, **({"key": KEY} if kind == "tsig_mac" else {})}, load=load)
              for kind in kinds]
     items.append(item("good", dns=names, load={"rate": "2k"}))
     return lab(server).ddiperf(config("af_packet", *items), files={"k": "A" * 43 + "="})
@@ -32,17 +37,18 @@ def ask(server, kinds, transport):
 def check(server, kinds, transport):
     result = ask(server, kinds, transport)
     assert result.json, result
+    count = asked(server)
     for kind in kinds:
         said = ANSWERS[server][kind]
         one = result.item(kind)
         dns, answers = one["dns"], one["dns"]["wrong_rcode"]
         check_ledger(one)
-        assert one["sent"] == one["no_reply"] == dns["wrong_sent"][kind] == ASKED and one["lost"] == 0, one
-        assert " ".join(sorted(answers)) == said, (server, kind, answers)
-        # Knot closes a connection after such a message; the next one may be under way then.
-        least = 0.8 * ASKED if one.get("connections", {}).get("closed_open") else ASKED
-        assert sum(answers.values()) >= least or not said or kind == "random" or server in LIMITED, (kind, answers)
-        assert dns["wrong_unexpected"] == (ASKED if server == "unbound" and kind == "tsig" else 0), one
+        assert one["sent"] == one["no_reply"] == dns["wrong_sent"][kind] == count and one["lost"] == 0, one
+        assert set(answers) <= set(said.split()), (server, kind, answers)
+        # Knot closes a connection after such a message, and does not answer those that are under way then.
+        least = 1 if one.get("connections", {}).get("closed_open") else count
+        assert sum(answers.values()) >= least or not said or kind == "random", (kind, answers)
+        assert dns["wrong_unexpected"] == (count if server == "unbound" and kind == "tsig" else 0), one
     good = result.item("good")
     assert good["answered"] == good["sent"] == 1000 and good["dns"]["rcode"] == {"NOERROR": 1000}, good
 
