@@ -20,6 +20,7 @@
 
 #define LOOPS        (2 * WORLD_CPUS + 8)
 #define REST_MOST    10000    // passes at one instant: a loop that never rests is a fault
+#define VAIN_MOST    3        // turns without a packet: what expires is sent again in the next one
 #define RETRY_NS     10000    // of a loop that has something to do and cannot
 #define LOOK_BUSY_NS 1000000  // a loop is given a turn as often, whatever it says is due
 #define LOOK_IDLE_NS 20000000 // the same with nothing in flight
@@ -35,6 +36,7 @@ struct loop {
 	uint64_t due;
 	uint64_t busy;   // tick until which it is busy with the packets of its last turn
 	uint32_t passes; // at this instant
+	uint32_t vain;   // turns in a row in which no packet moved, though something was due
 };
 
 // A thread that has the CPU only while the stepper waits for it.
@@ -461,9 +463,11 @@ static void loop_turn(struct loop *l)
 		return;
 	work = loop_work(l) - before;
 	l->busy = world.now + work * world.settings.cost_ns;
-	if (work == 0)
-		l->due = l->due > world.now ? l->due : world.now + RETRY_NS;
-	else if (l->w && l->w->hand)
+	if (work == 0 && l->due <= world.now && ++l->vain == VAIN_MOST)
+		l->due = world.now + RETRY_NS;
+	if (work || l->due > world.now)
+		l->vain = 0;
+	if (work && l->w && l->w->hand)
 		wake_siblings(l);
 }
 
