@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# How many small mistakes do the unit and golden tests notice? Makes one-token changes in lib, one at
+# How many small mistakes do the unit, golden and stepped tests notice? Makes one-token changes in lib and app, one at
 # a time, builds and tests each. Works in a copy of the tree, never in the checkout.
-"""Change one token of lib at random, build, run the unit and golden tests; repeat.
+"""Change one token of lib or app at random, build, run the unit, golden and stepped tests; repeat.
 
 A change that no test notices has survived: either a test is missing, or the change has no effect.
 Survivors are listed at the end for reading. Address and undefined-behaviour sanitizers are on. The
-tests named after the changed file run first, then those of its folder, then all. Exit code: 0, 1
+tests named after the changed file run first, then those of its folder, then all of unit and golden,
+then whole runs in stepped time. Exit code: 0, 1
 when the score is below the threshold, 3 when the tree does not build or its tests fail before any
 change.
 """
@@ -30,8 +31,7 @@ SETUP = ["meson", "setup", "build", "-Ddebug=false", "-Doptimization=1",
          "-Db_sanitize=address,undefined"]
 TEST = ["meson", "test", "-C", "build", "--no-rebuild", "--maxfail", "1", "-q"]
 ENVIRONMENT = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1"}
-HANGS = 300  # seconds for a build, and for the unit and golden tests
-LOOP_HANGS = 1800  # seconds for the loop suite
+HANGS = 300  # seconds for a build, and for a stage of tests
 
 # What is looked for, and what is put in its place.
 CHANGES = [
@@ -41,7 +41,7 @@ CHANGES = [
     (r"\bif \(!", "if ("), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
     (r"\bcontinue;", ";"),
 ]
-NOTICED, LOOP, SURVIVED = "noticed", "noticed by loop", "SURVIVED"
+NOTICED, SURVIVED = "noticed", "SURVIVED"
 NO_CODE = ("//", "#", "assert", "_Static")
 
 
@@ -108,9 +108,11 @@ def all_tests(tree):
                   for t in introspect(tree, "--targets") if t["type"] == "executable"}
     for test in introspect(tree, "--tests"):
         suite = test["suite"][0].rpartition(":")[2]
-        # The others of the loop suite are about times, which a busy machine changes too.
-        if suite in ("unit", "golden") or (suite == "loop" and test["is_parallel"]):
-            program = str(folder / "app/ddiperf") if suite == "loop" else test["cmd"][0]
+        # Those of the loop suite are about times, which a busy machine changes too.
+        if suite == "stepped":
+            yield Test(test["name"], suite, "tests/stepped/ddiperf_stepped", Path(test["cmd"][1]))
+        elif suite in ("unit", "golden"):
+            program = test["cmd"][0]
             sources = sources_of[program]
             source = next((s for s in sources if s.stem.partition("_")[2] == test["cmd"][1]), sources[0])
             yield Test(test["name"], suite, os.path.relpath(program, folder), source)
@@ -123,7 +125,8 @@ def stages(tree, tests, path, near):
     there = [test for test in tests if test.source.parent == home]
     stems = [(test, test.source.stem.removeprefix("test_")) for test in there]
     named = [t for t, stem in stems if stem.startswith(path.stem) or path.stem.startswith(stem)]
-    return [stage for stage in (named, there, [] if near and there else tests) if stage]
+    parts = [[t for t in tests if (t.suite == "stepped") == stepped] for stepped in (False, True)]
+    return [stage for stage in (named, there, *([] if near and there else parts)) if stage]
 
 
 def build_tests(tree, jobs, tests, hangs=HANGS):
@@ -136,26 +139,24 @@ def run_tests(tree, jobs, tests, hangs=HANGS):
     return run(tree, [*TEST, "--num-processes", jobs, *names], hangs)
 
 
-def outcome_of(tree, jobs, order, loop):
-    """NOTICED, LOOP, SURVIVED, or None for a change that does not build."""
+def outcome_of(tree, jobs, order):
+    """NOTICED, SURVIVED, or None for a change that does not build."""
     for tests in order:
         if build_tests(tree, jobs, tests)[0] != 0:
             return None
         if run_tests(tree, jobs, tests)[0] != 0:
             return NOTICED
-    if loop and build_tests(tree, jobs, loop)[0] == 0:
-        return SURVIVED if run_tests(tree, jobs, loop, LOOP_HANGS)[0] == 0 else LOOP
     return SURVIVED
 
 
-def try_change(tree, jobs, place, order, loop):
+def try_change(tree, jobs, place, order):
     path, number, begin, end, new = place
     text = path.read_text()
     lines = text.split("\n")
     lines[number] = lines[number][:begin] + new + lines[number][end:]
     try:
         path.write_text("\n".join(lines))
-        return outcome_of(tree, jobs, order, loop)
+        return outcome_of(tree, jobs, order)
     finally:
         path.write_text(text)
 
@@ -175,23 +176,19 @@ def must(result, what):
 
 
 def prepare(tree, options):
-    """([(change, its stages)], the loop suite's tests) of a copy where all of these tests pass."""
+    """[(change, its stages)] of a copy where all of these tests pass."""
     copy_tree(tree)
     if not (tree / "build/build.ninja").exists():
         must(run(tree, SETUP), "meson setup fails")
-    tests, loop = [], []
-    for test in all_tests(tree):
-        (loop if test.suite == "loop" else tests).append(test)
+    tests = list(all_tests(tree))
     changes = []
     for path in sources(tree, options.paths):
         order = stages(tree, tests, path, options.near)
         changes += [(place, order) for place in places(path)]
     used = {test for _, order in changes for stage in order for test in stage}
-    for wanted in (used, loop if options.loop else []):
-        if wanted:
-            must(build_tests(tree, options.jobs, wanted, None), "the tree does not build")
-            must(run_tests(tree, options.jobs, wanted, None), "its tests fail")
-    return changes, loop
+    must(build_tests(tree, options.jobs, used, None), "the tree does not build")
+    must(run_tests(tree, options.jobs, used, None), "its tests fail")
+    return changes
 
 
 def parse(argv):
@@ -202,15 +199,12 @@ def parse(argv):
     option("--count", type=int, default=100, metavar="N", help="changes to test (default: 100)")
     option("--all", action="store_true", help="test all possible changes, in order")
     option("--seed", type=int, metavar="S", help="choice of changes (default: random, printed)")
-    option("--paths", nargs="+", default=["lib"], metavar="PATH",
-           help="files, and folders with their .c files, to change (default: lib)")
+    option("--paths", nargs="+", default=["lib", "app"], metavar="PATH",
+           help="files, and folders with their .c files, to change (default: lib and app)")
     option("--near", action="store_true",
            help="run only the tests of the changed file's folder, in a tenth of the time")
-    option("--loop", type=int, nargs="?", default=0, const=sys.maxsize, metavar="N",
-           help="try survivors, or the first N, against the loop suite too, without its tests of "
-                "times and rates")
-    option("--threshold", type=float, default=80, metavar="P",
-           help="least score in percent (default: 80)")
+    option("--threshold", type=float, default=90, metavar="P",
+           help="least score in percent (default: 90)")
     option("--jobs", default=str(os.cpu_count() or 1), metavar="N",
            help="compilers and tests at once (default: one for each CPU)")
     option("--tree", type=Path, metavar="FOLDER",
@@ -229,20 +223,18 @@ def parse(argv):
 
 def mutate(tree, options):
     """(outcome, description) of each change that was tested; printed as they come."""
-    changes, loop = prepare(tree, options)
+    changes = prepare(tree, options)
     if options.all:
         print(f"all {len(changes)} possible changes", flush=True)
     else:
         random.Random(options.seed).shuffle(changes)
         print(f"seed {options.seed}: {options.count} of {len(changes)} possible changes", flush=True)
-    done, survivors = [], 0
+    done = []
     for place, order in changes:
         if len(done) == options.count and not options.all:
             break
-        wanted = loop if survivors < options.loop else []
-        outcome = try_change(tree, options.jobs, place, order, wanted)
+        outcome = try_change(tree, options.jobs, place, order)
         if outcome:
-            survivors += outcome != NOTICED
             done.append((outcome, describe(tree, place)))
             print(f"{outcome:<15} {done[-1][1]}", flush=True)
     return done
@@ -254,7 +246,7 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix="ddiperf-mutate-") as folder:
         done = mutate((options.tree or Path(folder)).resolve(), options)
     survivors = [row for row in done if row[0] != NOTICED]
-    print("".join(f"survivor: {text}\n" for outcome, text in survivors if outcome == SURVIVED), end="")
+    print("".join(f"survivor: {text}\n" for _, text in survivors), end="")
     if not done:
         print("mutate: nothing to change there", file=sys.stderr)
         return 2
@@ -262,9 +254,6 @@ def main(argv):
     score = 100 * noticed / len(done)
     print(f"noticed {noticed} of {len(done)}: {score:.0f} %"
           + ("" if options.all else f", seed {options.seed}"))
-    if options.loop:
-        print(f"survivors: {len(survivors)}, {min(options.loop, len(survivors))} tried against the "
-              f"loop suite, {sum(outcome == LOOP for outcome, _ in survivors)} noticed by it")
     return 1 if score < options.threshold else 0
 
 
