@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Campaigns against the responder: every figure in the table is known in advance, whatever became of the campaign before.
 
-import contextlib
 import csv
 import json
 import os
-import shlex
 import signal
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -113,65 +110,6 @@ def a_campaign_that_is_killed_goes_on_where_it_stopped():
         assert again[0] == 0 and len(c.lines()) == sum(len(ops) for one in counted.values() for ops in one.values()), again
         assert "| b     | 20      | 20.0 ± 0 | 20.0 ± 0 | 20.0 ± 0 |" in (c.folder / "c.md").read_text(), (c.folder / "c.md").read_text()
         assert '"campaign"' in (c.folder / "c.html").read_text()
-
-
-@nightly
-def a_hook_that_fails_or_hangs_costs_its_point_only():
-    points = [
-        {"name": "a", "start": "test -e repaired || exit 7", "stop": say("stop a")},
-        {"name": "b", "start": "test -e repaired || exec sleep 60", "stop": say("stop b")},
-        {"name": "c", "start": say("start c"), "stop": say("stop c")},
-    ]
-    with Campaign(*points, timeout="1s", repeats=1) as c:
-        c.write(vary=c.settings["vary"][:0] + [{**c.settings["vary"][0], "values": ["20"]}])
-        code, out, err = c.run()
-        assert code == EXIT["environment"], (out, err)
-        assert c.means() == {("c", "20"): 20} and [row["missing"] for row in c.rows()] == ["failed", "failed", ""], c.rows()
-        assert "a, queries 20, repeat 1: no values: start: exit status 7" in out, out
-        assert "b, queries 20, repeat 1: no values: start: no end after 1 s" in out, out
-        assert c.log() == ["stop a"] * 2 + ["stop b"] * 2 + ["start c", "stop c"], c.log()
-        (c.folder / "repaired").touch()
-        code, out, err = c.run()
-        assert code == 0 and set(c.means().values()) == {20} and len(c.lines()) == 3 and c.log().count("start c") == 1, (out, err)
-
-
-@test
-def an_invalid_run_is_tried_again_and_never_averaged_in():
-    # Eight slots and a server that answers late: most queries are not sent.
-    bad = ["traffic.queries.load={rate: 100k, slots: 8}", "validity.unsent=1%", "responder.faults.delay.constant=20ms"]
-    with Campaign({"name": "a"}, {"name": "b", "set": bad}, vary=[], repeats=1) as c:
-        code, out, err = c.run()
-        assert code == EXIT["invalid"], (out, err)
-        rows = {row["point"]: row for row in c.rows()}
-        assert rows["a"]["mean"] == "10" and (rows["b"]["mean"], rows["b"]["missing"]) == ("", "INVALID"), rows
-        assert [line["status"] for line in c.lines()] == ["done", "invalid", "invalid"], c.lines()
-        assert "b, repeat 1: no values: INVALID 2 times: " in out, out
-        # It was tried often enough; more attempts are asked for by name.
-        assert c.run()[0] == EXIT["invalid"] and len(c.lines()) == 3, c.lines()
-        assert c.run("--set", "attempts=3")[0] == EXIT["invalid"] and len(c.lines()) == 4, c.lines()
-
-
-@test
-def a_file_that_measures_something_else_is_refused():
-    with Campaign({"name": "a"}, repeats=1) as c:
-        assert c.run()[0] == 0
-        before = c.journal.read_bytes()
-        for keys in ({"points": [{"name": "b"}]}, {"set": ["run.seed=2"]}, {"columns": [{"name": "sent", "figure": "seconds"}]}):
-            was = dict(c.settings)
-            c.write(**keys)
-            code, out, err = c.run()
-            assert code == EXIT["usage"] and "c.jsonl:1: its runs were made with other settings" in err, (keys, out, err)
-            c.settings = was
-            c.settings.pop("set", None)
-        c.write()
-        base = (c.folder / "base.yaml").read_text()
-        (c.folder / "base.yaml").write_text(base.replace("198.18.0.1/24", "198.18.0.9/24"))
-        assert c.run()[0] == EXIT["usage"]
-        (c.folder / "base.yaml").write_text(base)
-        assert c.journal.read_bytes() == before
-        # What is made of the runs may change.
-        c.write(repeats=2, confidence="99%", output={**c.settings["output"], "csv": "c.csv"}, timeout="1s")
-        assert c.run()[0] == 0 and c.means() == {("a", "20"): 20, ("a", "30"): 30} and len(c.lines()) == 4
 
 
 @nightly

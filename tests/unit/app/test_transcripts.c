@@ -35,6 +35,7 @@
 #include <getopt.h>
 #include <glob.h>
 #include <jansson.h>
+#include <limits.h>
 #include <pthread.h>
 #include <pty.h>
 #include <sys/mman.h>
@@ -617,6 +618,8 @@ static void ask(int fd, char **words)
 	while ((got = read(fd, part, sizeof(part))) > 0)
 		fwrite(part, 1, (size_t)got, out);
 	fclose(out);
+	for (size_t i = 0; i < len; i++)
+		answer[i] = answer[i] ? answer[i] : '\x1a'; // can be seen
 	type = strcasestr(answer, "\r\nContent-Type: ");
 	printf("%.3s", len > 12 ? answer + strlen("HTTP/1.1 ") : "");
 	if (type)
@@ -774,18 +777,21 @@ static int run_words(int argc, char **argv)
 {
 	int given = 0, code = -1;
 
-	for (; given < argc && isupper((unsigned char)argv[given][0]); given++)
-		assert_int_equal(putenv(argv[given]), 0);
+	for (; given < argc && isupper((unsigned char)argv[given][0]); given++) {
+		char path[PATH_MAX], *value = strchr(argv[given], '=');
+
+		assert_non_null(value);
+		*value++ = '\0';
+		setenv(argv[given], realpath(value, path) ? path : value, 1);
+	}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && code < 0; i++) {
 		const size_t len = strlen(programs[i].name);
 
 		if (given < argc && strncmp(argv[given], programs[i].name, len) == 0)
 			code = programs[i].run(argc - given, argv + given);
 	}
-	while (given-- > 0) {
-		argv[given][strcspn(argv[given], "=")] = '\0';
+	while (given-- > 0)
 		unsetenv(argv[given]);
-	}
 	return code;
 }
 
@@ -997,11 +1003,26 @@ static void update(const char *path, const struct block *blocks, unsigned count)
 	fclose(f);
 }
 
-// A command of a server starts this program again, which must not begin a run.
-static bool is_child(int argc, char **argv)
+// A run of another process: its result is PLAY's.
+static int play_child(int argc, char **argv)
 {
-	return argc > 1 && strcmp(argv[0], "ddiperf") == 0 &&
-	       (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "report") == 0);
+	json_t *document = getenv("PLAY") ? json_load_file(getenv("PLAY"), 0, NULL) : NULL;
+	int code = EXIT_CONFIG;
+
+	for (int i = 1; document && i + 1 < argc; i++)
+		if (strcmp(argv[i], "--json") == 0 && json_dump_file(document, argv[i + 1], 0) == 0)
+			code = (int)book_number(document, "verdict.exit_code");
+	json_decref(document);
+	return code;
+}
+
+// Servers and campaigns start this program again, with a command in the place of a file.
+static bool is_child(int argc, char **argv, int *code)
+{
+	if (argc < 2 || strchr(argv[1], '/'))
+		return false;
+	*code = strcmp(argv[1], "run") == 0 ? play_child(argc, argv) : commands_run(argc, argv);
+	return true;
 }
 
 // argv: the file, and the folder of the project.
@@ -1013,10 +1034,10 @@ int main(int argc, char **argv)
 	const char *const links[] = {"config", "tests/golden", "tests/unit/app/documents"};
 	char path[4096], *text;
 	unsigned count;
-	int failed;
+	int failed = 0;
 
-	if (is_child(argc, argv))
-		return commands_run(argc, argv);
+	if (is_child(argc, argv, &failed))
+		return failed;
 	if (fd < 0 || !mkdtemp(home) || chdir(home) < 0)
 		return 2;
 	for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
