@@ -814,41 +814,69 @@ static void show(FILE *out, const char *prefix, const char *text)
 		fputs("<no newline>\n", out);
 }
 
-// What a command line prints; the caller frees it.
-static char *output_of(const char *line, const char *input)
-{
-	const int standard[] = {
-		memfd_create("in", 0), memfd_create("out", 0), memfd_create("err", 0)};
-	int kept[3], code;
-	char *text, *shown;
-	size_t len;
-	FILE *out = open_memstream(&shown, &len);
-	wordexp_t words;
+// The standard streams during a command, and those of the program.
+static int standard[3], kept[3];
+static bool redirected;
 
-	if (wordexp(line, &words, WRDE_NOCMD) != 0)
-		fail_msg("a word needs quotes: %s", line);
-	assert_int_equal(write(standard[0], input, strlen(input)), strlen(input));
-	assert_int_equal(lseek(standard[0], 0, SEEK_SET), 0);
+static void redirect(const char *input)
+{
+	static const char *const names[] = {"in", "out", "err"};
+
 	fflush(stdout);
 	__fpurge(stdin);
 	clearerr(stdin);
 	for (int i = 0; i < 3; i++) {
+		standard[i] = memfd_create(names[i], 0);
 		kept[i] = dup(i);
-		assert_true(dup2(standard[i], i) >= 0);
 	}
-	code = run_words((int)words.we_wordc, words.we_wordv);
+	assert_int_equal(write(standard[0], input, strlen(input)), strlen(input));
+	assert_int_equal(lseek(standard[0], 0, SEEK_SET), 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(dup2(standard[i], i) >= 0);
+	redirected = true;
+}
+
+// Writes what was printed to out.
+static void restore(FILE *out)
+{
 	fflush(stdout);
 	for (int i = 0; i < 3; i++) {
 		assert_true(dup2(kept[i], i) >= 0);
 		close(kept[i]);
 	}
+	redirected = false;
 	for (int i = 1; i < 3; i++) {
-		text = read_fd(standard[i]);
+		char *text = read_fd(standard[i]);
+
 		show(out, i == 1 ? "" : "! ", text);
 		free(text);
 	}
 	for (int i = 0; i < 3; i++)
 		close(standard[i]);
+}
+
+// After a test that ended within a command: what it printed.
+static int show_rest(void **state)
+{
+	if (redirected)
+		restore(stderr);
+	return 0;
+}
+
+// What a command line prints; the caller frees it.
+static char *output_of(const char *line, const char *input)
+{
+	char *shown;
+	size_t len;
+	FILE *out = open_memstream(&shown, &len);
+	wordexp_t words;
+	int code;
+
+	if (wordexp(line, &words, WRDE_NOCMD) != 0)
+		fail_msg("a word needs quotes: %s", line);
+	redirect(input);
+	code = run_words((int)words.we_wordc, words.we_wordv);
+	restore(out);
 	wordfree(&words);
 	if (code < 0)
 		fail_msg("no such command: %s", line);
@@ -1054,7 +1082,7 @@ int main(int argc, char **argv)
 	close(fd);
 	count = split(text, blocks);
 	for (unsigned i = 1; i < count; i++)
-		tests[i] = (struct CMUnitTest){blocks[i].title, play_block, NULL, NULL, &blocks[i]};
+		tests[i] = (struct CMUnitTest){blocks[i].title, play_block, NULL, show_rest, &blocks[i]};
 	failed = _cmocka_run_group_tests(argv[1], tests + 1, count - 1, NULL, NULL);
 	if (getenv("GOLDEN_UPDATE"))
 		update(argv[1], blocks, count);
