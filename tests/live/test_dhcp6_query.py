@@ -7,13 +7,14 @@ from harness import check_ledger, main, nightly, test
 from live import SERVER, config, lab
 
 COUNT = 40
+LOAD = {"rate": COUNT, "total": COUNT}  # a number: a tester that is away at the end of a time leaves messages unsent
 PORT = {"addresses": ["2001:db8::1/64", "2001:db8:40::1/64"]}
 RELAY = {"addresses": ["2001:db8:40::100"]}
 
 
 def asking(query, mac, **settings):
     """Half of the exchanges of the item are lease queries."""
-    return {"name": query, "server": SERVER[6], "timeout": "2s", "load": {"rate": COUNT}, "dhcp6": {
+    return {"name": query, "server": SERVER[6], "timeout": "2s", "load": LOAD, "dhcp6": {
         "clients": COUNT, "mac": mac, "query": query, "mix": {"sarr": "50%", "leasequery": "50%"}, "relay": RELAY, **settings}}
 
 
@@ -21,7 +22,7 @@ def run(server, *items):
     """The counters of the items by name, and by how much the server's counters have grown."""
     here = lab(server)
     before = here.stats()
-    result = here.ddiperf(config("af_packet", *items, run={"duration": "1s"}, port=PORT))
+    result = here.ddiperf(config("af_packet", *items, run={"duration": "20s"}, port=PORT))
     assert result.json, result
     for one in result.json["traffic"]:
         check_ledger(one)
@@ -54,7 +55,7 @@ def dibbler6_answers_lease_queries_about_clients():
 
 def told(server):
     """The server has told its address, and takes the messages there."""
-    one = {"name": "told", "server": SERVER[6], "timeout": "2s", "load": {"rate": COUNT}, "dhcp6": {
+    one = {"name": "told", "server": SERVER[6], "timeout": "2s", "load": LOAD, "dhcp6": {
         "clients": COUNT, "mac": "02:0f:07:00:00:00", "unicast": True, "mix": {"sarr": "40%", "renew": "30%", "release": "20%", "decline": "10%"}}}
     items, grown = run(server, one)
     n = items["told"]["dhcp6"]

@@ -46,9 +46,9 @@ def add(server, driver, family):
 
 
 os.environ.setdefault("LAB_QUEUES", "2")
-for driver in DRIVERS:
-    for family in (4, 6):
-        for server in ("knot", "nsd"):
+for server in ("knot", "nsd"):  # each is up once
+    for driver in DRIVERS:
+        for family in (4, 6):
             add(server, driver, family)
 
 
