@@ -21,6 +21,9 @@ run whose CPUs were away for a third of a timeout says nothing about what was an
 again, and only while the box was measured to keep the program from a CPU. After TRIES of them the test is not judged:
 TODO in TAP, and scripts/test has a budget for it. Any other failure is final at once, a broken law of the ledger always.
 The same holds for a run that a CPU left at its end, with messages unsent, or that has two intervals in one.
+
+In stepped time (STEPPED in the environment; tests/stepped) none of this is needed: every figure is exact, and a failure
+is final.
 """
 
 import contextlib
@@ -53,6 +56,7 @@ SHARE = 0.1  # of a CPU: what other programs than the test's took beyond it, bes
 NOISE_MS = 50
 
 _tests = []
+STEPPED = os.environ.get("STEPPED")  # settings of the world, empty: as they are; None: real time
 forget = []  # functions that take away what a test that is made again must not find, such as leases
 
 
@@ -180,7 +184,9 @@ class Box:
 
 
 def attempt(function):
-    """Run one test; again while it is about time and the box took the CPU."""
+    """Run one test; in real time again while it is about time and the box took the CPU."""
+    if STEPPED is not None:
+        return function()
     for left in reversed(range(TRIES)):
         box = Box()
         try:
@@ -240,8 +246,11 @@ class Result:
     def __init__(self, code, document, stdout, stderr, invalid=False):
         self.code, self.json, self.stdout, self.stderr = code, document, stdout, stderr
         assert code != SANITIZER, self
+        assert STEPPED is None or code != EXIT["invalid"] or invalid, self
         for one in (document or {}).get("traffic", []):
             check_sums(one)
+        if STEPPED is not None:
+            return
         Box.saw(document or {})
         if code == EXIT["invalid"] and not invalid and not document:
             timing("the start was ordered for a time that was " not in stderr, self)
@@ -317,8 +326,10 @@ def tshark(path, fields):
     return [dict(zip(fields, ({"True": "1", "False": "0"}.get(word, word) for word in row), strict=True)) for row in rows]
 
 
-def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60, invalid=False):
-    """Run the binary on a YAML text (None: no file argument) with files {name: content} beside it; invalid: see Result."""
+def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60, invalid=False, world=None):
+    """Run the binary on a YAML text (None: no file argument) with files {name: content} beside it; invalid: see Result.
+    world: settings of stepped time, such as "delay=1ms loss=0.01 away=0:1s-1.2s" (tests/stepped/world.h)."""
+    env = os.environ if world is None else {**os.environ, "STEPPED": world}
     with config_file(config or "") as path:
         for name, content in (files or {}).items():
             data = content.encode() if isinstance(content, str) else content
@@ -327,7 +338,7 @@ def ddiperf(config, *options, command="run", files=None, prefix=(), timeout=60, 
         argv = [*prefix, binary(), command]
         argv += [str(path)] if config is not None else []
         argv += ["--json", str(out)] if command == "run" and "--json" not in options else []
-        code, stdout, stderr = execute([*argv, *options], timeout)
+        code, stdout, stderr = execute([*argv, *options], timeout, env=env)
         document = json.loads(out.read_text()) if out.exists() and out.stat().st_size else None
     return Result(code, document, stdout, stderr, invalid)
 

@@ -7,7 +7,7 @@ import math
 from bisect import bisect_right
 
 from faults import NAMES, TABLE, check_exact, check_responder, every_nth, expected_faults
-from harness import calm, check_ledger, ddiperf, main, nightly, test, timing
+from harness import check_ledger, ddiperf, main, nightly, test
 from loop import item, ring
 
 RATE = 50_000
@@ -24,7 +24,6 @@ def run(faults, rate=RATE, seconds=1.0, timeout_ms=300, one=None):
     ), timeout=90)
     check_ledger(result.item("queries"))
     check_responder(result.json)
-    calm(result, 0.7 * timeout_ms)
     return result
 
 
@@ -113,7 +112,7 @@ def a_late_answer_is_never_credited_to_a_newer_query():
     assert one["duplicate"] == one["stray"] == one["malformed"] == 0, one
     slow = result.json["responder"]["faults"]["second_delay"]
     assert 0.4 * total < slow < 0.6 * total and one["lost"] >= slow, (slow, one)
-    timing(one["lost"] == slow and one["latency"]["service"]["max_ns"] < 40e6, (slow, one))
+    assert one["lost"] == slow and one["latency"]["service"]["max_ns"] < 40e6, (slow, one)
     slots = int(result.stdout.split(" transaction slots")[0].split()[-1])
     assert slots < rate * 0.25, result  # the delay is longer than one turn of them
 
@@ -134,7 +133,7 @@ def late_answers(timeouts):
     assert (one["late"], one["duplicate"]) == (2 * one["lost"], one["answered"]), one
     assert one["failed"] == one["stray"] == one["malformed"] == 0, one
     # A worker that was away for long looks at what came meanwhile before anything expires.
-    timing(one["lost"] == slow, (one, slow))
+    assert one["lost"] == slow, (one, slow)
 
 
 for_each("late_answers_of_{}_timeouts_and_their_duplicates_are_told_apart", late_answers, (1.25,))
@@ -157,7 +156,7 @@ def capacity_drops_what_is_above_it():
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["capacity"] and one["answered"] == MANY - faults["capacity"], (one, faults)
     assert faults.get("queued", 0) == 0, one
-    timing(one["answered"] <= 0.4 * MANY + 50, one)
+    assert one["answered"] <= 0.4 * MANY + 50, one
 
 
 @test
@@ -165,9 +164,9 @@ def capacity_with_a_queue_answers_at_its_rate_and_makes_wait():
     result = run({"capacity": {"rate": "20k", "queue": 400}})
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["capacity"] and one["answered"] == RATE - faults["capacity"], (one, faults)
-    timing(20_100 < one["answered"] < 20_700, one)
+    assert 20_100 < one["answered"] < 20_700, one
     # A full queue of 400 at 20 k/s is 20 ms long.
-    timing(abs(one["latency"]["service"]["p50_ns"] - 20e6) < 1e6, one)
+    assert abs(one["latency"]["service"]["p50_ns"] - 20e6) < 1e6, one
 
 
 @test
@@ -176,14 +175,14 @@ def an_outage_loses_what_was_asked_in_it():
     result = run({"outage": {"off_at": "400ms", "on_at": "700ms"}}, rate)
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["outage"] and one["answered"] == rate - faults["outage"], (one, faults)
-    timing(abs(faults["outage"] - 0.3 * rate) < 0.01 * rate, faults)
+    assert abs(faults["outage"] - 0.3 * rate) < 0.01 * rate, faults
 
 
 def check_within(latency, injected, *keys):
     """A hundredth and 20 us, and the width of a histogram's bucket."""
     for key in keys:
         assert latency[key] >= injected * 0.992, (key, latency)
-        timing(latency[key] <= injected * 1.01 + 20e3, (key, latency))
+        assert latency[key] <= injected * 1.01 + 20e3, (key, latency)
 
 
 def injected_delay(microseconds):
@@ -208,7 +207,7 @@ def a_mixture_of_two_delays_comes_out_with_its_shares():
     check_within(one, 1e6, "p50_ns", "p90_ns")
     check_within(one, 3e7, "p99_ns", "p999_ns")
     mean = 1e6 + slow / total * 29e6
-    timing(abs(one["mean_ns"] - mean) < 0.01 * mean + 20e3, (one, mean))
+    assert abs(one["mean_ns"] - mean) < 0.01 * mean + 20e3, (one, mean)
 
 
 def stall_waits(rate, seconds, every, length):
@@ -226,7 +225,7 @@ def check_percentiles(latency, waits):
     """Each percentile of the result is one of the expected ones, within a hundredth and ten milliseconds."""
     for key, share in (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1)):
         expected = 1e9 * waits[min(len(waits) - 1, int(share * len(waits)))]
-        timing(abs(latency[key] - expected) <= 0.01 * expected + 10e6, (key, latency, expected))
+        assert abs(latency[key] - expected) <= 0.01 * expected + 10e6, (key, latency, expected)
 
 
 @test
@@ -241,7 +240,7 @@ def a_stall_shows_in_every_query_that_was_due_in_it():
     one = result.item("queries")
     assert one["loop"] == "open" and one["due"] == one["sent"] == one["answered"] == total, one
     seen = result.json["responder"]["faults"]["stalled"]
-    timing(abs(seen - stalled) < 0.01 * stalled, result)
+    assert abs(seen - stalled) < 0.01 * stalled, result
     check_percentiles(one["latency"]["response"], waits)
     # An open loop goes on sending: the service latency is the same here.
     check_percentiles(one["latency"]["service"], waits)
@@ -255,7 +254,7 @@ def a_closed_loop_says_so_and_hides_the_stall():
     assert one["loop"] == "closed" and "closed loop" in result.stdout, result
     # The few that were asked when it came: next to nothing among all.
     assert one["latency"]["response"]["max_ns"] > 250e6, one
-    timing(one["latency"]["response"]["p99_ns"] < 100e6, one)
+    assert one["latency"]["response"]["p99_ns"] < 100e6, one
     assert result.json["responder"]["faults"]["stalled"] <= 20, result.json["responder"]
 
 

@@ -101,7 +101,7 @@ def the_first_signal_ends_the_run_with_its_full_report():
         with Running(ring(run=LONG)) as running:
             sent = running.signal(number)
         result = running.result
-        timing(time.monotonic() - sent < 3, "it took too long")
+        assert time.monotonic() - sent < 3, "it took too long"
         assert result.code == EXIT["interrupted"], result
         verdict = result.json["verdict"]
         assert verdict["status"] == "interrupted" and verdict["exit_code"] == EXIT["interrupted"], verdict
@@ -109,7 +109,7 @@ def the_first_signal_ends_the_run_with_its_full_report():
         check_ledger(one)
         assert one["sent"] == one["answered"] > 0, one
         assert result.json["run"]["measured_s"] > 0, result.json["run"]
-        timing(result.json["run"]["measured_s"] < 10, result.json["run"])
+        assert result.json["run"]["measured_s"] < 10, result.json["run"]
         assert "INTERRUPTED" in result.stdout.splitlines()[-1], result
 
 
@@ -120,7 +120,7 @@ def after_the_first_signal_what_is_in_flight_is_waited_for():
             sent = running.signal(signal.SIGINT)
         took = time.monotonic() - sent
         assert took > 0.7, took
-        timing(took < 5, took)
+        assert took < 5, took
         result = running.result
         one = result.item("queries")
         check_ledger(one)
@@ -135,7 +135,7 @@ def the_second_signal_stops_at_once_and_still_reports():
             time.sleep(0.5)
             assert running.process.poll() is None, "the first one waits for 30 s"
             sent = running.signal(signal.SIGINT)
-        timing(time.monotonic() - sent < 2, "it did not stop at once")
+        assert time.monotonic() - sent < 2, "it did not stop at once"
         result = running.result
         assert result.code == EXIT["interrupted"], result
         one = result.item("queries")
@@ -156,7 +156,7 @@ def the_third_signal_ends_a_program_that_hangs():
                 time.sleep(0.3)
             try:
                 process.wait(timeout=8)
-                timing(time.monotonic() - sent < 3, "it took too long")
+                assert time.monotonic() - sent < 3, "it took too long"
             finally:
                 kill(process)
                 process.stdout.close()  # the hook has the other end
@@ -193,7 +193,7 @@ def a_kill_while_the_result_is_written_leaves_the_earlier_one():
                 assert len(json.loads(left)["intervals"]) > 50, left[:200]
             for name in drafts():
                 (path.parent / name).unlink()
-    timing(caught > 0, "it was never killed in time")
+    assert caught > 0, "it was never killed in time"
 
 
 @test
@@ -220,7 +220,7 @@ def a_signal_while_the_server_is_looked_for_ends_it():
         begin = time.monotonic()
         process.communicate(timeout=10)
     assert process.returncode == EXIT["interrupted"], process.returncode
-    timing(time.monotonic() - begin < 1.5, "it took too long")
+    assert time.monotonic() - begin < 1.5, "it took too long"
 
 
 @test

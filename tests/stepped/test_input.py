@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, main, nightly, skip, test, timing
+from harness import EXIT, binary, config_file, ddiperf, execute, main, nightly, skip, test
 from loop import RELAXED, item, ring
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
@@ -142,7 +142,7 @@ def a_hundred_thousand_queries_are_read_quickly():
     begin = time.monotonic()
     result = with_file("".join(f"h{i}.example.com A\n" for i in range(100000)), command="check")
     assert result.code == 0, result
-    timing(time.monotonic() - begin < 5, result)
+    assert time.monotonic() - begin < 5, result
 
 
 # --- what only the whole can tell ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from dhcp4 import RELAYS, SERVER, answers, check_agreement, clients, of_clients, run, steps
-from harness import calm, ddiperf, main, test
+from harness import ddiperf, main, test
 from loop import RELAXED, SERVER_MAC, arp_reply, fold, parse_udp, pcap_read, pcap_write
 
 RELAY = {**RELAYS, "circuit_id": "port {client}"}
@@ -56,7 +56,6 @@ def faulty(load, every, responder=None, **dhcp4):
     faults = {name: {"every": n} for name, n in every.items()}
     result = run(clients(load=load, keys={"timeout": "200ms"}, **{"relay": RELAY, **dhcp4}),
                  responder=answers(faults, **(responder or {})))
-    calm(result, 150)
     return result
 
 

@@ -6,7 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, calm, check_ledger, ddiperf, main, test, timing
+from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import arp_reply, item, pcap_write, ring, sent_to_file
 
 
@@ -17,7 +17,7 @@ def a_closed_loop_asks_again_as_soon_as_it_is_answered():
     one = result.item("queries")
     check_ledger(one)
     assert one["loop"] == "closed" and one["answered"] == one["sent"], one
-    timing(one["sent"] > 1000, one)
+    assert one["sent"] > 1000, one
 
 
 @test
@@ -38,7 +38,7 @@ def at_maximum_rate_every_query_still_has_its_place_in_the_ledger():
     check_ledger(one)
     # What the port still refused of the last burst when the time was up was due, too.
     assert one["due"] - one["sent"] == one["unsent"] < 64, one
-    timing(one["sent"] > 20000, one)
+    assert one["sent"] > 20000, one
     assert result.json["verdict"]["limited_by"] != "none", result.json["verdict"]
 
 
@@ -59,7 +59,7 @@ def a_total_ends_the_run_when_it_is_reached():
     assert result.code == 0, result
     one = result.item("queries")
     assert one["due"] == one["sent"] == one["answered"] == 1234, one
-    timing(result.json["run"]["measured_s"] < 5, result.json["run"])
+    assert result.json["run"]["measured_s"] < 5, result.json["run"]
 
 
 @test
@@ -136,7 +136,6 @@ def items_with_the_same_source_never_take_each_others_answers():
     items = [item(name, source=source, load={"rate": "1k"}, timeout="100ms") for name in ("one", "two")]
     result = ddiperf(ring(*items))
     assert result.code == 0, result
-    calm(result, 80)
     for name in ("one", "two"):
         one = result.item(name)
         assert one["answered"] == one["sent"] == 300 and one["stray"] == one["duplicate"] == 0, one
