@@ -410,7 +410,12 @@ int rte_eth_dev_close(uint16_t id)
 
 int rte_eth_stats_get(uint16_t id, struct rte_eth_stats *out)
 {
-	*out = devices[id].stats;
+	const struct device *d = &devices[id];
+
+	*out = d->stats;
+	out->imissed = 0;
+	for (uint16_t q = 0; q < PORT_MAX_QUEUES; q++)
+		out->imissed += d->rx[q] ? way_dropped(d->rx[q]) : 0;
 	return 0;
 }
 

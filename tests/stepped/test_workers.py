@@ -11,7 +11,7 @@ import dhcp6
 from dhcp4 import answers, check_agreement, check_laws, clients
 from faults import NAMES, check_exact, check_responder, every_nth, expected_faults
 from harness import binary, check_ledger, config_file, ddiperf, execute, main, test
-from loop import cpus, hogs, item, ring
+from loop import item, ring
 
 RATE = 10_000
 SENDS = RATE // 2
@@ -28,7 +28,7 @@ def workers(number):
 
 
 def with_workers(*numbers):
-    """A test for each number of workers, at night but for the largest; what is decorated tells what to run and how to judge it."""
+    """A test for each number of workers; what is decorated says what to run and how to judge it."""
     def add(prepare, number):
         def once():
             text, judge = prepare(number)
@@ -38,7 +38,7 @@ def with_workers(*numbers):
             judge(result)
 
         once.__name__ = f"{prepare.__name__}_{number}"
-        (test if number == max(numbers) else nightly)(once)
+        test(once)
 
     def add_all(prepare):
         for number in numbers:
@@ -157,12 +157,9 @@ def a_total_is_shared_to_the_last_one_with_workers_in_number(number):
 
 @test
 def what_waits_at_a_worker_without_its_cpu_is_not_lost_to_another():
-    cpu, other = cpus()
-    text = ring(item(load={"rate": "4k"}, timeout="8ms"), tester={"cpus": [cpu, other], "tx_descriptors": 8192},
-                dut={"cpus": other, "tx_descriptors": 8192}, run={"duration": "500ms"},
+    text = ring(item(load={"rate": "4k"}, timeout="8ms"), tester=workers(2), run={"duration": "500ms"},
                 responder={"dns": {}, "faults": {"delay": {"uniform": {"min": "0s", "max": "1ms"}}}})
-    with hogs(cpu):
-        one = ddiperf(text).item("queries")
+    one = ddiperf(text, world="away=0:200ms-220ms").item("queries")
     check_ledger(one)
     # It waited longer than the timeout, and came in time.
     assert one["lost"] == one["late"] == 0, one

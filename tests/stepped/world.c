@@ -193,6 +193,7 @@ struct way {
 	uint32_t mask, first, count;
 	uint32_t arrived; // of them, that were seen to have arrived
 	uint64_t free_at; // the wire
+	uint64_t dropped;
 	struct rand rand;
 };
 
@@ -314,6 +315,7 @@ static void way_arrive(struct way *w)
 			*arrival_at(w, i) = *arrival_at(w, i + 1);
 		w->count--;
 		world.counts.dropped++;
+		w->dropped++;
 		rte_pktmbuf_free(m);
 	}
 }
@@ -328,6 +330,11 @@ uint16_t way_take(struct way *w, struct rte_mbuf **pkts, uint16_t n)
 	w->count -= n;
 	w->arrived -= n;
 	return n;
+}
+
+uint64_t way_dropped(const struct way *w)
+{
+	return w->dropped;
 }
 
 uint64_t way_due(const struct way *w)

@@ -65,6 +65,8 @@ void way_send(struct way *w, struct rte_mbuf *m);
 uint16_t way_take(struct way *w, struct rte_mbuf **pkts, uint16_t n);
 // The tick at which the next one arrives or has arrived; UINT64_MAX: none is on its way.
 uint64_t way_due(const struct way *w);
+// Packets that found the queue at the receiving end full.
+uint64_t way_dropped(const struct way *w);
 // All packets of all links since the world began.
 const struct way_counts *world_counts(void);
 
