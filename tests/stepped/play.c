@@ -152,6 +152,17 @@ static double there_and_back_ns(const struct played *p)
 	return 2.0 * (double)p->world->link.delay_ns;
 }
 
+// The least service latency. A client that asks again cannot know which of its messages a reply
+// answers, but no reply comes in the instant of a message.
+static double service_least_ns(const struct played *p, uint32_t item)
+{
+	const struct item_settings *s = item_of(p, item);
+
+	return is_named(p, item, "dhcp4") || is_named(p, item, "dhcp6") || s->servers.count
+	               ? 1
+	               : there_and_back_ns(p);
+}
+
 // No reply can be late by delays alone.
 static bool timeouts_are_long(const struct played *p)
 {
@@ -272,7 +283,7 @@ static void law_latency(
 				pairs[i][0], pairs[i][1]);
 }
 
-static void law_steps(struct played *p, const struct result_item *it)
+static void law_steps(struct played *p, const struct result_item *it, double least)
 {
 	const struct result_step *steps = it->steps.items;
 	uint64_t failed = 0, lost = 0, no_reply = 0;
@@ -288,7 +299,7 @@ static void law_steps(struct played *p, const struct result_item *it)
 		failed += s->failed;
 		lost += s->lost;
 		no_reply += s->no_reply;
-		law_latency(p, who, &s->latency, there_and_back_ns(p));
+		law_latency(p, who, &s->latency, least);
 	}
 	if (it->steps.count && (failed != it->ledger.failed || lost != it->ledger.lost ||
 				       no_reply != it->ledger.no_reply))
@@ -464,8 +475,8 @@ static void law_all(struct played *p)
 		law_ledger(p, it);
 		law_intervals(p, it, &p->sums[i]);
 		law_times(p, it->name, "send lag", &it->send_lag, false);
-		law_latency(p, it->name, &it->latency, there_and_back_ns(p));
-		law_steps(p, it);
+		law_latency(p, it->name, &it->latency, service_least_ns(p, i));
+		law_steps(p, it, service_least_ns(p, i));
 		law_perfect(p, it);
 		if (it->connections) {
 			law_times(p, it->name, "handshake", &it->connections->handshake, false);
@@ -538,6 +549,14 @@ static bool is_possible(const struct played *p, const struct format *f)
 
 	for (uint32_t i = 0; i < p->config->traffic.count; i++)
 		dns |= is_named(p, i, "dns");
+	if (strcmp(f->name, "hgrm") == 0 &&
+		(p->config->traffic.count > 1 || p->result->traffic.count == 0 ||
+			((const struct result_item *)p->result->traffic.items)
+					->latency.response.count == 0))
+		return false; // it wants a choice, and replies
+	if (strcmp(f->name, "resperf") == 0 &&
+		p->result->run.measured_s * 1e9 < 2 * (double)p->config->run.interval_ns)
+		return false; // it wants whole intervals
 	return !f->live && !(f->series && p->config->search) &&
 	       (dns || strcmp(f->name, "dns_metrics") != 0);
 }
@@ -586,11 +605,14 @@ static void law_document(struct played *p, char **text)
 static const struct config *check(const char *text, struct arena *a, struct diag *d)
 {
 	const struct config *c = config_load_text_assigned("play.yaml", text, NULL, 0, a, d);
+	const struct config *highest;
 	struct inputs *in = inputs_new();
 	bool ok = c != NULL;
 
 	diag_set_inputs(d, in);
 	ok = ok && run_check(c, a, d) == 0 && series_check(c, a, d) == 0;
+	highest = ok && c->search ? series_highest(c, a, d) : c;
+	ok = ok && highest && (highest == c || run_check(highest, a, d) == 0);
 	diag_set_inputs(d, NULL);
 	inputs_free(in);
 	return ok ? c : NULL;

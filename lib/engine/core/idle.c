@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/core/responder.h"
 #include "engine/core/worker_conn.h"
+#include "engine/core/worker_internal.h"
 
 #define LONGEST_NS 1000000 // asked for our address, or told to end, it does not take longer
 #define EARLY_NS   300000  // before a send is due it is awake: timers of a kernel are late
@@ -73,13 +74,29 @@ static uint64_t item_conns_due(const struct worker_item *it, uint64_t now)
 	return wc->quiet_at && now < over ? earlier(due, over) : due;
 }
 
-static uint64_t item_due(const struct worker_item *it, uint64_t now)
+// A protocol says what is due by now, to the millisecond. A reply may have changed that since the
+// last pass.
+static uint64_t asked_due(const struct worker *w, struct worker_item *it, uint64_t now)
+{
+	struct pace next = it->pace;
+
+	it->ctx.now_ms = worker_ms(w, now);
+	worker_ask(it);
+	if (it->pace.next != PACE_LATER)
+		return pace_due(&it->pace, now, it->txns.in_flight);
+	pace_ask(&next, it->ctx.now_ms + 1);
+	return next.next;
+}
+
+static uint64_t item_due(const struct worker *w, struct worker_item *it, uint64_t now)
 {
 	uint64_t due = it->conns ? item_conns_due(it, now) : UINT64_MAX;
 
 	if (it->pending_first < it->pending_count ||
 		txn_first(&it->txns, it->txns.again) != TXN_NONE)
 		return now;
+	if (it->asks && !it->ended)
+		return earlier(due, asked_due(w, it, now));
 	return it->ended ? due : earlier(due, pace_due(&it->pace, now, it->txns.in_flight));
 }
 
@@ -94,7 +111,7 @@ uint64_t idle_due(const struct worker *w, uint64_t now)
 	if (!w->all_ended && end > now)
 		due = earlier(due, end);
 	for (uint32_t i = 0; i < w->item_count; i++) {
-		due = earlier(due, item_due(&w->items[i], now));
+		due = earlier(due, item_due(w, &w->items[i], now));
 		waits = waits || w->items[i].txns.in_flight;
 	}
 	if (waits)

@@ -151,6 +151,34 @@ static void a_closed_loop_is_due_when_it_may_send(void **state)
 	assert_int_equal(idle_due(&w, NOW + 50), FAR);
 }
 
+static uint64_t asked_due(struct proto_ctx *ctx)
+{
+	return *(uint64_t *)ctx->own;
+}
+
+// When the next one is due may have changed since the last pass.
+static void a_protocol_is_asked_anew_when_it_is_due(void **state)
+{
+	uint64_t due_ms = 7;
+
+	w.ms_scale = clock_ms_scale(&nanoseconds);
+	w.times.start = NOW;
+	items[0].asks = true;
+	items[0].due = asked_due;
+	items[0].ctx.own = &due_ms;
+	items[0].pace = (struct pace){.kind = PACE_RATE,
+		.next = PACE_LATER,
+		.gap = 1000000,
+		.base = (fixed)NOW << 64,
+		.stop = FAR,
+		.left = UINT64_MAX};
+	assert_int_equal(idle_due(&w, NOW), NOW + 7000000);
+	due_ms = 3;
+	assert_int_equal(idle_due(&w, NOW), NOW + 3000000);
+	due_ms = UINT64_MAX; // it knows the next millisecond when that has come
+	assert_int_equal(idle_due(&w, NOW + 5400000), NOW + 6000000);
+}
+
 static void a_sleep_ends_when_it_was_to_and_is_counted(void **state)
 {
 	struct clock real;
@@ -183,6 +211,7 @@ int main(void)
 		cmocka_unit_test_setup(a_pass_is_due_with_whatever_comes_first, fresh),
 		cmocka_unit_test_setup(something_in_flight_may_expire, fresh),
 		cmocka_unit_test_setup(a_closed_loop_is_due_when_it_may_send, fresh),
+		cmocka_unit_test_setup(a_protocol_is_asked_anew_when_it_is_due, fresh),
 		cmocka_unit_test_setup(a_sleep_ends_when_it_was_to_and_is_counted, fresh),
 	};
 
