@@ -113,10 +113,10 @@ class Family:
         section = {self.protocol: {**self.section, **settings}}
         return {**section, "faults": faults} if faults else section
 
-    def run(self, *items, responder=None, duration="20s", warmup="0s", copies=1, **sections):
+    def run(self, *items, responder=None, duration="20s", warmup="0s", copies=1, invalid=False, world=None, **sections):
         """The result; a run with totals ends before its duration. copies: of every message, one to each server."""
         result = ddiperf(ring(*items, run={"duration": duration, "warmup": warmup}, responder=responder or self.answers(),
-                              **self.ports, **sections))
+                              **self.ports, **sections), invalid=invalid, world=world)
         assert result.json, result
         each_item(result, self.protocol, lambda one: self.check_laws(one, copies))
         return result

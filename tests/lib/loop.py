@@ -15,6 +15,7 @@ from collections import namedtuple
 
 from harness import EXIT, ddiperf, kill, skip, start
 
+EPOCH = 1767225600  # Unix time at which stepped time begins: 2026-01-01
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%", "stolen": "100%"}
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from dhcp4 import RELAYS, SERVER, answers, clients, of_clients, run, steps
-from harness import EXIT, binary, config_file, ddiperf, execute, main, test, tshark
+from harness import binary, config_file, ddiperf, execute, main, test, tshark
 from loop import RELAXED
 
 FIELDS = (

@@ -8,8 +8,9 @@ import tempfile
 from pathlib import Path
 
 from dhcp4 import clients as clients4
-from dhcp6 import (EXPECT, LENGTH, POOL, PREFIXES, RELAYS, SERVER, answers, check_agreement, clients, family, lines, of_clients, run,
-                   served, steps, total)
+from dhcp6 import (
+    LENGTH, RELAYS, answers, check_agreement, clients, family, lines, of_clients, run, served, steps, total,
+)
 from harness import EXIT, ddiperf, execute, main, nightly, skip, test
 
 LIFE = {

@@ -19,9 +19,9 @@ def item(load=None, tcp=None, name="path", **echo):
             "load": load or {"rate": "2k", "total": str(COUNT)}, "echo": {**stream, **echo}}
 
 
-def run(*items, responder=None, code=0, duration="5s"):
+def run(*items, responder=None, code=0, duration="5s", world=None):
     """(the results of the items, the responder's, its echo counters); a run ends before its duration with the last message."""
-    result = ddiperf(ring(*items, run={"duration": duration}, responder={"echo": {}, **(responder or {})}))
+    result = ddiperf(ring(*items, run={"duration": duration}, responder={"echo": {}, **(responder or {})}), world=world)
     assert result.code == code, result
     got = [result.item(one["name"]) for one in items]
     for one in got:
@@ -103,7 +103,7 @@ def messages_that_go_one_way_over_a_connection_end_when_they_are_acknowledged():
 
 @test
 def the_peer_paces_a_closed_loop_of_messages_one_way():
-    (got,), _, counts = run(item({"outstanding": "4"}, {"connections": 2}, test="stream", size="60000B"), duration="300ms")
+    (got,), _, counts = run(item({"outstanding": "4"}, {"connections": 2}, test="stream", size="60000B"), duration="300ms", world="delay=1ms")
     assert got["no_reply"] == got["sent"] > 4 and got["lost"] == got["unsent"] == 0, got
     assert counts["received_bytes"] == 60000 * got["sent"] and got["connections"]["no_memory"] == 0, (got, counts)
 

@@ -14,9 +14,9 @@ def tcp(load=None, dns=None, **settings):
     return item(load=load, timeout="3s", dns={"names": NAMES, "transport": "tcp", "tcp": settings, **(dns or {})})
 
 
-def run(one, code=0, timeout=60, **sections):
+def run(one, code=0, world=None, **sections):
     """The item of the result, its ledger right."""
-    result = ddiperf(ring(one, **sections), timeout=timeout)
+    result = ddiperf(ring(one, **sections), world=world)
     assert result.code == code, result
     found = result.item("queries")
     check_ledger(found)
@@ -63,7 +63,7 @@ def each_message_may_have_a_connection_of_its_own():
 
 @test
 def messages_wait_while_the_pipeline_is_full():
-    found, _ = run(tcp(load={"outstanding": "8"}, connections=2, pipeline=1))
+    found, _ = run(tcp(load={"outstanding": "8"}, connections=2, pipeline=1), world="delay=500us")
     assert found["answered"] == found["sent"] > 100 and found["lost"] == 0, found
     assert found["connections"]["opened"] == 2 and found["connections"]["pipeline_full"] > 100, found
 
@@ -71,8 +71,8 @@ def messages_wait_while_the_pipeline_is_full():
 @test
 def nagle_gathers_messages_in_segments():
     load = {"outstanding": "400"}
-    alone, _ = all_answered(tcp(load=load, connections=40))
-    found, _ = all_answered(tcp(load=load, connections=40, nagle=True))
+    alone, _ = all_answered(tcp(load=load, connections=40), world="delay=5ms")
+    found, _ = all_answered(tcp(load=load, connections=40, nagle=True), world="delay=5ms")
     ratios = [one["connections"]["segments_sent"] / one["sent"] for one in (found, alone)]
     assert ratios[0] < 0.6 * ratios[1], ratios
     nothing_of(found["connections"], "retransmitted", "lost_closed", "left")
@@ -196,7 +196,7 @@ def each_connection_in_turn_is_replaced_at_a_rate():
 def keys_of_one_connection_do_not_limit_its_rate():
     """65 536 keys, which rest for three timeouts over UDP: beyond the end of the run."""
     one = {**tcp(load={"outstanding": "64", "total": "80k"}, connections=1), "timeout": "30s"}
-    found, _ = run(one, run={"duration": "80s"}, timeout=120)
+    found, _ = run(one, run={"duration": "80s"})
     assert found["answered"] == found["sent"] == 80000 and found["lost"] == 0, found
 
 

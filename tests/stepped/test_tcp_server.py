@@ -13,10 +13,10 @@ def tcp(load=None, dns=None, timeout="2s", **settings):
     return item(load={"rate": "2k", "total": "400"} if load is None else load, timeout=timeout, dns={"names": NAMES, "transport": "tcp", "tcp": settings, **(dns or {})})
 
 
-def run(one, server=None, faults=None, code=0, duration="5s", **sections):
+def run(one, server=None, faults=None, code=0, duration="5s", world=None, **sections):
     """Item and responder of the result, every connection and message accounted for on both sides."""
     responder = {"dns": {}, **({"tcp": server} if server else {}), **({"faults": faults} if faults else {})}
-    result = ddiperf(ring(one, run={"duration": duration}, responder=responder, **sections))
+    result = ddiperf(ring(one, run={"duration": duration}, responder=responder, **sections), world=world)
     assert result.code == code, result
     found, served = result.item("queries"), result.json["responder"]
     check_ledger(found)
@@ -61,7 +61,7 @@ def or_resets_them_then():
 @test
 def what_comes_behind_the_last_message_is_not_answered():
     """A connection of which the first three of four messages in flight are answered."""
-    found, served, _ = run(tcp(load={"outstanding": "8"}, connections=2), {"queries_per_connection": 3}, duration="200ms")
+    found, served, _ = run(tcp(load={"outstanding": "8"}, connections=2), {"queries_per_connection": 3}, duration="200ms", world="delay=1ms")
     ours, theirs = found["connections"], served["connections"]
     assert ours["closed"] == theirs["closed_after"] > 0 and ours["closed_after"] == 3 * ours["closed"], (ours, theirs)
     assert found["answered"] == served["answered"] == served["received"], (found, served)

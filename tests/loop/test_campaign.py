@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Campaigns against the responder: every figure in the table is known in advance, whatever became of the campaign before.
+# Campaigns that are killed, interrupted or wait for commands, and their page in a browser. In real time, as other processes do it.
 
 import csv
 import json
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from browser import Browser
-from harness import EXIT, binary, execute, main, nightly, start, test, until
+from harness import EXIT, binary, execute, main, nightly, start, test, timing, until
 from loop import item, ring
 
 QUERIES = (20, 30)
@@ -137,7 +137,7 @@ def an_operation_lasts_until_the_server_says_so():
         assert code == 0, (out, err)
         seconds = {(row["operation"], row["figure"]): float(row["mean"]) for row in c.rows()}
         assert 0.3 < seconds["b", "s"], seconds
-        assert seconds["a", "s"] < 0.1 and seconds["b", "s"] < 5, seconds
+        timing(seconds["a", "s"] < 0.1 and seconds["b", "s"] < 5, seconds)
         assert abs(seconds["b", "rate"] - 10 / seconds["b", "s"]) < 1e-6, seconds
         # It does not wait for the server of a run that went wrong.
         c.journal.unlink()
