@@ -4,12 +4,10 @@
 
 import contextlib
 import json
-import os
 import signal
-import tempfile
 import time
 
-from harness import EXIT, binary, config_file, ddiperf, main, nightly, start, test, timing
+from harness import EXIT, binary, config_file, main, start, test
 from loop import RELAXED, item, ring
 
 POOL = 200
@@ -28,34 +26,6 @@ def pool(search=None, **sections):
     }
     dut = {"dhcp4": {"pool": [f"10.0.0.0-10.0.0.{POOL - 1}"], "server_id": "198.18.0.2"}}
     return ring(leases, responder=dut, search={**SEARCH, **(search or {})}, **sections)
-
-
-def quiet(config):
-    """The result of a search with an answer, unless other processes on the box made trials of it invalid."""
-    result = ddiperf(config)
-    invalid = [trial for trial in result.json["search"]["trials"] if trial["verdict"] == "invalid"]
-    timing(result.code == 0 or not invalid, result)
-    assert result.code == 0, result
-    return result
-
-
-@nightly
-def repeats_and_captures_are_of_the_answer_and_of_every_run():
-    repeat = {"min": 2, "max": 2, "rest": "0s", "width": "50%"}
-    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
-        result = quiet(pool({"width": "50%", "from": "150", "to": "250"}, run={"warmup": "0s", "repeat": repeat},
-                            output={"capture": {"file": f"{folder}/it's.pcapng", "when": ["lost"]}}))
-        search, repeats = result.json["search"], result.json["repeats"]
-        names = [one["capture"] for one in search["trials"] + repeats]
-        sizes = {name: os.path.getsize(name) for name in names}
-        assert sorted(os.listdir(folder)) == sorted(name.rpartition("/")[2] for name in names), names
-    assert result.json["confidence"]["runs"] == 2 and search["goals"][0]["repeats_met"] == 2, search
-    assert result.item("leases")["sent"] == result.item("leases")["answered"], result.item("leases")
-    assert result.json["run"]["measured_s"] < 0.5 and "repeats at 150" in result.stdout, result
-    seeds = [one["seed"] for one in search["trials"] + repeats]
-    assert names == [f"{folder}/it's-{seed}.pcapng" for seed in seeds] and seeds == sorted(set(seeds)), (names, seeds)
-    lost = {trial["capture"]: trial["loss"] for trial in search["trials"]}
-    assert all((lost.get(name, 0) > 0) == (size > min(sizes.values())) for name, size in sizes.items()), (lost, sizes)
 
 
 def interrupted(config, line, after=0.0):

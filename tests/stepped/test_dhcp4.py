@@ -277,10 +277,10 @@ def a_closed_loop_that_has_no_free_client_left_waits():
 @test
 def a_closed_loop_tells_when_its_clients_ran_out():
     ran_out = clients(load={"outstanding": 16}, clients=50)
-    result = run(ran_out, duration="800ms", world="delay=10ms")
+    result = run(ran_out, duration="400ms", world="delay=10ms")
     assert "traffic clients: its 50 clients ran out after 0.1" in result.stderr, result
     assert "its rates are too low (raise dhcp4.clients, or set again: true)" in result.stderr, result
-    result = run(ran_out, duration="200ms", warmup="800ms", world="delay=10ms", invalid=True)
+    result = run(ran_out, duration="200ms", warmup="400ms", world="delay=10ms", invalid=True)
     reasons, verdict = result.json["verdict"]["reasons"], result.json["verdict"]
     assert reasons[0] == "clients: nothing was sent in the measured part", reasons
     assert reasons[1].startswith("clients: its 50 clients ran out in the warm-up, 0."), reasons

@@ -4,6 +4,8 @@
 # search makes of its trials is the unit test's (test_search.c); here it is that trials are what they say.
 
 import json
+import os
+import tempfile
 
 from harness import EXIT, ROOT, check_ledger, config_file, ddiperf, execute, main, nightly, test
 from loop import RELAXED, item, ring
@@ -164,8 +166,7 @@ def what_the_tester_cannot_do_is_no_failure_of_the_server():
     config["ports"][0]["tx_descriptors"] = "64"
     config["traffic"][0]["load"] = {"rate": "20k"}
     config["traffic"][0]["timeout"] = "50ms"
-    config["search"]["from"] = "15M"
-    config["search"]["to"] = "30M"
+    config["search"].update({"from": "15M", "to": "30M", "trial": "20ms", "final": "20ms"})
     result = ddiperf(json.dumps(config), invalid=True)
     assert result.code == EXIT["invalid"], result
     search = result.json["search"]
@@ -232,6 +233,26 @@ def a_repeat_that_fails_a_criterion_fails_the_run():
     repeat = {"min": 2, "max": 2, "rest": "0s"}
     result = ddiperf(ring(item(), run={"repeat": repeat}, criteria=["answered_per_s >= 1M"]))
     assert result.code == EXIT["fail"] and "repeat 2: " in result.stdout, result
+
+
+@test
+def repeats_and_captures_are_of_the_answer_and_of_every_run():
+    repeat = {"min": 2, "max": 2, "rest": "0s", "width": "50%"}
+    with tempfile.TemporaryDirectory(prefix="ddiperf-") as folder:
+        result = ddiperf(pool({"width": "50%", "from": "150", "to": "250"}, run={"warmup": "0s", "repeat": repeat},
+                              output={"capture": {"file": f"{folder}/it's.pcapng", "when": ["lost"]}}))
+        assert result.code == 0, result
+        search, repeats = result.json["search"], result.json["repeats"]
+        names = [one["capture"] for one in search["trials"] + repeats]
+        sizes = {name: os.path.getsize(name) for name in names}
+        assert sorted(os.listdir(folder)) == sorted(name.rpartition("/")[2] for name in names), names
+    assert result.json["confidence"]["runs"] == 2 and search["goals"][0]["repeats_met"] == 2, search
+    assert result.item("leases")["sent"] == result.item("leases")["answered"], result.item("leases")
+    assert result.json["run"]["measured_s"] < 0.5 and "repeats at 150" in result.stdout, result
+    seeds = [one["seed"] for one in search["trials"] + repeats]
+    assert names == [f"{folder}/it's-{seed}.pcapng" for seed in seeds] and seeds == sorted(set(seeds)), (names, seeds)
+    lost = {trial["capture"]: trial["loss"] for trial in search["trials"]}
+    assert all((lost.get(name, 0) > 0) == (size > min(sizes.values())) for name, size in sizes.items()), (lost, sizes)
 
 
 main()

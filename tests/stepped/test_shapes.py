@@ -9,7 +9,6 @@ from pathlib import Path
 from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import item, pcap_write, ring
 
-PATIENT = "3s"  # a busy box answers late, which is not what these tests are about
 RUN = {"duration": "600ms", "interval": "100ms"}
 STEPS = [{"rate": "2k", "for": "100ms"}, {"rate": "0", "for": "100ms"}, {"rate": "500", "for": "200ms"}]
 TIMES = "# seconds\n" + "".join(f"{1700000000 + 0.001 * k + 0.2 * (k >= 100):.6f}\n" for k in range(200))
@@ -54,7 +53,7 @@ def assert_follows(result, name, expected):
 
 
 def all_shapes(names, **run):
-    items = (item(name, load=SHAPES[name][0], timeout=PATIENT) for name in names)
+    items = (item(name, load=SHAPES[name][0]) for name in names)
     return ddiperf(ring(*items, run={**RUN, **run}), files={"times.txt": TIMES})
 
 
@@ -78,7 +77,7 @@ def a_warmup_is_sent_at_the_first_rate_and_leaves_the_shape_alone():
 
 @test
 def random_arrivals_are_the_same_for_a_seed_and_differ_between_items_and_seeds():
-    items = [item(name, load={"rate": "2k", "arrivals": "poisson"}, timeout=PATIENT) for name in ("a", "b")]
+    items = [item(name, load={"rate": "2k", "arrivals": "poisson"}) for name in ("a", "b")]
     due = [[one["due"] for one in ddiperf(ring(*items, run={**RUN, "seed": seed})).json["traffic"]]
            for seed in (1, 1, 2)]
     assert due[0] == due[1] != due[2] and due[0][0] != due[0][1], due
@@ -94,7 +93,7 @@ def a_replay_sends_at_the_times_of_packets_that_pass_a_filter():
         path.write_bytes(pcap_write(frames))
         for chosen, expected in (("udp", 3), (None, 4)):
             replay = {"file": str(path), **({"filter": chosen} if chosen else {})}
-            result = ddiperf(ring(item(load={"replay": replay}, timeout=PATIENT), run=RUN))
+            result = ddiperf(ring(item(load={"replay": replay}), run=RUN))
             exact(result.item("queries"), expected)
 
 
@@ -109,7 +108,7 @@ def a_line_of_a_replay_is_one_time_however_long_it_is():
 @test
 def a_closed_loop_ramps_up_and_keeps_its_window():
     load = {"outstanding": 8, "ramp_up": "200ms", "start_at": "100ms", "stop_at": "400ms"}
-    result = ddiperf(ring(item(load=load, timeout=PATIENT), run=RUN))
+    result = ddiperf(ring(item(load=load), run=RUN), world="delay=500us")
     ledger = result.item("queries")
     check_ledger(ledger)
     assert ledger["loop"] == "closed" and ledger["sent"] > 8, ledger
@@ -120,7 +119,7 @@ def a_closed_loop_ramps_up_and_keeps_its_window():
 @test
 def a_piece_of_work_is_rated_until_its_last_answer():
     delay = {"delay": {"constant": "300ms"}}
-    one = item(load={"storm": {"clients": 100, "within": "100ms"}}, timeout=PATIENT)
+    one = item(load={"storm": {"clients": 100, "within": "100ms"}})
     result = ddiperf(ring(one, run=RUN, responder={"dns": {}, "faults": delay}))
     ledger = result.item("queries")
     exact(ledger, 100)
@@ -152,7 +151,7 @@ def stopped(result, rule, status="fail"):
 
 @test
 def a_counter_ends_the_run_when_it_has_come_to_its_limit():
-    one = item(load={"rate": "500"}, dns=STRICT, timeout=PATIENT)
+    one = item(load={"rate": "500"}, dns=STRICT)
     result = ddiperf(ring(one, run=LONG, responder=DULL, stop=["failed > 100", "loss > 5% for 3s"]), timeout=40)
     stopped(result, "failed > 100")
     assert result.item("queries")["failed"] > 100, result
@@ -161,7 +160,7 @@ def a_counter_ends_the_run_when_it_has_come_to_its_limit():
 
 @test
 def a_loss_that_lasts_ends_the_run():
-    good = item("good", load={"rate": "100"}, dns=STRICT, timeout=PATIENT)
+    good = item("good", load={"rate": "100"}, dns=STRICT)
     bad = item("bad", load={"rate": "500"}, timeout="100ms", server="198.18.0.3")
     run = ring(good, bad, run=LONG, dut={"addresses": ["198.18.0.2/24", "198.18.0.3/24"]}, stop=["loss > 5% for 300ms"],
                responder={"dns": {}, "faults": {"loss": {"share": "50%"}}})
@@ -180,7 +179,7 @@ def silence_ends_the_run_and_the_server_is_unreachable():
 
 @test
 def more_outstanding_than_allowed_ends_the_run():
-    one = item(load={"rate": "1k", "max_outstanding": 150}, timeout=PATIENT)
+    one = item(load={"rate": "1k", "max_outstanding": 150})
     result = ddiperf(ring(one, run=LONG, responder={"dns": {}, "faults": {"delay": {"constant": "1s"}}}), timeout=40)
     stopped(result, "traffic.queries.in_flight > 150")
 
@@ -188,7 +187,7 @@ def more_outstanding_than_allowed_ends_the_run():
 @test
 def a_rule_that_never_holds_changes_nothing():
     stop = ["loss > 5% for 400ms", "unanswered for 400ms", "failed > 0", "traffic.queries.sent > 100k"]
-    result = ddiperf(ring(item(timeout=PATIENT), run={"duration": "400ms"}, stop=stop))
+    result = ddiperf(ring(item(), run={"duration": "400ms"}, stop=stop))
     assert result.code == 0 and "stopped" not in result.json["verdict"], result
     assert result.item("queries")["due"] == 800, result
 
@@ -214,7 +213,7 @@ def the_drain_is_not_judged_by_stop_rules():
 @test
 def criteria_reach_steps_and_intervals():
     leases = {
-        "name": "leases", "server": "198.18.0.2", "timeout": PATIENT, "load": {"rate": "500"},
+        "name": "leases", "server": "198.18.0.2", "timeout": "500ms", "load": {"rate": "500"},
         "dhcp4": {"clients": "10k", "relay": {"addresses": ["198.18.0.64/28"]}},
     }
     criteria = [
