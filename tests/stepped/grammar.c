@@ -166,7 +166,7 @@ static const char *const rows[][2] = {
 	{"spread_rx", "3* | spread:'1'"},
 	{"trouble", "3* loss:'0.0<1..999>' | loss:'0.<1..3>' | duplicate:'0.0<1..99>' | "
 		    "reorder:'0.0<1..99>' | corrupt:'0.0<1..99>' | rate:'<100000..10000000>' | "
-		    "queue:'<4..200>' | down_from:<1..3>s,down_to:<4..6>s | "
+		    "queue:'<4..200>' | 2* cost:<2..30>us | down_from:<1..3>s,down_to:<4..6>s | "
 		    "2* away:'0:<1..3000>ms-<3001..5000>ms' | away:'1:<1..3000>ms-<3001..3500>ms'"},
 };
 

@@ -12,7 +12,7 @@ import tempfile
 import dhcp4
 import dhcp6
 from dhcp import of_clients
-from harness import check_ledger, ddiperf, main, nightly, test
+from harness import check_ledger, ddiperf, main, test
 from loop import item, ring
 
 CLIENTS, RATE, DELAY_MS, EVERY_MS = 60, 200, 300, 20
@@ -82,7 +82,7 @@ def the_delay_that_was_set_is_the_delay_that_is_measured():
     assert got["sending_s"] < 1.5, got
 
 
-@nightly
+@test
 def ten_thousand_leases_at_1k_per_second_are_followed_without_a_missed_one():
     count, zone = 10000, {"example.com": ZONES["example.com"]}
     leases = dhcp4.family.clients(clients=count, load={"rate": "1k", "total": str(count)})

@@ -9,7 +9,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, ddiperf, main, nightly, test
+from harness import EXIT, ddiperf, main, test
 from loop import RELAXED
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
@@ -63,7 +63,7 @@ def a_lease_file_to_save_is_left_as_it_was_by_check():
             assert result.code == code and sorted(os.listdir(folder)) == ["link.csv", "pipe"], (result, os.listdir(folder))
 
 
-@nightly
+@test
 def broken_files_never_crash_it():
     source = random.Random(4)
     for _ in range(40):

@@ -11,7 +11,7 @@ from dhcp4 import clients as clients4
 from dhcp6 import (
     LENGTH, RELAYS, answers, check_agreement, clients, family, lines, of_clients, run, served, steps, total,
 )
-from harness import EXIT, ddiperf, execute, main, nightly, skip, test
+from harness import EXIT, ddiperf, execute, main, skip, test
 
 LIFE = {
     "sarr": "32%", "solicit": "6%", "rapid": "8%", "renew": "10%", "rebind": "10%", "release": "10%", "decline": "6%", "confirm": "8%",
@@ -188,7 +188,7 @@ def faulty(fault, **what):
     return result
 
 
-@nightly
+@test
 def each_fault_of_an_advertise_lands_in_its_cells_and_its_counter():
     for fault, (cells, counter) in ADVERTISES.items():
         result = faulty(fault, exchange="solicit")

@@ -64,7 +64,7 @@ def clients_ask_for_information_when_their_server_calls_for_it():
     obeys("information", "INFORMATION-REQUEST", "information-reply", LEVELS)
 
 
-@nightly
+@test
 def clients_renew_and_rebind_when_their_server_calls_for_it():
     obeys("renew", "RENEW", "renew-reply", "as always")
     obeys("rebind", "REBIND", "rebind-reply", None)
@@ -79,7 +79,7 @@ def bad_ones_are_counted_by_reason_and_not_obeyed():
     assert n["received"]["RECONFIGURE"] == theirs["reconfigures"] == CLIENTS, n
 
 
-@nightly
+@test
 def clients_that_do_not_accept_them_get_neither_key_nor_message():
     one, theirs = called(living(reconfigure="none"))
     assert theirs["reconfigures"] == 0 and one["due"] == CLIENTS and "RECONFIGURE" not in one["dhcp6"]["received"], one
@@ -150,7 +150,7 @@ def answered(folder, frames):
     return [packet for packet in map(parse_udp, pcap_read(folder / "out.pcap")) if packet], text
 
 
-@nightly
+@nightly  # in real time: it plays a server until a signal
 def another_program_finds_keys_and_macs_right():
     with tempfile.TemporaryDirectory() as folder:
         packets, text = answered(Path(folder), [request(n, levels) for n, levels in ((1, 0), (2, 1), (3, 2))])

@@ -6,7 +6,7 @@
 import dhcp4
 import dhcp6
 from dhcp import steps
-from harness import check_ledger, ddiperf, main, nightly, test
+from harness import check_ledger, ddiperf, main, test
 from loop import ring
 
 KINDS = {
@@ -55,14 +55,14 @@ def each_kind_of_dhcpv6_is_judged_apart():
     assert {"cut", "type", "reply"} <= set(n["wrong_unanswered"]), n
 
 
-@nightly
+@test
 def what_ends_a_lease_is_never_wrong():
     for family, mix in ((dhcp4, {"dora": "50%", "release": "50%"}), (dhcp6, {"sarr": "50%", "release": "50%"})):
         n = run(family, {"type": "100%"}, mix=mix)[1]
         assert n["leases"] == n["released"] == 0 and n["no_bound_client"] > 0 and n["wrong_sent"]["type"] > 100, n
 
 
-@nightly
+@test
 def the_same_seed_has_the_same_wrong_messages():
     sent = [run(dhcp4, {"random": "10%", "hlen": "5%"})[1]["wrong_sent"] for _ in range(2)]
     assert sent[0] == sent[1] and 60 < sent[0]["random"] < 140 and 25 < sent[0]["hlen"] < 80, sent

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, binary, config_file, ddiperf, execute, main, nightly, skip, test
+from harness import EXIT, binary, config_file, ddiperf, execute, main, skip, test
 from loop import RELAXED, item, ring
 
 GOOD = """run: {warmup: 0s, duration: 200ms}
@@ -45,7 +45,7 @@ def the_file_without_mistakes_passes():
     assert result.code == 0 and result.item("queries")["answered"] == 400, result
 
 
-@nightly
+@test
 def broken_files_never_crash_it():
     source = random.Random(1)
     for _ in range(60):

@@ -5,7 +5,7 @@
 
 import dhcp6
 from dhcp6 import answers, clients, of_clients
-from harness import EXIT, check_ledger, ddiperf, main, nightly, test
+from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import ring
 
 VLANS = [{"clients": "0-9", "vlans": [100]}, {"clients": "10-19", "vlans": [200, 300]}]
@@ -38,7 +38,7 @@ def an_advertisement_is_in_the_result_before_clients_begin():
     assert f"clients on port tester, VLANs none: {one['router']} after " in result.stdout and ", managed, other, for 1200 s" in result.stdout, result
 
 
-@nightly
+@test
 def each_vlan_of_the_clients_is_asked_once():
     routers, _ = run({}, vlans=VLANS)
     assert [(one["vlans"], one["heard"], one["managed"]) for one in routers] == [
@@ -57,7 +57,7 @@ def without_flag_m_clients_do_not_begin():
     without_flag_m(True, "unreachable")
 
 
-@nightly
+@test
 def without_flag_m_those_begin_that_need_less():
     without_flag_m(False, "pass", need="advert")
     without_flag_m(True, "pass", exchange="information")
@@ -71,7 +71,7 @@ def without_a_router_they_ask_as_often_as_they_may():
     assert "no router advertisement on port tester, VLANs none (asked 2 times)" in result.stderr, result
 
 
-@nightly
+@test
 def without_a_router_those_begin_that_need_none():
     (one,), result = run(None, need="nothing", tries=3)
     assert one["asked"] == 3 and not one["heard"] and "no advertisement (asked 3 times)" in result.stdout, result

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 
-from harness import EXIT, ROOT, check_ledger, config_file, ddiperf, execute, main, nightly, test
+from harness import EXIT, ROOT, check_ledger, config_file, ddiperf, execute, main, test
 from loop import RELAXED, item, ring
 
 POOL = 200
@@ -83,7 +83,7 @@ def bisection_finds_what_the_server_has_and_confirms_it():
     check_series(result.json)
 
 
-@nightly
+@test
 def mlr_finds_it_with_trials_that_grow():
     _, search = found("mlr")
     assert abs(search["answer"] - POOL) <= 2, search
@@ -113,7 +113,7 @@ def a_ramp_finds_the_most_that_is_answered():
     assert rates[0] == 2050, rates
 
 
-@nightly
+@test
 def a_server_that_collapses_is_found_out():
     faults = {"capacity": {"rate": "2k", "queue": 100, "drop_cost": "10%"}}
     search = {
@@ -131,7 +131,7 @@ def a_server_that_collapses_is_found_out():
     assert "collapse" in result.stdout, result
 
 
-@nightly
+@test
 def every_goal_has_an_answer():
     result = quiet(pool({"goals": [{"loss": "0%"}, {"loss": "25%"}], "width": "10%"}))
     answers = [goal["answer"] for goal in result.json["search"]["goals"]]

@@ -3,7 +3,7 @@
 # Messages over connections: pools, N messages each, one each, pipelines, idle ones; segments lost, doubled and out of
 # order; refusals and what a server does to its connections. Over rings, against the embedded responder.
 
-from harness import EXIT, check_ledger, ddiperf, main, nightly, test
+from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import item, ring
 
 NAMES = ["h{0-99}.example.com A"]
@@ -200,7 +200,7 @@ def keys_of_one_connection_do_not_limit_its_rate():
     assert found["answered"] == found["sent"] == 80000 and found["lost"] == 0, found
 
 
-@nightly
+@test
 def a_server_that_tells_its_idle_timeout_is_left_in_time():
     ask = {"connections": 10, "keepalive": True}
     for told, opened in (("300ms", (10, 10)), ("0s", (30, 60))):

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-from harness import binary, check_ledger, ddiperf, execute, main, nightly, skip, test, tshark
+from harness import binary, check_ledger, ddiperf, execute, main, skip, test, tshark
 from loop import EPOCH, item, ring
 
 SECRET = base64.b64encode(bytes(range(100, 132))).decode()
@@ -113,7 +113,7 @@ def a_server_without_keys_answers_unsigned():
     assert ours == {"tsig_unsigned_errors": COUNT}, ours
 
 
-@nightly
+@test
 def more_requests_in_flight_than_macs_are_kept():
     one = item(timeout="2s", load={"outstanding": 6000, "total": 9000},
                dns={"names": ["{random:10}.example.com A"], "key": KEY})
