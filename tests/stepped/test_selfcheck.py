@@ -55,6 +55,23 @@ def servers_ports_families_and_gateways_are_those_of_the_file():
 
 
 @test
+def a_part_of_a_fleet_is_checked_with_its_load():
+    for driver, source in (("af_packet", {}), ("af_packet", {"addresses": ["198.18.0.16-198.18.0.23"]}), ("socket", {})):
+        port = PORT if driver == "af_packet" else {"name": "lan", "driver": driver}
+        one = item(load={"rate": "8k"}, **({"server": "127.0.0.1"} if driver == "socket" else {}), source=source)
+        result = self_check(file(one, ports=[port], fleet={"agents": 4, "part": 2}))
+        assert result.code == 0 and result.item("queries")["answered"] == result.item("queries")["due"] == 1100, result
+
+
+@test
+def dhcp_clients_on_the_link_find_a_server():
+    for protocol in "dhcp4", "dhcp6":
+        clients = {"name": "leases", "load": {"rate": 100}, protocol: {"clients": "1k"}}
+        result = self_check(file(clients, ports=[{**PORT, "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}]))
+        assert result.code == 0 and result.item("leases")["answered"] == 55, result
+
+
+@test
 def faults_criteria_and_files_of_the_file_are_left_out():
     text = ring(
         item(), run={"duration": "300ms"}, responder={"dns": {}, "faults": {"loss": {"every": 2}}}, criteria=["answered >= 1000000"],

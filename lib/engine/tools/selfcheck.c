@@ -80,7 +80,7 @@ static struct port_settings ring_port(const struct port_settings *like, const ch
 static uint32_t addresses_at_most(const struct config *c)
 {
 	const struct port_settings *p = c->ports.items;
-	uint32_t n = c->traffic.count;
+	uint32_t n = c->traffic.count + 2;
 
 	for (uint32_t i = 0; i < c->ports.count; i++)
 		n += p[i].addresses.count + p[i].gateway.count;
@@ -89,8 +89,9 @@ static uint32_t addresses_at_most(const struct config *c)
 	return n;
 }
 
-// The server of clients that broadcast and need no address of one (RFC 5737).
-static const struct addr somebody = {4, {192, 0, 2, 1}};
+// The server of clients on the link, which need no address of one (RFC 5737, RFC 3849).
+static const struct addr somebody[] = {
+	{4, {192, 0, 2, 1}}, {16, {0x20, 0x01, 0x0d, 0xb8, [14] = 0xff, [15] = 1}}};
 
 // The tester's end has what the items' ports have; the other one is all servers and gateways.
 static void derive_ports(const struct config *c, struct config *out, struct arena *a)
@@ -106,10 +107,13 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	ports[0].cpus = like->cpus;
 	ports[1] = ring_port(like, other, like->name, room, a);
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct addr *server = items[i].server.len ? &items[i].server : &somebody;
+		const struct addr *server = &items[i].server;
 
 		add_port(&ports[0], config_item_port(c, &items[i]));
-		add_address(&ports[1].addresses, server, 8 * server->len);
+		if (server->len)
+			add_address(&ports[1].addresses, server, 8 * server->len);
+		for (uint32_t n = 0; !server->len && n < 2; n++)
+			add_address(&ports[1].addresses, &somebody[n], 8 * somebody[n].len);
 		for (uint32_t n = 0; n < items[i].servers.count; n++) {
 			server = (const struct addr *)items[i].servers.items + n;
 			add_address(&ports[1].addresses, server, 8 * server->len);
@@ -134,7 +138,8 @@ static struct load_settings steady(const struct load_settings *l)
 }
 
 // Addresses of the host may be the server's, too: others in place of them (RFC 2544, RFC 5180).
-static struct field_list elsewhere(const struct field_list *sources, struct arena *a)
+static struct field_list elsewhere(
+	const struct field_list *sources, uint32_t times, struct arena *a)
 {
 	static const struct addr v4 = {4, {198, 18, 0, 1}},
 				 v6 = {16, {0x20, 0x01, 0, 0x02, [15] = 1}};
@@ -143,7 +148,7 @@ static struct field_list elsewhere(const struct field_list *sources, struct aren
 
 	*one = (struct addr_range){from->first.len == 4 ? v4 : v6, 0};
 	for (uint32_t i = 0; i < sources->count; i++)
-		one->count += from[i].count;
+		one->count += from[i].count * times;
 	return (struct field_list){one, 1};
 }
 
@@ -155,10 +160,15 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 	memcpy(items, c->traffic.items, c->traffic.count * sizeof(*items));
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
 		struct item_settings *it = &items[i];
+		struct fleet_share share = fleet_share(c, config_item_port(c, it));
+		struct field_list sources = config_sources(c, it, a);
 
-		it->source.addresses = config_sources(c, it, a);
+		// The plan divides addresses of an item among a fleet again, those of a port never.
 		if (it->routed.count)
-			it->source.addresses = elsewhere(&it->source.addresses, a);
+			it->source.addresses =
+				elsewhere(&sources, fleet_is_part(&share) ? share.of : 1, a);
+		else if (!fleet_is_part(&share))
+			it->source.addresses = sources;
 		it->port = tester->name;
 		it->server_port = 0;
 		it->timeout_ns =

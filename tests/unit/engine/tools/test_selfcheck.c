@@ -83,8 +83,8 @@ static void clients_without_a_server_get_one(void **state)
 {
 	derive(FILE_HEAD "traffic: [{name: a, port: lan, load: {rate: 10}, "
 			 "dhcp4: {clients: 9}}]\n");
-	expect_addresses(
-		port(1), (const char *const[]){"192.0.2.1", "198.18.0.254", "2001:db8::fe", NULL});
+	expect_addresses(port(1), (const char *const[]){"192.0.2.1", "2001:db8::ff01",
+					  "198.18.0.254", "2001:db8::fe", NULL});
 	loaded_free(&l);
 }
 
