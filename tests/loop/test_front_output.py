@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Output of dnsperf -v, which the installed original does not show beside ours: a line for each
-# query. The server is one of a few lines, which knows two names.
+# query. In real time, for the packets are those of the kernel's sockets; the server is one of a
+# few lines, which knows two names.
 
 import contextlib
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Parts of a fleet's run: which of them runs the commands about the server, and asks a responder elsewhere.
+# Parts of a fleet's run: which of them asks a responder elsewhere, and which runs no commands about the server. The one that
+# runs them: tests/loop/test_agents.py.
 
 import contextlib
 import http.server
@@ -17,17 +18,6 @@ def with_dut(text, **dut):
     return json.dumps({**json.loads(text), "dut": dut})
 
 
-def part_of_two(part):
-    """Its result, and the lines of the commands that it ran."""
-    with tempfile.NamedTemporaryFile("r") as lines:
-        result = ddiperf(with_dut(ring(
-            item(timeout="2s"), fleet={"agents": 2, "part": part},
-            events=[{"at": "150ms", "run": f"echo killed >> {lines.name}", "name": "kill"}]),
-            counters={"command": f"echo asked >> {lines.name}; echo asked $(wc -l < {lines.name})"}))
-        assert result.code == EXIT["pass"], result
-        return result, lines.read().split()
-
-
 def merge(*documents):
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{number}.json" for number, _ in enumerate(documents)]
@@ -40,16 +30,16 @@ def merge(*documents):
 
 
 @test
-def commands_about_the_server_run_once():
-    (first, of_first), (second, of_second) = map(part_of_two, (1, 2))
-    assert sorted(of_first) == ["asked", "asked", "killed"] and not of_second, (of_first, of_second)
-    assert "event kill: run by part 1" in second.stdout, second
-    whole = merge(second.json, first.json)
-    events = [document["events"][0] for document in (first.json, second.json, whole)]
-    assert [one["outcome"] for one in events] == ["exit status 0", "run by part 1", "exit status 0"], events
-    assert all(one["name"] == "kill" and one["began_s"] >= 0.15 and not one["failed"] for one in events), events
-    assert events[2]["took_s"] == events[0]["took_s"] > 0 == events[2]["exit_status"] and events[1]["took_s"] is None, events
-    assert "dut" not in second.json and whole["dut"]["counters"] == [{"name": "asked", "difference": 2}], whole["dut"]
+def commands_about_the_server_are_those_of_the_first_part():
+    with tempfile.NamedTemporaryFile("r") as lines:
+        result = ddiperf(with_dut(ring(
+            fleet={"agents": 2, "part": 2}, events=[{"at": "150ms", "run": f"echo killed >> {lines.name}", "name": "kill"}]),
+            counters={"command": f"echo asked 1 | tee -a {lines.name}"}))
+        assert not lines.read(), result
+    assert result.code == EXIT["pass"] and "event kill: run by part 1" in result.stdout, result
+    (event,) = result.json["events"]
+    assert (event["outcome"], event["began_s"], event["took_s"], event["failed"]) == ("run by part 1", 0.15, None, False), event
+    assert "dut" not in result.json, result.json["dut"]
 
 
 @contextlib.contextmanager
