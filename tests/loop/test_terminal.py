@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# The view of a run on a terminal, in tmux: what is on the screen, at several sizes, and after it.
+# The view of a run on a terminal, in tmux: what is on the screen, at several sizes, and after it. In real time: keys, signals
+# and sizes come from outside while the run is running. Its lines: tests/unit/app/test_view.c and transcripts/live.txt.
 
 import os
 import re
@@ -167,54 +168,25 @@ def a_shell_that_stops_the_run_has_its_terminal():
 
 
 @test
-def a_search_shows_its_trial():
+def a_watcher_and_a_question_have_the_same_view():
+    """The first trial of a search; the answer to a signal is on standard error."""
     search = {"variable": "traffic.queries.load.rate", "from": "500", "to": "2k", "goals": [{"loss": "1%"}],
               "trial": "30s", "final": "30s", "method": "bisect", "warmup": "0s"}
-    with shown(ring(search=search, run={"name": "evening"})) as screen:
-        text = screen.see(r"^trial 1: [\d ]+; met at none yet, not met at none yet  traffic.queries.load.")
-        assert "measuring" in text or "starting" in text, text
-        screen.see("^busy ")
-        screen.keys("q")
-        assert screen.end() == EXIT["interrupted"]
 
+    def check(text, hint):
+        lines = view_of(text)
+        assert lines[0].endswith(hint) and lines[1].startswith("measuring"), text
+        assert re.match(r"trial 1: [\d ]+; met at none yet, not met at none yet  traffic.queries.load.", lines[2]), text
+        assert lines[4].startswith("queries ") and any(line.startswith("others ") for line in lines), text
 
-@test
-def a_dumb_terminal_or_a_format_for_scripts_has_lines():
-    short = {"duration": "500ms", "warmup": "0s", "interval": "100ms"}
-    with shown(ring(run=short), env="TERM=dumb") as screen:
-        assert screen.end() == 0
-        assert "answered/s" in screen.history() and "q: stop" not in screen.history(), screen.history()
-    with shown(ring(run=short), "--interval-format", "'at {t_s}'") as screen:
-        assert screen.end() == 0 and re.search(r"\nat 0\.\d", screen.history()), screen.history()
-
-
-@test
-def a_watcher_has_the_same_view_and_leaves():
-    with config_file(ring(*ITEMS, run=LONG)) as path:
+    with config_file(ring(*ITEMS, search=search, run={"name": "evening"})) as path:
         process = start([binary(), "run", str(path), "--quiet"])
         try:
             with Screen(f"sh -c 'until {binary()} watch {process.pid} 2>/dev/null; do sleep 0.1; done'") as screen:
-                text = screen.see("^busy ")
-                lines = view_of(text)
-                assert lines[0].endswith("q: leave") and lines[3].startswith("queries "), text
+                screen.see("^measuring")
+                check(screen.see("^busy "), "q: leave")
                 screen.keys("q")
                 assert screen.end() == 0 and process.poll() is None
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
-            assert process.returncode == EXIT["interrupted"] and out.startswith("INTERRUPTED"), (out, err)
-        finally:
-            kill(process)
-            process.communicate()
-
-
-@test
-def a_question_is_answered_on_standard_error():
-    with config_file(ring(*ITEMS, run=LONG)) as path:
-        process = start([binary(), "run", str(path)])
-        try:
-            for line in process.stdout:
-                if " s  " in line and "warmup" not in line:
-                    break
             process.send_signal(signal.SIGUSR1)
             err, watchdog = "", threading.Timer(60, kill, [process])
             watchdog.start()
@@ -223,15 +195,14 @@ def a_question_is_answered_on_standard_error():
                 if line.startswith("busy "):
                     break
             watchdog.cancel()
-            assert process.poll() is None, err
+            assert process.poll() is None and "\033" not in err, err
+            check(err, "")
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            out, err = process.communicate(timeout=20)
+            assert process.returncode == EXIT["interrupted"] and out.startswith("INTERRUPTED"), (out, err)
         finally:
             kill(process)
             process.communicate()
-    lines = view_of(err)
-    assert lines[1].startswith("measuring") and lines[3].startswith("queries ") and "\033" not in err, err
-    assert any(line.startswith("busy ") for line in lines), err
 
 
 main()

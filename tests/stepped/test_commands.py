@@ -3,6 +3,7 @@
 # Options of runs, their files and their standard output, and what has to agree with other programs. Commands that print
 # and send nothing: tests/unit/app/transcripts.
 
+import contextlib
 import copy
 import json
 import os
@@ -84,6 +85,29 @@ def quiet_prints_the_last_line_only():
     result = ddiperf(ring(), "--quiet")
     assert result.code == 0 and len(result.stdout.splitlines()) == 1, result
     assert result.stdout.startswith("DONE: ") and result.stderr == "", result
+
+
+def on_terminal(term, *options):
+    """What a run writes to a terminal of this kind."""
+    ours, its = os.openpty()
+    text = b""
+    with config_file(ring()) as path, subprocess.Popen(
+            [binary(), "run", str(path), *options], stdin=its, stdout=its, stderr=its, env={**os.environ, "TERM": term}) as process:
+        os.close(its)
+        with contextlib.suppress(OSError):  # EIO: the other end is closed
+            while part := os.read(ours, 65536):
+                text += part
+        os.close(ours)
+    assert process.returncode == 0, text
+    return text.decode()
+
+
+@test
+def a_dumb_terminal_or_a_format_for_scripts_has_lines():
+    view, lines, formatted = on_terminal("xterm"), on_terminal("dumb"), on_terminal("xterm", "--interval-format", "at {t_s}")
+    assert "q: stop" in view and "\033[" in view, view
+    assert "answered/s" in lines and "q: stop" not in lines and "\033" not in lines, lines
+    assert "at 0.1\r\nat 0.2\r\nat 0.3\r\n" in formatted and "q: stop" not in formatted, formatted
 
 
 @test
