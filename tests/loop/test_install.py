@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# What `meson install` leaves on a disk: its files, the service, and completion in bash and zsh, asked as a user at a
-# keyboard would.
+# What `meson install` leaves on a disk: its files, pages, and completion in bash and zsh, asked as a user at a keyboard
+# would. In real time, for it is the real program that is installed and that the shells start.
 
 import contextlib
 import json
@@ -15,9 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import yaml
-
-from harness import EXIT, ROOT, binary, ddiperf, execute, main, nightly, skip, test
+from harness import ROOT, binary, execute, main, skip, test
 
 FOLDER = tempfile.TemporaryDirectory(prefix="ddiperf-install-")
 PREFIX = Path(FOLDER.name) / "usr" / "local"
@@ -40,17 +38,25 @@ def install():
 def installed_files_are_where_others_look_for_them():
     prefix = install()
     share = prefix / "share"
-    for path in ("bin/ddiperf", "lib/systemd/system/ddiperf@.service", "lib/systemd/system/ddiperf-serve@.service",
-                 "lib/systemd/system/ddiperf-agent.service", "share/man/man1/ddiperf.1",
-                 "share/bash-completion/completions/ddiperf", "share/zsh/site-functions/_ddiperf"):
+    services = [f"lib/systemd/system/ddiperf{name}.service" for name in ("@", "-serve@", "-agent")]
+    for path in ("share/bash-completion/completions/ddiperf", "share/zsh/site-functions/_ddiperf", *services):
         assert (prefix / path).is_file(), path
+    assert all("\nExecStart=/usr/local/bin/ddiperf " in (prefix / path).read_text() for path in services)
     samples = {path.name for path in (share / "ddiperf" / "config").iterdir()}
-    assert samples == {path.name for path in (ROOT / "config").iterdir()} - {"meson.build", "ddiperf@.service.in", "ddiperf-agent.service.in", "ddiperf-serve@.service.in"}
+    assert samples == {path.name for path in (ROOT / "config").iterdir() if path.suffix not in (".build", ".in")}, samples
     schema = json.loads((share / "ddiperf" / "ddiperf.schema.json").read_text())
     assert "traffic" in schema["properties"]
     for path in (share / "ddiperf" / "config").glob("*.yaml"):
         named = re.match(r"# yaml-language-server: \$schema=(.*)\n", path.read_text())
         assert named and (path.parent / named[1]).is_file(), f"{path}: no schema for editors in its first line"
+    tools = [line.partition("\t")[0] for line in execute([binary(), "complete", "--", "as", ""])[1].splitlines()]
+    assert set(tools) > set(TOOLS), tools
+    assert {path.name for path in (prefix / "bin").iterdir()} == {"ddiperf", *(f"ddiperf-{tool}" for tool in tools)}, tools
+    assert all((share / "man" / "man1" / f"ddiperf{name}.1").exists() for name in ("", *(f"-{tool}" for tool in tools))), tools
+    code, out, err = execute([prefix / "bin" / "ddiperf-dnsperf", "-h"])
+    assert code in (0, 1) and "-Q" in out + err, (code, out, err)
+    code, out, err = execute([prefix / "bin" / "ddiperf", "check", share / "ddiperf" / "config" / "dns-steady.yaml"])
+    assert code == 0 and out.endswith(": ok\n"), out + err
 
 
 @test
@@ -69,110 +75,6 @@ def pages_of_the_manual_say_what_the_program_does():
         if shutil.which("man"):
             code, out, err = execute(["man", "--warnings", "--encoding=UTF-8", "--ditroff", "--local-file", path])
             assert code == 0 and out and not err, (path, err)
-
-
-@test
-def an_installed_sample_is_found_by_its_path():
-    prefix = install()
-    code, out, err = execute([prefix / "bin" / "ddiperf", "check", prefix / "share/ddiperf/config/dns-steady.yaml"])
-    assert code == 0 and out.endswith(": ok\n"), out + err
-
-
-@test
-def every_tool_that_it_can_be_has_a_link():
-    prefix = install()
-    code, out, err = execute([binary(), "complete", "--", "as", ""])
-    tools = [line.partition("\t")[0] for line in out.splitlines()]
-    assert tools and [path.name for path in sorted((prefix / "bin").iterdir())] == [
-        "ddiperf", *(f"ddiperf-{tool}" for tool in sorted(tools))], tools
-    for tool in tools:
-        assert (prefix / "share" / "man" / "man1" / f"ddiperf-{tool}.1").exists(), tool
-    code, out, err = execute([prefix / "bin" / "ddiperf-dnsperf", "-h"])
-    assert code in (0, 1) and "-Q" in out + err, (code, out, err)
-
-
-# --- the service ---
-
-
-def service(name="ddiperf@"):
-    return (install() / "lib" / "systemd" / "system" / f"{name}.service").read_text()
-
-
-@test
-def the_service_needs_no_root():
-    text = service()
-    assert f"ExecStart=/usr/local/bin/ddiperf run --json %S/ddiperf/%i/result.json %E/ddiperf/%i.yaml\n" in text, text
-    settings = dict(line.split("=", 1) for line in text.split("\n") if re.match(r"\w+=", line))
-    assert settings["DynamicUser"] == settings["NoNewPrivileges"] == "yes" and "User" not in settings
-    assert settings["AmbientCapabilities"] == settings["CapabilityBoundingSet"] == "CAP_NET_RAW CAP_NET_ADMIN CAP_IPC_LOCK"
-    assert settings["KillSignal"] == "SIGINT" and settings["SuccessExitStatus"] == "130", settings
-
-
-@test
-def the_service_of_an_agent_has_the_rights_of_ports_and_no_more():
-    settings = dict(line.split("=", 1) for line in service("ddiperf-agent").split("\n") if re.match(r"\w+=", line))
-    assert settings["CapabilityBoundingSet"] == "CAP_NET_RAW CAP_NET_ADMIN CAP_IPC_LOCK" and settings["NoNewPrivileges"] == "yes"
-    named = set(re.findall(r"\$\{?(\w+)", settings["ExecStart"]))
-    sample = (ROOT / "config" / "agent.env").read_text()
-    assert named == set(re.findall(r"^#?(\w+)=", sample, re.M)) == {"NATS_URL", "NAME", "LABELS", "OPTIONS"}, (named, sample)
-
-
-@test
-def systemd_understands_the_service():
-    if not shutil.which("systemd-analyze"):
-        skip("systemd-analyze is not installed: sudo ./scripts/deps install test")
-    for name, instance in ("ddiperf@", "dns"), ("ddiperf-serve@", "8080"), ("ddiperf-agent", ""):
-        with tempfile.TemporaryDirectory() as folder:
-            # A program and a page that are there, for it looks for both.
-            text = re.sub(r"^ExecStart=\S+", f"ExecStart={binary()}", service(name), flags=re.M)
-            unit = Path(folder) / f"{name}{instance}.service"
-            unit.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.M))
-            code, out, err = execute(["systemd-analyze", "verify", "--man=no", unit])
-            about = [line for line in (out + err).split("\n") if "ddiperf" in line]
-            assert code == 0 and not about, about
-            code, out, err = execute(["systemd-analyze", "security", "--offline=yes", "--threshold=30", "--no-pager", unit])
-            assert code == 0, out + err
-
-
-# --- packages and containers ---
-
-
-@test
-def the_package_has_the_version_of_the_program():
-    version = re.match(r"ddiperf \((.*)\) ", (ROOT / "debian" / "changelog").read_text())[1]
-    assert execute([binary(), "--version"])[1] == f"ddiperf {version}\n", version
-
-
-@nightly
-def the_job_needs_no_privilege_and_its_exit_code_is_the_verdict():
-    files, job = yaml.safe_load_all((ROOT / "docs" / "kubernetes-job.yaml").read_text())
-    assert (files["apiVersion"], files["kind"]) == ("v1", "ConfigMap")
-    assert (job["apiVersion"], job["kind"], job["spec"]["backoffLimit"]) == ("batch/v1", "Job", 0)
-    pod = job["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert pod["restartPolicy"] == "Never" and pod["securityContext"]["runAsNonRoot"] is True, pod
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-    volumes = {volume["name"]: volume for volume in pod["volumes"]}
-    mounts = {volumes[mount["name"]]["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-    assert set(mounts) == set(volumes) and volumes["files"]["configMap"] == {"name": files["metadata"]["name"]}
-    command, path = container["args"]
-    name = path.removeprefix(mounts["files"] + "/")
-    result = ddiperf(files["data"][name], command=command)
-    assert result.code == EXIT["pass"], result
-    result = ddiperf(files["data"][name], "--set", "criteria=[answered <= 1]", command=command)
-    assert result.code == EXIT["fail"], result
-
-
-@test
-def an_image_runs_the_self_test_as_nobody():
-    text = (ROOT / "Containerfile").read_text()
-    steps = [line.split(" ", 1) for line in text.split("\n") if re.match("[A-Z]+ ", line)]
-    last = {name: value for name, value in steps}
-    assert [value for name, value in steps if name == "FROM"] == ["${BASE} AS build", "${BASE}"], steps
-    assert last["USER"] == "65534:65534" and json.loads(last["ENTRYPOINT"]) == ["ddiperf"], last
-    command, path = json.loads(last["CMD"])
-    assert command == "run" and (install() / path.removeprefix("/usr/")).is_file(), last
 
 
 # --- completion ---
