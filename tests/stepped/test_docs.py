@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # --- in place of programs ------------------------------------------------------------------------------
 
 # Programs of the box that documents may use.
-REAL = ["bash", "env", "python3", "cat", "dirname"]
+REAL = ["bash", "env", "cat", "dirname"]
 # Commands that are not run, and why.
 NOT_RUN = {
     "modprobe": "changes the kernel", "sysctl": "changes the kernel",
@@ -102,7 +102,7 @@ def make_folder(folder):
     for name in NOT_RUN:
         write(folder / name if "/" in name or name.startswith("start") else folder / "bin" / name, "#!/bin/sh\n")
     write(folder / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
-    write(folder / "bin" / "ddiperf", f'#!/bin/sh\nexec python3 {Path(__file__).resolve()} stand-in "$@"\n')
+    write(folder / "bin" / "ddiperf", f'#!/bin/sh\nexec {sys.executable} {Path(__file__).resolve()} stand-in "$@"\n')
     write(folder / "scripts" / "lab", LAB)
     code, out, err = execute([binary(), "run", "test.yaml", "--set", "run.warmup=10ms", "--set", "run.duration=100ms",
                               "--json", "result.json", "--quiet"], cwd=folder)
