@@ -50,6 +50,7 @@ struct proto_layout {
 	// of proto_env.homes.
 	struct field_list owned;
 	struct field_list waits; // uint64_t, ns: the waits for an answer
+	uint64_t tries_ns;       // all waits of one message, one after the other; 0: the timeout
 	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
 	bool own_addresses;      // clients send from IP addresses that are not in `owned`

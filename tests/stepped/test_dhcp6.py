@@ -127,6 +127,11 @@ def what_is_not_answered_is_asked_again_until_it_is_lost():
     one, n = of_clients(result), of_clients(result)["dhcp6"]
     assert one["lost"] == 10 and n["retransmitted"] == 20 and n["sent"] == {"SOLICIT": 30} and n["attempt"] == {}, one
 
+    # As by RFC 8415, with a try less: 1, 2, 4 and 8 s, which the drain waits for.
+    result = run(clients(load={"rate": 10}, exchange="solicit", retransmit={}), duration="1s", responder=answers({"loss": {"every": 1}}))
+    one, n = of_clients(result), of_clients(result)["dhcp6"]
+    assert (one["sent"], one["lost"], one["in_flight"], n["retransmitted"]) == (10, 10, 0, 30), one
+
     result = run(clients(load={"outstanding": 1, "total": 6}, retransmit={"request": tries, "solicit": tries}),
                  responder=answers({"loss": {"every": 3}}))
     one, n = of_clients(result), of_clients(result)["dhcp6"]

@@ -120,16 +120,20 @@ static void set_phase(struct plan *p, enum run_phase phase)
 	atomic_store_explicit(&p->phase, phase, memory_order_release);
 }
 
-// Automatic: long enough for a few messages of the slowest item to time out one after the other.
+// Automatic: long enough for a few messages of the slowest item to be given up one after the other.
 static uint64_t drain_ns(const struct plan *p)
 {
 	uint64_t longest = 0;
 
 	if (p->config->run.drain_ns != UINT64_MAX)
 		return p->config->run.drain_ns;
-	for (uint32_t i = 0; i < p->item_count; i++)
-		if (config_wait_ns(p->items[i].settings) > longest)
-			longest = config_wait_ns(p->items[i].settings);
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		uint64_t wait = config_wait_ns(p->items[i].settings);
+		uint64_t tries = p->items[i].layout.tries_ns;
+
+		wait = tries > wait ? tries : wait;
+		longest = wait > longest ? wait : longest;
+	}
 	return DRAIN_TIMEOUTS * longest + DRAIN_MARGIN_NS;
 }
 

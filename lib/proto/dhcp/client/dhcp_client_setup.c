@@ -166,6 +166,7 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 		kinds[i] = f->backoff(s, i);
 	dhcp_waits_build(&p->course.waits, s->retransmit ? kinds : NULL, f->steps, p->arena,
 		&p->layout.waits);
+	p->layout.tries_ns = p->course.waits.tries_ns;
 	return p;
 }
 

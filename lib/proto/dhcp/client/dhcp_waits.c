@@ -26,11 +26,13 @@ static uint32_t place_of(struct nominals *n, uint64_t ns, uint64_t jitter_ns)
 	return n->count++;
 }
 
-// Places of the waits of one kind, not yet multiplied by the steps of jitter.
-static void kind_waits(struct dhcp_wait_kind *k, const struct dhcp_backoff *b, struct nominals *n)
+// Places of the waits of one kind, not yet multiplied by the steps of jitter. Returns how long all
+// tries take at the most.
+static uint64_t kind_waits(
+	struct dhcp_wait_kind *k, const struct dhcp_backoff *b, struct nominals *n)
 {
 	uint64_t longest = b->longest_ns ? b->longest_ns : WAIT_MAX;
-	uint64_t ns = b->first_ns, sum = 0, jitter;
+	uint64_t ns = b->first_ns, sum = 0, late = 0, jitter;
 	bool last = false;
 
 	for (k->tries = 0; k->tries < b->tries && !last; k->tries++) {
@@ -41,8 +43,10 @@ static void kind_waits(struct dhcp_wait_kind *k, const struct dhcp_backoff *b, s
 		k->first[k->tries] = (uint8_t)place_of(n, ns, jitter);
 		k->ns[k->tries] = ns;
 		sum += ns;
+		late += jitter;
 		ns = ns > longest / b->factor ? longest : ns * b->factor;
 	}
+	return sum + late;
 }
 
 // From too short to too long, in even steps.
@@ -78,9 +82,12 @@ void dhcp_waits_build(struct dhcp_waits *w, const struct dhcp_backoff *kinds, ui
 
 	*w = (struct dhcp_waits){.steps = 1};
 	for (uint32_t i = 0; i < steps; i++) {
+		uint64_t tries_ns = 0;
+
 		w->kinds[i].tries = 1;
 		if (kinds)
-			kind_waits(&w->kinds[i], &kinds[i], &n);
+			tries_ns = kind_waits(&w->kinds[i], &kinds[i], &n);
+		w->tries_ns = tries_ns > w->tries_ns ? tries_ns : w->tries_ns;
 	}
 	w->count = n.count;
 	if (n.count == 0 || n.count > PROTO_MAX_WAITS)

@@ -27,8 +27,9 @@ struct dhcp_wait_kind {
 };
 
 struct dhcp_waits {
-	uint32_t count; // different ones, without their steps of jitter; 0: the item's timeout
-	uint32_t steps; // of jitter
+	uint32_t count;    // different ones, without their steps of jitter; 0: the item's timeout
+	uint32_t steps;    // of jitter
+	uint64_t tries_ns; // all tries of one message, at the most; 0: the item's timeout
 	struct dhcp_wait_kind kinds[PROTO_MAX_STEPS];
 };
 

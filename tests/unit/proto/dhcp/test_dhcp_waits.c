@@ -30,6 +30,7 @@ static void without_a_back_off_there_is_one_try_and_no_wait(void **state)
 	assert_null(built(&w, NULL, 3, a, &out));
 	assert_int_equal(out.count, 0);
 	assert_int_equal(w.count, 0);
+	assert_int_equal(w.tries_ns, 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(w.kinds[i].tries, 1);
 	arena_free(a);
@@ -84,6 +85,7 @@ static void dhcpv6_waits_are_bounded_and_shared(void **state)
 		assert_int_equal(w.kinds[1].ns[i], confirm[i] * S);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(w.kinds[0].first[i], w.kinds[1].first[i]);
+	assert_int_equal(w.tries_ns, 199 * S + S / 10); // REQUEST: 181 s, and a tenth more
 	assert_int_equal(waits[w.kinds[0].first[9]], 27 * S);
 	assert_int_equal(waits[w.kinds[0].first[9] + w.steps - 1], 33 * S);
 	arena_free(a);
