@@ -74,8 +74,8 @@ static uint64_t item_conns_due(const struct worker_item *it, uint64_t now)
 	return wc->quiet_at && now < over ? earlier(due, over) : due;
 }
 
-// A protocol says what is due by now, to the millisecond. A reply may have changed that since the
-// last pass.
+// A protocol says what is due by now, to the millisecond; one begins with the tick after what a
+// division that rounds down makes of it. A reply may have changed that since the last pass.
 static uint64_t asked_due(const struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct pace next = it->pace;
@@ -85,7 +85,7 @@ static uint64_t asked_due(const struct worker *w, struct worker_item *it, uint64
 	if (it->pace.next != PACE_LATER)
 		return pace_due(&it->pace, now, it->txns.in_flight);
 	pace_ask(&next, it->ctx.now_ms + 1);
-	return next.next;
+	return next.next + (next.next != PACE_NEVER);
 }
 
 static uint64_t item_due(const struct worker *w, struct worker_item *it, uint64_t now)
