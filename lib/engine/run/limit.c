@@ -2,16 +2,21 @@
 // The rules, strongest first. Path: cold. Management thread.
 #include "engine/run/limit.h"
 
+#include <math.h>
+
 #define LINK_FULL   0.95
 #define WORKER_FULL 0.9
 #define GROWTH      0.01 // of sent: replies come slower than queries go
 #define HICCUP_S    0.02 // growth in flight that may be chance
+#define CHANCE      3    // standard deviations of the difference of two numbers in flight
 
 // The number in flight grows, without a timeout yet: the replies fall behind.
 static bool falls_behind(const struct limit_facts *f)
 {
-	return f->lost || ((double)f->grown > GROWTH * (double)f->sent_since &&
-				  (double)f->grown > HICCUP_S * f->sent_per_s);
+	double grown = (double)f->grown, both = 2 * (double)f->open - grown;
+
+	return f->lost || (grown > GROWTH * (double)f->sent_since &&
+				  grown > HICCUP_S * f->sent_per_s && grown > CHANCE * sqrt(both));
 }
 
 enum limit limit_of(const struct limit_facts *f)

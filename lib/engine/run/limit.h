@@ -11,7 +11,8 @@
 struct limit_facts {
 	bool open_rate;      // load.rate with a number: the schedule sets the pace
 	uint64_t sent, lost; // of the measured part
-	uint64_t grown;      // transactions in flight at the end of sending beyond those half-way
+	uint64_t open;       // transactions in flight at the end of sending,
+	uint64_t grown;      // those of them beyond as many as half-way; 0: half-way is not known
 	uint64_t sent_since; // half-way
 	double sent_per_s;
 	uint64_t no_slot;    // sends held back: no free transaction slot

@@ -54,6 +54,7 @@ struct timeline_growth timeline_growth(const struct timeline *t, uint32_t item, 
 		if (end.t_s <= 0.5 * ROUNDING * measured_s)
 			half = end;
 	}
-	return (struct timeline_growth){
-		end.open > half.open ? end.open - half.open : 0, end.sent - half.sent};
+	return (struct timeline_growth){end.open,
+		half.t_s > 0 && end.open > half.open ? end.open - half.open : 0,
+		end.sent - half.sent};
 }

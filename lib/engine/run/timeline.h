@@ -30,8 +30,9 @@ void timeline_start(struct timeline *t, const struct config *c, struct arena *a)
 // The next interval of the measured part, the drain included.
 void timeline_add(struct timeline *t, const struct result_interval *i);
 
-// From half of the measured part to its end: how many more were in flight, and how many were sent.
+// How many were in flight at the end of the measured part, how many more than half-way, and how
+// many were sent since then. Without an interval that ends by half-way nothing has grown.
 struct timeline_growth {
-	uint64_t open, sent;
+	uint64_t open, grown, sent;
 };
 struct timeline_growth timeline_growth(const struct timeline *t, uint32_t item, double measured_s);

@@ -483,7 +483,8 @@ static enum limit item_limit(
 		.sent_per_s = i->sent_per_s,
 		.no_slot = i->no_slot,
 		.link_used = port->link_used,
-		.grown = growth.open,
+		.open = growth.open,
+		.grown = growth.grown,
 		.sent_since = growth.sent,
 	};
 

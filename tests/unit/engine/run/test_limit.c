@@ -10,6 +10,9 @@
 #include "engine/run/limit.h"
 
 #define OPEN .open_rate = true
+#define GROWN(since, rate, in_flight, by)                                                          \
+	OPEN, .sent = 2 * (since), .sent_since = (since), .sent_per_s = (rate),                    \
+	      .open = (in_flight), .grown = (by)
 
 static void each_limit_has_its_signs(void **state)
 {
@@ -20,13 +23,16 @@ static void each_limit_has_its_signs(void **state)
 		{{OPEN, .sent = 10}, "none"},
 		{{OPEN, .sent = 10, .busy = 1}, "none"},
 		{{OPEN, .sent = 10, .lost = 1}, "server"},
-		// More in flight than 1 % of what was sent since, and than 20 ms of it.
-		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 100, .grown = 6}, "server"},
-		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 100, .grown = 5}, "none"},
-		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 1000, .grown = 19}, "none"},
-		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 1000, .grown = 20}, "none"},
-		{{OPEN, .sent = 1000, .sent_since = 500, .sent_per_s = 1000, .grown = 21},
-			"server"},
+		// More in flight than 1 % of what was sent since, than 20 ms of it, and than
+	        // chance.
+		{{GROWN(1100, 100, 12, 12)}, "server"},
+		{{GROWN(1100, 100, 11, 11)}, "none"},
+		{{GROWN(500, 1000, 20, 20)}, "none"},
+		{{GROWN(500, 1000, 21, 21)}, "server"},
+		{{GROWN(100, 100, 9, 9)}, "none"},
+		{{GROWN(100, 100, 10, 10)}, "server"},
+		{{GROWN(500, 100, 200, 56)}, "server"},
+		{{GROWN(500, 100, 200, 55)}, "none"},
 		// A closed loop goes as fast as something lets it.
 		{{.sent = 10}, "server"},
 		{{.sent = 10, .busy = 0.9}, "server"},
