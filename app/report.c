@@ -813,7 +813,8 @@ static const struct verdict_text *verdict_text(const struct result *r)
 	static const struct verdict_text broken = {"", "INTERNAL ERROR", "\033[31m",
 		"the tester's own counters contradict each other, so trust no figure"};
 	static const struct verdict_text load = {"", "INVALID", "\033[33m",
-		"too few clients were free, so this is not the load that was asked for"};
+		"too few clients or connections were free, so this is not the load that was asked "
+		"for"};
 	static const struct verdict_text down = {"", "INVALID", "\033[33m",
 		"the tester's link was down, so the run says nothing about the server"};
 	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};

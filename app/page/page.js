@@ -740,7 +740,7 @@ const NOT_JUDGED = {done: "no criteria, so nothing was judged",
 	invalid: "the tester was too slow or its port failed, so the run says nothing about the server", unreachable: "no server answered",
 	interrupted: "the run was stopped before its end, so it is not judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
-	load: "too few clients were free, so this is not the load that was asked for",
+	load: "too few clients or connections were free, so this is not the load that was asked for",
 	down: "the tester's link was down, so the run says nothing about the server"};
 
 // Why a run is not judged; undefined: it is.

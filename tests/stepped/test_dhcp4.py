@@ -196,7 +196,7 @@ def running_out_of_free_clients_is_counted_and_said():
     assert any(said in reason and "raise dhcp4.clients, or set again: true, or" in reason for reason in reasons), reasons
     assert result.json["verdict"]["invalid_by"] == "load", result
     assert result.json["verdict"]["limited_by"] == "none", result
-    assert "INVALID: too few clients were free" in result.stdout.splitlines()[-1], result
+    assert "INVALID: too few clients or connections were free" in result.stdout.splitlines()[-1], result
     assert "limited by the load:" in result.stdout and "too slow" not in result.stdout, result
 
 

@@ -69,6 +69,19 @@ def messages_wait_while_the_pipeline_is_full():
 
 
 @test
+def what_waits_for_answers_is_late_by_the_load():
+    """Two messages at a time, 100 ms each: 20 of 400 a second."""
+    one = tcp(load={"rate": "400"}, connections=2, pipeline=1)
+    result = ddiperf(ring(one, run={"duration": "1s", "warmup": "0s"}, validity={"unsent": "0.1%"}), world="delay=50ms", invalid=True)
+    found, verdict = result.item("queries"), result.json["verdict"]
+    check_ledger(found)
+    assert (found["due"], found["sent"], found["answered"]) == (400, 18, 18), found
+    assert found["connections"]["pipeline_unsent"] == found["unsent"] == 382 and found["send_lag"]["max_ns"] == 0, found
+    assert verdict["invalid_by"] == "load" and len(verdict["reasons"]) == 2, verdict
+    assert "382 of them waited until the end, for their connections still waited for answers" in verdict["reasons"][1], verdict
+
+
+@test
 def nagle_gathers_messages_in_segments():
     load = {"outstanding": "400"}
     alone, _ = all_answered(tcp(load=load, connections=40), world="delay=5ms")

@@ -57,6 +57,7 @@ struct item_counters {
 	X(lost_closed, "messages lost because their connection ended")                             \
 	X(asked_again, "messages sent again on another connection for that reason")                \
 	X(pipeline_full, "messages that waited for an answer on their connection")                 \
+	X(pipeline_unsent, "of these, messages that still waited at the end, and were not sent")   \
 	X(no_port, "times that a connection waited: every port was in use, or at rest")            \
 	X(no_memory, "messages and connections given up by the tester for want of memory")
 

@@ -114,7 +114,8 @@ static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
 
 // --- asking ---
 
-// A message was given to its connection: it counts as sent.
+// A message was given to its connection: it counts as sent. As late as the tester was: what it
+// waited for answers before it is no lag, but part of its response latency.
 static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
@@ -123,7 +124,7 @@ static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 		s->begun = 1;
 		it->books.ledger[s->judged].sent++;
 		if (s->judged)
-			hist_add(&it->books.lag, now - s->due);
+			hist_add(&it->books.lag, s->time - s->due);
 	}
 	if (it->steps && s->judged)
 		it->steps[s->step].sent++;
@@ -216,9 +217,10 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
 {
 	struct conn_seat *at = &wc->seats[seat];
+	struct txn_slot *s = &wc->it->txns.slots[slot];
 
-	if (wc->it->txns.slots[slot].begun ||
-		(at->waiting == 0 && pipeline_has_room(wc, conn_at(wc, at->conn)))) {
+	s->time = now;
+	if (s->begun || (at->waiting == 0 && pipeline_has_room(wc, conn_at(wc, at->conn)))) {
 		slot_write(wc, at->conn, slot, now);
 		return;
 	}
@@ -672,11 +674,13 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 		struct conn_seat *at = &wc->seats[seat];
 
 		while (at->waiting) {
-			uint64_t k = seat_number(wc, seat, --at->waiting);
+			uint32_t slot =
+				txn_slot_of(&it->txns, seat_number(wc, seat, --at->waiting));
 
 			if (wc->silent)
 				seat_count_silent(wc, seat, false);
-			worker_drop(it, txn_slot_of(&it->txns, k), now);
+			wc->books.counts[it->txns.slots[slot].judged].pipeline_unsent++;
+			worker_drop(it, slot, now);
 		}
 		if (at->conn == CONN_NONE)
 			continue;

@@ -116,11 +116,12 @@ static void verdict_protocol(const struct plan_item *i, const char *name, struct
 	}
 }
 
-// Was every transaction sent in time for which a client was free?
+// Was every transaction sent in time for which a client or a connection was free? kept: those for
+// which none was.
 static bool is_of_load(
-	const struct validity_settings *v, const struct result_item *r, uint64_t nobody)
+	const struct validity_settings *v, const struct result_item *r, uint64_t kept)
 {
-	return nobody && (double)(r->unsent - nobody) <= v->unsent * (double)r->ledger.due &&
+	return kept && (double)(r->unsent - kept) <= v->unsent * (double)r->ledger.due &&
 	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
 }
 
@@ -129,6 +130,7 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 {
 	const struct validity_settings *v = &p->config->validity;
 	uint64_t nobody = made_by_nobody(i);
+	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	double starved_s = plan_starved_s(p, i);
 	uint32_t before = out->count;
 
@@ -153,7 +155,13 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 		because(out,
 			"%s: its %llu clients ran out in the warm-up, %.3g s after the start: %s",
 			r->name, (unsigned long long)r->clients, starved_s, plan_remedy(i));
-	if (is_of_load(v, r, nobody) || (r->ledger.sent == 0 && starved_s >= 0))
+	if (out->count > before && queued)
+		because(out,
+			"%s: %llu of them waited until the end, for their connections still waited "
+			"for answers to others (tcp.connections or tcp.pipeline: more, or a lower "
+			"rate)",
+			r->name, (unsigned long long)queued);
+	if (is_of_load(v, r, nobody + queued) || (r->ledger.sent == 0 && starved_s >= 0))
 		out->of_load += out->count - before;
 	// A closed loop that waits for a slot and not for the server measures the table.
 	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))

@@ -191,6 +191,22 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	assert_invalid(f, "did not have its CPU");
 }
 
+static void a_connection_that_waits_for_answers_is_no_fault_of_the_tester(void **state)
+{
+	struct result_connections connections = {.pipeline_full = 500, .pipeline_unsent = 300};
+	struct fixture *f = *state;
+
+	f->result_item.connections = &connections;
+	f->result_item.unsent = 302;
+	f->result_item.ledger.sent = f->result_item.ledger.answered = 1698;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "load");
+	assert_true(says(f, "queries: 300 of them waited until the end"));
+	f->result_item.unsent = 303; // three that no connection kept
+	f->result_item.ledger.sent = f->result_item.ledger.answered = 1697;
+	assert_invalid(f, "queries: 300 of them waited until the end");
+}
+
 static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 {
 	struct fixture *f = *state;
@@ -732,6 +748,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_without_a_fault_passes),
 		TEST(a_load_that_nobody_can_make_is_no_fault_of_the_tester),
+		TEST(a_connection_that_waits_for_answers_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
 		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
 		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
