@@ -18,12 +18,11 @@
 #include "io/launch.h"
 #include "machine.h"
 
-#define LOOPS        (2 * WORLD_CPUS + 8)
-#define REST_MOST    10000    // passes at one instant: a loop that never rests is a fault
-#define VAIN_MOST    3        // turns without a packet: what expires is sent again in the next one
-#define RETRY_NS     10000    // of a loop that has something to do and cannot
-#define LOOK_BUSY_NS 1000000  // a loop is given a turn as often, whatever it says is due
-#define LOOK_IDLE_NS 20000000 // the same with nothing in flight
+#define LOOPS     (2 * WORLD_CPUS + 8)
+#define REST_MOST 10000      // passes at one instant: a loop that never rests is a fault
+#define VAIN_MOST 3          // turns without a packet: what expires is sent again in the next one
+#define RETRY_NS  10000      // of a loop that has something to do and cannot
+#define LOOK_NS   1000000000 // a loop is given a turn as often, whatever it says is due
 
 // A worker, a responder, or a thread that runs in turn with the others.
 struct loop {
@@ -36,6 +35,7 @@ struct loop {
 	uint64_t due;
 	uint64_t busy;   // tick until which it is busy with the packets of its last turn
 	uint32_t passes; // at this instant
+	uint32_t phase;  // of the run, at its last turn
 	uint32_t vain;   // turns in a row in which no packet moved, though something was due
 };
 
@@ -52,6 +52,7 @@ static struct world {
 	struct world_settings settings;
 	uint64_t now;
 	struct loop loops[LOOPS];
+	uint32_t loop_count; // those in use are among the first so many
 	struct rand order;
 	uint64_t ways; // made so far
 	struct way_counts counts;
@@ -361,14 +362,6 @@ static uint64_t queue_due(uint16_t device, uint16_t queue)
 	return w ? way_due(w) : UINT64_MAX;
 }
 
-static bool is_waiting(const struct worker *w)
-{
-	for (uint32_t i = 0; i < w->item_count; i++)
-		if (w->items[i].txns.in_flight || w->items[i].conns)
-			return true;
-	return false;
-}
-
 // When the next packet for it arrives.
 static uint64_t loop_arrival(const struct loop *l)
 {
@@ -385,13 +378,12 @@ static uint64_t loop_arrival(const struct loop *l)
 // When it has anything else to do.
 static uint64_t loop_due(const struct loop *l)
 {
-	bool busy = l->w && (is_waiting(l->w) || l->w->hand);
 	uint64_t due;
 
 	if (l->t)
 		return l->t->due;
 	due = l->w ? idle_due(l->w, world.now) : idle_responder_due(l->r, world.now);
-	return earlier(due, world.now + (busy ? LOOK_BUSY_NS : LOOK_IDLE_NS));
+	return earlier(due, world.now + LOOK_NS);
 }
 
 // Everything that the loop has done so far, to see whether a turn did anything.
@@ -438,21 +430,26 @@ static uint64_t away_turn(const struct loop *l, uint64_t due)
 	return due;
 }
 
-// Others may have handed packets to it.
-static void wake_siblings(const struct loop *l)
+// It may have handed packets to them, or may wait for them to have looked at what they got.
+static void wake_siblings(const struct loop *l, uint64_t at)
 {
-	for (uint32_t i = 0; i < LOOPS; i++) {
+	for (uint32_t i = 0; i < world.loop_count; i++) {
 		struct loop *other = &world.loops[i];
 
 		if (other->used && other->w && other->w->port == l->w->port)
-			other->due = world.now;
+			other->due = earlier(other->due, at);
 	}
+}
+
+static uint32_t phase_of(const struct loop *l)
+{
+	return atomic_load_explicit(l->w ? l->w->phase : l->r->phase, memory_order_acquire);
 }
 
 static void loop_turn(struct loop *l)
 {
 	uint64_t before = loop_work(l), since = away_since(l), work;
-	bool goes_on;
+	bool goes_on, waits;
 
 	if (++l->passes > REST_MOST)
 		fail("a loop never rests", l);
@@ -460,6 +457,8 @@ static void loop_turn(struct loop *l)
 	world.in_turn = true;
 	if (l->t)
 		thread_turn(l->t);
+	if (!l->t)
+		l->phase = phase_of(l);
 	goes_on = l->t   ? !l->t->ended
 	          : l->w ? worker_turn(l->w, &l->at)
 	                 : responder_turn(l->r, &l->at);
@@ -470,12 +469,13 @@ static void loop_turn(struct loop *l)
 		return;
 	work = loop_work(l) - before;
 	l->busy = world.now + work * world.settings.cost_ns;
-	if (work == 0 && l->due <= world.now && ++l->vain == VAIN_MOST)
+	waits = work == 0 && l->due <= world.now && ++l->vain == VAIN_MOST;
+	if (waits)
 		l->due = world.now + RETRY_NS;
 	if (work || l->due > world.now)
 		l->vain = 0;
-	if (work && l->w && l->w->hand)
-		wake_siblings(l);
+	if ((work || waits) && l->w && l->w->hand)
+		wake_siblings(l, work ? world.now : l->due);
 }
 
 // When it has a turn next.
@@ -490,10 +490,11 @@ static uint64_t loop_next(const struct loop *l)
 // Turns of all loops that have one at this instant, beginning with any of them.
 static void take_turns(void)
 {
-	uint32_t first = (uint32_t)(rand_next(&world.order) % LOOPS);
+	uint32_t count = world.loop_count;
+	uint32_t at = (uint32_t)rand_scale(rand_next(&world.order), count + (count == 0));
 
-	for (uint32_t i = 0; i < LOOPS; i++) {
-		struct loop *l = &world.loops[(first + i) % LOOPS];
+	for (uint32_t i = 0; i < count; i++, at = at + 1 < count ? at + 1 : 0) {
+		struct loop *l = &world.loops[at];
 
 		if (l->used && loop_next(l) <= world.now)
 			loop_turn(l);
@@ -504,7 +505,7 @@ static uint64_t world_next(void)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (uint32_t i = 0; i < LOOPS; i++)
+	for (uint32_t i = 0; i < world.loop_count; i++)
 		if (world.loops[i].used)
 			next = earlier(next, loop_next(&world.loops[i]));
 	return next;
@@ -515,7 +516,7 @@ static void jump(uint64_t to)
 	if (to == world.now)
 		return;
 	world.now = to;
-	for (uint32_t i = 0; i < LOOPS; i++)
+	for (uint32_t i = 0; i < world.loop_count; i++)
 		world.loops[i].passes = 0;
 }
 
@@ -530,12 +531,16 @@ static void run_until(uint64_t until)
 	jump(until);
 }
 
-// The caller may have changed what loops look at, so each has a turn at once.
+// The caller may have changed what loops look at.
 static void wake_all(void)
 {
-	for (uint32_t i = 0; i < LOOPS; i++)
-		if (!world.loops[i].t)
-			world.loops[i].due = world.now;
+	for (uint32_t i = 0; i < world.loop_count; i++) {
+		struct loop *l = &world.loops[i];
+
+		if (!l->used || l->t)
+			continue;
+		l->due = phase_of(l) == l->phase ? earlier(l->due, loop_due(l)) : world.now;
+	}
 }
 
 void world_wait(uint64_t ns)
@@ -558,7 +563,7 @@ const uint64_t *world_clock(void)
 
 void world_reset(const struct world_settings *s)
 {
-	for (uint32_t i = 0; i < LOOPS; i++)
+	for (uint32_t i = 0; i < world.loop_count; i++)
 		if (world.loops[i].used)
 			fail("a loop is left of the world before", &world.loops[i]);
 	memset(&world, 0, sizeof(world));
@@ -572,6 +577,7 @@ static struct loop *loop_new(void)
 {
 	for (uint32_t i = 0; i < LOOPS; i++)
 		if (!world.loops[i].used) {
+			world.loop_count = i < world.loop_count ? world.loop_count : i + 1;
 			world.loops[i] =
 				(struct loop){.used = true, .at = world.now, .due = world.now};
 			return &world.loops[i];
@@ -599,7 +605,7 @@ void __wrap_launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
 
 static bool any_runs(uint32_t worker)
 {
-	for (uint32_t i = 0; i < LOOPS; i++)
+	for (uint32_t i = 0; i < world.loop_count; i++)
 		if (world.loops[i].used && !world.loops[i].t &&
 			(worker == UINT32_MAX || world.loops[i].number == worker))
 			return true;
@@ -668,7 +674,7 @@ int __wrap_launch_thread(pthread_t *id, void *(*run)(void *), void *arg)
 
 void __wrap_launch_join(pthread_t id)
 {
-	for (uint32_t i = 0; i < LOOPS; i++) {
+	for (uint32_t i = 0; i < world.loop_count; i++) {
 		struct loop *l = &world.loops[i];
 
 		if (!l->used || !l->t || !pthread_equal(l->t->id, id))
