@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Things that happen during a run, and counters of the server's machine around it.
+# Things that happen during a run, commands around it, and counters of the server's machine. A command of a shell takes time
+# that the stepped clock does not know, so where it shall end by itself it may take long.
 
+import json
+import tempfile
+from pathlib import Path
 
-from harness import ddiperf, main, test
+from harness import EXIT, ddiperf, main, test
 from loop import item, ring
 
-
+LONG = {"timeout": "24h"}  # of a hook
 OUTAGE = {"off_at": "400ms", "on_at": "650ms"}
 
 
@@ -66,6 +70,88 @@ def a_fault_changes_its_share_at_its_time():
     # Lost at the end of a timeout: half of the 1000 that were due from 0.2 to 0.4 s.
     assert 200 < result.json["responder"]["faults"].get("loss", 0) < 800, result
     assert lost[:4] == [0, 0, 0, 0] and 400 < one["lost"] < 600, (lost, one)
+
+
+@test
+def a_command_that_fails_makes_the_run_invalid():
+    for command, timeout, outcome in (("exit 7", "10m", "exit status 7"), ("sleep 60", "200ms", "no end after 0.2 s")):
+        result = ddiperf(ring(events=[{"at": "50ms", "run": command, "name": "x", "timeout": timeout}]), invalid=True)
+        assert result.code == EXIT["invalid"] and f'event "x" failed: {outcome}' in result.stdout, result
+        assert event(result, "x")[0]["failed"] and result.item("queries")["answered"] == 600, result
+
+
+# --- counters of the server's machine ---
+
+
+def counted(command, **run):
+    """A run whose counters are those of a command; ring() has the name of their section for a port."""
+    return json.dumps({**json.loads(ring(run=run)), "dut": {"counters": {"command": command, "timeout": "10m"}}})
+
+
+@test
+def counters_of_the_server_stand_beside_the_loss():
+    """With and without a warm-up; the command counts its own runs."""
+    for warmup in "0s", "100ms":
+        with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+            result = ddiperf(counted(f"echo x >> {folder}/n; echo asked $(wc -l < {folder}/n); echo same 3", warmup=warmup))
+        dut = result.json["dut"]
+        assert {one["name"]: one["difference"] for one in dut["counters"]} == {"asked": 1, "same": 0}, dut
+        assert dut["counters_s"] > 0 and dut.get("command") is None, dut
+        assert "server's counters" in result.stdout and "1 of 2 changed" in result.stdout, result
+
+
+@test
+def a_counters_command_that_fails_is_said_and_changes_nothing_else():
+    result = ddiperf(counted("exit 3"))
+    assert result.json["dut"]["counters_error"] == "exit status 3", result
+    assert "dut.counters: no differences: exit status 3" in result.stderr, result
+    assert result.item("queries")["answered"] == 600, result
+
+
+# --- hooks ---
+
+
+@test
+def hooks_know_the_run_and_its_end():
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        log = Path(folder, "log")
+        hooks = {"start": f'echo "$DDIPERF_RUN_ID $DDIPERF_RUN_NAME $(basename $DDIPERF_RESULT) $DDIPERF_STATUS" > {log}',
+                 "stop": f'echo "$DDIPERF_STATUS $DDIPERF_EXIT_CODE" >> {log}; test -s "$DDIPERF_RESULT" && echo there >> {log}'}
+        result = ddiperf(ring(hooks={**hooks, **LONG}, criteria=["answered_per_s >= 1G"]))
+        lines = log.read_text().splitlines()
+    assert result.code == EXIT["fail"], result.json["verdict"]
+    assert lines == [f"{result.json['run']['id']} test result.json ", "fail 1", "there"], lines
+
+
+@test
+def a_hook_that_fails_is_no_success():
+    result = ddiperf(ring(hooks={"start": "echo no >&2; exit 3", "stop": "touch /nonexistent/x", **LONG}))
+    assert result.code == EXIT["environment"] and not result.json and "exit status 3" in result.stderr, result
+    result = ddiperf(ring(hooks={"stop": "exit 4", **LONG}))
+    assert result.code == EXIT["environment"] and result.json["verdict"]["status"] == "done", result
+    assert "hooks.stop: exit 4: exit status 4" in result.stderr, result
+
+
+@test
+def what_hooks_print_stays_out_of_the_json():
+    result = ddiperf(ring(hooks={"start": "echo hello", **LONG}), "--json", "-")
+    assert json.loads(result.stdout)["schema"] and "hello" in result.stderr, result
+
+
+@test
+def commands_are_for_the_owner_alone_and_the_configuration_can_stay_out():
+    """Their text, which may hold a password, is in the result."""
+    for shown, sections, mode in ((True, {"hooks": {"stop": "true", **LONG}}, 0o600),
+                                  (False, {"hooks": {"start": "true", **LONG}}, 0o600),
+                                  (True, {"events": [{"at": "10ms", "run": "true"}]}, 0o600),
+                                  (False, {}, 0o644)):
+        with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+            out = Path(folder, "out.json")
+            result = ddiperf(ring(output={"config": shown}, **sections), "--json", str(out),
+                             prefix=["sh", "-c", 'umask 022; exec "$@"', "sh"])
+            assert out.exists(), result
+            assert out.stat().st_mode & 0o777 == mode, (sections, oct(out.stat().st_mode))
+            assert ("config" in json.loads(out.read_text())) == shown, sections
 
 
 main()
