@@ -73,7 +73,8 @@ def hogs(cpu, count=3):
 
 
 REPLIES = 300_000
-SERVER_MAC = bytes.fromhex("020000000002")
+SERVER_MAC, CLIENT_MAC = bytes.fromhex("020000000002"), bytes.fromhex("020000000099")
+SERVER, CLIENT = bytes((198, 18, 0, 2)), bytes((198, 18, 0, 9))
 Packet = namedtuple("Packet", "vlans src dst sport dport payload frame")
 
 
@@ -114,6 +115,14 @@ def fold(data):
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
+
+
+def datagram(payload, dport=53, dst=SERVER):
+    """A frame from the client to the server."""
+    udp = struct.pack("!4H", 4000, dport, 8 + len(payload), 0) + payload
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, CLIENT, dst)
+    ip = ip[:10] + struct.pack("!H", 0xFFFF ^ fold(ip)) + ip[12:]
+    return SERVER_MAC + CLIENT_MAC + b"\x08\0" + ip + udp
 
 
 def parse_udp(frame):
@@ -165,6 +174,12 @@ def sent_to_file(folder, *items, name="out.pcap", run=None, port=None, vlans=(),
 
 
 # --- DNS ------------------------------------------------------------------------------------------------
+
+
+def query(name="h1.example.com", kind=1, ident=7, flags=0x0100, tail=b"", extra=0):
+    """A DNS message; tail: behind its question, with so many additional records."""
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    return struct.pack("!6H", ident, flags, 1, 0, 0, extra) + labels + b"\0" + struct.pack("!HH", kind, 1) + tail
 
 
 def question(message):

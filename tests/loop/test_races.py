@@ -5,14 +5,13 @@
 
 import json
 import signal
-import struct
 import tempfile
 import time
 from pathlib import Path
 
 from dhcp4 import answers, clients
 from harness import EXIT, binary, check_ledger, config_file, ddiperf, kill, main, start, test
-from loop import SERVER_MAC, fold, item, pcap_write, ring
+from loop import datagram, item, pcap_write, query, ring
 
 EVERY_KIND = {
     "loss": {"every": 50}, "truncate": {"every": 41}, "wrong_id": {"every": 47}, "wrong_question": {"every": 53},
@@ -21,14 +20,6 @@ EVERY_KIND = {
 }
 EVER = "60s"
 QUERIES = 200_000  # enough for the responder to be at work when its counters are read
-
-
-def query():
-    """A frame that asks 198.18.0.2 for the address of "a"."""
-    dns = struct.pack("!6H2sBHH", 7, 0x0100, 1, 0, 0, 0, b"\x01a", 0, 1, 1)
-    udp = struct.pack("!4H", 4000, 53, 8 + len(dns), 0) + dns
-    ip = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, 198, 18, 0, 9, 198, 18, 0, 2)
-    return SERVER_MAC + SERVER_MAC + b"\x08\0" + ip[:10] + struct.pack("!H", 0xFFFF ^ fold(ip)) + ip[12:] + udp
 
 
 def after_a_line(argv, wanted, *signals):
@@ -106,7 +97,7 @@ def a_responder_alone_is_looked_at_while_it_answers():
     }
     with tempfile.TemporaryDirectory() as folder:
         text["ports"][0] |= {"rx_file": f"{folder}/in.pcap", "tx_file": f"{folder}/out.pcap"}
-        Path(folder, "in.pcap").write_bytes(pcap_write([query()] * QUERIES))
+        Path(folder, "in.pcap").write_bytes(pcap_write([datagram(query())] * QUERIES))
         with config_file(json.dumps(text)) as path:
             out = path.parent / "result.json"
             code, err = after_a_line([binary(), "respond", str(path), "--json", str(out)], " s  ", signal.SIGINT)
