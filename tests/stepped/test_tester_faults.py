@@ -61,6 +61,34 @@ def a_responder_without_its_cpu_is_the_testers_fault():
     assert result.json["verdict"]["limited_by"] == "tester", result.json["verdict"]
 
 
+def stopped(spans):
+    """Tester and responder without their CPUs at once, as a signal stops the whole program."""
+    return " ".join(away(worker, *span) for span in spans for worker in (TESTER, RESPONDER))
+
+
+@test
+def a_stop_of_the_whole_program_loses_nothing():
+    result = ddiperf(ring(item(timeout="100ms"), run={"duration": "2s"}, validity={}), invalid=True, world=stopped([(500, 800)]))
+    one, worker = result.item("queries"), result.json["workers"][0]
+    check_ledger(one)
+    assert one["due"] == one["answered"] == 2 * RATE and one["lost"] == 0, one
+    assert 299e6 < one["longest_gap_ns"] <= 301e6 and 299e6 < one["send_lag"]["max_ns"] < 300e6, one
+    assert worker["max_gap_ns"] == 300e6 and worker["stolen_s"] == 0.3, worker
+    assert result.code == EXIT["invalid"], result
+
+
+@test
+def a_program_that_is_stopped_again_and_again_still_declares_losses():
+    responder = {"dns": {}, "faults": {"loss": {"every": 10}}}
+    spans = [(at, at + 70) for at in (440, 525, 610, 695)]  # the last answers are due in them
+    result = ddiperf(ring(item(timeout="100ms"), run={"duration": "500ms"}, responder=responder, validity={}), invalid=True,
+                     world=stopped(spans))
+    one = result.item("queries")
+    check_ledger(one)
+    assert result.json["workers"][0]["gaps_over_1ms"] == 2, result.json["workers"]  # of four, those in the measured part
+    assert one["sent"] == RATE // 2 and one["lost"] == one["sent"] // 10, one
+
+
 @test
 def what_was_lost_while_the_responder_was_stopped_is_the_testers_loss():
     # The bound alone would let it pass.
