@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# tests/bench/bench_worker ends by itself, also with a file that has too few transactions for it.
+# tests/bench/bench_worker ends by itself also with a file that has too few transactions for it. In real time, which is what it
+# measures. That it measures at all is seen by tests/bench/costs.
 
-import re
 from pathlib import Path
 
 from harness import binary, config_file, execute, main, skip, test
@@ -22,23 +22,13 @@ def bench(one, *words, **responder):
 
 
 @test
-def a_file_with_enough_transactions_is_measured():
-    code, out, err = bench(item(load={"outstanding": 64}), "1000")
-    figures = re.fullmatch(r"([\d.]+) ns/transaction, (\d+) transactions\n", out)
-    assert code == 0 and err == "" and float(figures[1]) > 0 and int(figures[2]) >= 1000, (code, out, err)
-
-
-@test
-def clients_that_all_have_their_leases_end_it():
+def a_file_with_too_few_transactions_ends_it():
     clients = {"name": "leases", "server": "198.18.0.2", "load": {"outstanding": 8},
                "dhcp4": {"exchange": "dora", "clients": 100, "relay": {"addresses": ["198.18.0.64/26"]}}}
     code, out, err = bench(clients, "1000", "0.5", responder={"dhcp4": {"pool": "198.18.1.0/24", "server_id": "198.18.0.2"}})
     assert code == 1 and out == "" and all(part in err for part in TOO_FEW), (code, out, err)
     assert " after 100 of 1000 " in err and "in all 100 sent, 0 lost" in err, err
-
-
-@test
-def replies_that_are_all_late_end_it():
+    # The same with replies that are all late.
     slow = {"dns": {}, "faults": {"delay": {"constant": "300ms"}}}
     code, out, err = bench(item(load={"rate": "1k"}, timeout="1ms"), "1000", "0.5", responder=slow)
     assert code == 1 and out == "" and all(part in err for part in TOO_FEW), (code, out, err)
