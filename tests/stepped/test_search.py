@@ -6,6 +6,7 @@
 import json
 import os
 import tempfile
+from pathlib import Path
 
 from harness import EXIT, ROOT, check_ledger, config_file, ddiperf, execute, main, test
 from loop import RELAXED, item, ring
@@ -253,6 +254,47 @@ def repeats_and_captures_are_of_the_answer_and_of_every_run():
     assert names == [f"{folder}/it's-{seed}.pcapng" for seed in seeds] and seeds == sorted(set(seeds)), (names, seeds)
     lost = {trial["capture"]: trial["loss"] for trial in search["trials"]}
     assert all((lost.get(name, 0) > 0) == (size > min(sizes.values())) for name, size in sizes.items()), (lost, sizes)
+
+
+# --- series that something happens to: a command of a run interrupts them, or changes their files ---
+
+
+def when(shell, at="50ms"):
+    return [{"at": at, "run": shell, "timeout": "10m"}]
+
+
+@test
+def an_interrupt_ends_a_search_with_what_is_known():
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        third = f"echo x >> {folder}/n; test $(wc -l < {folder}/n) != 3 || kill -INT $PPID"
+        result = ddiperf(pool({"trial": "400ms"}, events=when(third)))
+    assert result.code == EXIT["interrupted"] and result.json["verdict"]["status"] == "interrupted", result
+    assert result.json["search"]["answer"] == 100 and "interrupted after" in result.stdout, result
+    assert len(result.json["search"]["trials"]) in (2, 3), result  # the command may outlast the third
+
+
+@test
+def a_ramp_that_is_interrupted_has_no_limit_yet():
+    search = {"variable": "traffic.queries.load.rate", "method": "ramp", "from": "1k", "to": "2k", "goals": [{"loss": "50%"}],
+              "warmup": "0s", "trial": "10s", "steps": 99}
+    result = ddiperf(ring(item(), run={"duration": "1h", "interval": "10s"}, search=search, events=when("kill -INT $PPID", at="12s")))
+    goal, = result.json["search"]["goals"]
+    assert result.code == EXIT["interrupted"] and goal["upper"] is None and goal["limited_by"] == "none", result
+
+
+@test
+def all_runs_of_a_series_read_the_same_bytes():
+    repeat = {"min": 3, "max": 3, "width": "1000%", "rest": "0s"}
+    for change, code in (("echo these are no queries > new; mv new q.txt", EXIT["pass"]),
+                         ("echo www.example.com AAAA > q.txt", EXIT["usage"])):
+        with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+            queries = Path(folder, "q.txt")
+            queries.write_text("www.example.com A\n")
+            config = ring(item(dns={"queries": str(queries)}), run={"repeat": repeat}, events=when(f"cd {folder}; {change}"))
+            result = ddiperf(config)
+        assert result.code == code, result
+        assert len(result.json["repeats"]) == (1 if code else 3), result
+        assert ("q.txt: has changed since the first run read it" in result.stderr) == (code != 0), result
 
 
 main()

@@ -165,6 +165,21 @@ static void a_signal_between_runs_ends_it_with_those_that_count(void **state)
 	assert_true(played_says("interrupted, after 2 runs that count"));
 }
 
+static void invalid_and_interrupted(const struct config *c, uint32_t n, struct played_run *r)
+{
+	invalid(r);
+	r->signal = true;
+}
+
+static void a_signal_after_an_invalid_run_is_the_verdict(void **state)
+{
+	assert_int_equal(
+		played_series(REPEAT("min: 2, max: 2"), invalid_and_interrupted), EXIT_INTERRUPTED);
+	assert_int_equal(played.runs, 1);
+	assert_string_equal(played.out.verdict.status, "interrupted");
+	assert_int_equal(played.out.verdict.exit_code, EXIT_INTERRUPTED);
+}
+
 static void no_box_after_one(const struct config *c, uint32_t n, struct played_run *r)
 {
 	if (n == 1) {
@@ -261,6 +276,7 @@ int main(void)
 		PLAYED_TEST(three_invalid_runs_in_a_row_end_it),
 		PLAYED_TEST(without_a_run_that_counts_the_last_one_is_the_result),
 		PLAYED_TEST(a_signal_between_runs_ends_it_with_those_that_count),
+		PLAYED_TEST(a_signal_after_an_invalid_run_is_the_verdict),
 		PLAYED_TEST(a_run_that_does_not_begin_ends_it),
 		PLAYED_TEST(ports_that_do_not_come_up_are_closed_again),
 		PLAYED_TEST(what_cannot_be_kept_is_the_exit_code_of_a_series_that_passed),
