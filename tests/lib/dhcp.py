@@ -146,3 +146,15 @@ class Family:
         one = of_clients(self.run(self.clients(load={"outstanding": 1, "total": 40}, clients=5, mix=mix, **rest)))
         assert one["due"] == 40 and one[self.protocol]["declined"] >= 15, one
         return one["due"] / one["due_per_s"]
+
+
+def check_query_steps(one):
+    """Each answer to a bulk lease query has a first message; what follows it is the second step."""
+    did = steps(one)
+    assert did["query-first"]["sent"] == one["sent"], one
+    for step in did.values():
+        assert step["sent"] == step["answered"] + step["failed"] + step["lost"], step
+        assert step["latency"]["response"]["count"] == step["answered"] + step["failed"], step
+    rest = did.get("first-last", {"sent": 0, "lost": 0})
+    assert did["query-first"]["answered"] == rest["sent"] + one["empty"], one
+    assert rest["lost"] == one["closed_within"] + one["late_within"], one

@@ -151,6 +151,17 @@ def parse_udp(frame):
     return Packet(vlans, src, dst, sport, dport, udp[8:], frame)
 
 
+def unanswered(folder, timeout="30s"):
+    """A run that has a next hop and never an answer."""
+    (folder / "in.pcap").write_bytes(pcap_write([arp_reply()]))
+    return json.dumps({
+        "run": {"warmup": "0s", "duration": "60s", "interval": "100ms"},
+        "ports": [{"name": "file", "driver": "pcap", "rx_file": f"{folder}/in.pcap", "tx_file": f"{folder}/out.pcap",
+                   "addresses": ["198.18.0.1/24"]}],
+        "traffic": [item(timeout=timeout)],
+    })
+
+
 def sent_to_file(folder, *items, name="out.pcap", run=None, port=None, vlans=(), **sections):
     """Run on a packet-file port where a server is believed in and nobody answers; the UDP packets that left."""
     # Every item asks for its next hop anew, and reads on for 20 ms; the file must not be at its end by then.

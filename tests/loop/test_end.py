@@ -20,7 +20,7 @@ from harness import (
     EXIT, ROOT, Result, binary, check_ledger, config_file, ddiperf, execute, kill, main, nightly, need_root, skip, start, test,
     timing,
 )
-from loop import arp_reply, item, pcap_write, ring
+from loop import item, ring, unanswered
 
 LEFT = ("/run/ddiperf", "/run/dpdk", "/var/run/dpdk", "/tmp/dpdk", "/tmp/ddiperf-[0-9]*", "/dev/hugepages/*map_*")
 
@@ -102,17 +102,6 @@ class Running:
 LONG = {"duration": "60s"}
 
 
-def unanswered(folder, timeout="30s"):
-    """A run that has a next hop and never an answer."""
-    (Path(folder) / "in.pcap").write_bytes(pcap_write([arp_reply()]))
-    return json.dumps({
-        "run": {"warmup": "0s", "duration": "60s", "interval": "100ms"},
-        "ports": [{"name": "file", "driver": "pcap", "rx_file": f"{folder}/in.pcap", "tx_file": f"{folder}/out.pcap",
-                   "addresses": ["198.18.0.1/24"]}],
-        "traffic": [item(timeout=timeout)],
-    })
-
-
 @test
 def the_first_signal_ends_the_run_with_its_full_report():
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -134,7 +123,7 @@ def the_first_signal_ends_the_run_with_its_full_report():
 @test
 def after_the_first_signal_what_is_in_flight_is_waited_for():
     with tempfile.TemporaryDirectory() as folder:
-        with Running(unanswered(folder, "1s")) as running:
+        with Running(unanswered(Path(folder), "1s")) as running:
             sent = running.signal(signal.SIGINT)
         took = time.monotonic() - sent
         assert took > 0.7, took
@@ -148,7 +137,7 @@ def after_the_first_signal_what_is_in_flight_is_waited_for():
 @test
 def the_second_signal_stops_at_once_and_still_reports():
     with tempfile.TemporaryDirectory() as folder:
-        with Running(unanswered(folder)) as running:
+        with Running(unanswered(Path(folder))) as running:
             running.signal(signal.SIGINT)
             time.sleep(0.5)
             assert running.process.poll() is None, "the first one waits for 30 s"

@@ -7,18 +7,7 @@ import tempfile
 from pathlib import Path
 
 from harness import EXIT, check_ledger, ddiperf, main, test
-from loop import arp_reply, item, pcap_write, ring
-
-
-def unanswered(folder, timeout="30s"):
-    """A run that has a next hop and never an answer."""
-    (Path(folder) / "in.pcap").write_bytes(pcap_write([arp_reply()]))
-    return json.dumps({
-        "run": {"warmup": "0s", "duration": "60s", "interval": "100ms"},
-        "ports": [{"name": "file", "driver": "pcap", "rx_file": f"{folder}/in.pcap", "tx_file": f"{folder}/out.pcap",
-                   "addresses": ["198.18.0.1/24"]}],
-        "traffic": [item(timeout=timeout)],
-    })
+from loop import item, ring, unanswered
 
 
 @test
@@ -76,7 +65,7 @@ def a_latency_that_nobody_saw_meets_no_criterion():
 @test
 def a_drain_that_is_too_short_leaves_in_flight_what_was():
     with tempfile.TemporaryDirectory() as folder:
-        text = json.loads(unanswered(folder))
+        text = json.loads(unanswered(Path(folder)))
         text["run"].update(duration="200ms", drain="100ms")
         result = ddiperf(json.dumps(text), timeout=15)
     one = result.item("queries")
