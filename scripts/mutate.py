@@ -111,7 +111,7 @@ def all_tests(tree):
         # Those of the loop suite are about times, which a busy machine changes too.
         if suite == "stepped":
             yield Test(test["name"], suite, "tests/stepped/ddiperf_stepped", Path(test["cmd"][1]))
-        elif suite in ("unit", "golden"):
+        elif suite in ("unit", "golden") and test["cmd"][0] in sources_of:  # the harness is none of lib and app
             program = test["cmd"][0]
             sources = sources_of[program]
             source = next((s for s in sources if s.stem.partition("_")[2] == test["cmd"][1]), sources[0])

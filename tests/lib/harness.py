@@ -204,29 +204,32 @@ def attempt(function):
             Box.settle()
 
 
+def judge(number, function):
+    """Run one test and print its line; did it fail?"""
+    name = f"{number} - {function.__name__.replace('_', ' ')}"
+    begin, failed = time.monotonic(), False
+    try:
+        attempt(function)
+    except Skipped as reason:
+        print(f"ok {name} # SKIP {reason}", flush=True)
+    except NotJudged as reason:
+        print(f"not ok {name} # TODO {NOT_JUDGED}: {reason}", flush=True)
+    except Exception:
+        failed = True
+        print(f"not ok {name}")
+        print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="", flush=True)
+    else:
+        print(f"ok {name}", flush=True)
+    print(f"# took {time.monotonic() - begin:.1f} s", flush=True)
+    return failed
+
+
 def main():
     """Run the registered tests and exit; of arguments, those whose name contains each, and none that follows a "-"."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # meson's timeout: clean up on the way out
     wanted = [t for t in _tests if all((word.removeprefix("-") in t.__name__) != word.startswith("-") for word in sys.argv[1:])]
     print(f"1..{len(wanted)}", flush=True)
-    failed = 0
-    for number, function in enumerate(wanted, 1):
-        name = f"{number} - {function.__name__.replace('_', ' ')}"
-        begin = time.monotonic()
-        try:
-            attempt(function)
-        except Skipped as reason:
-            print(f"ok {name} # SKIP {reason}", flush=True)
-        except NotJudged as reason:
-            print(f"not ok {name} # TODO {NOT_JUDGED}: {reason}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"not ok {name}")
-            print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="", flush=True)
-        else:
-            print(f"ok {name}", flush=True)
-        print(f"# took {time.monotonic() - begin:.1f} s", flush=True)
-    sys.exit(1 if failed else 0)
+    sys.exit(any([judge(number, function) for number, function in enumerate(wanted, 1)]))
 
 
 # --- the binary -----------------------------------------------------------------------------------
