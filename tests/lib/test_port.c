@@ -63,36 +63,61 @@ static void mbuf_free(struct rte_mbuf *m)
 	free(t);
 }
 
+static struct rte_mbuf *mbuf_make(void *port)
+{
+	return mbuf_new(port, RTE_PKTMBUF_HEADROOM, RTE_MBUF_DEFAULT_DATAROOM);
+}
+
+static void mbuf_take_back(void *port, struct rte_mbuf *m)
+{
+	((struct test_port *)port)->live--;
+	mbuf_free(m);
+}
+
 static int pool_get(struct rte_mempool *mp, void **objects, unsigned n)
 {
-	struct test_port *p = mp->pool_data;
+	struct test_pool *p = mp->pool_data;
 
-	if (p->buffers < n)
+	if (*p->left < n)
 		return -ENOBUFS;
-	p->buffers -= n;
+	*p->left -= n;
 	for (unsigned i = 0; i < n; i++)
-		objects[i] = mbuf_new(p, RTE_PKTMBUF_HEADROOM, RTE_MBUF_DEFAULT_DATAROOM);
+		objects[i] = p->make(p->owner);
 	return 0;
 }
 
 static int pool_put(struct rte_mempool *mp, void *const *objects, unsigned n)
 {
-	struct test_port *p = mp->pool_data;
+	struct test_pool *p = mp->pool_data;
 
 	for (unsigned i = 0; i < n; i++)
-		mbuf_free(objects[i]);
-	p->live -= n;
+		p->take_back(p->owner, objects[i]);
 	return 0;
 }
 
 static unsigned pool_count(const struct rte_mempool *mp)
 {
-	return ((struct test_port *)mp->pool_data)->buffers;
+	return *((struct test_pool *)mp->pool_data)->left;
 }
 
 static int pool_alloc(struct rte_mempool *mp)
 {
 	return 0;
+}
+
+void test_pool_open(struct rte_mempool *mp, struct test_pool *p)
+{
+	static const struct rte_mempool_ops operations = {.name = "test",
+		.alloc = pool_alloc,
+		.enqueue = pool_put,
+		.dequeue = pool_get,
+		.get_count = pool_count};
+	static int index = -1;
+
+	if (index < 0)
+		index = rte_mempool_register_ops(&operations);
+	mp->ops_index = index;
+	mp->pool_data = p;
 }
 
 static uint16_t receive(void *queue, struct rte_mbuf **pkts, uint16_t n)
@@ -122,20 +147,6 @@ static uint16_t transmit(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	return n;
 }
 
-static int pool_operations(void)
-{
-	static const struct rte_mempool_ops operations = {.name = "test",
-		.alloc = pool_alloc,
-		.enqueue = pool_put,
-		.dequeue = pool_get,
-		.get_count = pool_count};
-	static int index = -1;
-
-	if (index < 0)
-		index = rte_mempool_register_ops(&operations);
-	return index;
-}
-
 void test_port_open(struct test_port *p, uint16_t number)
 {
 	struct rte_eth_fp_ops *row = &rte_eth_fp_ops[number];
@@ -145,8 +156,8 @@ void test_port_open(struct test_port *p, uint16_t number)
 	memset(p, 0, sizeof(*p));
 	p->number = number;
 	p->buffers = p->takes = UINT32_MAX;
-	p->pool.ops_index = pool_operations();
-	p->pool.pool_data = p;
+	p->buffers_of = (struct test_pool){p, &p->buffers, mbuf_make, mbuf_take_back};
+	test_pool_open(&p->pool, &p->buffers_of);
 	for (uint16_t i = 0; i < QUEUES; i++) {
 		queues[number][i] = (struct test_queue){p, i};
 		queue_data[number][i] = &queues[number][i];

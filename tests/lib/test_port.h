@@ -11,6 +11,17 @@
 
 #define TEST_PORT_HOLDS 256 // received packets that wait at most
 
+// How a mempool without EAL gets its buffers: from functions of its owner.
+struct test_pool {
+	void *owner;
+	uint32_t *left; // buffers that it still gives
+	struct rte_mbuf *(*make)(void *owner);
+	void (*take_back)(void *owner, struct rte_mbuf *m);
+};
+
+// Both must last as long as the mempool is used.
+void test_pool_open(struct rte_mempool *mp, struct test_pool *p);
+
 struct test_port {
 	// The test's to set, any time; test_port_open sets them to "no limit" and NULL.
 	uint32_t buffers; // that the pool still gives
@@ -27,6 +38,7 @@ struct test_port {
 	uint32_t received_count;
 	uint16_t number;
 	struct rte_mempool pool;
+	struct test_pool buffers_of;
 };
 
 // Open as ethdev `number` with any number of queues, all of which receive the same packets. The

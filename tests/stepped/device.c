@@ -17,6 +17,7 @@
 #include "base/rand.h"
 #include "io/memory.h"
 #include "io/port_internal.h"
+#include "lib/test_port.h"
 #include "machine.h"
 #include "net/frame.h"
 #include "world.h"
@@ -62,16 +63,21 @@ struct way *device_way(uint16_t device, uint16_t queue)
 
 struct pool {
 	struct rte_mempool mp;
+	struct test_pool buffers;
 	uint32_t left, count;
 	uint16_t room;
 	struct rte_mbuf **spare; // used and given back
 	uint32_t spares;
 };
 
-static struct rte_mbuf *mbuf_make(struct pool *p)
+static struct rte_mbuf *mbuf_make(void *pool)
 {
-	struct rte_mbuf *m = aligned_alloc(64, (sizeof(*m) + p->room + 63) & ~(size_t)63);
+	struct pool *p = pool;
+	struct rte_mbuf *m;
 
+	if (p->spares)
+		return p->spare[--p->spares];
+	m = aligned_alloc(64, (sizeof(*m) + p->room + 63) & ~(size_t)63);
 	if (!m)
 		abort();
 	memset(m, 0, sizeof(*m));
@@ -84,55 +90,16 @@ static struct rte_mbuf *mbuf_make(struct pool *p)
 	return m;
 }
 
-static int pool_get(struct rte_mempool *mp, void **objects, unsigned n)
+static void mbuf_take_back(void *pool, struct rte_mbuf *m)
 {
-	struct pool *p = mp->pool_data;
+	struct pool *p = pool;
 
-	if (p->left < n)
-		return -ENOBUFS;
-	p->left -= n;
-	for (unsigned i = 0; i < n; i++)
-		objects[i] = p->spares ? p->spare[--p->spares] : mbuf_make(p);
-	return 0;
-}
-
-static int pool_put(struct rte_mempool *mp, void *const *objects, unsigned n)
-{
-	struct pool *p = mp->pool_data;
-
-	p->left += n;
-	for (unsigned i = 0; i < n; i++) {
+	p->left++;
 #ifdef __SANITIZE_ADDRESS__
-		free(objects[i]);
+	free(m);
 #else
-		p->spare[p->spares++] = objects[i];
+	p->spare[p->spares++] = m;
 #endif
-	}
-	return 0;
-}
-
-static unsigned pool_count(const struct rte_mempool *mp)
-{
-	return ((struct pool *)mp->pool_data)->left;
-}
-
-static int pool_alloc(struct rte_mempool *mp)
-{
-	return 0;
-}
-
-static int pool_operations(void)
-{
-	static const struct rte_mempool_ops operations = {.name = "stepped",
-		.alloc = pool_alloc,
-		.enqueue = pool_put,
-		.dequeue = pool_get,
-		.get_count = pool_count};
-	static int index = -1;
-
-	if (index < 0)
-		index = rte_mempool_register_ops(&operations);
-	return index;
 }
 
 static struct rte_mempool *pool_new(uint32_t count, uint16_t room)
@@ -142,9 +109,8 @@ static struct rte_mempool *pool_new(uint32_t count, uint16_t room)
 	if (!p)
 		abort();
 	memset(p, 0, sizeof(*p));
-
-	p->mp.ops_index = pool_operations();
-	p->mp.pool_data = p;
+	p->buffers = (struct test_pool){p, &p->left, mbuf_make, mbuf_take_back};
+	test_pool_open(&p->mp, &p->buffers);
 	p->mp.size = p->left = p->count = count;
 	p->room = room;
 	p->spare = malloc(count * sizeof(*p->spare));
@@ -153,7 +119,7 @@ static struct rte_mempool *pool_new(uint32_t count, uint16_t room)
 
 static void pool_free(struct rte_mempool *mp)
 {
-	struct pool *p = mp ? mp->pool_data : NULL;
+	struct pool *p = (struct pool *)mp; // its first member
 
 	if (!p)
 		return;

@@ -34,13 +34,13 @@ def exact(every):
     check_exact(result, result.json, counts, MANY)
 
 
-def for_each(name, function, values, kind=test):
-    """A test for each value: one that must be made again is made alone."""
+def for_each(name, function, values):
+    """A test for each value."""
     for value in values:
         def one(value=value):
             function(value)
         one.__name__ = name.format(value)
-        kind(one)
+        test(one)
 
 
 for_each("{}_alone_lands_in_its_cell_to_the_last_packet", lambda name: exact({name: 97}), TABLE)

@@ -6,9 +6,7 @@
 from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import RELAXED, item, ring
 
-# The tester's worker is the first, the responder the second. The schedule begins 5 ms after the world does, and what comes
-# before it.
-BEGIN_MS = 25
+# The tester's worker is the first, the responder the second.
 TESTER, RESPONDER = 0, 1
 RATE = 2000
 

@@ -5,12 +5,11 @@
 
 #include "base/clock.h"
 
-#define BUCKETS_SEEN 64 // by conns_due
-#define TURN_MASK    (UINT32_MAX >> CONN_BUCKET_SHIFT)
-#define RTO_FIRST    1000000
-#define RTO_LEAST    200000
-#define RTO_MOST     60000000
-#define ALIGN        64
+#define TURN_MASK (UINT32_MAX >> CONN_BUCKET_SHIFT)
+#define RTO_FIRST 1000000
+#define RTO_LEAST 200000
+#define RTO_MOST  60000000
+#define ALIGN     64
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleep of a worker that has nothing to do, with host.idle: sleep. It sleeps only when that can
-// change no figure but CPU time: with nothing in flight, as its reply would be seen too late, with
-// no send due soon, and not on a port of several workers, as it may receive their replies.
-// Path: cold. The worker's own thread, between two passes of its loop.
+// When the next pass of a worker or responder has anything to do, and the sleep of a worker until
+// then, with host.idle: sleep. A worker sleeps only when that can change no figure but CPU time:
+// with nothing in flight, as its reply would be seen too late, with no send due soon, and not on a
+// port of several workers, as it may receive their replies.
+// Path: cold. The loop's own thread, between two passes.
 #pragma once
 
 #include <stdint.h>
