@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 	const char *text = getenv("STEPPED"), *why = world_parse(text ? text : "", &s);
 
 	if (why) {
-		fprintf(stderr, "STEPPED=%s: %s\n", text, why);
+		fprintf(stderr, "STEPPED: %s\n", why);
 		return 2;
 	}
 	machine_reset(&s);

@@ -62,7 +62,7 @@ static struct world {
 
 // --- settings ---
 
-enum kind { KIND_NUMBER, KIND_COUNT, KIND_TIME };
+enum kind { KIND_SHARE, KIND_NUMBER, KIND_COUNT, KIND_TIME };
 
 static const struct row {
 	const char *key;
@@ -72,10 +72,10 @@ static const struct row {
 	{"seed", KIND_COUNT, offsetof(struct world_settings, seed)},
 	{"delay", KIND_TIME, offsetof(struct world_settings, link.delay_ns)},
 	{"jitter", KIND_TIME, offsetof(struct world_settings, link.jitter_ns)},
-	{"loss", KIND_NUMBER, offsetof(struct world_settings, link.loss)},
-	{"duplicate", KIND_NUMBER, offsetof(struct world_settings, link.duplicate)},
-	{"reorder", KIND_NUMBER, offsetof(struct world_settings, link.reorder)},
-	{"corrupt", KIND_NUMBER, offsetof(struct world_settings, link.corrupt)},
+	{"loss", KIND_SHARE, offsetof(struct world_settings, link.loss)},
+	{"duplicate", KIND_SHARE, offsetof(struct world_settings, link.duplicate)},
+	{"reorder", KIND_SHARE, offsetof(struct world_settings, link.reorder)},
+	{"corrupt", KIND_SHARE, offsetof(struct world_settings, link.corrupt)},
 	{"rate", KIND_NUMBER, offsetof(struct world_settings, link.bits_per_s)},
 	{"queue", KIND_COUNT, offsetof(struct world_settings, link.queue)},
 	{"down_from", KIND_TIME, offsetof(struct world_settings, link.down_from)},
@@ -84,6 +84,17 @@ static const struct row {
 	{"spread", KIND_COUNT, offsetof(struct world_settings, spread)},
 };
 
+// Without sign, and no other word for a number.
+static bool is_number(const char *text)
+{
+	return (*text >= '0' && *text <= '9') || *text == '.';
+}
+
+static bool is_end(const char *text)
+{
+	return *text == ' ' || *text == '\0';
+}
+
 // "1.5ms" and the like, in ns. *end: behind it; the same as text if there is none.
 static uint64_t time_parse(const char *text, char **end)
 {
@@ -91,7 +102,7 @@ static uint64_t time_parse(const char *text, char **end)
 		const char *name;
 		double ns;
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	double value = strtod(text, end);
+	double value = is_number(text) ? strtod(text, end) : 0;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		size_t len = strlen(units[i].name);
@@ -107,22 +118,25 @@ static uint64_t time_parse(const char *text, char **end)
 
 static bool row_parse(const struct row *r, const char *value, struct world_settings *out)
 {
-	char *end, *at = (char *)out + r->at;
-	uint64_t count;
+	char *end = NULL, *at = (char *)out + r->at;
 
+	if (!is_number(value))
+		return false;
 	switch (r->kind) {
+	case KIND_SHARE:
 	case KIND_NUMBER:
 		*(double *)at = strtod(value, &end);
+		if (r->kind == KIND_SHARE && *(double *)at > 1)
+			return false;
 		break;
 	case KIND_TIME:
 		*(uint64_t *)at = time_parse(value, &end);
 		break;
 	case KIND_COUNT:
-		count = strtoull(value, &end, 10);
-		*(uint64_t *)at = count;
+		*(uint64_t *)at = strtoull(value, &end, 10);
 		break;
 	}
-	return end != value && (*end == ' ' || *end == '\0');
+	return end != value && is_end(end);
 }
 
 // "WORKER:FROM-TO"
@@ -131,7 +145,7 @@ static bool away_parse(const char *value, struct world_settings *out)
 	struct world_away *a = &out->away[out->away_count];
 	char *end;
 
-	if (out->away_count == WORLD_AWAY)
+	if (out->away_count == WORLD_AWAY || !is_number(value))
 		return false;
 	a->worker = (uint32_t)strtoul(value, &end, 10);
 	if (*end++ != ':')
@@ -141,7 +155,7 @@ static bool away_parse(const char *value, struct world_settings *out)
 		return false;
 	a->to = time_parse(end, &end);
 	out->away_count++;
-	return a->to > a->from && (*end == ' ' || *end == '\0');
+	return a->to > a->from && is_end(end);
 }
 
 static bool setting_parse(const char *text, size_t key, struct world_settings *out)
@@ -156,16 +170,23 @@ static bool setting_parse(const char *text, size_t key, struct world_settings *o
 
 const char *world_parse(const char *text, struct world_settings *out)
 {
+	static char why[200];
+
 	*out = (struct world_settings){.seed = 1, .link.delay_ns = 1000, .cost_ns = 200};
 	while (*(text += strspn(text, " "))) {
 		size_t len = strcspn(text, " "), key = strcspn(text, "=");
 
 		if (key >= len || !setting_parse(text, key, out))
-			return "a setting is KEY=VALUE, such as delay=1ms, loss=0.01 or "
-			       "away=0:1s-1.2s";
+			break;
 		text += len;
 	}
-	return NULL;
+	if (*text == '\0')
+		return NULL;
+	snprintf(why, sizeof(why),
+		"\"%.*s\" is not a setting, which is KEY=VALUE, such as delay=1ms, loss=0.01 or "
+		"away=0:1s-1.2s",
+		(int)strcspn(text, " "), text);
+	return why;
 }
 
 static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
