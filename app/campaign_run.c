@@ -255,12 +255,13 @@ static int take_result(struct attempt *t, const char *result, uint64_t ended)
 // The command of until, again and again while the file is there.
 static struct task *watch(const struct attempt *t, const char *flag)
 {
+	static const struct clock counter; // of the CPU, which the run reads, too
 	const char *file = options_quote(flag, t->arena);
 	FILE *f = fopen(flag, "we");
 
 	if (f)
 		fclose(f);
-	return task_start("until",
+	return task_start(&counter, "until",
 		arena_printf(t->arena,
 			"until { %s\n}; do test -e %s || exit 1; sleep " POLL_TEXT "; done",
 			t->op->until, file),

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Things that happen during a run, commands around it, and counters of the server's machine. A command of a shell takes time
-# that the stepped clock does not know, so where it shall end by itself it may take long.
+# Things that happen during a run, commands around it, and counters of the server's machine. A command takes no stepped
+# time, and its end is waited for.
 
 import json
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, ddiperf, main, test
+from harness import EXIT, binary, config_file, ddiperf, execute, main, test
 from loop import item, ring
 
-LONG = {"timeout": "24h"}  # of a hook
 OUTAGE = {"off_at": "400ms", "on_at": "650ms"}
 
 
@@ -74,10 +73,9 @@ def a_fault_changes_its_share_at_its_time():
 
 @test
 def a_command_that_fails_makes_the_run_invalid():
-    for command, timeout, outcome in (("exit 7", "10m", "exit status 7"), ("sleep 60", "200ms", "no end after 0.2 s")):
-        result = ddiperf(ring(events=[{"at": "50ms", "run": command, "name": "x", "timeout": timeout}]), invalid=True)
-        assert result.code == EXIT["invalid"] and f'event "x" failed: {outcome}' in result.stdout, result
-        assert event(result, "x")[0]["failed"] and result.item("queries")["answered"] == 600, result
+    result = ddiperf(ring(events=[{"at": "50ms", "run": "exit 7", "name": "x"}]), invalid=True)
+    assert result.code == EXIT["invalid"] and 'event "x" failed: exit status 7' in result.stdout, result
+    assert event(result, "x")[0]["failed"] and result.item("queries")["answered"] == 600, result
 
 
 # --- counters of the server's machine ---
@@ -85,7 +83,7 @@ def a_command_that_fails_makes_the_run_invalid():
 
 def counted(command, **run):
     """A run whose counters are those of a command; ring() has the name of their section for a port."""
-    return json.dumps({**json.loads(ring(run=run)), "dut": {"counters": {"command": command, "timeout": "10m"}}})
+    return json.dumps({**json.loads(ring(run=run)), "dut": {"counters": {"command": command}}})
 
 
 @test
@@ -117,7 +115,7 @@ def hooks_know_the_run_and_its_end():
         log = Path(folder, "log")
         hooks = {"start": f'echo "$DDIPERF_RUN_ID $DDIPERF_RUN_NAME $(basename $DDIPERF_RESULT) $DDIPERF_STATUS" > {log}',
                  "stop": f'echo "$DDIPERF_STATUS $DDIPERF_EXIT_CODE" >> {log}; test -s "$DDIPERF_RESULT" && echo there >> {log}'}
-        result = ddiperf(ring(hooks={**hooks, **LONG}, criteria=["answered_per_s >= 1G"]))
+        result = ddiperf(ring(hooks={**hooks}, criteria=["answered_per_s >= 1G"]))
         lines = log.read_text().splitlines()
     assert result.code == EXIT["fail"], result.json["verdict"]
     assert lines == [f"{result.json['run']['id']} test result.json ", "fail 1", "there"], lines
@@ -125,24 +123,24 @@ def hooks_know_the_run_and_its_end():
 
 @test
 def a_hook_that_fails_is_no_success():
-    result = ddiperf(ring(hooks={"start": "echo no >&2; exit 3", "stop": "touch /nonexistent/x", **LONG}))
+    result = ddiperf(ring(hooks={"start": "echo no >&2; exit 3", "stop": "touch /nonexistent/x"}))
     assert result.code == EXIT["environment"] and not result.json and "exit status 3" in result.stderr, result
-    result = ddiperf(ring(hooks={"stop": "exit 4", **LONG}))
+    result = ddiperf(ring(hooks={"stop": "exit 4"}))
     assert result.code == EXIT["environment"] and result.json["verdict"]["status"] == "done", result
     assert "hooks.stop: exit 4: exit status 4" in result.stderr, result
 
 
 @test
 def what_hooks_print_stays_out_of_the_json():
-    result = ddiperf(ring(hooks={"start": "echo hello", **LONG}), "--json", "-")
+    result = ddiperf(ring(hooks={"start": "echo hello"}), "--json", "-")
     assert json.loads(result.stdout)["schema"] and "hello" in result.stderr, result
 
 
 @test
 def commands_are_for_the_owner_alone_and_the_configuration_can_stay_out():
     """Their text, which may hold a password, is in the result."""
-    for shown, sections, mode in ((True, {"hooks": {"stop": "true", **LONG}}, 0o600),
-                                  (False, {"hooks": {"start": "true", **LONG}}, 0o600),
+    for shown, sections, mode in ((True, {"hooks": {"stop": "true"}}, 0o600),
+                                  (False, {"hooks": {"start": "true"}}, 0o600),
                                   (True, {"events": [{"at": "10ms", "run": "true"}]}, 0o600),
                                   (False, {}, 0o644)):
         with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
@@ -152,6 +150,20 @@ def commands_are_for_the_owner_alone_and_the_configuration_can_stay_out():
             assert out.exists(), result
             assert out.stat().st_mode & 0o777 == mode, (sections, oct(out.stat().st_mode))
             assert ("config" in json.loads(out.read_text())) == shown, sections
+
+
+@test
+def a_command_takes_no_stepped_time_and_its_end_is_waited_for():
+    text = json.loads(ring(item(), events=[{"at": "100ms", "run": "sleep 0.2; exit 3", "name": "kill"}]))
+    text["dut"] = {"counters": {"command": "sleep 0.1; echo n 7"}}
+    with config_file(json.dumps(text)) as path:
+        results = [execute([binary(), "run", str(path), "--json", "-"])[1] for _ in range(5)]
+    assert results == results[:1] * 5, text
+    document = json.loads(results[0])
+    one, = document["events"]
+    assert (one["began_s"], one["took_s"], one["exit_status"]) == (0.1, 0, 3), one
+    # From just before the first message until the drain is over.
+    assert document["dut"]["counters"] == [{"name": "n", "difference": 0}] and document["dut"]["counters_s"] == 0.32701, document["dut"]
 
 
 main()

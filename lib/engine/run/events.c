@@ -74,7 +74,8 @@ void events_tick(struct events *e, uint64_t now)
 		for (uint32_t k = 0; s->fault && k < e->plan->responder_count; k++)
 			faults_set_share(&e->plan->responders[k].faults, s->fault, s->share);
 		if (s->command && !is_elsewhere(e, s))
-			one->task = task_start(s->name, s->command, NULL, 0, s->timeout_ns);
+			one->task = task_start(
+				&e->plan->clock, s->name, s->command, NULL, 0, s->timeout_ns);
 	}
 }
 

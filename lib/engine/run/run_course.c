@@ -83,7 +83,7 @@ static int start_tally(struct run *r)
 
 	if (!s || r->tally || !fleet_asks_server(r->config))
 		return 0;
-	r->tally = tally_start(s, r->arena);
+	r->tally = tally_start(s, &r->plan.clock, r->arena);
 	while (r->tally && r->config->run.warmup_ns == 0 && !tally_is_ready(r->tally))
 		course_tick(r);
 	return r->tally ? 0 : EXIT_ENVIRONMENT;
@@ -452,7 +452,7 @@ static int course_measure(struct run *r)
 	r->probe = NULL;
 	if (r->result->dut && fleet_weight(r->config)) // it is for the transactions of all parts
 		r->result->dut->us_per_transaction = NAN;
-	tally_stop(r->tally, &p->clock, r->arena, r->result);
+	tally_stop(r->tally, r->arena, r->result);
 	r->tally = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
 	broken = collect_check(p, &r->timeline, r->result, r->arena);

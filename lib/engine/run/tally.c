@@ -68,20 +68,22 @@ struct counter_list tally_parse(const char *text, struct arena *a)
 
 struct tally {
 	const struct counters_settings *settings;
+	const struct clock *clock;
 	struct task *first; // NULL: it could not be begun
 	char *text;         // [OUTPUT_MAX] of the reading that runs
 };
 
 static struct task *tally_ask(struct tally *t)
 {
-	return task_start(WHAT, t->settings->command, t->text, OUTPUT_MAX, t->settings->timeout_ns);
+	return task_start(
+		t->clock, WHAT, t->settings->command, t->text, OUTPUT_MAX, t->settings->timeout_ns);
 }
 
-struct tally *tally_start(const struct counters_settings *s, struct arena *a)
+struct tally *tally_start(const struct counters_settings *s, const struct clock *c, struct arena *a)
 {
 	struct tally *t = arena_zalloc(a, sizeof(*t));
 
-	*t = (struct tally){.settings = s, .text = arena_zalloc(a, OUTPUT_MAX)};
+	*t = (struct tally){.settings = s, .clock = c, .text = arena_zalloc(a, OUTPUT_MAX)};
 	t->first = tally_ask(t);
 	return t->first ? t : NULL;
 }
@@ -149,7 +151,7 @@ static struct result_dut *tally_place(struct result *r, struct arena *a)
 	return r->dut;
 }
 
-void tally_stop(struct tally *t, const struct clock *c, struct arena *a, struct result *r)
+void tally_stop(struct tally *t, struct arena *a, struct result *r)
 {
 	struct counter_list before, after;
 	struct result_dut *out;
@@ -162,7 +164,7 @@ void tally_stop(struct tally *t, const struct clock *c, struct arena *a, struct 
 	if (tally_take(t, t->first, &first, a, &before, &why) &&
 		tally_take(t, tally_ask(t), &last, a, &after, &why)) {
 		out->counters = tally_differences(&before, &after, a);
-		out->counters_s = clock_ns(c, last.ended - first.ended) / 1e9;
+		out->counters_s = clock_ns(t->clock, last.ended - first.ended) / 1e9;
 		return;
 	}
 	log_warning(WHAT ": no differences: %s", why);

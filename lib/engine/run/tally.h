@@ -10,11 +10,12 @@
 struct tally;
 
 // Begin the first reading. NULL: it cannot be begun, which was logged.
-struct tally *tally_start(const struct counters_settings *s, struct arena *a);
+struct tally *tally_start(
+	const struct counters_settings *s, const struct clock *c, struct arena *a);
 // The first reading is over.
 bool tally_is_ready(const struct tally *t);
 // Read again, and put the differences into r, which is complete otherwise. t NULL allowed.
-void tally_stop(struct tally *t, const struct clock *c, struct arena *a, struct result *r);
+void tally_stop(struct tally *t, struct arena *a, struct result *r);
 
 // Counters of the text, struct result_dut_counter: lines "name value", "name=value" or "name:
 // value", the rest of a line and lines without a number passed over; or a JSON document, with the

@@ -3,7 +3,6 @@
 // thread | the task's thread.
 #include "engine/run/task.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,10 +12,12 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "engine/run/command.h"
+#include "io/launch.h"
 #include "io/privileges.h"
 
 struct task {
 	pthread_t thread;
+	const struct clock *clock;
 	struct command_run command;
 	_Atomic bool over;
 	struct task_end end; // the thread's until it is over
@@ -33,14 +34,14 @@ static void *task_loop(void *arg)
 
 	privileges_drop(true);
 	t->end.rc = command_run(&t->command);
-	t->end.ended = clock_now();
+	t->end.ended = clock_time(t->clock);
 	command_outcome(&t->command, t->end.rc, t->end.outcome, sizeof(t->end.outcome));
 	atomic_store_explicit(&t->over, true, memory_order_release);
 	return NULL;
 }
 
-struct task *task_start(
-	const char *what, const char *text, char *out, size_t room, uint64_t timeout_ns)
+struct task *task_start(const struct clock *c, const char *what, const char *text, char *out,
+	size_t room, uint64_t timeout_ns)
 {
 	struct task *t = calloc(1, sizeof(*t));
 	int rc;
@@ -49,13 +50,14 @@ struct task *task_start(
 		log_error("%s: not enough memory", what);
 		return NULL;
 	}
+	t->clock = c;
 	t->command = (struct command_run){.text = text,
 		.out = out,
 		.room = room,
 		.timeout_ns = timeout_ns,
 		.interrupt = is_cut};
-	t->end.began = clock_now();
-	rc = pthread_create(&t->thread, NULL, task_loop, t);
+	t->end.began = clock_time(c);
+	rc = launch_thread(&t->thread, task_loop, t);
 	if (rc == 0)
 		return t;
 	log_error("%s: %s", what, strerror(rc));
@@ -70,7 +72,7 @@ bool task_is_over(const struct task *t)
 
 void task_end(struct task *t, struct task_end *out)
 {
-	pthread_join(t->thread, NULL);
+	launch_join(t->thread);
 	*out = t->end;
 	free(t);
 }

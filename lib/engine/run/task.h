@@ -7,15 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct clock;
 struct task;
 
 // Begin now. text and out are the caller's until task_end. out: as in struct command_run. NULL: no
 // memory or thread, which was logged with `what`.
-struct task *task_start(
-	const char *what, const char *text, char *out, size_t room, uint64_t timeout_ns);
+struct task *task_start(const struct clock *c, const char *what, const char *text, char *out,
+	size_t room, uint64_t timeout_ns);
 
 struct task_end {
-	uint64_t began, ended; // ticks
+	uint64_t began, ended; // ticks of its clock
 	int rc;                // as command_run
 	char outcome[96];      // in words
 };

@@ -75,11 +75,11 @@ static void differences_are_between_both_readings(void **state)
 	close(mkstemp(file));
 	unlink(file);
 	setenv("F", file, 1);
-	t = tally_start(&s, arena);
+	t = tally_start(&s, &c, arena);
 	assert_non_null(t);
 	while (!tally_is_ready(t))
 		;
-	tally_stop(t, &c, arena, &r);
+	tally_stop(t, arena, &r);
 	unlink(file);
 	assert_null(r.dut->counters_error);
 	assert_int_equal(r.dut->counters.count, 2);
@@ -102,12 +102,12 @@ static void a_command_that_fails_is_said(void **state)
 		struct result_dut dut = {.command = "probe"};
 		struct result r = {.dut = &dut};
 
-		tally_stop(tally_start(&s, arena), &c, arena, &r);
+		tally_stop(tally_start(&s, &c, arena), arena, &r);
 		assert_string_equal(dut.counters_error, cases[i].why);
 		assert_int_equal(dut.counters.count, 0);
 		assert_string_equal(dut.command, "probe");
 	}
-	tally_stop(NULL, &c, arena, NULL);
+	tally_stop(NULL, arena, NULL);
 }
 
 int main(void)

@@ -10,14 +10,17 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "engine/run/task.h"
+
+static const struct clock clock; // the CPU's counter
 
 static void the_start_does_not_wait_for_the_end(void **state)
 {
 	char text[64] = "";
-	struct task *t = task_start(
-		"test", "read x; sleep 0.1; echo hello; exit 4", text, sizeof(text), 5000000000);
+	struct task *t = task_start(&clock, "test", "read x; sleep 0.1; echo hello; exit 4", text,
+		sizeof(text), 5000000000);
 	struct task_end end;
 
 	assert_non_null(t);
@@ -31,7 +34,7 @@ static void the_start_does_not_wait_for_the_end(void **state)
 
 static void a_second_interrupt_ends_it(void **state)
 {
-	struct task *t = task_start("test", "sleep 60", NULL, 0, 60000000000);
+	struct task *t = task_start(&clock, "test", "sleep 60", NULL, 0, 60000000000);
 	struct task_end end;
 
 	interrupt_count = 2;
