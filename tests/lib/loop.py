@@ -42,6 +42,12 @@ def ring(*items, run=None, tester=None, dut=None, responder=None, **sections):
     })
 
 
+def bucket(ns):
+    """A percentile of values about this one: the middle of their bucket of the histogram, which has 128 of them an octave."""
+    width = 1 << max(int(ns).bit_length() - 8, 0)
+    return int(ns) // width * width + (width - 1) // 2
+
+
 # --- CPUs ---------------------------------------------------------------------------------------------
 
 

@@ -36,8 +36,8 @@ def what_is_due_follows_from_the_leases_and_was_foreseen():
         result = lived(family, living(family))
         one = of_clients(result)
         # Power-on in the first T1, then a renewal each T1: six exchanges a client.
-        assert one["due"] == one["answered"] and abs(one["foreseen"]["due"] - 6 * CLIENTS) <= 8, one
-        assert abs(one["foreseen"]["off"]) < 0.01 and one["send_lag"]["max_ns"] <= 1, one
+        assert one["due"] == one["answered"] == 6 * CLIENTS and one["foreseen"] == {"due": 6 * CLIENTS, "off": 0}, one
+        assert one["send_lag"]["max_ns"] <= 1, one["send_lag"]
         n = one[family.protocol]
         assert n["leases"] == CLIENTS and n["renewed"] == one["due"] - CLIENTS, n
         assert n["t1_unforeseen"] == n["expired"] == n["forgotten"] == 0, n
@@ -48,8 +48,9 @@ def what_is_due_follows_from_the_leases_and_was_foreseen():
 def another_t1_than_the_foreseen_one_is_counted():
     family = dhcp4.family
     one = of_clients(lived(family, living(family, life={"t1": "15m"})))
-    assert one["dhcp4"]["t1_unforeseen"] == one["answered"] > 0, one
-    assert one["foreseen"]["off"] < -0.3, one["foreseen"]
+    assert one["dhcp4"]["t1_unforeseen"] == one["answered"] == 6 * CLIENTS, one
+    # With a T1 of 125 ms it is 11 or 12 times.
+    assert one["foreseen"]["due"] == 11.5 * CLIENTS and abs(one["foreseen"]["off"] - (6 / 11.5 - 1)) < 1e-9, one["foreseen"]
 
 
 @test
@@ -61,12 +62,12 @@ def clients_reboot_forget_release_and_move():
         one, did = of_clients(result), steps(of_clients(result))
         n = one[family.protocol]
         assert one["due"] == one["sent"] == one["answered"] + one["no_reply"], one
-        assert abs(one["foreseen"]["off"]) < 0.05, one["foreseen"]
+        assert abs(one["foreseen"]["off"]) < 0.02, one["foreseen"]
         leases = n["leases"] + n["renewed"]
         for name in names[family.protocol]:
-            assert 0.05 < did[name]["sent"] / leases < 0.12, (name, did)
+            assert 0.09 < did[name]["sent"] / leases < 0.093, (name, did)
         assert n["released"] == did[names[family.protocol][1]]["sent"], n
-        assert 0.1 < n["forgotten"] / leases < 0.24, n  # those that moved, too
+        assert 0.183 < n["forgotten"] / leases < 0.184, n  # those that moved, too
         family.check_agreement(result)
 
 
@@ -92,10 +93,10 @@ def a_server_that_falls_silent_costs_the_lease():
     one = of_clients(lived(family, living(family, life={"power_on": "6m"}, keys={"timeout": "30ms"}),
                            faults={"outage": {"off_at": "150ms", "on_at": "1s"}}))
     did, n = steps(one), one["dhcp4"]
-    assert did["renew-ack"]["lost"] >= CLIENTS, did
     # At T1 a renewal, at T2 a rebinding, at the end of the lease a new start, again and again.
     assert did["renew-ack"]["lost"] == did["rebind-ack"]["lost"] == n["expired"] == CLIENTS, (did, n)
-    assert did["discover-offer"]["lost"] > CLIENTS and n["leases"] == 2 * CLIENTS, (did, n)
+    # It begins again every 30 ms, about 16 times.
+    assert did["discover-offer"]["lost"] == 6344 and n["leases"] == 2 * CLIENTS, (did, n)
 
 
 @test

@@ -7,9 +7,11 @@ from bisect import bisect_right
 
 from faults import NAMES, TABLE, check_exact, check_responder, every_nth, expected_faults
 from harness import check_ledger, ddiperf, main, test
-from loop import item, ring
+from loop import bucket, item, ring
 
 RATE = 50_000
+LINK_NS = 2000  # there and back
+HOLD_NS = 512  # an answer is held so much longer than it should, at most
 MANY = 8_000  # what is counted to the last packet needs no more: every fault has dozens of turns
 
 
@@ -104,8 +106,8 @@ def a_late_answer_is_never_credited_to_a_newer_query():
     assert one["late"] == one["lost"], one
     assert one["duplicate"] == one["stray"] == one["malformed"] == 0, one
     slow = result.json["responder"]["faults"]["second_delay"]
-    assert 0.4 * total < slow < 0.6 * total and one["lost"] >= slow, (slow, one)
-    assert one["lost"] == slow and one["latency"]["service"]["max_ns"] < 40e6, (slow, one)
+    assert abs(slow - 0.5 * total) < 4 * (0.25 * total) ** 0.5 and one["lost"] == slow, (slow, one)
+    assert LINK_NS <= one["latency"]["service"]["max_ns"] <= LINK_NS + HOLD_NS, one
     slots = int(result.stdout.split(" transaction slots")[0].split()[-1])
     assert slots < rate * 0.25, result  # the delay is longer than one turn of them
 
@@ -120,7 +122,7 @@ def late_answers(timeouts):
     one, done = result.item("queries"), result.json["responder"]["faults"]
     assert one["sent"] == total == done["duplicate"] and one["unsent"] == 0, (one, done)
     slow = done["second_delay"]
-    assert 0.19 * total < slow < 0.21 * total, done
+    assert abs(slow - 0.2 * total) < 4 * (0.16 * total) ** 0.5, done
     # The second answer counts as the first one did: the lost transaction stays lost, the answered one answered.
     assert one["answered"] == total - one["lost"], one
     assert (one["late"], one["duplicate"]) == (2 * one["lost"], one["answered"]), one
@@ -148,7 +150,8 @@ def capacity_drops_what_is_above_it():
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["capacity"] and one["answered"] == MANY - faults["capacity"], (one, faults)
     assert faults.get("queued", 0) == 0, one
-    assert one["answered"] <= 0.4 * MANY + 50, one
+    # The server is busy for 50 us with each: of those that come every 20 us, it takes each third.
+    assert one["answered"] == -(-MANY // 3), one
 
 
 @test
@@ -156,9 +159,9 @@ def capacity_with_a_queue_answers_at_its_rate_and_makes_wait():
     result = run({"capacity": {"rate": "20k", "queue": 400}})
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["capacity"] and one["answered"] == RATE - faults["capacity"], (one, faults)
-    assert 20_100 < one["answered"] < 20_700, one
-    # A full queue of 400 at 20 k/s is 20 ms long.
-    assert abs(one["latency"]["service"]["p50_ns"] - 20e6) < 1e6, one
+    # A full queue of 400 at 20 k/s is 20 ms long, and answered after the end.
+    assert one["answered"] == 20_000 + 400 and one["latency"]["service"]["p50_ns"] == bucket(20e6), one
+    assert 20e6 + LINK_NS <= one["latency"]["service"]["max_ns"] <= 20e6 + LINK_NS + HOLD_NS, one
 
 
 @test
@@ -167,21 +170,13 @@ def an_outage_loses_what_was_asked_in_it():
     result = run({"outage": {"off_at": "400ms", "on_at": "700ms"}}, rate)
     one, faults = result.item("queries"), result.json["responder"]["faults"]
     assert one["lost"] == faults["outage"] and one["answered"] == rate - faults["outage"], (one, faults)
-    assert abs(faults["outage"] - 0.3 * rate) < 0.01 * rate, faults
-
-
-def check_within(latency, injected, *keys):
-    """A hundredth and 20 us, and the width of a histogram's bucket."""
-    for key in keys:
-        assert latency[key] >= injected * 0.992, (key, latency)
-        assert latency[key] <= injected * 1.01 + 20e3, (key, latency)
+    assert faults["outage"] == 0.3 * rate, faults
 
 
 def injected_delay(microseconds):
     result = run({"delay": {"constant": f"{microseconds}us"}}, rate=10_000, seconds=0.4)
     for latency in result.item("queries")["latency"].values():
-        assert latency["min_ns"] >= microseconds * 1e3, latency
-        check_within(latency, microseconds * 1e3, "p50_ns", "p90_ns")
+        assert LINK_NS <= latency["min_ns"] - microseconds * 1e3 <= latency["max_ns"] - microseconds * 1e3 <= LINK_NS + HOLD_NS, latency
 
 
 for_each("an_injected_delay_of_{}_us_is_measured_as_what_it_is", injected_delay, (100, 1000, 10_000, 100_000))
@@ -195,10 +190,10 @@ def a_mixture_of_two_delays_comes_out_with_its_shares():
     one = result.item("queries")["latency"]["service"]
     slow = result.json["responder"]["faults"]["second_delay"]
     assert abs(slow - 0.05 * total) < 4 * (total * 0.05 * 0.95) ** 0.5, slow
-    check_within(one, 1e6, "p50_ns", "p90_ns")
-    check_within(one, 3e7, "p99_ns", "p999_ns")
+    assert LINK_NS <= one["min_ns"] - 1e6 == one["p90_ns"] - 1e6 <= LINK_NS + HOLD_NS and one["p99_ns"] == bucket(30e6), one
+    assert LINK_NS <= one["max_ns"] - 30e6 <= LINK_NS + HOLD_NS, one
     mean = 1e6 + slow / total * 29e6
-    assert abs(one["mean_ns"] - mean) < 0.01 * mean + 20e3, (one, mean)
+    assert LINK_NS <= one["mean_ns"] - mean <= LINK_NS + HOLD_NS, (one, mean)
 
 
 def stall_waits(rate, seconds, every, length):
@@ -213,10 +208,11 @@ def stall_waits(rate, seconds, every, length):
 
 
 def check_percentiles(latency, waits):
-    """Each percentile of the result is one of the expected ones, within a hundredth and ten milliseconds."""
+    """Each percentile is the expected one; all that was held in a stall is answered within 1.1 ms of its end."""
     for key, share in (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("max_ns", 1)):
         expected = 1e9 * waits[min(len(waits) - 1, int(share * len(waits)))]
-        assert abs(latency[key] - expected) <= 0.01 * expected + 10e6, (key, latency, expected)
+        figure = int if key == "max_ns" else bucket
+        assert figure(expected + LINK_NS) <= latency[key] <= figure(expected + 1.1e6), (key, latency, expected)
 
 
 @test
@@ -231,7 +227,7 @@ def a_stall_shows_in_every_query_that_was_due_in_it():
     one = result.item("queries")
     assert one["loop"] == "open" and one["due"] == one["sent"] == one["answered"] == total, one
     seen = result.json["responder"]["faults"]["stalled"]
-    assert abs(seen - stalled) < 0.01 * stalled, result
+    assert seen == stalled, result
     check_percentiles(one["latency"]["response"], waits)
     # An open loop goes on sending: the service latency is the same here.
     check_percentiles(one["latency"]["service"], waits)
@@ -243,10 +239,9 @@ def a_closed_loop_says_so_and_hides_the_stall():
     one = result.item("queries")
     check_ledger(one)
     assert one["loop"] == "closed" and "closed loop" in result.stdout, result
-    # The few that were asked when it came: next to nothing among all.
-    assert one["latency"]["response"]["max_ns"] > 250e6, one
-    assert one["latency"]["response"]["p99_ns"] < 100e6, one
-    assert result.json["responder"]["faults"]["stalled"] <= 20, result.json["responder"]
+    # The ten that were asked when it came: next to nothing among those of 350 round trips.
+    assert one["sent"] == 3500 + 10 and result.json["responder"]["faults"]["stalled"] == 10, one
+    assert 300e6 < one["latency"]["response"]["max_ns"] < 302e6 and one["latency"]["response"]["p99_ns"] == bucket(2e6), one
 
 
 @test
