@@ -14,7 +14,7 @@ def tcp(load=None, dns=None, timeout="2s", **settings):
 
 
 def run(one, server=None, faults=None, code=0, duration="5s", world=None, **sections):
-    """Item and responder of the result, every connection and message accounted for on both sides."""
+    """Item and responder of the result, every connection and message accounted for on both sides; world: None or a delay of 1 ms."""
     responder = {"dns": {}, **({"tcp": server} if server else {}), **({"faults": faults} if faults else {})}
     result = ddiperf(ring(one, run={"duration": duration}, responder=responder, **sections), world=world)
     assert result.code == code, result
@@ -25,6 +25,7 @@ def run(one, server=None, faults=None, code=0, duration="5s", world=None, **sect
     assert served["received"] == served["answered"] + served["ignored"] + served["no_buffer"] + dropped, served
     assert ours["left"] == theirs["reset"] == 0, result  # else they had no time to close
     assert ours["established"] == theirs["accepted"], (ours, theirs)
+    assert ours["handshake"]["min_ns"] == ((2e6 if world else 2e3) if ours["established"] else None), ours
     assert ours["closed"] == theirs["closed_idle"] + theirs["closed_after"], (ours, theirs)
     assert theirs["open"] == theirs["unsent"] == served["no_buffer"] == served["waiting"] == 0, served
     return found, served, result
@@ -52,7 +53,7 @@ def it_closes_after_some_messages():
 def or_resets_them_then():
     found, served, result = run(tcp(connections=10), {"queries_per_connection": 5, "reset": True})
     ours, theirs = found["connections"], served["connections"]
-    assert ours["reset"] == theirs["reset_after"] > 0 and ours["closed_after"] == 5 * ours["reset"], ours
+    assert ours["reset"] == theirs["reset_after"] == 79 and ours["closed_after"] == 5 * ours["reset"], ours
     assert found["answered"] + found["lost"] == 400 and found["lost"] == ours["lost_closed"], found
     nothing_of(ours, "closed", "refused", "no_answer")
     assert "reset_after" in result.stdout, result
@@ -63,9 +64,9 @@ def what_comes_behind_the_last_message_is_not_answered():
     """A connection of which the first three of four messages in flight are answered."""
     found, served, _ = run(tcp(load={"outstanding": "8"}, connections=2), {"queries_per_connection": 3}, duration="200ms", world="delay=1ms")
     ours, theirs = found["connections"], served["connections"]
-    assert ours["closed"] == theirs["closed_after"] > 0 and ours["closed_after"] == 3 * ours["closed"], (ours, theirs)
+    assert ours["closed"] == theirs["closed_after"] == 100 and ours["closed_after"] == 3 * 100, (ours, theirs)
     assert found["answered"] == served["answered"] == served["received"], (found, served)
-    assert found["lost"] == ours["lost_closed"] > 0, found
+    assert found["lost"] == ours["lost_closed"] == 100, found
 
 
 @test
@@ -92,11 +93,12 @@ def a_connection_with_an_answer_under_way_is_not_idle():
 
 @test
 def it_has_room_for_so_many():
-    for full, cell in (("refuse", "refused"), ("drop", "no_answer")):
+    # A refused one is opened again for each of the 24 messages; 6 stay half open.
+    for full, cell, count in (("refuse", "refused", 24), ("drop", "no_answer", 6)):
         one = tcp(load={"rate": "200", "total": "40"}, connections=10, syn_tries=1, timeout="1500ms")
         found, served, result = run(one, {"connections": 4, "full": full})
         ours, theirs = found["connections"], served["connections"]
-        assert ours["established"] == 4 and ours[cell] == theirs["full"] == ours["opened"] - 4 > 0, (ours, theirs)
+        assert ours["established"] == 4 and ours[cell] == theirs["full"] == ours["opened"] - 4 == count, (ours, theirs)
         assert found["answered"] == served["answered"] == 16 and found["lost"] == 24, found
 
 
@@ -113,11 +115,11 @@ def a_port_is_taken_again_while_the_server_remembers_it():
 
 @test
 def it_may_refuse_or_drop_all():
-    for accept, cell, done in (("refuse", "refused", "refused"), ("drop", "no_answer", "dropped")):
+    for accept, cell, done, count in (("refuse", "refused", "refused", 40), ("drop", "no_answer", "dropped", 10)):
         one = tcp(load={"rate": "200", "total": "40"}, connections=10, syn_tries=1, timeout="1500ms")
         found, served, _ = run(one, {"accept": accept}, code=EXIT["unreachable"])
         ours, theirs = found["connections"], served["connections"]
-        assert ours[cell] == theirs[done] == ours["opened"] > 0 and found["lost"] == found["sent"] == 40, (ours, theirs)
+        assert ours[cell] == theirs[done] == ours["opened"] == count and found["lost"] == found["sent"] == 40, (ours, theirs)
         nothing_of(ours, "established", "closed", "reset")
 
 
@@ -176,7 +178,7 @@ def faults_of_segments_are_repaired():
     found, served, result = run(tcp(connections=20, timeout="20s"), faults=faults)
     assert found["answered"] == found["sent"] == 400 and found["stray"] == found["malformed"] == 0, found
     made = served["faults"]
-    assert min(made[name] for name in faults) > 0, made
+    assert made == {"loss": 38, "duplicate": 30, "reorder": 21, "corrupt_checksum": 18}, made
     assert result.json["ports"][0]["other"]["bad_checksum"] == made["corrupt_checksum"], (result.json["ports"], made)
 
 
@@ -184,24 +186,25 @@ def faults_of_segments_are_repaired():
 def delays_hold_answers_of_any_length():
     text = {"dns": {"text": "x" * 4000}}
     one = tcp(dns={"names": ["a.example.com TXT"]}, connections=5)
-    for faults, counter, least in (
-            ({"delay": {"constant": "40ms"}}, None, 40e6), ({"stall": {"every": "50ms", "for": "30ms"}}, "stalled", 0),
-            ({"delay": {"two_point": {"first": "0s", "second": "60ms", "share_of_second": "50%"}}}, "second_delay", 0)):
+    for faults, counted, least, longest in (
+            ({"delay": {"constant": "40ms"}}, {}, 40e6, 40e6), ({"stall": {"every": "50ms", "for": "30ms"}}, {"stalled": 180}, 0, 29.5e6),
+            ({"delay": {"two_point": {"first": "0s", "second": "60ms", "share_of_second": "50%"}}}, {"second_delay": 192}, 0, 60e6)):
         result = ddiperf(ring(one, run={"duration": "5s"}, responder={**text, "faults": faults}))
         found, served = result.item("queries"), result.json["responder"]
         check_ledger(found)
         assert found["answered"] == found["sent"] == served["answered"] == 400, (found, served)
-        assert found["latency"]["service"]["min_ns"] >= least and found["dns"]["reply_bytes"] > 400 * 4000, found
-        assert counter is None or served["faults"].get(counter), served
+        latency = found["latency"]["service"]
+        # There and back, or there, back, there and back when the connection is new.
+        assert 2000 <= latency["min_ns"] - least < 2500 and 4000 < latency["max_ns"] - longest < 5000, latency
+        assert found["dns"]["reply_bytes"] == 400 * 4059 and served["faults"] == counted, (found, served)
 
 
 @test
 def what_the_server_drops_is_lost():
-    for faults, counter in (({"outage": {"off_at": "50ms", "on_at": "100ms"}}, "outage"),
-                            ({"capacity": {"rate": "500", "queue": "10"}}, "capacity")):
+    for faults, counter, count in (({"outage": {"off_at": "50ms", "on_at": "100ms"}}, "outage", 100),
+                                   ({"capacity": {"rate": "500", "queue": "10"}}, "capacity", 400 - 100 - 10)):
         found, served, result = run(tcp(connections=10, timeout="500ms"), faults=faults)
-        assert served["faults"].get(counter), served
-        assert found["lost"] == served["faults"][counter], (found, served)
+        assert found["lost"] == served["faults"][counter] == count, (found, served)
         assert found["answered"] == served["answered"] == 400 - found["lost"], (found, served)
         nothing_of(found["connections"], "closed", "reset", "lost_closed")
 
