@@ -20,17 +20,17 @@ def event(result, name):
 
 
 @test
-def a_gap_is_measured_within_1_ms_of_the_outage():
+def a_gap_is_measured_to_the_query():
     """The server's outage is known to the tester by its faults alone; the event names the moment."""
     text = ring(item(load={"rate": "20k"}, timeout="100ms"), run={"duration": "1s"}, responder={"dns": {}, "faults": {"outage": OUTAGE}},
                 events=[{"at": "390ms", "run": "true", "name": "kill"}])
     result = ddiperf(text)
     one, after = event(result, "kill")
     assert one["exit_status"] == 0 and one["outcome"] == "exit status 0" and not one["failed"], one
-    assert after["lost"] == result.item("queries")["lost"] and after["regained_s"] is not None, after
-    assert abs(after["longest_gap_ns"] - 250e6) < 1e6 and abs(after["first_answer_ns"] - 260e6) < 1e6, after
-    assert 0.3 <= after["regained_s"] <= 0.51 and abs(one["began_s"] - 0.39) < 0.01, one
-    assert abs(after["lost"] - 5000) < 25, after
+    assert after["lost"] == result.item("queries")["lost"] == 5000 and one["began_s"] == 0.39, (one, after)
+    # From the last answer before to the first one after: queries are 50 us apart, the first is due after 25 us.
+    assert after["longest_gap_ns"] == 250e6 + 50e3 and after["first_answer_ns"] == 260e6 + 25e3 + 2000, after
+    assert after["regained_s"] == 0.41, after  # in the interval that ends then
     at = [interval["events"] for interval in result.json["intervals"] if interval["events"]]
     assert at == [["kill"]] and "kill: exit status 0" in result.stdout, result
 
@@ -43,9 +43,9 @@ def a_gap_that_does_not_end_has_no_first_answer_and_each_event_its_own_figures()
     result = ddiperf(text)
     _, first = event(result, "true")
     _, second = event(result, "second")
-    assert first["longest_gap_ns"] < 50e6 and first["lost"] == 0, first
-    assert second["first_answer_ns"] is None and second["regained_s"] is None and second["lost"] > 3000, second
-    assert abs(second["longest_gap_ns"] - 200e6) < 1e6, second
+    assert first["longest_gap_ns"] == 0 and first["lost"] == 0, first
+    assert second["first_answer_ns"] is None and second["regained_s"] is None and second["lost"] == 4000, second
+    assert second["longest_gap_ns"] == 200e6 + 25e3 - 2000, second
 
 
 @test
@@ -67,8 +67,8 @@ def a_fault_changes_its_share_at_its_time():
     one = result.item("queries")
     lost = [interval["traffic"][0]["lost"] for interval in result.json["intervals"][:6]]
     # Lost at the end of a timeout: half of the 1000 that were due from 0.2 to 0.4 s.
-    assert 200 < result.json["responder"]["faults"].get("loss", 0) < 800, result
-    assert lost[:4] == [0, 0, 0, 0] and 400 < one["lost"] < 600, (lost, one)
+    assert lost[:4] == [0, 0, 0, 0] and one["lost"] == result.json["responder"]["faults"]["loss"], (lost, one)
+    assert abs(one["lost"] - 500) < 4 * 250 ** 0.5, one
 
 
 @test
