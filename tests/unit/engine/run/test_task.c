@@ -14,12 +14,12 @@
 #include "base/interrupt.h"
 #include "engine/run/task.h"
 
-static const struct clock clock; // the CPU's counter
+static const struct clock counter; // of the CPU
 
 static void the_start_does_not_wait_for_the_end(void **state)
 {
 	char text[64] = "";
-	struct task *t = task_start(&clock, "test", "read x; sleep 0.1; echo hello; exit 4", text,
+	struct task *t = task_start(&counter, "test", "read x; sleep 0.1; echo hello; exit 4", text,
 		sizeof(text), 5000000000);
 	struct task_end end;
 
@@ -34,7 +34,7 @@ static void the_start_does_not_wait_for_the_end(void **state)
 
 static void a_second_interrupt_ends_it(void **state)
 {
-	struct task *t = task_start(&clock, "test", "sleep 60", NULL, 0, 60000000000);
+	struct task *t = task_start(&counter, "test", "sleep 60", NULL, 0, 60000000000);
 	struct task_end end;
 
 	interrupt_count = 2;
