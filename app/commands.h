@@ -16,6 +16,10 @@ int commands_run(int argc, char **argv);
 // *d knows the file and line of each setting; the caller frees it, also after errors.
 const struct config *command_config(const struct options *o, struct diag **d);
 
+// Everything that can be known without a port: the input files, and a search at its ends. false:
+// there are errors, in d.
+bool command_check(const struct config *c, struct arena *a, struct diag *d);
+
 // NULL, with errors in d: c wants more than a file of somebody else's may. commands: it may have
 // some.
 const struct config *command_confine(const struct config *c, bool commands, struct diag *d);

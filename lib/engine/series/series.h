@@ -10,8 +10,10 @@
 // in d.
 int series_check(const struct config *c, struct arena *a, struct diag *d);
 
-// The longest trial of a search at its highest load, as a run. NULL: it has errors, in d.
-const struct config *series_highest(const struct config *c, struct arena *a, struct diag *d);
+// The longest or the shortest trial of a search at its highest load, as a run. NULL: it has errors,
+// in d.
+const struct config *series_trial(
+	const struct config *c, bool longest, struct arena *a, struct diag *d);
 
 // The file with the variable of its search at its highest value, for which the ports are brought
 // up. NULL: it has errors, in d.

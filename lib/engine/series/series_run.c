@@ -80,7 +80,8 @@ const struct config *series_greatest(const struct config *c, struct arena *a, st
 	return config_derive(c, texts, series_at(c, c->search->to, a, texts), a, d);
 }
 
-const struct config *series_highest(const struct config *c, struct arena *a, struct diag *d)
+const struct config *series_trial(
+	const struct config *c, bool longest, struct arena *a, struct diag *d)
 {
 	const struct search_settings *s = c->search;
 	char *texts[SERIES_RAMP_MAX + 3];
@@ -88,10 +89,11 @@ const struct config *series_highest(const struct config *c, struct arena *a, str
 
 	n = s->method == SEARCH_RAMP ? series_ramp(c, a, texts) : series_at(c, s->to, a, texts);
 	if (s->method != SEARCH_RAMP) {
-		uint64_t longest = s->final_ns > s->trial_ns ? s->final_ns : s->trial_ns;
+		uint64_t length =
+			(s->final_ns > s->trial_ns) == longest ? s->final_ns : s->trial_ns;
 
 		texts[n++] = arena_printf(a, "run.warmup=%lluns", (unsigned long long)s->warmup_ns);
-		texts[n++] = arena_printf(a, "run.duration=%lluns", (unsigned long long)longest);
+		texts[n++] = arena_printf(a, "run.duration=%lluns", (unsigned long long)length);
 	}
 	texts[n++] = arena_printf(a, "search=null");
 	return config_derive(c, texts, n, a, d);
