@@ -22,6 +22,7 @@
 #define REST_MOST 10000      // passes at one instant: a loop that never rests is a fault
 #define VAIN_MOST 3          // turns without a packet: what expires is sent again in the next one
 #define RETRY_NS  10000      // of a loop that has something to do and cannot
+#define FILE_NS   1000000    // between two looks of a loop for packets that no link brings
 #define LOOK_NS   1000000000 // a loop is given a turn as often, whatever it says is due
 
 // A worker, a responder, or a thread that runs in turn with the others.
@@ -376,11 +377,11 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t queue_due(uint16_t device, uint16_t queue)
+static uint64_t queue_due(const struct loop *l, uint16_t device, uint16_t queue)
 {
 	const struct way *w = device_way(device, queue);
 
-	return w ? way_due(w) : UINT64_MAX;
+	return w ? way_due(w) : l->at + FILE_NS;
 }
 
 // When the next packet for it arrives.
@@ -389,10 +390,10 @@ static uint64_t loop_arrival(const struct loop *l)
 	uint64_t due = UINT64_MAX;
 
 	if (l->w)
-		return queue_due(l->w->wire.port, l->w->wire.queue);
+		return queue_due(l, l->w->wire.port, l->w->wire.queue);
 	for (uint32_t q = l->r ? l->r->queue_first : 0; l->r && q < l->r->queue_end;
 		q += l->r->queue_step)
-		due = earlier(due, queue_due(l->r->queues[q].device, l->r->queues[q].number));
+		due = earlier(due, queue_due(l, l->r->queues[q].device, l->r->queues[q].number));
 	return due;
 }
 
