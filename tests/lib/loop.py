@@ -48,6 +48,18 @@ def bucket(ns):
     return int(ns) // width * width + (width - 1) // 2
 
 
+LATENCY = {"count", "min_ns", "mean_ns", "stddev_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"}
+
+
+def check_latency(one, count):
+    """The figures of a latency of so many: all of them, each with its place in their order."""
+    assert set(one) >= LATENCY, one
+    assert one["count"] == count, one
+    ladder = [one[key] for key in ("min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")]
+    assert all(low <= high * 1.01 for low, high in zip(ladder, ladder[1:])), ladder
+    assert 0 < one["min_ns"] <= one["mean_ns"] <= one["max_ns"], one
+
+
 # --- CPUs ---------------------------------------------------------------------------------------------
 
 
