@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # The page of results in headless Chromium: no complaint and no request, each chart has the points of its data, each
-# section is there if its data is, wide and narrow, light and dark, and on paper.
+# section is there if its data is, wide and narrow, light and dark, and on paper. In real time, as a browser is another
+# process.
 
 import functools
 import json
@@ -168,7 +169,7 @@ RUN = ["load", "latency", "heat", "answers", "ledger", "limit"]
 
 
 @test
-def a_run_of_dns_has_its_sections_and_its_verdict_first():
+def a_run_of_dns_has_its_sections_charts_and_tables_with_its_verdict_first():
     document = dns()
     b = look(page_of(document), ["criteria", *RUN, "box"])
     check_points(b, document)
@@ -176,25 +177,27 @@ def a_run_of_dns_has_its_sections_and_its_verdict_first():
     check_sentence(b, document)
     rows = b.value("document.querySelectorAll('[data-table=criteria] tbody tr').length")
     assert rows == len(document["verdict"]["criteria"]), rows
+    b.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+    b.settle()
+    check_quiet(b, "tables")
+    rows = b.value("document.querySelectorAll('[data-table=\"load queries\"] tbody tr').length")
+    assert rows == len(document["intervals"]), rows
+    assert b.value("document.querySelectorAll('[data-table=\"heat queries\"] tbody tr').length") > 10
 
 
 @test
-def the_page_at_the_end_of_a_run_is_the_one_of_its_result():
-    page = Path(FOLDER.name) / "run.html"
-    document = result_of(ring(run={"duration": "200ms"}, output={"html": str(page)}))
-    document.pop("said")
-    assert page.read_bytes() == page_of(document).read_bytes()
-
-
-@test
-def text_of_a_result_is_text_on_the_page():
+def text_of_a_result_is_text_and_known_labels_have_their_colours():
     document = json.loads(json.dumps(dns()))
-    for one in document["traffic"]:
-        one["name"] = HOSTILE
+    one, = document["traffic"]
+    one["name"] = HOSTILE
     document["verdict"]["reasons"] = [HOSTILE]
     document["run"]["note"], document["run"]["labels"] = HOSTILE, [HOSTILE, "rack=1"]
-    document["traffic"][0]["dns"]["rcode"][HOSTILE] = 5
-    document["intervals"][0]["traffic"][0]["dns"]["rcode"] = {HOSTILE: 5, "__proto__": 3}
+    one["dns"]["rcode"] = {"SERVFAIL": 9, "NOERROR": 5, "BADCOOKIE": 3, HOSTILE: 5}
+    one["steps"] = [{"name": "a-b", "sent": 9, "answered": 8, "failed": 0, "lost": 1,
+                     "latency": {"response": {"p50_ns": 2e6, "p99_ns": None}}}]
+    for interval in document["intervals"]:
+        interval["traffic"][0]["dns"]["rcode"] = {"SERVFAIL": 1}
+    document["intervals"][0]["traffic"][0]["dns"]["rcode"] = {HOSTILE: 5, "__proto__": 3, "SERVFAIL": 1}
     b = browser()
     b.open(page_of(document))
     check_quiet(b, "hostile")
@@ -204,6 +207,11 @@ def text_of_a_result_is_text_on_the_page():
     assert b.value("document.querySelector('h1').textContent") == HOSTILE
     assert f"{HOSTILE}, rack=1" in b.value("document.querySelector('.facts').textContent")
     assert b.value("document.querySelectorAll('main script, main img').length") == 0
+    colours = dict(b.value("ddiperf.charts.find(c => c.o.name.startsWith('answers ')).o.lines.map(l => [l.name, l.colour])"))
+    assert colours["SERVFAIL"] == "s6" and colours["NOERROR"] == "s1" and colours["BADCOOKIE"] not in ("s1", "s6"), colours
+    assert HOSTILE in colours, colours
+    row = b.value("document.querySelector('[data-table=steps] tbody tr').innerText")
+    assert "2 ms" in row and row.endswith("lost"), row
 
 
 @nightly
@@ -216,24 +224,6 @@ def exchanges_have_a_table_of_their_steps():
         steps = [len(one["steps"]) for one in document["traffic"]]
         found = b.value("[...document.querySelectorAll('[data-table=steps]')].map(t => t.querySelectorAll('tbody tr').length)")
         assert found == steps, (found, steps)
-
-
-@test
-def a_label_has_its_colour_and_a_lost_percentile_says_so():
-    document = json.loads(json.dumps(dns()))
-    one = document["traffic"][0]
-    one["dns"]["rcode"] = {"SERVFAIL": 9, "NOERROR": 5, "BADCOOKIE": 3}
-    one["steps"] = [{"name": "a-b", "sent": 9, "answered": 8, "failed": 0, "lost": 1,
-                     "latency": {"response": {"p50_ns": 2e6, "p99_ns": None}}}]
-    for interval in document["intervals"]:
-        interval["traffic"][0]["dns"]["rcode"] = {"SERVFAIL": 1}
-    b = browser()
-    b.open(page_of(document))
-    check_quiet(b, "labels")
-    colours = dict(b.value("ddiperf.charts.find(c => c.o.name === 'answers queries').o.lines.map(l => [l.name, l.colour])"))
-    assert colours["SERVFAIL"] == "s6" and colours["NOERROR"] == "s1" and colours["BADCOOKIE"] not in ("s1", "s6"), colours
-    row = b.value("document.querySelector('[data-table=steps] tbody tr').innerText")
-    assert "2 ms" in row and row.endswith("lost"), row
 
 
 @nightly
@@ -268,7 +258,7 @@ def two_results_are_laid_over_each_other_with_their_changes():
 
 
 @test
-def figures_of_a_probe_are_charts_over_time():
+def figures_of_a_probe_are_charts_and_an_interval_may_come_while_the_page_is_open():
     names = ["asked", HOSTILE, *[f"more {n}" for n in range(9)]]
     document = json.loads(json.dumps(dns()))
     document["dut"] = {"format": "pairs", "samples": 9}
@@ -283,8 +273,13 @@ def figures_of_a_probe_are_charts_over_time():
     seen = b.value(f"{values}.map(v => Number.isNaN(v) ? null : v)")
     assert seen == [n - 5 if n % 2 else None for n in range(len(document["intervals"]))], seen
     b.value(f"ddiperf.add({json.dumps({**late, 't_s': 99})}), ddiperf.draw()")
+    b.settle()
     check_quiet(b, "live")
     assert b.value(f"{values}.at(-1)") == -4
+    found, count = charts(b), len(document["intervals"]) + 1
+    assert all(found[f"{name} queries"] == count for name in TIMED), (found, count)
+    answered = b.value("ddiperf.runs[0].items[0].answered.at(-1)")
+    assert answered == late["traffic"][0]["answered_per_s"], answered
     document["dut"]["format"] = "proc_stat"
     for interval in document["intervals"][1::2]:
         interval["dut"] = {"figures": [{"name": "used", "value": 0.25}]}
@@ -421,19 +416,6 @@ def a_zoom_is_that_of_all_charts_over_time_and_in_the_address():
     assert b.value("ddiperf.charts[0].plot.series[1].show") is False
 
 
-@test
-def tables_have_the_data_of_their_charts():
-    document = dns()
-    b = browser()
-    b.open(page_of(document))
-    b.value("document.querySelectorAll('details').forEach(d => d.open = true)")
-    b.settle()
-    check_quiet(b, "tables")
-    rows = b.value("document.querySelectorAll('[data-table=\"load queries\"] tbody tr').length")
-    assert rows == len(document["intervals"]), rows
-    assert b.value("document.querySelectorAll('[data-table=\"heat queries\"] tbody tr').length") > 10
-
-
 @nightly
 def the_configuration_of_the_page_is_one_that_the_program_reads():
     for document in (dns(), dhcp(4), dhcp(6), search("bisect")):
@@ -442,22 +424,6 @@ def the_configuration_of_the_page_is_one_that_the_program_reads():
         written = b.value("document.querySelector('[data-text=config]').textContent")
         result = ddiperf(written, command="check")
         assert result.code == EXIT["pass"], (result, written)
-
-
-@test
-def intervals_may_come_while_the_page_is_open():
-    document = dns()
-    late = document["intervals"][1]
-    b = browser()
-    b.open(page_of({**document, "intervals": document["intervals"][:1]}))
-    assert charts(b)["load queries"] == 1
-    b.value(f"ddiperf.add({json.dumps(late)}), ddiperf.draw()")
-    b.settle()
-    check_quiet(b, "live")
-    found = charts(b)
-    assert all(found[f"{name} queries"] == 2 for name in TIMED), found
-    answered = b.value("ddiperf.runs[0].items[0].answered[1]")
-    assert answered == late["traffic"][0]["answered_per_s"], answered
 
 
 main()
