@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# ddiperf serve --fleet: the agents at a nats-server and their health, and runs that they do.
+# ddiperf serve --fleet: the agents at a nats-server and their health, and runs that they do. In real time, as agents and
+# nats-server are processes.
 
 import contextlib
 import json
@@ -77,18 +78,6 @@ def runs_share_a_fleet_by_labels():
         assert server.get(f"/runs/{other}/result")["traffic"][0]["sent"] == 6000
         agents["c"].send_signal(signal.SIGSTOP)
         until(lambda: states(server)["c"] == "silent", lambda: server.get(""), seconds=20)
-
-
-@test
-def without_a_fleet_there_is_none():
-    with Server() as server:
-        server.put("fleet.yaml", config("1s"))
-        assert server.get("")["fleet"] is None and server.get("")["agents"] == []
-        status, _, body = server.ask("POST", "/runs", '{"file": "fleet.yaml", "fleet": {}}')
-        assert status == 400 and "--fleet" in body, (status, body)
-    refused = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", tempfile.mkdtemp(), "--fleet", "nats://127.0.0.1:1"])
-    said = refused.communicate(timeout=20)[1]
-    assert refused.returncode == 3 and "127.0.0.1:1" in said, said
 
 
 @nightly
