@@ -121,7 +121,7 @@ def the_first_signal_ends_the_run_with_its_full_report():
 
 
 @test
-def after_the_first_signal_what_is_in_flight_is_waited_for():
+def what_is_in_flight_is_waited_for_after_the_first_signal_but_not_the_second():
     with tempfile.TemporaryDirectory() as folder:
         with Running(unanswered(Path(folder), "1s")) as running:
             sent = running.signal(signal.SIGINT)
@@ -132,10 +132,6 @@ def after_the_first_signal_what_is_in_flight_is_waited_for():
         one = result.item("queries")
         check_ledger(one)
         assert result.code == EXIT["interrupted"] and one["lost"] == one["sent"] > 0, one
-
-
-@test
-def the_second_signal_stops_at_once_and_still_reports():
     with tempfile.TemporaryDirectory() as folder:
         with Running(unanswered(Path(folder))) as running:
             running.signal(signal.SIGINT)
@@ -217,20 +213,6 @@ def a_disk_that_is_full_at_the_end_leaves_the_earlier_result():
 
 
 @test
-def a_signal_while_the_server_is_looked_for_ends_it():
-    with config_file(ring(item(server="198.18.0.9"), run=LONG)) as path:
-        process = start([binary(), "run", str(path)])
-        for line in process.stdout:
-            if line.startswith("traffic "):
-                break
-        process.send_signal(signal.SIGINT)
-        begin = time.monotonic()
-        process.communicate(timeout=10)
-    assert process.returncode == EXIT["interrupted"], process.returncode
-    timing(time.monotonic() - begin < 1.5, "it took too long")
-
-
-@test
 def runs_leave_nothing_behind_however_they_end():
     before = places()
     ddiperf(ring())
@@ -243,11 +225,7 @@ def runs_leave_nothing_behind_however_they_end():
         running.signal(signal.SIGINT)
         running.signal(signal.SIGINT)
     assert not (found := left(before)), found
-
-
-@test
-def what_a_killed_run_leaves_the_next_one_removes():
-    before = places()
+    # What a killed run leaves the next one removes.
     with Running(ring(run=LONG)) as running:
         running.signal(signal.SIGKILL)
     assert running.result.code == -signal.SIGKILL
@@ -296,7 +274,7 @@ def nobody():
 
 
 @test
-def the_selftest_runs_as_any_user_and_leaves_nothing():
+def any_user_may_run_the_selftest_and_is_told_which_capability_a_driver_needs():
     before = places()
     with nobody() as run:
         text = (ROOT / "config" / "selftest.yaml").read_text()
@@ -305,12 +283,6 @@ def the_selftest_runs_as_any_user_and_leaves_nothing():
             result = run(text, *(f"--set={setting}" for setting in settings), runtime=runtime)
             assert result.code == 0 and "PASS: 1 000 requests sent, all answered" in result.stdout, result
         assert not list((run.folder / "own").iterdir()), list((run.folder / "own").iterdir())
-    assert not (found := left(before)), found
-
-
-@test
-def a_user_without_privilege_is_told_which_capability_a_driver_needs():
-    with nobody() as run:
         for driver in ("af_packet", "pcap", "af_xdp", "tap"):
             result = run(json.dumps({
                 "ports": [{"name": "lan", "driver": driver, "device": "veth9", "addresses": ["198.18.0.1/24"]}],
@@ -318,6 +290,7 @@ def a_user_without_privilege_is_told_which_capability_a_driver_needs():
             }))
             assert result.code == EXIT["environment"], result
             assert "CAP_NET_" in result.stderr and "setcap" in result.stderr, result
+    assert not (found := left(before)), found
 
 
 own_places()

@@ -149,7 +149,7 @@ def bind_lists_the_cards_and_refuses_what_it_cannot_bind():
 
 @test
 def a_full_disk_or_a_reader_that_went_away_is_not_a_pass():
-    """The run comes to its end all the same."""
+    """The run comes to its end all the same, and its summary is on standard error."""
     reader, pipe = os.pipe()
     os.close(reader)
     with open("/dev/full", "w") as full, open(pipe, "w") as broken, config_file(ring()) as path:
@@ -159,6 +159,10 @@ def a_full_disk_or_a_reader_that_went_away_is_not_a_pass():
                 [binary(), "run", str(path), "--json", str(out)], stdout=place, stderr=subprocess.PIPE, text=True, timeout=30)
             assert done.returncode == EXIT["environment"] and "standard output" in done.stderr, done
             assert json.loads(out.read_text())["traffic"][0]["answered"] == 600
+        for options in ((), ("--json", "-"), ("--quiet", "--json", "/dev/full")):
+            done = subprocess.run([binary(), "run", str(path), *options], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+            assert done.returncode == EXIT["environment"], (options, done)
+            assert "queries: dns on port tester" in done.stderr and (not options or "No space" in done.stderr), (options, done)
 
 
 @test
