@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # The connection to NATS against a real nats-server: bus_tool plays on a bus, as the program does. Judges are the protocol by
-# hand, NATS' own Python library, and its command line where the box has it.
+# hand, NATS' own Python library, and its command line where the box has it. In real time, as the server is a process.
 
 import asyncio
 import base64
@@ -99,8 +99,8 @@ def own_address():
 
 
 @test
-def messages_come_in_order_when_they_are_asked_for():
-    with NatsServer() as server, Bus(server.url()) as bus, Talk(server, "answers") as judge:
+def messages_come_in_order_requests_have_an_end_and_a_service_its_figures():
+    with NatsServer() as server, Bus(server.url()) as bus, Bus(server.url()) as other, Talk(server, "answers") as judge:
         bus.does("sub", "work.*")
         for number in range(3):
             judge.publish(f"work.{number}", f"text {number}")
@@ -119,11 +119,6 @@ def messages_come_in_order_when_they_are_asked_for():
         bus.does("pub", "answers", "told")
         assert judge.read() == ("answers", "", "told")
         assert bus("tick", 100) == (0, []), "a message came without a subscription"
-
-
-@test
-def a_request_ends_with_its_reply_or_the_reason():
-    with NatsServer() as server, Bus(server.url()) as bus, Bus(server.url()) as other:
         other.does("stamp", "clock")
         for _ in range(20):
             word, stamp, before, at, after = bus.does("request", "clock", 5000, "now?")[0].split()
@@ -138,10 +133,33 @@ def a_request_ends_with_its_reply_or_the_reason():
         bus.does("ask", "clock", inbox, "now?")
         assert bus.came(1)[0][0] == inbox
         assert bus("pub", "a b", "x")[0] <= 0 and int(bus.does("room")[0]) == 1 << 20
+        bus.does("serve")
+        bus.does("sub", "tool.echo")
+
+        def ask(subject):
+            judge.publish(subject, reply="answers")
+            return json.loads(judge.read()[2])
+
+        same = {"name": "ddiperf", "id": "TOOL1", "version": "1.2.3", "metadata": {"rack": "1"}}
+        for end in ("", ".ddiperf", ".ddiperf.TOOL1"):
+            assert ask(f"$SRV.PING{end}") == {**same, "type": "io.nats.micro.v1.ping_response"}
+        info = ask("$SRV.INFO.ddiperf.TOOL1")
+        assert info["type"] == "io.nats.micro.v1.info_response" and info["description"] == "a test", info
+        assert [(e["name"], e["subject"]) for e in info["endpoints"]] == [("echo", "tool.echo")], info
+        for _ in range(3):
+            judge.publish("tool.echo", "x")
+        bus.came(3)
+        stats = ask("$SRV.STATS")
+        assert stats["endpoints"][0]["num_requests"] == 3 and stats["endpoints"][0]["processing_time"] > 0, stats
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", stats["started"]), stats
+        judge.publish("$SRV.PING.other", reply="answers")
+        judge.publish("$SRV.OTHER", reply="answers")
+        judge.publish("answers", "end")
+        assert judge.read()[2] == "end", "a reply to a question for others"
 
 
 @test
-def a_server_that_starts_again_is_found_again():
+def a_server_that_starts_again_is_found_again_by_threads_without_power_or_signals():
     with NatsServer() as server, Bus(server.url()) as bus:
         bus.does("sub", "work")
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -151,26 +169,6 @@ def a_server_that_starts_again_is_found_again():
             server.start()
             assert bus.came(500) == [["work", str(n)] for n in range(500)]
         assert "lost" in bus.said() and "back" in bus.said(), bus.said()
-
-
-@nightly
-def a_server_that_refuses_the_credentials_later_ends_the_connection():
-    with NatsServer('authorization { user: a, password: b }') as server, Bus(server.url("a:b")) as bus:
-        server.config = "authorization { user: a, password: c }"
-        server.restart()
-        until(lambda: bus("closed")[0] == 1, "the end of the connection")
-        assert bus("pub", "work", "x")[0] == bus("sub", "work")[0] == -errno.ENOTCONN
-        assert re.search("(?i)authorization", bus.said()), bus.said()
-
-
-@test
-def threads_of_the_library_have_no_power_and_take_no_signal():
-    with NatsServer() as server, Bus(server.url()) as bus:
-        bus.does("stamp", "clock")
-        bus.does("sub", "work")
-        bus.does("request", "clock", 5000, "?")
-        server.restart()
-        until(lambda: bus("up")[0] == 1, "the connection")
         seen = 0
         for thread in Path(f"/proc/{bus.process.pid}/task").iterdir():
             try:
@@ -185,6 +183,16 @@ def threads_of_the_library_have_no_power_and_take_no_signal():
             assert wanted is None or int(status["CapEff"], 16) == wanted, status
             assert int(status["SigBlk"], 16) & 1 << signal.SIGTERM - 1, status
         assert seen >= 3, seen
+
+
+@nightly
+def a_server_that_refuses_the_credentials_later_ends_the_connection():
+    with NatsServer('authorization { user: a, password: b }') as server, Bus(server.url("a:b")) as bus:
+        server.config = "authorization { user: a, password: c }"
+        server.restart()
+        until(lambda: bus("closed")[0] == 1, "the end of the connection")
+        assert bus("pub", "work", "x")[0] == bus("sub", "work")[0] == -errno.ENOTCONN
+        assert re.search("(?i)authorization", bus.said()), bus.said()
 
 
 # --- who may talk ---
@@ -293,13 +301,26 @@ def with_nats(server, work):
     return asyncio.run(run())
 
 
+async def put_by_hand(js, data, between, change=lambda n, chunk: chunk):
+    """A file whose chunks stand between messages of another one."""
+    chunks = [data[at:at + CHUNK] for at in range(0, len(data), CHUNK)]
+    for n, chunk in enumerate(chunks):
+        for _ in range(between(n)):
+            await js.publish("$O.ddiperf.C.other", b"another file's")
+        await js.publish(f"$O.ddiperf.C.{hashed(data)[:20]}", change(n, chunk))
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
+    meta = {"name": hashed(data), "bucket": "ddiperf", "nuid": hashed(data)[:20], "size": len(data), "chunks": len(chunks),
+            "digest": f"SHA-256={digest}"}
+    await js.publish(f"$O.ddiperf.M.{base64.urlsafe_b64encode(hashed(data).encode()).decode()}", json.dumps(meta).encode())
+
+
 @test
 def a_file_goes_by_its_hash_as_nats_own_library_sees_it():
-    data = os.urandom(3 * (128 << 10) + 1234)
+    data = os.urandom(3 * CHUNK + 1234)
     with NatsServer(jetstream=True) as server, Bus(server.url()) as bus:
         file, copy = server.folder / "in", server.folder / "out"
         assert bus("get", hashed(data), copy)[0] == -errno.ENOENT and not copy.exists()
-        for content in (data, b"", b"x", data[:128 << 10]):
+        for content in (data, b"", b"x", data[:CHUNK]):
             file.write_bytes(content)
             for _ in range(2):
                 assert bus.does("put", file) == [hashed(content)]
@@ -324,6 +345,14 @@ def a_file_goes_by_its_hash_as_nats_own_library_sees_it():
         assert bus("get", "0" * 64, copy)[0] == -errno.EBADMSG and "damaged" in bus.said()
         assert bus("get", "../x", copy)[0] == -errno.EINVAL and bus("put", "/nonexistent")[0] == -errno.ENOENT
         assert copy.read_bytes() == b"theirs" and not [*server.folder.glob("out?*")], "a damaged file took its place"
+        # Chunks of files that are stored at the same time are told apart.
+        whole, garbled = os.urandom(20 * CHUNK + 5), os.urandom(20 * CHUNK)
+        with_nats(server, lambda js: put_by_hand(js, whole, lambda n: n % 4))
+        bus.does("get", hashed(whole), copy)
+        assert copy.read_bytes() == whole
+        copy.unlink()
+        with_nats(server, lambda js: put_by_hand(js, garbled, lambda n: 0, lambda n, chunk: chunk[::-1] if n == 11 else chunk))
+        assert bus("get", hashed(garbled), copy)[0] == -errno.EBADMSG and not copy.exists(), bus.said()
 
 
 @test
@@ -346,35 +375,7 @@ def a_damaged_chunk_and_a_server_without_a_store_are_told():
         assert bus("put", "/etc/passwd")[0] == -errno.ENOTSUP and other("put", "/etc/passwd")[0] == 0
 
 
-async def put_by_hand(js, data, between, change=lambda n, chunk: chunk):
-    """A file whose chunks stand between messages of another one."""
-    chunks = [data[at:at + CHUNK] for at in range(0, len(data), CHUNK)]
-    for n, chunk in enumerate(chunks):
-        for _ in range(between(n)):
-            await js.publish("$O.ddiperf.C.other", b"another file's")
-        await js.publish(f"$O.ddiperf.C.{hashed(data)[:20]}", change(n, chunk))
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
-    meta = {"name": hashed(data), "bucket": "ddiperf", "nuid": hashed(data)[:20], "size": len(data), "chunks": len(chunks),
-            "digest": f"SHA-256={digest}"}
-    await js.publish(f"$O.ddiperf.M.{base64.urlsafe_b64encode(hashed(data).encode()).decode()}", json.dumps(meta).encode())
-
-
-@test
-def chunks_of_files_that_are_stored_at_the_same_time_are_told_apart():
-    whole, garbled = os.urandom(20 * CHUNK + 5), os.urandom(20 * CHUNK)
-    with NatsServer(jetstream=True) as server, Bus(server.url()) as bus:
-        file, copy = server.folder / "in", server.folder / "out"
-        file.write_bytes(b"x")
-        bus.does("put", file)  # makes the stream
-        with_nats(server, lambda js: put_by_hand(js, whole, lambda n: n % 4))
-        bus.does("get", hashed(whole), copy)
-        assert copy.read_bytes() == whole
-        copy.unlink()
-        with_nats(server, lambda js: put_by_hand(js, garbled, lambda n: 0, lambda n, chunk: chunk[::-1] if n == 11 else chunk))
-        assert bus("get", hashed(garbled), copy)[0] == -errno.EBADMSG and not copy.exists(), bus.said()
-
-
-@test
+@nightly
 def a_long_link_is_filled_both_ways():
     """One chunk after the other would take 32 times there and back: 2.56 s."""
     data = os.urandom(32 * CHUNK)
@@ -406,37 +407,6 @@ def a_link_that_breaks_while_a_file_is_stored_leaves_no_part_of_it():
         bus.does("put", file)
         bus.does("get", hashed(data), copy)
         assert copy.read_bytes() == data
-
-
-# --- the micro service ---
-
-
-@test
-def a_service_is_listed_with_its_figures():
-    with NatsServer() as server, Bus(server.url()) as bus, Talk(server, "answers") as judge:
-        bus.does("serve")
-        bus.does("sub", "tool.echo")
-
-        def ask(subject):
-            judge.publish(subject, reply="answers")
-            return json.loads(judge.read()[2])
-
-        same = {"name": "ddiperf", "id": "TOOL1", "version": "1.2.3", "metadata": {"rack": "1"}}
-        for end in ("", ".ddiperf", ".ddiperf.TOOL1"):
-            assert ask(f"$SRV.PING{end}") == {**same, "type": "io.nats.micro.v1.ping_response"}
-        info = ask("$SRV.INFO.ddiperf.TOOL1")
-        assert info["type"] == "io.nats.micro.v1.info_response" and info["description"] == "a test", info
-        assert [(e["name"], e["subject"]) for e in info["endpoints"]] == [("echo", "tool.echo")], info
-        for _ in range(3):
-            judge.publish("tool.echo", "x")
-        bus.came(3)
-        stats = ask("$SRV.STATS")
-        assert stats["endpoints"][0]["num_requests"] == 3 and stats["endpoints"][0]["processing_time"] > 0, stats
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", stats["started"]), stats
-        judge.publish("$SRV.PING.other", reply="answers")
-        judge.publish("$SRV.OTHER", reply="answers")
-        judge.publish("answers", "end")
-        assert judge.read()[2] == "end", "a reply to a question for others"
 
 
 @nightly
