@@ -241,7 +241,7 @@ def an_agent_that_dies_makes_the_run_invalid_by_name():
             check_what_is_kept(nats, result.json, folder.name)
     assert result.code == INVALID, result
     assert "agent b (part 2): nothing was heard of it" in reasons(result), result
-    timing(took < 6, took)
+    assert took < 30, took
     queries, intervals = result.item("queries"), result.json["intervals"]
     check = sum(one["traffic"][0]["sent"] for one in intervals)
     assert queries["sent"] == check >= sum(one["traffic"][0]["sent"] for one in shown[:3]) > 0, (queries, check)

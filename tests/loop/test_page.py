@@ -13,7 +13,7 @@ from pathlib import Path
 
 from browser import Browser
 from harness import EXIT, ROOT, binary, ddiperf, execute, main, nightly, test
-from loop import RELAXED, item, ring
+from loop import item, ring
 
 SIZE = 1_000_000  # bytes of a page, an hour at 1 s included
 HOUR = 3600

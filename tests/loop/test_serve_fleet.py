@@ -9,7 +9,7 @@ import re
 import signal
 import tempfile
 
-from harness import binary, kill, nightly, start, test, timing, until
+from harness import binary, kill, nightly, start, test, until
 from loop import RELAXED, item, ring
 from nats_server import NatsServer
 from serving import Server, browser, click, main, wait_for_intervals
@@ -47,7 +47,7 @@ def a_run_is_done_by_the_fleet():
         known = server.get("")
         agent, = known["agents"]
         assert known["fleet"] == {"up": True} and agent["version"] == known["version"] and agent["labels"] == "rack=1,site=a", known
-        timing(agent["reply_ms"] < 2000, known)
+        assert 0 <= agent["reply_ms"] < 20000, known
         assert agent["box"]["cpus"] >= 1 and "ring" in agent["box"]["drivers"] and "kept" in agent["clock"], agent
         server.put("fleet.yaml", config("500ms"))
         for wrong in (1, {"agents": 0}, {"select": 1}):
