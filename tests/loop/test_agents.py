@@ -146,12 +146,10 @@ def two_agents_are_one_run_and_its_stop_rule_is_for_the_whole():
     assert [part["traffic"][0]["due"] for part in result.json["parts"]] == [1000, 1000]
     assert sum(map(sent, result.json["parts"])) == sum(map(sent, intervals)) == sum(map(sent, lines)) == queries["sent"], (intervals, lines)
     for one in intervals, lines:
-        # A busy box makes one interval of two.
-        due = [(line["traffic"][0]["due"], 500 * round(line["length_s"] / 0.25)) for line in one if line["traffic"][0]["due"]]
-        assert sum(number for number, _ in due) == 2000 and all(number == wanted for number, wanted in due), due
-    by_due = [one["traffic"][0]["by_due"] for one in intervals if one["traffic"][0]["due"]]
+        assert sum(line["traffic"][0]["due"] for line in one) == 2000, one
+    by_due = [one["traffic"][0]["by_due"] for one in intervals]
     assert sum(one["answered"] for one in by_due) == queries["answered"], by_due
-    assert all(one["mean_ns"] >= 300e6 for one in by_due), by_due
+    assert all(one["mean_ns"] >= 300e6 for one in by_due if one["answered"]), by_due
     assert all(one["clock_source"] in ("nats", "kernel") for one in members), members
     skew = result.json["fleet"]["start_skew_ns"]
     timing(skew <= 1e6, f"{skew} ns\n{result}")
