@@ -61,16 +61,15 @@ const struct config *command_config(const struct options *o, struct diag **d)
 // What runs out in a search is told of its highest load.
 bool command_check(const struct config *c, struct arena *a, struct diag *d)
 {
-	struct inputs *in = inputs_new(); // of a search its files are read more than once
+	struct inputs *in = inputs_new(); // of a search its files are read twice
+	const struct config *longest = c;
 	bool ok;
 
 	diag_set_inputs(d, in);
 	ok = run_check(c, a, d) == 0 && series_check(c, a, d) == 0;
-	for (int longest = 0; ok && c->search && longest < 2; longest++) {
-		const struct config *trial = series_trial(c, longest, a, d);
-
-		ok = trial && run_check(trial, a, d) == 0;
-	}
+	if (ok && c->search)
+		longest = series_trial(c, true, a, d);
+	ok = ok && longest && (longest == c || run_check(longest, a, d) == 0);
 	diag_set_inputs(d, NULL);
 	inputs_free(in);
 	return ok;

@@ -6,8 +6,8 @@
 
 #include "engine/run/run.h"
 
-// Would the file be right with the variable at both ends of the search? 0, or -EINVAL with errors
-// in d.
+// Would the file be right with the variable at both ends of the search, and as its shortest trial?
+// 0, or -EINVAL with errors in d.
 int series_check(const struct config *c, struct arena *a, struct diag *d);
 
 // The longest or the shortest trial of a search at its highest load, as a run. NULL: it has errors,

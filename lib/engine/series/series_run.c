@@ -56,7 +56,7 @@ bool series_concerns(const struct config *c, uint32_t n)
 
 int series_check(const struct config *c, struct arena *a, struct diag *d)
 {
-	char *texts[SERIES_RAMP_MAX];
+	char *texts[SERIES_AT_MAX];
 	unsigned n;
 
 	if (!c->search)
@@ -67,10 +67,7 @@ int series_check(const struct config *c, struct arena *a, struct diag *d)
 	n = series_at(c, c->search->to, a, texts);
 	if (!config_derive(c, texts, n, a, d))
 		return -EINVAL;
-	if (c->search->method != SEARCH_RAMP)
-		return 0;
-	n = series_ramp(c, a, texts);
-	return config_derive(c, texts, n, a, d) ? 0 : -EINVAL;
+	return series_trial(c, false, a, d) ? 0 : -EINVAL;
 }
 
 const struct config *series_greatest(const struct config *c, struct arena *a, struct diag *d)
@@ -89,8 +86,7 @@ const struct config *series_trial(
 
 	n = s->method == SEARCH_RAMP ? series_ramp(c, a, texts) : series_at(c, s->to, a, texts);
 	if (s->method != SEARCH_RAMP) {
-		uint64_t length =
-			(s->final_ns > s->trial_ns) == longest ? s->final_ns : s->trial_ns;
+		uint64_t length = longest && s->final_ns > s->trial_ns ? s->final_ns : s->trial_ns;
 
 		texts[n++] = arena_printf(a, "run.warmup=%lluns", (unsigned long long)s->warmup_ns);
 		texts[n++] = arena_printf(a, "run.duration=%lluns", (unsigned long long)length);
