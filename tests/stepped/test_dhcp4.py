@@ -281,7 +281,7 @@ def a_closed_loop_tells_when_its_clients_ran_out():
     assert "its rates are too low (raise dhcp4.clients, or set again: true)" in result.stderr, result
     result = run(ran_out, duration="200ms", warmup="400ms", world="delay=10ms", invalid=True)
     reasons, verdict = result.json["verdict"]["reasons"], result.json["verdict"]
-    assert reasons[0] == "clients: nothing was sent in the measured part", reasons
+    assert reasons[0] == "clients: nothing was due in the measured part", reasons
     assert reasons[1].startswith("clients: its 50 clients ran out in the warm-up, 0."), reasons
     assert reasons[1].endswith(" s after the start: raise dhcp4.clients, or set again: true"), reasons
     assert (verdict["status"], verdict["invalid_by"], result.code) == ("invalid", "load", EXIT["invalid"]), result

@@ -121,7 +121,7 @@ static void verdict_protocol(const struct plan_item *i, const char *name, struct
 static bool is_of_load(
 	const struct validity_settings *v, const struct result_item *r, uint64_t kept)
 {
-	return kept && (double)(r->unsent - kept) <= v->unsent * (double)r->ledger.due &&
+	return kept && (double)r->unsent - (double)kept <= v->unsent * (double)r->ledger.due &&
 	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
 }
 
@@ -131,6 +131,7 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	const struct validity_settings *v = &p->config->validity;
 	uint64_t nobody = made_by_nobody(i);
 	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
+	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
 	double starved_s = plan_starved_s(p, i);
 	uint32_t before = out->count;
 
@@ -144,7 +145,8 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 			in_words(out, r->send_lag.p99_ns),
 			in_words(out, (double)v->send_lag_p99_ns));
 	if (r->ledger.sent == 0)
-		because(out, "%s: nothing was sent in the measured part", r->name);
+		because(out, "%s: nothing was %s in the measured part", r->name,
+			r->ledger.due ? "sent" : "due");
 	if (out->count > before && nobody)
 		because(out,
 			"%s: %llu not sent: no client was free or bound for them (%s.no_... counts "
@@ -161,7 +163,13 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 			"for answers to others (tcp.connections or tcp.pipeline: more, or a lower "
 			"rate)",
 			r->name, (unsigned long long)queued);
-	if (is_of_load(v, r, nobody + queued) || (r->ledger.sent == 0 && starved_s >= 0))
+	if (out->count > before && untaken)
+		because(out,
+			"%s: %llu of them found no memory: their connections hold all that the "
+			"server has not taken, or accepted (more tcp.connections, or a lower rate)",
+			r->name, (unsigned long long)untaken);
+	if (is_of_load(v, r, nobody + queued + untaken) || r->ledger.due == 0 ||
+		(r->ledger.sent == 0 && starved_s >= 0))
 		out->of_load += out->count - before;
 	// A closed loop that waits for a slot and not for the server measures the table.
 	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))

@@ -202,9 +202,27 @@ static void a_connection_that_waits_for_answers_is_no_fault_of_the_tester(void *
 	assert_int_equal(reach(f), EXIT_INVALID);
 	assert_string_equal(f->result.verdict.invalid_by, "load");
 	assert_true(says(f, "queries: 300 of them waited until the end"));
+	connections.no_memory = 1;
+	f->result_item.unsent = 303;
+	f->result_item.ledger.sent = f->result_item.ledger.answered = 1697;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "load");
+	assert_true(says(f, "queries: 1 of them found no memory"));
+	connections.no_memory = 0;
 	f->result_item.unsent = 303; // three that no connection kept
 	f->result_item.ledger.sent = f->result_item.ledger.answered = 1697;
 	assert_invalid(f, "queries: 300 of them waited until the end");
+}
+
+static void a_load_without_anything_due_is_no_fault_of_the_tester(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.ledger = (struct ledger){0};
+	f->result_item.sent_per_s = 0;
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.invalid_by, "load");
+	assert_true(says(f, "queries: nothing was due in the measured part"));
 }
 
 static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
@@ -749,6 +767,7 @@ int main(void)
 		TEST(a_run_without_a_fault_passes),
 		TEST(a_load_that_nobody_can_make_is_no_fault_of_the_tester),
 		TEST(a_connection_that_waits_for_answers_is_no_fault_of_the_tester),
+		TEST(a_load_without_anything_due_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
 		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
 		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
