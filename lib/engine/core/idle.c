@@ -90,14 +90,19 @@ static uint64_t asked_due(const struct worker *w, struct worker_item *it, uint64
 
 static uint64_t item_due(const struct worker *w, struct worker_item *it, uint64_t now)
 {
-	uint64_t due = it->conns ? item_conns_due(it, now) : UINT64_MAX;
+	uint64_t due = it->conns ? item_conns_due(it, now) : UINT64_MAX, paced;
 
 	if (it->pending_first < it->pending_count ||
 		txn_first(&it->txns, it->txns.again) != TXN_NONE)
 		return now;
 	if (it->asks && !it->ended)
 		return earlier(due, asked_due(w, it, now));
-	return it->ended ? due : earlier(due, pace_due(&it->pace, now, it->txns.in_flight));
+	if (it->ended)
+		return due;
+	paced = pace_due(&it->pace, now, it->txns.in_flight);
+	if (paced <= now && it->txns.in_flight == it->txns.count)
+		return due; // the next slot is free when a transaction ends
+	return earlier(due, paced);
 }
 
 // All that a pass looks at has a time here, except packets that arrive.

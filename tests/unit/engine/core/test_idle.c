@@ -17,6 +17,7 @@
 #define EARLY  300000ull
 #define MOMENT 1000000ull
 #define FAR    (NOW + 50 * MOMENT)
+#define SLOTS  16
 
 static struct worker w;
 static struct worker_item items[2];
@@ -34,6 +35,7 @@ static int fresh(void **state)
 	for (int i = 0; i < 2; i++) {
 		memset(lists[i], 0, sizeof(lists[i]));
 		items[i].txns.slots = lists[i];
+		items[i].txns.count = SLOTS;
 		items[i].pace = (struct pace){.kind = PACE_RATE, .next = FAR, .left = UINT64_MAX};
 	}
 	return 0;
@@ -129,6 +131,16 @@ static void something_in_flight_may_expire(void **state)
 	assert_int_equal(idle_due(&w, NOW), NOW + 9);
 }
 
+static void a_full_table_waits_for_what_is_in_flight(void **state)
+{
+	items[0].pace.next = NOW + 3;
+	items[0].txns.in_flight = SLOTS;
+	assert_int_equal(idle_due(&w, NOW), NOW + 3); // to count that there is no slot
+	assert_int_equal(idle_due(&w, NOW + 3), FAR);
+	items[0].txns.in_flight--;
+	assert_int_equal(idle_due(&w, NOW + 3), NOW + 3);
+}
+
 static void a_closed_loop_is_due_when_it_may_send(void **state)
 {
 	struct pace *p = &items[0].pace;
@@ -210,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup(one_of_several_workers_stays_awake_for_the_others, fresh),
 		cmocka_unit_test_setup(a_pass_is_due_with_whatever_comes_first, fresh),
 		cmocka_unit_test_setup(something_in_flight_may_expire, fresh),
+		cmocka_unit_test_setup(a_full_table_waits_for_what_is_in_flight, fresh),
 		cmocka_unit_test_setup(a_closed_loop_is_due_when_it_may_send, fresh),
 		cmocka_unit_test_setup(a_protocol_is_asked_anew_when_it_is_due, fresh),
 		cmocka_unit_test_setup(a_sleep_ends_when_it_was_to_and_is_counted, fresh),
