@@ -124,7 +124,10 @@ struct result_tester_delay *__wrap_tester_delay_measure(struct plan *p, struct a
 pid_t __real_waitpid(pid_t, int *, int);
 pid_t __wrap_waitpid(pid_t child, int *status, int options)
 {
-	return __real_waitpid(child, status, options & ~WNOHANG);
+	pid_t ended = __real_waitpid(child, status, options & ~WNOHANG);
+	bool signalled = ended < 0 && errno == EINTR && options & WNOHANG; // what it may pass on
+
+	return signalled ? 0 : ended;
 }
 
 // Nobody watches: asked at each tick, a kernel would take most of the time of an idle hour.
