@@ -14,23 +14,27 @@
 // many times as likely. <name> stands for one of the alternatives of that row, <=name> for the same
 // one wherever it occurs in a case, <1..100> for a whole number whose digits are as likely to be
 // few as many, <n> for the number of the item. The text is JSON, but words need no quotes, and a
-// comma too many does no harm.
+// comma too many does no harm. Slow cases have rows of their own, "slow name" instead of "name".
 static const char *const rows[][2] = {
-	{"config", "{run:<run>,ports:[{name:tester,driver:ring,device:dut,<=workers>,<=vlans>"
+	{"config", "{<runs>ports:[{name:tester,driver:ring,device:dut,<=workers>,<=vlans>"
 		   "addresses:[198.18.0.1/24,'2001:db8::1/64']},"
 		   "{name:dut,driver:ring,device:tester,<=servers>,<=vlans>"
 		   "addresses:[198.18.0.2/24,198.18.0.3/24,198.18.0.4/24,"
 		   "'2001:db8::2/64','2001:db8::3/64']}],"
-		   "responder:{port:dut,<tcp_server>},<stop><criteria><output><series>}"},
+		   "responder:{port:dut,<tcp_server>},<criteria><output><series>}"},
 	{"workers", "4* cpus:['1'] | 2* cpus:['1','2'] | cpus:['1','2','3','4']"},
 	{"servers", "4* cpus:['8'] | 2* cpus:['8','9'] | cpus:['8','9','10','11']"},
 	{"vlans", "6* | vlans:['<1..4000>'], | vlans:['7','<1..4000>'],"},
-	{"run", "12* {seed:'<1..1000>',warmup:<warmup>,duration:<1..60>s,interval:<interval>} | "
-		"{seed:'1',warmup:<warmup>,duration:<60..3600>s,interval:<10..300>s} | "
-		"{seed:'1',warmup:<warmup>,duration:<1..5>s,repeat:{min:'2',max:'3'}}"},
+	{"runs",
+		"12* run:{seed:'<1..1000>',warmup:<warmup>,duration:<1..60>s,interval:<interval>}, "
+		"| 2* run:{seed:'<1..1000>',warmup:<warmup>,duration:<8..60>s},stop:[<stop>], | "
+		"run:{seed:'1',warmup:<warmup>,duration:<60..600>s,interval:<10..300>s}, | "
+		"run:{seed:'1',warmup:<warmup>,duration:<1..5>s,repeat:{min:'2',max:'3'}},"},
+	{"slow runs",
+		"run:{seed:'<1..1000>',warmup:<warmup>,duration:<1..4>h,interval:<10..99>s},"},
 	{"warmup", "3* 0s | <1..3000>ms"},
 	{"interval", "4* 1s | <100..900>ms | <1..7>s"},
-	{"stop", "8* | stop:['loss > <1..20>% for 7s'], | stop:['p99 > <1..900>ms for 7s'],"},
+	{"stop", "'loss > <1..20>% for 7s' | 'p99 > <1..900>ms for 7s'"},
 	{"criteria", "3* | criteria:['loss <= <1..10>%'], | "
 		     "criteria:['p99 <= <1..90>ms','failed == 0'],"},
 	{"output", "6* | output:{percentiles:['95','99.99']},"},
@@ -48,6 +52,10 @@ static const char *const rows[][2] = {
 		 "4* {name:i<n>,timeout:<timeout>,<load>,<stream>} | "
 		 "5* {name:i<n>,timeout:<timeout>,<load>,<clients4>} | "
 		 "5* {name:i<n>,timeout:<timeout>,<load>,<clients6>} | 2* <living>"},
+	{"slow item", "{name:i<n>,timeout:<timeout>,<load><source>,<to><dns>} | "
+		      "{name:i<n>,timeout:<timeout>,<load>,<stream>} | "
+		      "{name:i<n>,timeout:<timeout>,<load>,<clients4>} | "
+		      "{name:i<n>,timeout:<timeout>,<load>,<clients6>}"},
 	{"living", "{name:i<n>,timeout:<timeout>,dhcp4:{<who4><life><pace4>}} | "
 		   "{name:i<n>,timeout:<timeout>,server:'2001:db8::2',dhcp6:{<who6><life><leases6><"
 		   "pace6>}}"},
@@ -56,19 +64,20 @@ static const char *const rows[][2] = {
 	{"timeout", "4* 1s | <100..900>ms | <1..10>s"},
 	{"load", "8* load:{rate:'<rate>'<arrivals><window>} | 3* "
 		 "load:{outstanding:'<1..50>',<few>} | "
-		 "load:{ramp:{from:'<1..100>',to:'<rate>',over:<1..20>s}} | "
+		 "load:{ramp:{from:'<1..100>',to:'<rate>',over:<100..1000>ms}} | "
 		 "load:{steps:[{rate:'<rate>',for:<1..2>s},{rate:'0',for:1s},{rate:'<rate>',"
 		 "for:1s}]} | "
 		 "load:{wave:{mean:'<100..500>',amplitude:'<1..100>',period:<1..9>s}} | "
 		 "load:{burst:{size:'<1..200>',every:<200..3000>ms}} | "
 		 "load:{storm:{clients:'<1..3000>',within:<0..3000>ms}}"},
+	{"slow load", "load:{rate:'<1..4>'<arrivals>}"},
 	{"rate", "6* <5..300> | <300..2000>"},
 	{"arrivals", "2* | ,arrivals:poisson"},
 	{"window", "6* | ,start_at:<1..900>ms | ,stop_at:<300..900>ms | ,total:'<1..1000>'"},
 	{"few", "total:'<1..20000>' | total:'<1..20000>',ramp_up:<1..3>s"},
 	{"source", "5* | ,source:{ports:[20000-<20100..29999>]}"},
 
-	{"udp", "5* <to><dns> | <to>ntp:{version:'<1..4>'} | 2* "
+	{"udp", "4* <to><dns> | server:<server>,<dns_tc> | <to>ntp:{version:'<1..4>'} | 2* "
 		"<to>echo:{size:<20..1400>B,fill:<fill>}"
 		" | <to>echo:{test:stream}"},
 	{"to", "3* server:198.18.0.2, | server:'2001:db8::2', | "
@@ -77,14 +86,14 @@ static const char *const rows[][2] = {
 	{"spread", "round_robin | hash | stub,attempts:'<1..3>',rotate:<bool>"},
 	{"bool", "true | false"},
 	{"fill", "counting | zeros | hex | random"},
-	{"dns", "dns:{names:[<name>,<name>],<flags><edns><tc><expect>}"},
+	{"dns", "dns:{names:[<name>,<name>],<flags><edns><expect>}"},
+	{"dns_tc", "dns:{names:[<name>,<name>],<flags><edns>tc:tcp,tcp:{<connections>},<expect>}"},
 	{"name", "3* 'h{0-999}.example.com <type>' | '{random:12}.example.com <type>' | "
 		 "'<n>.example <type>'"},
 	{"type", "A | AAAA | TXT | NS | MX | SOA | ANY"},
 	{"flags", "4* | case_0x20:true, | rd:false,ad:true, | order:random, | order:zipf, | "
 		  "cookies:client, | cookies:full,"},
 	{"edns", "2* | edns:{size:'<512..4096>',do:<bool>}, | edns:{nsid:true,padding:'128'},"},
-	{"tc", "4* | tc:tcp,tcp:{<connections>},"},
 	{"expect", "3* | expect:{rcode:[NOERROR]}"},
 	{"stream",
 		"2* server:<server>,dns:{names:[<name>,<name>],transport:tcp,tcp:{<connections>}} "
@@ -96,6 +105,7 @@ static const char *const rows[][2] = {
 	{"queries", "2* | queries_per_connection:'<1..200>',"},
 	{"idle", "3* | idle:<5..2000>ms,"},
 	{"open", "3* | open:pool,"},
+	{"slow open", ""},
 	{"pipeline", "3* | pipeline:'<1..100>',"},
 	{"closed", "closed:lost, | closed:again,"},
 	{"segments",
@@ -111,19 +121,24 @@ static const char *const rows[][2] = {
 		      "release:20%}, | mix:{dora:60%,rebind:10%,reboot:20%,inform:10%}, | "
 		      "mix:{dora:70%,decline:5%,discover:25%},"},
 	{"again", "3* clients:'<50..5000>',again:true, | 2* clients:'<500..8000>', | "},
-	{"pace4", "2* | retransmit:{initial:<5..2000>ms,factor:'<1..3>',jitter:<0..9>ms,tries:"
+	{"pace4", "2* | retransmit:{initial:<initial>,factor:'<1..3>',jitter:<0..9>ms,tries:"
 		  "'<1..5>'}"},
-	{"clients6", "dhcp6:{<who6><exchange6><again><leases6><pace6>} | "
-		     "server:'2001:db8::2',dhcp6:{<who6>relay:{addresses:["
+	{"initial", "<5..40>ms | <40..2000>ms"},
+	{"clients6", "2* dhcp6:{<who6><to_all6><leases6><again><pace6>} | "
+		     "2* server:'2001:db8::2',dhcp6:{<who6><exchange6><leases6><again><pace6>} | "
+		     "3* server:'2001:db8::2',dhcp6:{<who6>relay:{addresses:["
 		     "'2001:db8::100-2001:db8::11f'],levels:'<1..4>',interface_id:'p{client}'},"
-		     "<exchange6><again><leases6><pace6>}"},
-	{"exchange6", "2* | exchange:solicit, | exchange:rapid, | exchange:information, | "
-		      "2* mix:{sarr:50%,renew:30%,release:20%}, | "
-		      "mix:{sarr:60%,rebind:10%,confirm:20%,information:10%}, | "
-		      "mix:{sarr:70%,decline:5%,solicit:25%},"},
-	{"leases6", "3* | lease:both, | lease:prefix, | advertise:best, | addresses:'<2..4>',"},
-	{"pace6", "2* | retransmit:{rand:<0..20>%,solicit:{irt:<5..2000>ms,mrc:'<1..5>'},"
-		  "request:{irt:<5..2000>ms,mrc:'<1..5>'},renew:{irt:<5..2000>ms,mrc:'<1..5>'}}"},
+		     "<exchange6><leases6><again><pace6>} | "
+		     "server:'2001:db8::2',dhcp6:{<who6>lease:prefix,<prefixes6><again><pace6>}"},
+	{"exchange6", "<to_all6> | <prefixes6>"},
+	{"to_all6", "2* | exchange:solicit, | exchange:rapid, | exchange:information, | "
+		    "mix:{sarr:60%,rebind:10%,confirm:20%,information:10%}, | "
+		    "mix:{sarr:70%,decline:5%,solicit:25%},"},
+	{"prefixes6", "2* | exchange:rapid, | 3* mix:{sarr:50%,renew:30%,release:20%}, | "
+		      "mix:{sarr:70%,rebind:30%},"},
+	{"leases6", "3* | lease:both, | advertise:best, | addresses:'<2..4>',"},
+	{"pace6", "2* | retransmit:{rand:<0..20>%,solicit:{irt:<initial>,mrc:'<1..5>'},"
+		  "request:{irt:<initial>,mrc:'<1..5>'},renew:{irt:<initial>,mrc:'<1..5>'}}"},
 
 	{"serve_dns",
 		"4* {} | {rcode:<rcode>} | {text:'<1..9999999>'} | {extended_error:['<1..30>']}"},
@@ -160,22 +175,25 @@ static const char *const rows[][2] = {
 			"wrong_times:<often> | wrong_duid:<often> | no_client_id:<often>"},
 
 	// Three of ten links and servers are perfect: then nothing may be lost.
-	{"world", "seed:'<1..1000>',<latency>,<spread_rx> | seed:'<1..1000>',<latency>,<spread_rx>,"
-		  "<trouble> | seed:'<1..1000>',<latency>,<spread_rx>,<trouble>,<trouble>"},
+	{"world", "2* seed:'<1..1000>',<latency>,<spread_rx> | "
+		  "seed:'<1..1000>',<latency>,<spread_rx>,cost:<50..2000>us | "
+		  "2* seed:'<1..1000>',<latency>,<spread_rx>,<trouble> | "
+		  "2* seed:'<1..1000>',<latency>,<spread_rx>,<trouble>,<trouble>"},
 	{"latency", "delay:<1..900>us | delay:<1..50>ms | delay:<1..20>ms,jitter:<1..5000>us"},
 	{"spread_rx", "3* | spread:'1'"},
 	{"trouble", "3* loss:'0.0<1..999>' | loss:'0.<1..3>' | duplicate:'0.0<1..99>' | "
 		    "reorder:'0.0<1..99>' | corrupt:'0.0<1..99>' | rate:'<100000..10000000>' | "
-		    "queue:'<4..200>' | 2* cost:<2..30>us | down_from:<1..3>s,down_to:<4..6>s | "
+		    "queue:'<4..200>' | cost:<2..200>us | down_from:<1..3>s,down_to:<4..6>s | "
 		    "2* away:'0:<1..3000>ms-<3001..5000>ms' | away:'1:<1..3000>ms-<3001..3500>ms'"},
 };
 
-#define ROWS  (sizeof(rows) / sizeof(rows[0]))
-#define TEXT  16384 // of a case
-#define DEPTH 32
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define TEXT 16384 // of a case
+#define SLOW 6     // one case of so many
 
 struct draw {
 	struct rand rand;
+	bool slow; // hours at a few transactions a second
 	unsigned item;
 	char *kept[ROWS]; // <=name>
 	char text[TEXT];
@@ -205,6 +223,19 @@ static size_t row_of(const char *name, size_t len)
 	abort();
 }
 
+// Of a slow case its own one, where there is one.
+static size_t row_for(const struct draw *d, const char *name, size_t len)
+{
+	static const char prefix[] = "slow ";
+	const size_t more = sizeof(prefix) - 1;
+
+	for (size_t r = 0; d->slow && r < ROWS; r++)
+		if (strlen(rows[r][0]) == more + len && memcmp(rows[r][0], prefix, more) == 0 &&
+			memcmp(rows[r][0] + more, name, len) == 0)
+			return r;
+	return row_of(name, len);
+}
+
 static void expand(struct draw *d, size_t row);
 
 static void expand_mark(struct draw *d, const char *mark, size_t len)
@@ -222,7 +253,7 @@ static void expand_mark(struct draw *d, const char *mark, size_t len)
 	} else if (len == 1 && *mark == 'n') {
 		add(d, text, (size_t)snprintf(text, sizeof(text), "%u", d->item));
 	} else if (*mark == '=') {
-		row = row_of(mark + 1, len - 1);
+		row = row_for(d, mark + 1, len - 1);
 		if (d->kept[row]) {
 			add(d, d->kept[row], strlen(d->kept[row]));
 			return;
@@ -230,7 +261,7 @@ static void expand_mark(struct draw *d, const char *mark, size_t len)
 		expand(d, row);
 		d->kept[row] = strdup(d->text + at);
 	} else {
-		expand(d, row_of(mark, len));
+		expand(d, row_for(d, mark, len));
 	}
 }
 
@@ -321,7 +352,7 @@ static json_t *draw_row(struct draw *d, const char *name, const char *suffix, bo
 	snprintf(row, sizeof(row), "%s%s", name, suffix);
 	d->len = 0;
 	add(d, "{", members);
-	expand(d, row_of(row, strlen(row)));
+	expand(d, row_for(d, row, strlen(row)));
 	add(d, "}", members);
 	return parse(&at);
 }
@@ -374,7 +405,7 @@ static void add_events(struct draw *d, json_t *config)
 	{
 		json_t *load = json_object_get(item, "load");
 
-		if (!json_object_get(load, "rate") || json_object_get(load, "total") ||
+		if (d->slow || !json_object_get(load, "rate") || json_object_get(load, "total") ||
 			json_object_get(load, "stop_at") || draw_below(d, 4))
 			continue;
 		ms += 50 + (unsigned)draw_below(d, 150);
@@ -416,6 +447,7 @@ json_t *grammar_case(uint64_t seed)
 	unsigned count;
 
 	d->rand.state = rand_hash(seed);
+	d->slow = draw_below(d, SLOW) == 0;
 	config = draw_row(d, "config", "", false);
 	count = 1 + (unsigned)(draw_below(d, 4) * draw_below(d, 2));
 	for (d->item = 1; d->item <= count; d->item++)

@@ -18,9 +18,9 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "base/input.h"
 #include "base/log.h"
 #include "book.h"
+#include "commands.h"
 #include "document.h"
 #include "engine/config/config_load.h"
 #include "engine/series/series.h"
@@ -31,11 +31,12 @@
 #include "machine.h"
 #include "world.h"
 
-#define WORDS       "# STEPPED='" // in a kept case: the settings of the world
-#define ITEMS       8
-#define OFTEN       8 // each so many-th run has its document looked at, and is made twice
-#define SHRINK_RUNS 400
-#define SECOND      1e9
+#define WORDS         "# STEPPED='" // in a kept case: the settings of the world
+#define ITEMS         8
+#define OFTEN         8  // each so many-th run has its document looked at, and is made twice
+#define SHRINK_S      60 // for which a case is made smaller at the most
+#define SECOND        1e9
+#define SHORT_WAIT_NS 3000000 // less than any wait of the grammar for a reply
 
 // What may be broken. Each is a line of TAP.
 #define LAWS(X)                                                                                    \
@@ -67,12 +68,14 @@ struct played {
 	struct result *result;
 	int code;
 	uint64_t began; // tick
+	double took_ns;
 	// Set by the first law that is broken.
 	enum law broken;
 	char why[400];
 	// Sums over the intervals, as their hook was called.
 	bool series;
 	uint32_t interval_count;
+	uint64_t sent;
 	struct result_interval_item sums[ITEMS];
 	struct live live;
 	FILE *lines; // NULL: no document is made
@@ -83,6 +86,15 @@ static struct {
 	uint64_t runs, refused, transactions, failures;
 	double simulated_s;
 } totals;
+
+static struct {
+	bool verbose, whole;
+	uint64_t seed; // of the case that is played, for messages of a crash
+	const char *text, *world;
+	uint64_t most;  // transactions after which a run is ended; 0: any
+	double most_ns; // and time of the world
+	volatile sig_atomic_t signals;
+} now;
 
 __attribute__((format(printf, 3, 4))) static void broken(
 	struct played *p, enum law law, const char *fmt, ...)
@@ -176,6 +188,8 @@ static bool timeouts_are_long(const struct played *p)
 	if (f && (f->stall || f->outage || f->capacity || (f->delay && f->delay->exponential_ns)))
 		return false;
 	longest += f ? faults_longest_ns(f) : 0;
+	if (strstr(now.text, "retransmit") && 2 * (l->delay_ns + l->jitter_ns) >= SHORT_WAIT_NS)
+		return false;
 	for (uint32_t i = 0; i < p->config->traffic.count; i++)
 		if (item_of(p, i)->timeout_ns < longest)
 			return false;
@@ -363,8 +377,9 @@ static void law_links(struct played *p)
 	struct sums s = sum_up(p);
 	uint64_t gone = w->lost + w->dropped, others, unseen;
 
-	if (!all_plain(p) || l->duplicate > 0 || l->corrupt > 0 || has_stalls(p) || faults_of(p) ||
-		!p->result->responder || s.in_flight || s.ledger.no_reply)
+	if (!all_plain(p) || l->duplicate > 0 || l->corrupt > 0 || l->bits_per_s > 0 ||
+		has_stalls(p) || faults_of(p) || !p->result->responder || s.in_flight ||
+		s.ledger.no_reply)
 		return;
 	others = w->sent - s.ledger.sent - p->result->responder->answered;
 	unseen = s.ledger.lost - s.ledger.late;
@@ -434,7 +449,8 @@ static void law_cells(struct played *p)
 	const struct result_responder *r = p->result->responder;
 	struct sums s = sum_up(p);
 
-	if (!r || !all_plain(p) || !link_is_perfect(&p->world->link) || s.in_flight)
+	if (!r || !all_plain(p) || !link_is_perfect(&p->world->link) || has_stalls(p) ||
+		s.in_flight)
 		return;
 	if (r->received != s.ledger.sent)
 		broken(p, LAW_CELLS, "sent %" PRIu64 ", the responder received %" PRIu64,
@@ -455,10 +471,13 @@ static void law_blame(struct played *p)
 	const char *first = v->reasons.count ? *(const char *const *)v->reasons.items : "";
 	bool quiet = link_is_perfect(&p->world->link) && !has_stalls(p), waited = false;
 
+	// A goal may be out of reach, and a loop without replies has no end and no buffer left.
+	if (p->config->search || (!is_open(p) && sum_up(p).ledger.no_reply))
+		return;
 	for (uint32_t i = 0; i < p->result->traffic.count; i++)
 		waited |= ((const struct result_item *)p->result->traffic.items)[i].no_slot > 0;
 	if (!has_stalls(p) && !waited && v->invalid_by && strcmp(v->invalid_by, "tester") == 0 &&
-		p->world->link.queue == 0)
+		p->world->link.queue == 0 && p->world->link.bits_per_s == 0)
 		broken(p, LAW_BLAME, "invalid by the tester, without a stall: %s", first);
 	if (quiet && !waited && strcmp(v->limited_by, "tester") == 0)
 		broken(p, LAW_BLAME, "limited by the tester, without a stall: %s", first);
@@ -510,11 +529,14 @@ static void on_kept(void *ctx, const struct result_interval *i)
 	const struct result_interval_item *items = i->traffic.items;
 
 	p->interval_count++;
+	if (now.most && (p->sent > now.most || elapsed_ns(p) > now.most_ns))
+		now.signals = 2;
 	for (uint32_t n = 0; n < i->traffic.count && n < ITEMS; n++) {
 		const struct result_interval_item *it = &items[n];
 		struct result_interval_item *sum = &p->sums[n];
 		bool fallen = false;
 
+		p->sent += it->sent;
 		LEDGER_COUNTERS(FALLEN, COUNTER_SKIP, COUNTER_SKIP)
 		ITEM_COUNTERS(FALLEN, COUNTER_SKIP)
 		if (fallen || it->in_flight > INT64_MAX)
@@ -549,18 +571,23 @@ static void put_line(void *ctx, const json_t *line)
 
 static bool is_possible(const struct played *p, const struct format *f)
 {
-	bool dns = false;
+	const struct result_item *items = p->result->traffic.items;
+	bool dns = false, answered = true;
 
-	for (uint32_t i = 0; i < p->config->traffic.count; i++)
+	for (uint32_t i = 0; i < p->result->traffic.count; i++) {
 		dns |= is_named(p, i, "dns");
-	if (strcmp(f->name, "hgrm") == 0 &&
-		(p->config->traffic.count > 1 || p->result->traffic.count == 0 ||
-			((const struct result_item *)p->result->traffic.items)
-					->latency.response.count == 0))
-		return false; // it wants a choice, and replies
+		answered = answered && items[i].latency.response.count;
+	}
+	if (strcmp(f->name, "hgrm") == 0 && p->config->traffic.count > 1)
+		return false; // it wants a choice
+	if (strstr("hgrm hdr", f->name) && (!answered || p->result->traffic.count == 0))
+		return false;
 	if (strcmp(f->name, "resperf") == 0 &&
-		p->result->run.measured_s * 1e9 < 2 * (double)p->config->run.interval_ns)
+		(p->series || has_stalls(p) ||
+			p->result->run.measured_s * 1e9 < 2 * (double)p->config->run.interval_ns))
 		return false; // it wants whole intervals
+	if (strcmp(f->name, "csv") == 0 && p->interval_count == 0)
+		return false;
 	return !f->live && !(f->series && p->config->search) &&
 	       (dns || strcmp(f->name, "dns_metrics") != 0);
 }
@@ -606,33 +633,10 @@ static void law_document(struct played *p, char **text)
 	arena_free(a);
 }
 
-static const struct config *check(const char *text, struct arena *a, struct diag *d)
-{
-	const struct config *c = config_load_text_assigned("play.yaml", text, NULL, 0, a, d);
-	const struct config *highest;
-	struct inputs *in = inputs_new();
-	bool ok = c != NULL;
-
-	diag_set_inputs(d, in);
-	ok = ok && run_check(c, a, d) == 0 && series_check(c, a, d) == 0;
-	highest = ok && c->search ? series_highest(c, a, d) : c;
-	ok = ok && highest && (highest == c || run_check(highest, a, d) == 0);
-	diag_set_inputs(d, NULL);
-	inputs_free(in);
-	return ok ? c : NULL;
-}
-
-static struct {
-	bool verbose, whole;
-	uint64_t seed; // of the case that is played, for messages of a crash
-	const char *text, *world;
-} now;
-
 // false: the checker refused it. document: the result as text, to be freed; NULL: not wanted
 static bool play(
 	const char *text, const struct world_settings *world, struct played *p, char **document)
 {
-	static volatile sig_atomic_t interrupts;
 	struct arena *a = arena_new();
 	struct diag *d = diag_new();
 	struct result result;
@@ -640,15 +644,18 @@ static bool play(
 		.command = "play",
 		.version = "0",
 		.id = "play",
-		.signals = &interrupts,
+		.signals = &now.signals,
 		.hooks = {.begin = on_begin, .kept = on_kept, .ctx = p}};
 
 	machine_reset(world);
+	now.signals = 0;
 	*p = (struct played){.world = world,
 		.result = &result,
 		.broken = LAW_COUNT,
 		.began = world_now(),
-		.config = check(text, a, d)};
+		.config = config_load_text_assigned("play.yaml", text, NULL, 0, a, d)};
+	if (p->config && !command_check(p->config, a, d))
+		p->config = NULL;
 	options.config = p->config;
 	if (p->config) {
 		p->series = p->config->search || p->config->run.repeat;
@@ -657,7 +664,8 @@ static bool play(
 			live_follow(&p->live, (struct live_follower){put_line, .ctx = p});
 		}
 		p->code = series_execute(&options, a, &result);
-		totals.simulated_s += elapsed_ns(p) / SECOND;
+		p->took_ns = elapsed_ns(p);
+		totals.simulated_s += p->took_ns / SECOND;
 		law_all(p);
 		if (machine_leaks())
 			broken(p, LAW_EMPTY, "%" PRIu64 " packet buffers", machine_leaks());
@@ -744,14 +752,27 @@ struct shrink {
 	bool again;
 	enum law law;
 	unsigned runs;
+	double until;       // seconds_now()
 	struct played last; // of the smallest one
 };
+
+static double seconds_now(void)
+{
+	FILE *f = fopen("/proc/uptime", "r"); // the world has the clocks
+	double s = 0;
+
+	if (f && fscanf(f, "%lf", &s) != 1)
+		s = 0;
+	if (f)
+		fclose(f);
+	return s;
+}
 
 static bool still_fails(struct shrink *s)
 {
 	struct played p;
 
-	if (s->runs >= SHRINK_RUNS)
+	if (seconds_now() >= s->until)
 		return false;
 	s->runs++;
 	if (!play_case(s->whole, s->again, &p) || p.broken != s->law)
@@ -794,67 +815,68 @@ static bool shrink_value(struct shrink *s, json_t *v)
 	return any;
 }
 
-// Members and elements one after the other: without it, or with smaller parts.
-static bool shrink_node(struct shrink *s, json_t *node)
+static bool shrink_node(struct shrink *s, json_t *node);
+
+static bool shrink_elements(struct shrink *s, json_t *array)
 {
 	bool any = false;
-	json_t *child;
-	const char *key;
-	void *next;
 
-	if (json_is_array(node)) {
-		for (size_t i = json_array_size(node); i-- > 0;) {
-			child = json_incref(json_array_get(node, i));
-			json_array_remove(node, i);
-			if (still_fails(s)) {
-				any = true;
-			} else {
-				json_array_insert(node, i, child);
-				any |= shrink_node(s, child);
-			}
-			json_decref(child);
-		}
-		return any;
-	}
-	if (!json_is_object(node))
-		return shrink_value(s, node);
-	json_object_foreach_safe(node, next, key, child)
-	{
-		char *name = strdup(key);
+	for (size_t i = json_array_size(array); i-- > 0;) {
+		json_t *child = json_incref(json_array_get(array, i));
 
-		json_incref(child);
-		json_object_del(node, name);
-		if (node != s->whole && still_fails(s)) {
+		json_array_remove(array, i);
+		if (still_fails(s)) {
 			any = true;
 		} else {
-			json_object_set(node, name, child);
+			json_array_insert(array, i, child);
 			any |= shrink_node(s, child);
 		}
 		json_decref(child);
-		free(name);
 	}
 	return any;
 }
 
+// A member that is put back is the last one, so their order cannot be gone through meanwhile.
+static bool shrink_members(struct shrink *s, json_t *object)
+{
+	json_t *members = json_copy(object), *child;
+	const char *key;
+	bool any = false;
+
+	json_object_foreach(members, key, child)
+	{
+		json_object_del(object, key);
+		if (object != s->whole && still_fails(s)) {
+			any = true;
+		} else {
+			json_object_set(object, key, child);
+			any |= shrink_node(s, child);
+		}
+	}
+	json_decref(members);
+	return any;
+}
+
+// One after the other: without it, or with smaller parts.
+static bool shrink_node(struct shrink *s, json_t *node)
+{
+	return json_is_array(node)    ? shrink_elements(s, node)
+	       : json_is_object(node) ? shrink_members(s, node)
+	                              : shrink_value(s, node);
+}
+
+// What makes a run long comes first.
 static void shrink(struct shrink *s)
 {
-	while (shrink_node(s, s->whole) && s->runs < SHRINK_RUNS)
+	json_t *config = json_object_get(s->whole, "config");
+
+	shrink_node(s, json_object_get(config, "run"));
+	shrink_node(s, json_object_get(config, "traffic"));
+	while (shrink_node(s, s->whole) && seconds_now() < s->until)
 		;
 }
 
 // --- the program ---
-
-static double seconds_now(void)
-{
-	FILE *f = fopen("/proc/uptime", "r"); // the world has the clocks
-	double s = 0;
-
-	if (f && fscanf(f, "%lf", &s) != 1)
-		s = 0;
-	if (f)
-		fclose(f);
-	return s;
-}
 
 // The case of a run that aborted is all that is left of it.
 static void on_abort(int signal_number)
@@ -868,8 +890,11 @@ static void on_abort(int signal_number)
 static void report_failure(
 	uint64_t seed, json_t *c, bool again, const struct played *p, const char *keep)
 {
-	struct shrink s = {
-		.whole = json_deep_copy(c), .again = again, .law = p->broken, .last = *p};
+	struct shrink s = {.whole = json_deep_copy(c),
+		.again = again && (p->broken == LAW_DOCUMENT || p->broken == LAW_REPEAT),
+		.law = p->broken,
+		.until = seconds_now() + SHRINK_S,
+		.last = *p};
 	char path[4096];
 	FILE *f;
 
@@ -879,7 +904,10 @@ static void report_failure(
 		json_decref(s.whole);
 		return;
 	}
+	now.most = 1000 + 2 * p->sent; // without a load or a duration it may be endless
+	now.most_ns = 2 * p->took_ns;
 	shrink(&s);
+	now.most = 0;
 	printf("# after %u runs, as a file for play --file:\n", s.runs);
 	print_case(s.whole, &s.last, stdout);
 	fflush(stdout);
@@ -984,6 +1012,7 @@ int main(int argc, char **argv)
 			keep = optarg;
 			break;
 		case 'f':
+			printf("1..%d\n", argc - optind + 1);
 			for (rc = play_file(optarg); optind < argc; optind++)
 				rc |= play_file(argv[optind]);
 			return rc;
@@ -1002,7 +1031,8 @@ int main(int argc, char **argv)
 		}
 	for (uint64_t n = 0; n < count && seconds_now() - began < limit; n++, seed += step) {
 		json_t *c = grammar_case(seed);
-		bool again = n % OFTEN == 0;
+		bool again = n % OFTEN == 0, accepted;
+		double before = seconds_now();
 		struct played p = {.broken = LAW_COUNT};
 
 		now.seed = seed;
@@ -1010,13 +1040,12 @@ int main(int argc, char **argv)
 			print_case(c, &(struct played){0}, stdout);
 			return 0;
 		}
-		if (!play_case(c, again, &p)) {
-			totals.refused++;
-			if (now.verbose)
-				fprintf(stderr, "seed %" PRIu64 ": refused\n", seed);
-		} else {
-			totals.runs++;
-		}
+		accepted = play_case(c, again, &p);
+		totals.runs += accepted;
+		totals.refused += !accepted;
+		if (now.verbose)
+			fprintf(stderr, "seed %" PRIu64 ": %s, %.2f s\n", seed,
+				accepted ? "played" : "refused", seconds_now() - before);
 		if (p.broken != LAW_COUNT) {
 			broke[p.broken]++;
 			report_failure(seed, c, again, &p, keep);
