@@ -6,9 +6,10 @@
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
-from harness import check_ledger, main, test, until
+from harness import check_ledger, execute, kill, main, start, test, until
 from live import DHCP_PORT, DRIVERS, RELAYS, SERVER, addresses, check_untouched, config, lab
 
 COUNT = 40  # transactions of each item
@@ -68,6 +69,23 @@ def add_dns(server, over_tcp, in_all):
 
 for name, row in NAME_SERVERS.items():
     add_dns(name, *row)
+
+
+@test
+def dns_unbound_that_is_not_to_serve_the_tester_refuses_each_query():
+    """As its package sets it up: a header with REFUSED, and no question."""
+    here = lab("none")
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        conf = Path(folder, "unbound.conf")
+        conf.write_text(f'server:\n interface: {SERVER[4]}\n chroot: ""\n username: ""\n pidfile: ""\n use-syslog: no\n')
+        process = start(here.dut("unbound", "-d", "-c", str(conf)))
+        try:
+            until(lambda: ":53 " in execute(here.dut("ss", "-lun"))[1], "unbound listens")
+            one = answered(here, "af_packet", item("queries", SERVER[4], dns={"names": NAMES["names"]})).item("queries")
+        finally:
+            kill(process)
+            process.communicate()
+    assert one["dns"]["rcode"] == {"REFUSED": COUNT} and one["dns"]["no_question"] == COUNT, one
 
 
 @test

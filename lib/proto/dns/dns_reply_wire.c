@@ -62,9 +62,10 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 		return questions_skip(buf, len, at);
 	if (questions == 0 && p->transfers && t->tries > 0) // RFC 5936 section 2.2.1
 		return PROTO_DONE;
-	if (questions == 0) // RFC 2136 section 3.8: so may an answer to an update be
-		return rcode == DNS_FORMERR || rcode == DNS_NOTIMP ||
-		                       (rcode == DNS_NOTAUTH && p->tsig) || buf[2] & DNS_OPCODE
+	// A server that refuses may send the header alone. RFC 2136 section 3.8: so may an answer
+	// to an update be.
+	if (questions == 0)
+		return (rcode != DNS_NOERROR && rcode != DNS_NXDOMAIN) || buf[2] & DNS_OPCODE
 		               ? PROTO_DONE
 		               : PROTO_STRAY;
 	if (questions > 1)

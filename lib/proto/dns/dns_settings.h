@@ -138,7 +138,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(aa, "replies with AA set: authoritative")                                              \
 	X(ad, "replies with AD set: validated")                                                  \
 	X(empty, "NOERROR replies without an answer record")                                     \
-	X(no_question, "FORMERR and NOTIMP replies without a question")                          \
+	X(no_question, "replies without a question, of an error other than NXDOMAIN")            \
 	X(edns_refused, "replies to EDNS queries with FORMERR or without OPT")                   \
 	X(oversize, "replies larger than advertised (512 bytes without EDNS)")                   \
 	X(trailing, "replies with bytes after the last record")                                  \
