@@ -425,21 +425,52 @@ static bool connections_say(const struct conn_counters *c, struct reasons *out)
 	return c->opened > 0;
 }
 
-// No answer came at all, although something was sent.
+// No criterion failed, and no rule stopped the run.
+static bool all_hold(const struct result_verdict *v)
+{
+	const struct result_criterion *c = v->criteria.items;
+
+	for (uint32_t i = 0; i < v->criteria.count; i++)
+		if (!c[i].pass)
+			return false;
+	return !v->stopped;
+}
+
+static uint64_t others(const struct ledger *l)
+{
+	return l->late + l->stray + l->malformed + l->duplicate;
+}
+
+// Packets that came and answered nothing: what they were, or that there were none.
+static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons *out)
+{
+	if (others(l) == 0)
+		because(out, "nothing answered: %llu sent, no reply of any kind",
+			(unsigned long long)sent);
+	else
+		because(out,
+			"nothing answered: %llu sent, and what came was late (%llu; a longer "
+			"timeout?), stray (%llu: of another address, port, ID or question), "
+			"malformed (%llu) or a duplicate (%llu)",
+			(unsigned long long)sent, (unsigned long long)l->late,
+			(unsigned long long)l->stray, (unsigned long long)l->malformed,
+			(unsigned long long)l->duplicate);
+}
+
+// Nothing was answered at all, although something was sent. When other packets came, a criterion
+// that failed says more.
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
-	uint64_t sent = 0, answers = 0, refused = 0, fragments = 0, whole = 0;
+	uint64_t sent, refused = 0, fragments = 0, whole = 0;
 	const struct conn_counters connections = connections_ever(p);
+	struct ledger l = {0};
 
-	for (uint32_t i = 0; i < r->traffic.count; i++) {
-		const struct ledger *l = &items[i].ledger;
-
-		sent += l->sent - l->no_reply;
-		answers +=
-			l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
-	}
-	if (sent == 0 || answers || dropped(p, r) || is_contested(p))
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		counter_sum(&l, &items[i].ledger, sizeof(l));
+	sent = l.sent - l.no_reply;
+	if (sent == 0 || l.answered + l.failed || (others(&l) && !all_hold(&r->verdict)) ||
+		dropped(p, r) || is_contested(p))
 		return false;
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct wire_counters *c = &p->workers[i].wire.counters;
@@ -449,8 +480,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		whole += c->reassembled;
 	}
 	if (!connections_say(&connections, out))
-		because(out, "nothing answered: %llu sent, no reply of any kind",
-			(unsigned long long)sent);
+		say_what_came(sent, &l, out);
 	if (refused)
 		because(out,
 			"ICMP says port unreachable (%llu times): no server listens on that port",

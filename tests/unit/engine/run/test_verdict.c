@@ -494,8 +494,8 @@ static void the_worst_is_the_verdict(void **state)
 	assert_true(says(f, "internal error: books"));
 }
 
-// Whatever came back is a sign of life, and what asks for no answer is no question.
-static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
+// What answers nothing is no answer, and what asks for no answer is no question.
+static void a_server_is_unreachable_when_nothing_was_answered(void **state)
 {
 	static const struct {
 		struct ledger l;
@@ -503,10 +503,10 @@ static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
 	} rows[] = {
 		{{.due = 9, .sent = 9, .lost = 9}, EXIT_UNREACHABLE},
 		{{.due = 9, .sent = 9, .lost = 8, .failed = 1}, EXIT_PASS},
-		{{.due = 9, .sent = 9, .lost = 9, .late = 1}, EXIT_PASS},
-		{{.due = 9, .sent = 9, .lost = 9, .duplicate = 1}, EXIT_PASS},
-		{{.due = 9, .sent = 9, .lost = 9, .stray = 1}, EXIT_PASS},
-		{{.due = 9, .sent = 9, .lost = 9, .malformed = 1}, EXIT_PASS},
+		{{.due = 9, .sent = 9, .lost = 9, .late = 1}, EXIT_UNREACHABLE},
+		{{.due = 9, .sent = 9, .lost = 9, .duplicate = 1}, EXIT_UNREACHABLE},
+		{{.due = 9, .sent = 9, .lost = 9, .stray = 1}, EXIT_UNREACHABLE},
+		{{.due = 9, .sent = 9, .lost = 9, .malformed = 1}, EXIT_UNREACHABLE},
 		{{.due = 9, .sent = 9, .no_reply = 9}, EXIT_PASS},
 		{{.due = 9, .sent = 9, .no_reply = 8, .lost = 1}, EXIT_UNREACHABLE},
 	};
@@ -516,6 +516,11 @@ static void a_server_is_unreachable_when_nothing_of_any_kind_came(void **state)
 		f->result_item.ledger = rows[i].l;
 		assert_int_equal(reach(f), rows[i].code);
 	}
+	assert_false(says(f, "what came"));
+	f->result_item.ledger =
+		(struct ledger){.due = 9, .sent = 9, .lost = 9, .late = 4, .stray = 3};
+	reach(f);
+	assert_true(says(f, "9 sent, and what came was late (4; a longer timeout?), stray (3:"));
 	f->result_item.ledger = rows[0].l;
 	f->worker.wire.counters.icmp_errors[ICMP_PORT_UNREACHABLE] = 3;
 	assert_int_equal(reach(f), EXIT_UNREACHABLE);
@@ -784,7 +789,7 @@ int main(void)
 		TEST(answers_that_fall_behind_show_in_the_intervals),
 		TEST(a_bound_is_the_last_value_that_is_allowed),
 		TEST(the_worst_is_the_verdict),
-		TEST(a_server_is_unreachable_when_nothing_of_any_kind_came),
+		TEST(a_server_is_unreachable_when_nothing_was_answered),
 		TEST(connections_say_how_a_server_is_silent),
 		TEST(causes_are_summed_up_over_the_workers),
 		TEST(a_cause_without_an_effect_is_no_reason),
