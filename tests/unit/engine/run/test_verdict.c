@@ -193,25 +193,28 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 
 static void a_connection_that_waits_for_answers_is_no_fault_of_the_tester(void **state)
 {
-	struct result_connections connections = {.pipeline_full = 500, .pipeline_unsent = 300};
+	static const struct {
+		uint64_t unsent, waiting, no_memory;
+		const char *by, *says;
+	} rows[] = {
+		{302, 300, 0, "load", "queries: 300 of them waited until the end"},
+		{303, 300, 1, "load", "queries: 1 of them found no memory"},
+		{303, 300, 0, "tester", "queries: 300 of them waited until the end"},
+	};
 	struct fixture *f = *state;
 
-	f->result_item.connections = &connections;
-	f->result_item.unsent = 302;
-	f->result_item.ledger.sent = f->result_item.ledger.answered = 1698;
-	assert_int_equal(reach(f), EXIT_INVALID);
-	assert_string_equal(f->result.verdict.invalid_by, "load");
-	assert_true(says(f, "queries: 300 of them waited until the end"));
-	connections.no_memory = 1;
-	f->result_item.unsent = 303;
-	f->result_item.ledger.sent = f->result_item.ledger.answered = 1697;
-	assert_int_equal(reach(f), EXIT_INVALID);
-	assert_string_equal(f->result.verdict.invalid_by, "load");
-	assert_true(says(f, "queries: 1 of them found no memory"));
-	connections.no_memory = 0;
-	f->result_item.unsent = 303; // three that no connection kept
-	f->result_item.ledger.sent = f->result_item.ledger.answered = 1697;
-	assert_invalid(f, "queries: 300 of them waited until the end");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct result_connections connections = {.pipeline_full = 500,
+			.pipeline_unsent = rows[i].waiting,
+			.no_memory = rows[i].no_memory};
+
+		f->result_item.connections = &connections;
+		f->result_item.unsent = rows[i].unsent;
+		f->result_item.ledger.sent = f->result_item.ledger.answered = 2000 - rows[i].unsent;
+		assert_int_equal(reach(f), EXIT_INVALID);
+		assert_string_equal(f->result.verdict.invalid_by, rows[i].by);
+		assert_true(says(f, rows[i].says));
+	}
 }
 
 static void a_load_without_anything_due_is_no_fault_of_the_tester(void **state)
