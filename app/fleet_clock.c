@@ -9,6 +9,10 @@
 #include <time.h>
 
 #define ERROR_MOST INT64_C(3600000000000) // ns: a kernel states 16 s at most
+#define LEAD_MS    500
+#define LEAD_MOST  10000
+#define LEAD_TRIPS 5 // ways there and back in a lead
+#define ORDER_MS   5 // for each agent to take the order
 
 int64_t fleet_clock_ns(void)
 {
@@ -68,6 +72,7 @@ void fleet_clock_add(struct fleet_clock *c, const struct fleet_clock_told *told,
 	if (delay < 0) // our clock was set meanwhile
 		return;
 	c->count++;
+	c->slowest_ns = delay > c->slowest_ns ? delay : c->slowest_ns;
 	if (delay >= c->delay_ns)
 		return;
 	c->delay_ns = delay;
@@ -83,4 +88,11 @@ struct fleet_offset fleet_clock_offset(const struct fleet_clock *c, int64_t own_
 	if (kept < within && llabs(c->offset_ns) <= within + kept)
 		return (struct fleet_offset){0, kept, "kernel"};
 	return (struct fleet_offset){c->offset_ns, within, "nats"};
+}
+
+unsigned fleet_clock_lead_ms(unsigned agents, int64_t slowest_ns)
+{
+	int64_t ms = LEAD_MS + ORDER_MS * (int64_t)agents + LEAD_TRIPS * slowest_ns / 1000000;
+
+	return ms < LEAD_MOST ? (unsigned)ms : LEAD_MOST;
 }

@@ -32,9 +32,10 @@ int64_t fleet_clock_error(void);
 // The exchanges with one agent. The one with the shortest way counts: the others waited somewhere.
 struct fleet_clock {
 	unsigned count;
-	int64_t delay_ns;  // there and back, of the shortest
-	int64_t offset_ns; // of that one: the agent's clock less ours
-	int64_t error_ns;  // that the agent's kernel states, -1: none
+	int64_t delay_ns;   // there and back, of the shortest
+	int64_t offset_ns;  // of that one: the agent's clock less ours
+	int64_t error_ns;   // that the agent's kernel states, -1: none
+	int64_t slowest_ns; // there and back, of the longest
 };
 
 void fleet_clock_start(struct fleet_clock *c);
@@ -50,3 +51,7 @@ struct fleet_offset {
 // What keeps both clocks counts if it states the smaller error, and if the exchanges do not
 // contradict it. own_error: of our clock.
 struct fleet_offset fleet_clock_offset(const struct fleet_clock *c, int64_t own_error_ns);
+
+// Milliseconds from the order to begin until all begin: so that it reaches each of the agents in
+// time, although this box or that is busy. slowest_ns: the longest way there and back.
+unsigned fleet_clock_lead_ms(unsigned agents, int64_t slowest_ns);

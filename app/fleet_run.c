@@ -13,14 +13,12 @@
 #include "merge_verdict.h"
 
 #define READY_MS    120000 // tables are built, servers found
-#define LEAD_MS     500    // from the order to begin until all begin
-#define ORDER_MS    5      // for each agent to take the order
-#define BEGIN_MS    (LEAD_MS + 5000)
-#define EXCHANGES   20    // with each agent, for its clock
-#define EXCHANGE_MS 200   // for all to tell theirs, at most
-#define PAUSE_MS    5     // between two exchanges
-#define GRACE_MS    30000 // over the time of a run and its drain
-#define STOP_MS     10000 // for a run that was stopped without a drain
+#define BEGIN_MS    5000   // for all to say that they have begun
+#define EXCHANGES   20     // with each agent, for its clock
+#define EXCHANGE_MS 200    // for all to tell theirs, at most
+#define PAUSE_MS    5      // between two exchanges
+#define GRACE_MS    30000  // over the time of a run and its drain
+#define STOP_MS     10000  // for a run that was stopped without a drain
 #define TICK_MS     20
 #define BEHIND      3    // intervals that a part may be behind,
 #define BEHIND_MS   2000 // and so long at least
@@ -151,9 +149,19 @@ static void tell_all(struct fleet *f, const char *member, json_t *value)
 	json_decref(value);
 }
 
-static void start_all(struct fleet *f)
+static unsigned lead_ms(const struct fleet *f)
 {
-	int64_t at = fleet_clock_ns() + (LEAD_MS + ORDER_MS * f->count) * INT64_C(1000000);
+	int64_t slowest = 0;
+
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].clock.slowest_ns > slowest)
+			slowest = f->parts[i].clock.slowest_ns;
+	return fleet_clock_lead_ms(f->count, slowest);
+}
+
+static void start_all(struct fleet *f, unsigned lead)
+{
+	int64_t at = fleet_clock_ns() + lead * INT64_C(1000000);
 
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
@@ -225,9 +233,12 @@ static int begin(struct fleet *f, char *const *texts, unsigned count, struct are
 		fleet_part_begin(&f->parts[i]);
 	tell_all(f, "once", talk_texts(texts, count));
 	if (fleet_wait(f, is_ready, READY_MS, "it is not ready")) {
+		unsigned lead;
+
 		measure_clocks(f);
-		start_all(f);
-		fleet_wait(f, has_started, BEGIN_MS + ORDER_MS * f->count, "it has not begun");
+		lead = lead_ms(f);
+		start_all(f, lead);
+		fleet_wait(f, has_started, lead + BEGIN_MS, "it has not begun");
 	}
 	troubled = fleet_troubled(f);
 	if (troubled)

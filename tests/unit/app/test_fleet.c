@@ -78,6 +78,20 @@ static void kept_clocks_count_if_they_are_known_better(void **state)
 	assert_int_equal(fleet_clock_offset(&c, 10 * US).ns, 5 * MS);
 }
 
+static void a_slow_exchange_makes_the_lead_longer(void **state)
+{
+	struct fleet_clock c;
+
+	fleet_clock_start(&c);
+	exchange(&c, 0, 40 * US, 40 * US);
+	exchange(&c, 0, 100 * MS, 20 * MS);
+	exchange(&c, 0, 40 * US, 40 * US);
+	assert_int_equal(c.slowest_ns, 120 * MS);
+	assert_int_equal(fleet_clock_lead_ms(2, 80 * US), 510);
+	assert_int_equal(fleet_clock_lead_ms(2, c.slowest_ns), 1110);
+	assert_int_equal(fleet_clock_lead_ms(1, 2000 * MS), 10000);
+}
+
 static void an_exchange_over_a_jump_of_our_clock_is_left_out(void **state)
 {
 	struct fleet_clock c;
@@ -215,6 +229,7 @@ int main(void)
 		cmocka_unit_test(the_shortest_exchange_gives_the_offset),
 		cmocka_unit_test(an_offset_is_right_within_its_bound),
 		cmocka_unit_test(kept_clocks_count_if_they_are_known_better),
+		cmocka_unit_test(a_slow_exchange_makes_the_lead_longer),
 		cmocka_unit_test(an_exchange_over_a_jump_of_our_clock_is_left_out),
 		cmocka_unit_test(a_clock_is_told_and_read),
 		cmocka_unit_test(a_piece_comes_as_it_went),
