@@ -22,7 +22,7 @@ struct socket_group {
 // The worker and the peer of the sockets on a port.
 struct socket_home {
 	uint16_t queue; // UINT16_MAX: address n of its group belongs to queue n mod queues
-	const struct addr *server; // the only peer, NULL: any
+	const struct addr *server; // the peer that nearly all comes from, NULL: none is such
 	uint16_t server_port;
 };
 

@@ -15,6 +15,8 @@
 #define SENT       RTE_MBUF_F_RX_FDIR // a flag of received packets: sent, but one before it is not
 #define TRIES      3                  // of a send that fails with the error of an earlier one
 
+#define OTHERS_EVERY 32 // bursts with datagrams: the socket beside is asked, too
+
 _Static_assert(FRAME_PLAIN_UDP6 + FRAME_UDP_LEN <= 64, "headers in front of a payload");
 
 uint32_t socket_find(
@@ -48,9 +50,9 @@ void socket_queue_prepare(struct socket_queue *q)
 	for (uint16_t i = 0; i < BURST_MAX; i++) {
 		q->in[i] =
 			(struct mmsghdr){.msg_hdr = {.msg_iov = &q->in_data[i], .msg_iovlen = 1}};
-		if (q->named)
-			q->in[i].msg_hdr.msg_name = &q->in_from[i];
-		q->in[i].msg_hdr.msg_namelen = sizeof(q->in_from[i]);
+		q->in_named[i] = q->in[i];
+		q->in_named[i].msg_hdr.msg_name = &q->in_from[i];
+		q->in_named[i].msg_hdr.msg_namelen = sizeof(q->in_from[i]);
 		q->out[i] =
 			(struct mmsghdr){.msg_hdr = {.msg_iov = &q->out_data[i], .msg_iovlen = 1}};
 	}
@@ -74,7 +76,7 @@ static bool fill(struct socket_queue *q)
 	for (uint16_t i = 0; i < q->empty; i++) {
 		q->in_data[i].iov_base = (uint8_t *)q->into[i]->buf_addr + PAYLOAD_AT;
 		q->in_data[i].iov_len = q->into[i]->buf_len - PAYLOAD_AT;
-		q->in[i].msg_hdr.msg_namelen = sizeof(q->in_from[i]);
+		q->in_named[i].msg_hdr.msg_namelen = sizeof(q->in_from[i]);
 	}
 	q->empty = 0;
 	return true;
@@ -154,28 +156,29 @@ static uint16_t take_error(struct socket_queue *q, struct socket_end *s, struct 
 	return 0;
 }
 
-// Up to n datagrams of a socket. *drained: it had fewer.
-static uint16_t receive(struct socket_queue *q, struct socket_end *s, struct rte_mbuf **pkts,
-	uint16_t n, bool *drained)
+// Up to n datagrams of a socket: index into ends, maybe with SOCKET_OTHERS. *drained: it had fewer.
+static uint16_t receive(
+	struct socket_queue *q, uint32_t index, struct rte_mbuf **pkts, uint16_t n, bool *drained)
 {
+	struct socket_end *s = &q->table->ends[index & ~SOCKET_OTHERS];
+	bool others = index & SOCKET_OTHERS, named = others || !s->connected;
+	struct mmsghdr *in = named ? q->in_named : q->in;
 	int got;
 
 	*drained = false;
-	if (s->failed && take_error(q, s, pkts))
+	if (s->failed && !others && take_error(q, s, pkts))
 		return 1;
 	*drained = true;
 	if (!fill(q))
 		return 0;
-	got = recvmmsg(s->fd, q->in, n, MSG_DONTWAIT, NULL);
+	got = recvmmsg(others ? s->others : s->fd, in, n, MSG_DONTWAIT, NULL);
 	if (got < 0) {
 		s->failed |= errno != EAGAIN && errno != EINTR;
 		return 0;
 	}
 	for (uint16_t i = 0; i < got; i++) {
-		const struct msghdr *m = &q->in[i].msg_hdr;
-
-		frame_make(s, s->connected ? &s->peer : &q->in_from[i], q->into[i],
-			q->in[i].msg_len, m->msg_flags & MSG_TRUNC);
+		frame_make(s, named ? &q->in_from[i] : &s->peer, q->into[i], in[i].msg_len,
+			in[i].msg_hdr.msg_flags & MSG_TRUNC);
 		pkts[i] = q->into[i];
 	}
 	*drained = got < n;
@@ -196,9 +199,18 @@ static void find_ready(struct socket_queue *q)
 	}
 	n = epoll_wait(q->epoll, events, BURST_MAX, 0);
 	for (int i = 0; i < n; i++) {
-		q->table->ends[events[i].data.u32].failed |= (events[i].events & EPOLLERR) != 0;
+		q->table->ends[events[i].data.u32 & ~SOCKET_OTHERS].failed |=
+			(events[i].events & EPOLLERR) != 0;
 		q->ready[q->ready_count++] = events[i].data.u32;
 	}
+}
+
+// Is it time to ask the socket beside the only member? When that one has nothing, and now and then.
+static bool others_are_due(struct socket_queue *q, uint16_t got)
+{
+	if (q->epoll >= 0 || q->member_count == 0 || q->table->ends[q->members[0]].others < 0)
+		return false;
+	return got == 0 || ++q->asked % OTHERS_EVERY == 0;
 }
 
 uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
@@ -206,6 +218,7 @@ uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	struct socket_queue *q = queue;
 	uint64_t bytes = 0;
 	uint16_t got = 0;
+	bool drained;
 
 	n = n < BURST_MAX ? n : BURST_MAX;
 	if (q->tcp) // datagrams have their part, too
@@ -213,12 +226,11 @@ uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	if (q->ready_first == q->ready_count)
 		find_ready(q);
 	while (got < n && q->ready_first < q->ready_count) {
-		bool drained;
-
-		got += receive(q, &q->table->ends[q->ready[q->ready_first]], pkts + got, n - got,
-			&drained);
+		got += receive(q, q->ready[q->ready_first], pkts + got, n - got, &drained);
 		q->ready_first += drained;
 	}
+	if (got < n && others_are_due(q, got))
+		got += receive(q, q->members[0] | SOCKET_OTHERS, pkts + got, n - got, &drained);
 	if (got == 0)
 		return 0;
 	for (uint16_t i = 0; i < got; i++)

@@ -13,7 +13,8 @@
 #include "io/sockets_shared.h"
 #include "net/frame.h"
 
-#define SOCKETS_NONE UINT32_MAX
+#define SOCKETS_NONE  UINT32_MAX
+#define SOCKET_OTHERS (1u << 31) // beside an index into ends: not fd, but others
 
 struct socket_tcp;
 
@@ -24,6 +25,7 @@ struct socket_end {
 	uint16_t port;
 	uint16_t queue;           // that receives from it
 	bool connected;           // to peer
+	int others;               // fd beside a connected one, for datagrams of others; -1: none
 	bool failed;              // errors may wait in its error queue
 	uint32_t scope;           // of a link-local address: number of the interface
 	union socket_addr peer;   // connected
@@ -45,14 +47,15 @@ struct socket_queue {
 	uint32_t *members;        // index into ends
 	uint32_t member_count;
 	int epoll;              // of its members; -1: it has one at most
-	bool named;             // received messages have to say from where
 	struct socket_tcp *tcp; // NULL: the port has no connections
 	// dataplane: rw
-	uint32_t ready[BURST_MAX]; // members that may have datagrams
+	uint32_t ready[BURST_MAX]; // members that may have datagrams, some with SOCKET_OTHERS
 	uint32_t ready_first, ready_count;
-	uint16_t empty;                   // of the buffers to receive into, that are to be filled
-	struct rte_mbuf *into[BURST_MAX]; // where the next datagrams go
-	struct mmsghdr in[BURST_MAX];
+	uint32_t asked;                     // times that the only member had datagrams
+	uint16_t empty;                     // of the buffers to receive into, that are to be filled
+	struct rte_mbuf *into[BURST_MAX];   // where the next datagrams go
+	struct mmsghdr in[BURST_MAX];       // from the peer of a connected socket
+	struct mmsghdr in_named[BURST_MAX]; // they have to say from where
 	struct iovec in_data[BURST_MAX];
 	union socket_addr in_from[BURST_MAX];
 	struct mmsghdr out[BURST_MAX];

@@ -16,15 +16,20 @@ NOBODY = 65534
 
 
 class Server:
-    """A DNS server that answers each query with its question; times: how often. Counts what it got."""
+    """A DNS server that answers each query with its question; times: how often; by_way_of: from another address, with a
+    port of its own. Counts what it got."""
 
-    def __init__(self, address="127.0.0.1", times=1, at_most=None):
+    def __init__(self, address="127.0.0.1", times=1, at_most=None, by_way_of=None):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)  # for the time that it has no CPU
         self.socket.bind((address, 0))
         self.socket.settimeout(0.1)
         self.address, self.port = address, self.socket.getsockname()[1]
+        self.answering = self.socket
+        if by_way_of:
+            self.answering = socket.socket(family, socket.SOCK_DGRAM)
+            self.answering.bind((by_way_of, 0))
         self.times, self.at_most = times, at_most
         self.received, self.clients, self.ending = 0, set(), False
         self.thread = threading.Thread(target=self.loop)
@@ -38,7 +43,7 @@ class Server:
             self.received += 1
             self.clients.add(client[:2])
             for _ in range(self.times):
-                self.socket.sendto(query[:2] + b"\x81\x80" + query[4:], client)
+                self.answering.sendto(query[:2] + b"\x81\x80" + query[4:], client)
         if self.at_most:
             self.socket.close()
 
@@ -49,6 +54,7 @@ class Server:
     def __exit__(self, *_):
         self.ending = True
         self.thread.join()
+        self.answering.close()
         self.socket.close()
 
 
@@ -89,6 +95,20 @@ def a_user_without_rights_counts_as_the_server_does():
         assert "send time" in port["caveat"], port
         # 32 queries of each port that the kernel gives, then the next.
         assert server.clients == chosen if keys else len(server.clients) == 13, server.clients
+
+
+@test
+def replies_from_another_port_or_address_are_seen():
+    """As with a driver that takes all packets: the queries are lost, and each reply is a stray."""
+    for address, other, keys in (("127.0.0.1", "127.0.0.1", {}), ("127.0.0.1", "127.0.0.9", {"source": {"ports": [41000, 41001]}}),
+                                 ("::1", "::1", {})):
+        with Server(address, by_way_of=other) as server:
+            result = as_nobody(config(server, timeout="1s", **keys))
+        got = result.item("queries")
+        check_ledger(got)
+        assert result.code == EXIT["unreachable"], result
+        assert got["sent"] == got["lost"] == got["stray"] == 400 == server.received, got
+        assert result.json["ports"][0]["rx_packets"] == 400, result
 
 
 @test

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -153,6 +154,121 @@ static void a_datagram_becomes_a_whole_frame(void **state)
 	frames_come("::1", false);
 }
 
+// From another port of the server, or another address: like those that it sends as it should.
+static void others_are_heard_beside_a_peer(const char *address, const char *from)
+{
+	struct fixture *f = fixture_new(address, true);
+	struct addr other;
+	union socket_addr at;
+	struct rte_mbuf *m;
+	struct frame frame;
+	const char *what;
+	socklen_t len;
+	int fd;
+
+	assert_int_equal(addr_parse(from, &other, &what), 0);
+	len = socket_addr_make(&at, other.bytes, other.len, 0, 0);
+	fd = socket(other.len == 4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0);
+	assert_int_equal(bind(fd, &at.any, len), 0);
+	assert_int_equal(getsockname(fd, &at.any, &len), 0);
+	sockets_deal(f->sockets, home_of, f); // as in the next run of a series
+	for (uint32_t n = 0; n < 3 * BURST_MAX; n++) {
+		bool is_other = n % 3 == 0;
+		uint32_t got = 0;
+
+		assert_int_equal(sendto(is_other ? fd : f->peer, &n, sizeof(n), 0, &f->client.any,
+					 f->client_len),
+			sizeof(n));
+		for (int i = 0; i < 2 && got == 0; i++)
+			got = burst_rx(NUMBER, 0, &m, 1);
+		assert_int_equal(got, 1);
+		assert_int_equal(frame_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &frame),
+			FRAME_UDP);
+		assert_memory_equal(frame.payload, &n, sizeof(n));
+		assert_memory_equal(frame.src, is_other ? other.bytes : f->server.bytes, other.len);
+		assert_int_equal(frame.src_port,
+			is_other ? ntohs(other.len == 4 ? at.v4.sin_port : at.v6.sin6_port)
+				 : f->home.server_port);
+		burst_free(&m, 1);
+	}
+	assert_int_equal(counted(f).rx_packets, 3 * BURST_MAX);
+	close(fd);
+	fixture_free(f);
+}
+
+static void others_are_heard(void **state)
+{
+	others_are_heard_beside_a_peer("127.0.0.1", "127.0.0.1");
+	others_are_heard_beside_a_peer("127.0.0.1", "127.0.0.2");
+	others_are_heard_beside_a_peer("::1", "::1");
+}
+
+// While the peer keeps the socket busy, others have their turn.
+static void others_are_heard_in_a_flood(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", true);
+	union socket_addr at;
+	socklen_t len = socket_addr_make(&at, f->server.bytes, 4, 0, 0);
+	uint32_t bursts = 0, others = 0;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, &at.any, len), 0);
+	assert_int_equal(sendto(fd, "?", 1, 0, &f->client.any, f->client_len), 1);
+	for (; others == 0 && bursts < 100; bursts++) {
+		struct rte_mbuf *got[BURST_MAX];
+		uint16_t n;
+
+		tell(f, "answer", 6);
+		n = burst_rx(NUMBER, 0, got, BURST_MAX);
+		assert_true(n >= 1);
+		others += n - 1;
+		burst_free(got, n);
+	}
+	assert_int_equal(others, 1);
+	close(fd);
+	fixture_free(f);
+}
+
+// Another program must not take the port of a run, or part of its replies.
+static void a_port_is_not_shared(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", true);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	assert_int_equal(bind(fd, &f->client.any, f->client_len), -1);
+	close(fd);
+	fixture_free(f);
+}
+
+// Without a free descriptor there is no socket beside, and none is connected.
+static void others_are_heard_without_a_socket_beside(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", false);
+	struct rlimit limit, none;
+	struct rte_mbuf *m;
+	union socket_addr at;
+	socklen_t len = socket_addr_make(&at, f->server.bytes, 4, 0, 0);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, &at.any, len), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){0, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	f->home.server = &f->server;
+	sockets_deal(f->sockets, home_of, f);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	tell(f, "answer", 6);
+	assert_int_equal(sendto(fd, "?", 1, 0, &f->client.any, f->client_len), 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(burst_rx(NUMBER, 0, &m, 1), 1);
+		burst_free(&m, 1);
+	}
+	close(fd);
+	fixture_free(f);
+}
+
 static void a_datagram_that_is_too_long_is_no_whole_frame(void **state)
 {
 	struct fixture *f = fixture_new("127.0.0.1", true);
@@ -287,6 +403,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_becomes_a_whole_frame),
+		cmocka_unit_test(others_are_heard),
+		cmocka_unit_test(others_are_heard_in_a_flood),
+		cmocka_unit_test(others_are_heard_without_a_socket_beside),
+		cmocka_unit_test(a_port_is_not_shared),
 		cmocka_unit_test(a_datagram_that_is_too_long_is_no_whole_frame),
 		cmocka_unit_test(a_frame_becomes_a_datagram),
 		cmocka_unit_test(other_frames_are_counted_and_dropped),
