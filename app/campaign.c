@@ -12,6 +12,7 @@
 
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
+#include "format_select.h"
 
 #define BASE "base" // as the setting of a vary
 
@@ -212,7 +213,7 @@ static void name_operations(struct campaign *c, struct arena *a)
 static void fill_defaults(struct campaign_settings *s)
 {
 	static struct campaign_operation run = {.name = "run"};
-	static struct campaign_column rate = {"per_s", "per_s", NULL};
+	static struct campaign_column rate = {"per_s", CAMPAIGN_PER_S, NULL};
 
 	if (s->operations.count == 0)
 		s->operations = (struct field_list){&run, 1};
@@ -316,20 +317,44 @@ static const char *sha256_of(const char *text, size_t len, struct arena *a)
 	return arena_strdup(a, hex);
 }
 
+// Can every run have the figures of the table?
+static bool check_columns(
+	const struct campaign *c, const struct config *config, struct arena *a, struct diag *d)
+{
+	for (uint32_t i = 0; i < c->settings.columns.count; i++) {
+		const char *const names[] = {c->columns[i].figure, c->columns[i].per}, *nearest;
+
+		for (size_t k = 0; k < 2; k++) {
+			if (!names[k] || strcmp(names[k], CAMPAIGN_SECONDS) == 0 ||
+				strcmp(names[k], CAMPAIGN_PER_S) == 0 ||
+				select_may_have(config, names[k], a, &nearest))
+				continue;
+			diag_error(d, k ? &c->columns[i].per : &c->columns[i].figure, NULL,
+				"no figure of a result is called \"%s\"%s%s%s", names[k],
+				nearest ? " (did you mean " : "", nearest ? nearest : "",
+				nearest ? "?)" : "");
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool dump_run(const struct campaign *c, const struct campaign_cell *cell,
-	const struct campaign_operation *op, struct arena *a, FILE *f)
+	const struct campaign_operation *op, struct arena *a, FILE *f, struct diag *of_campaign)
 {
 	struct diag *d = diag_new();
 	unsigned count;
 	char **texts = campaign_assignments(c, cell, op, a, &count);
 	const struct config *config = config_load(cell->base, texts, count, a, d);
 
+	bool ok = config && check_columns(c, config, a, of_campaign);
+
 	if (config)
 		conf_dump(config_section(), config, f);
 	else
 		diag_print(d, stderr);
 	diag_free(d);
-	return config;
+	return ok;
 }
 
 // Every run as a configuration: its errors are known before the first one, and its dump belongs to
@@ -341,9 +366,9 @@ static int dump_runs(const struct campaign *c, FILE *f, struct diag *d)
 			const struct campaign_cell *cell = &c->cells[i];
 			const struct campaign_operation *op = campaign_operation_of(c, cell, k);
 			struct arena *a = arena_new();
-			bool ok = !op || dump_run(c, cell, op, a, f);
+			bool ok = !op || dump_run(c, cell, op, a, f, d);
 
-			if (!ok)
+			if (!ok && !diag_count(d))
 				diag_error(d, op, "", "operation %s cannot run at point %s",
 					op->name, campaign_cell_name(c, cell, a));
 			arena_free(a);

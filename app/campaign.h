@@ -40,9 +40,13 @@ struct campaign_operation {
 
 struct campaign_column {
 	const char *name;
-	const char *figure; // "seconds", "per_s", or as format_select.h has it
+	const char *figure; // one of the two below, or as format_select.h has it
 	const char *per;    // another one, to divide by; NULL: none
 };
+
+// Figures of an operation, beside those of its result.
+#define CAMPAIGN_SECONDS "seconds"
+#define CAMPAIGN_PER_S   "per_s"
 
 struct campaign_output {
 	const char *jsonl; // NULL: NAME.jsonl

@@ -159,9 +159,9 @@ static int figure_of(
 	struct choice chosen;
 	char *end;
 
-	*out = strcmp(name, "seconds") == 0 ? seconds
-	       : strcmp(name, "per_s") == 0 ? operations_of(b) / seconds
-	                                    : NAN;
+	*out = strcmp(name, CAMPAIGN_SECONDS) == 0 ? seconds
+	       : strcmp(name, CAMPAIGN_PER_S) == 0 ? operations_of(b) / seconds
+	                                           : NAN;
 	if (isfinite(*out))
 		return 0;
 	if (select_figures(b, name, t->arena, &chosen) < 0)

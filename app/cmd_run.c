@@ -219,6 +219,10 @@ static int check_output(const struct session *s, const struct format *f, const c
 			option, f->name);
 		return -EINVAL;
 	}
+	if (f->unfit && f->unfit(s->config)) {
+		log_error("%s %s", option, f->unfit(s->config));
+		return -EINVAL;
+	}
 	if (f->live && strncmp(path, STREAM_UNIX, strlen(STREAM_UNIX)) == 0)
 		return 0;
 	return document_check(option, path);
@@ -537,6 +541,8 @@ static int run_session(struct session *s, struct diag *d)
 			.ctx = s}};
 	int code;
 
+	if (o->intervals && interval_format_check_names(o->intervals, s->config) < 0)
+		return EXIT_CONFIG;
 	code = check_outputs(s);
 	if (code)
 		return code;

@@ -26,6 +26,8 @@ struct format {
 	bool several; // takes several results
 	bool selects; // takes --select
 	bool series;  // made of the intervals of one run, which a search does not have
+	// Why a run of this file cannot have the format, known before it; NULL: it can.
+	const char *(*unfit)(const struct config *c);
 	const char *(*file)(const struct output_settings *o); // its file in `output:`; NULL: none
 	bool live; // that file is written while the run goes on (stream.h), not by write
 };

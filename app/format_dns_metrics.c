@@ -218,3 +218,17 @@ int dns_metrics_write(const struct format_input *in, FILE *out)
 	free(m);
 	return items ? 0 : -EINVAL;
 }
+
+const char *dns_metrics_unfit(const struct config *c)
+{
+	const struct item_settings *items = c->traffic.items;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const struct counter_section *own = config_item_proto(&items[i], NULL)->counters;
+
+		for (uint32_t k = 0; own && k < own->count; k++)
+			if (strcmp(own->rows[k].name, "rcode") == 0)
+				return NULL;
+	}
+	return "no item has RCODEs";
+}

@@ -94,3 +94,10 @@ int resperf_write(const struct format_input *in, FILE *out)
 	log_error("%s: no whole interval in this result", b->file);
 	return -EINVAL;
 }
+
+const char *resperf_unfit(const struct config *c)
+{
+	return c->run.duration_ns < c->run.interval_ns
+	               ? "the run ends before its first interval (a shorter run.interval)"
+	               : NULL;
+}

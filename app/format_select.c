@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "engine/result/result.h"
 #include "format_walk.h"
 
 #define FILE_MAX (1 << 20) // octets of a file of selectors
@@ -183,7 +184,8 @@ static bool choose_of_item(struct selecting *s, struct chosen_block *to, const c
 	return true;
 }
 
-static int refuse_selector(struct selecting *s, const char *name)
+// NULL: none is near.
+static const char *nearest_figure(json_t *flat, const char *name)
 {
 	struct nearest nearest = nearest_to(name);
 	const char *path;
@@ -191,11 +193,38 @@ static int refuse_selector(struct selecting *s, const char *name)
 
 	for (size_t i = 0; i < ALIASES; i++)
 		nearest_try(&nearest, aliases[i].name);
-	json_object_foreach(s->flat, path, value) nearest_try(&nearest, path);
+	json_object_foreach(flat, path, value) nearest_try(&nearest, path);
+	return nearest.name;
+}
+
+static int refuse_selector(struct selecting *s, const char *name)
+{
+	const char *nearest = nearest_figure(s->flat, name);
+
 	log_error("%s: no figure is called %s (%s%s%s--select '?' lists them)", s->book->file, name,
-		nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
-		nearest.name ? "? " : "");
+		nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "");
 	return -EINVAL;
+}
+
+bool select_may_have(
+	const struct config *c, const char *name, struct arena *a, const char **nearest)
+{
+	json_t *blank = walk_blank(c, &result_item_section), *flat;
+	const char *last = strrchr(name, '.');
+	const char *path = name;
+	bool may;
+
+	if (last && alias_find(last + 1)) // "traffic.NAME.P99_LATENCY"
+		path = arena_printf(a, "%.*s.sent", (int)(last - name), name);
+	may = alias_find(name) || strpbrk(name, "*?") || walk_may_know(blank, path);
+	if (!may) {
+		flat = walk_flat_document(&(struct book){.document = blank}, true);
+		*nearest = nearest_figure(flat, name);
+		*nearest = *nearest ? arena_strdup(a, *nearest) : NULL;
+		json_decref(flat);
+	}
+	json_decref(blank);
+	return may;
 }
 
 static int choose_one(struct selecting *s, struct chosen_block *to, const char *name)
@@ -210,7 +239,7 @@ static int choose_one(struct selecting *s, struct chosen_block *to, const char *
 		choose_value(s, to, name, value);
 	else if (strcmp(name, "all") == 0)
 		choose_all(s, to);
-	else if (walk_knows(s->book, name, &is_count))
+	else if (walk_knows(s->book->document, name, &is_count))
 		choose(s, to, name, is_count ? "0" : "");
 	else if (!choose_of_item(s, to, name) && !choose_paths(s, to, name))
 		return refuse_selector(s, name);

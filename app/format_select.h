@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "book.h"
+#include "engine/config/config.h"
 
 struct chosen {
 	const char *name; // as the user wrote it; of a pattern the path
@@ -28,6 +29,11 @@ struct choice {
 // text: "A,B;C", "all", or the name of a file with such lines. NULL: every path. 0, or -EINVAL with
 // the reason logged: a selector that no figure has, with the nearest one.
 int select_figures(const struct book *b, const char *text, struct arena *a, struct choice *out);
+
+// Before a run of that file: can its result have the one figure of that name? A pattern is not
+// judged. false: *nearest is one that was perhaps meant, in a; NULL: none is near.
+bool select_may_have(
+	const struct config *c, const char *name, struct arena *a, const char **nearest);
 
 // netperf's names, with their paths and units. b: and every path that it has; NULL: names only.
 void select_list(const struct book *b, FILE *out);

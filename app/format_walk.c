@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "engine/result/result.h"
 #include "proto/proto.h"
+#include "stats/json.h"
 
 // Names of the labels that tell the items of a list apart.
 static const char *label_name(const char *list)
@@ -321,12 +323,31 @@ static const char *after(const char *path, const char *name)
 	return path + len + (path[len] == '.');
 }
 
+// What a path may be: any_name: items of lists need not be there, as steps of an exchange that come
+// later.
+struct knowing {
+	bool any_name;
+	bool is_count; // found: a label of counters that the object has
+};
+
 static bool section_knows(
-	const struct counter_section *s, const json_t *object, const char *path, bool *is_count);
+	const struct counter_section *s, const json_t *object, const char *path, struct knowing *k);
+
+// Names may have dots: addresses of servers.
+static bool item_knows(const struct counter *r, const char *path, struct knowing *k)
+{
+	for (path = strpbrk(path, ".]"); path; path = strpbrk(path, ".]")) {
+		path += 1 + (path[0] == ']' && path[1] == '.');
+		if (section_knows(r->section, NULL, path, k))
+			return true;
+	}
+	return false;
+}
 
 static bool list_knows(
-	const struct counter *r, const json_t *list, const char *path, bool *is_count)
+	const struct counter *r, const json_t *list, const char *path, struct knowing *k)
 {
+	bool named = false; // by the file: other names are wrong
 	json_t *one;
 	size_t i;
 
@@ -335,32 +356,33 @@ static bool list_knows(
 		const char *name = json_string_value(json_object_get(one, "name"));
 		const char *rest = name ? after(path, name) : NULL;
 
-		if (rest && section_knows(r->section, one, rest, is_count))
+		if (rest && section_knows(r->section, one, rest, k))
 			return true;
+		named |= name && strcmp(r->name, "traffic") == 0;
 	}
-	return false;
+	return k->any_name && !named && item_knows(r, path, k);
 }
 
 static bool row_knows(
-	const struct counter *r, const json_t *value, const char *path, bool *is_count)
+	const struct counter *r, const json_t *value, const char *path, struct knowing *k)
 {
 	switch (r->type) {
 	case COUNTER_U64:
 	case COUNTER_F64:
 	case COUNTER_BOOL:
 	case COUNTER_STRING:
-		*is_count = false;
+		k->is_count = false;
 		return !*path;
 	case COUNTER_ARRAY:
-		*is_count = value;
+		k->is_count = value;
 		for (uint32_t i = 0; i < r->length; i++)
 			if (strcmp(path, r->label(i)) == 0)
 				return true;
 		return false;
 	case COUNTER_SECTION:
-		return section_knows(r->section, value, path, is_count);
+		return section_knows(r->section, value, path, k);
 	case COUNTER_LIST:
-		return list_knows(r, value, path, is_count);
+		return list_knows(r, value, path, k);
 	case COUNTER_STRINGS:
 	case COUNTER_CHOICE:
 		return false;
@@ -369,7 +391,7 @@ static bool row_knows(
 }
 
 static bool choice_knows(
-	const struct counter_section *of, const json_t *object, const char *path, bool *is_count)
+	const struct counter_section *of, const json_t *object, const char *path, struct knowing *k)
 {
 	char key[32];
 	size_t len = strcspn(path, ".");
@@ -380,33 +402,75 @@ static bool choice_knows(
 	memcpy(key, path, len);
 	key[len] = '\0';
 	s = json_object_get(object, key) ? choice_section(of, key) : NULL;
-	return s && section_knows(s, json_object_get(object, key), path + len + 1, is_count);
+	return s && section_knows(s, json_object_get(object, key), path + len + 1, k);
 }
 
 static bool section_knows(
-	const struct counter_section *s, const json_t *object, const char *path, bool *is_count)
+	const struct counter_section *s, const json_t *object, const char *path, struct knowing *k)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct counter *r = &s->rows[i];
 		const char *rest = after(path, r->name);
 
 		if (r->type == COUNTER_CHOICE
-				? choice_knows(s, object, path, is_count)
-				: rest && row_knows(r, json_object_get(object, r->name), rest,
-						  is_count))
+				? choice_knows(s, object, path, k)
+				: rest && row_knows(r, json_object_get(object, r->name), rest, k))
 			return true;
 	}
 	return false;
 }
 
-bool walk_knows(const struct book *b, const char *path, bool *is_count)
+bool walk_knows(const json_t *document, const char *path, bool *is_count)
 {
-	return section_knows(&result_section, b->document, path, is_count);
+	struct knowing k = {0};
+	bool known = section_knows(&result_section, document, path, &k);
+
+	*is_count = k.is_count;
+	return known;
+}
+
+bool walk_may_know(const json_t *blank, const char *path)
+{
+	return section_knows(&result_section, blank, path, &(struct knowing){.any_name = true});
 }
 
 bool walk_interval_knows(const json_t *interval, const char *path, bool *is_count)
 {
-	return section_knows(interval_section(), interval, path, is_count);
+	struct knowing k = {.any_name = true};
+	bool known = section_knows(interval_section(), interval, path, &k);
+
+	*is_count = k.is_count;
+	return known;
+}
+
+static json_t *blank_item(
+	const struct item_settings *i, const struct counter_section *s, struct arena *a)
+{
+	const struct counter_section *own = config_item_proto(i, NULL)->counters;
+	char *item = arena_zalloc(a, s->size);
+
+	for (uint32_t n = 0; n < s->count; n++) {
+		void *place = item + s->rows[n].offset;
+
+		if (strcmp(s->rows[n].name, "name") == 0)
+			*(const char **)place = i->name;
+		if (s->rows[n].type == COUNTER_CHOICE && own)
+			*(struct counter_choice *)place =
+				(struct counter_choice){own, arena_zalloc(a, own->size)};
+	}
+	return stats_json(s, item);
+}
+
+json_t *walk_blank(const struct config *c, const struct counter_section *item)
+{
+	const struct item_settings *items = c->traffic.items;
+	struct arena *a = arena_new();
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		json_array_append_new(list, blank_item(&items[i], item, a));
+	arena_free(a);
+	return json_pack("{s:o}", "traffic", list);
 }
 
 const char *walk_text(const json_t *value, char *buf, size_t room)

@@ -8,6 +8,7 @@
 
 #include "base/counter.h"
 #include "book.h"
+#include "engine/config/config.h"
 
 #define WALK_PATH   1024 // room for a path; members with longer ones are passed over
 #define WALK_LABELS 12
@@ -45,10 +46,17 @@ const json_t *walk_object(const struct book *b, const char *path);
 
 // Is there a row for the path, although the result need not have the member? *is_count: a label of
 // counters that the result has, so an absent one is 0.
-bool walk_knows(const struct book *b, const char *path, bool *is_count);
+bool walk_knows(const json_t *document, const char *path, bool *is_count);
 
-// The same of an interval.
+// The same of an interval, which need not have the items of its lists: a step of an exchange comes
+// later. The names of its traffic are all that there are.
 bool walk_interval_knows(const json_t *interval, const char *path, bool *is_count);
+
+// A result (item: result_item_section) or an interval (result_interval_item_section) of such a run
+// before anything was counted, with its traffic alone; the caller owns it.
+json_t *walk_blank(const struct config *c, const struct counter_section *item);
+// Can the result of the run have the figure? As walk_interval_knows.
+bool walk_may_know(const json_t *blank, const char *path);
 
 // As figures are printed everywhere: integers whole, others by 15 digits, null as nothing. A text
 // has no line breaks or other control characters. room >= 32 for numbers; a longer text is cut.

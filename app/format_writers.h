@@ -11,7 +11,9 @@ int csv_write(const struct format_input *in, FILE *out);
 int hdr_write(const struct format_input *in, FILE *out);
 int hgrm_write(const struct format_input *in, FILE *out);
 int dns_metrics_write(const struct format_input *in, FILE *out);
+const char *dns_metrics_unfit(const struct config *c);
 int resperf_write(const struct format_input *in, FILE *out);
+const char *resperf_unfit(const struct config *c);
 int openmetrics_write(const struct format_input *in, FILE *out);
 int prometheus_write(const struct format_input *in, FILE *out);
 

@@ -28,20 +28,47 @@ int interval_format_check(const char *text)
 	return -EINVAL;
 }
 
-// Once, and the line goes on without it.
-static void refuse(struct interval_format *f, const char *path, json_t *figures)
+static void refuse(const char *path, json_t *figures)
 {
 	struct nearest nearest = nearest_to(path);
 	const char *key;
 	json_t *value;
 
-	if (f->told)
-		return;
-	f->told = true;
 	json_object_foreach(figures, key, value) nearest_try(&nearest, key);
 	log_error(OPTION " no figure of an interval: %s%s%s%s", path,
 		nearest.name ? " (did you mean " : "", nearest.name ? nearest.name : "",
 		nearest.name ? "?)" : "");
+}
+
+// The path in the braces at c; returns what follows them. NULL: there are no more.
+static const char *next_path(const char *c, char path[WALK_PATH])
+{
+	size_t len;
+
+	c += strcspn(c, "{");
+	if (!*c)
+		return NULL;
+	len = strcspn(++c, "}");
+	snprintf(path, WALK_PATH, "%.*s", (int)len, c);
+	return c + len + 1;
+}
+
+int interval_format_check_names(const char *text, const struct config *c)
+{
+	json_t *interval = walk_blank(c, &result_interval_item_section);
+	json_t *figures = walk_flat_interval(interval);
+	char path[WALK_PATH];
+	bool is_count;
+	int rc = 0;
+
+	while (rc == 0 && (text = next_path(text, path)))
+		if (!walk_interval_knows(interval, path, &is_count)) {
+			refuse(path, figures);
+			rc = -EINVAL;
+		}
+	json_decref(figures);
+	json_decref(interval);
+	return rc;
 }
 
 // A label that was never counted is 0; a time among lost transactions is empty.
@@ -54,10 +81,12 @@ static void print_figure(
 
 	if (value)
 		fputs(walk_text(value, text, sizeof(text)), f->out);
-	else if (!walk_interval_knows(interval, path, &is_count))
-		refuse(f, path, figures);
-	else if (is_count)
-		fputc('0', f->out);
+	else if (walk_interval_knows(interval, path, &is_count))
+		fputs(is_count ? "0" : "", f->out);
+	else if (!f->told) { // once; the lines are printed without it
+		f->told = true;
+		refuse(path, figures);
+	}
 }
 
 static void print_template(struct interval_format *f, const json_t *interval)
@@ -65,17 +94,11 @@ static void print_template(struct interval_format *f, const json_t *interval)
 	json_t *figures = walk_flat_interval(interval);
 	char path[WALK_PATH];
 
-	for (const char *c = f->text; *c;) {
-		size_t len = strcspn(c, "{");
-
-		fwrite(c, 1, len, f->out);
-		c += len;
-		if (!*c)
-			break;
-		len = strcspn(++c, "}");
-		snprintf(path, sizeof(path), "%.*s", (int)len, c);
-		print_figure(f, path, figures, interval);
-		c += len + 1;
+	for (const char *c = f->text; c;) {
+		fwrite(c, 1, strcspn(c, "{"), f->out);
+		c = next_path(c, path);
+		if (c)
+			print_figure(f, path, figures, interval);
 	}
 	json_decref(figures);
 }
