@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -33,7 +34,6 @@
 #define KEPT        20    // runs
 #define CACHED      1000  // input files
 #define FIND_MS     300   // for another agent of the same name to say so
-#define SETS_MAX    512   // --set of a run
 #define LOST_MS     5000  // without a beat of the coordinator
 #define PATIENCE_MS 15000 // of a child that is to end, before each further signal
 
@@ -56,6 +56,7 @@ struct agent {
 	char id[33];
 	char host[64];
 	char *dir;
+	int lock; // the open folder: no other agent uses it
 	char cpus[16];
 	json_t *box; // of facts.h, as it was at the start
 	struct bus_endpoint endpoints[6];
@@ -143,7 +144,13 @@ static void tell_event(struct agent *a, json_t *event)
 
 // --- a run begins
 
-// All but so many of a folder, the oldest first.
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec < b->st_mtim.tv_sec
+	                                              : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+}
+
+// All but so many of a folder, the oldest first; never the run that is running.
 static void forget_old(const struct agent *a, const char *of, int most)
 {
 	struct dirent **found = NULL;
@@ -152,15 +159,15 @@ static void forget_old(const struct agent *a, const char *of, int most)
 
 	for (int excess = count - 2 - most; excess > 0; excess--) {
 		const char *oldest = NULL;
-		time_t since = 0;
-		struct stat st;
+		struct stat st, since;
 
 		for (int i = 0; i < count; i++)
 			if (found[i]->d_name[0] != '.' &&
+				strcmp(found[i]->d_name, a->claim.run) != 0 &&
 				stat(path_of(a, path, of, found[i]->d_name, ""), &st) == 0 &&
-				(!oldest || st.st_mtime < since)) {
+				(!oldest || is_older(&st, &since))) {
 				oldest = found[i]->d_name;
-				since = st.st_mtime;
+				since = st;
 			}
 		if (oldest)
 			state_remove_folder(path_of(a, path, of, oldest, ""));
@@ -183,13 +190,30 @@ static bool is_own_name(const char *name)
 	return strcmp(name, LOG) == 0 || kept_is_file(name);
 }
 
+// NULL, or the reason why a claim is refused before anything is made for it.
+static const char *check_claim(const json_t *claim)
+{
+	const char *const lists[] = {"set", "part"}, *name = book_text(claim, "config.name");
+	const json_t *one;
+	size_t i;
+
+	if (!is_file_name(name) || strchr(name, '/') || is_own_name(name))
+		return BAD_NAME;
+	json_array_foreach(json_object_get(claim, "files"), i,
+		one) if (!is_file_name(book_text(one, "name")) ||
+			 is_own_name(book_text(one, "name")) ||
+			 !kept_is_hash(book_text(one, "hash"))) return BAD_NAME;
+	for (unsigned k = 0; k < 2; k++)
+		json_array_foreach(json_object_get(claim, lists[k]), i,
+			one) if (!json_is_string(one)) return "a setting is a text, PATH=VALUE";
+	return NULL;
+}
+
 // From the object store, unless it was here before; into the folder of the run.
 static const char *bring(struct agent *a, const char *run, const char *name, const char *hash)
 {
 	char cached[PATH_ROOM], path[PATH_ROOM];
 
-	if (!is_file_name(name) || is_own_name(name) || !kept_is_hash(hash))
-		return BAD_NAME;
 	path_of(a, cached, "cache", hash, "");
 	if (access(cached, R_OK) < 0 && bus_get_file(a->bus, hash, cached) < 0)
 		return "an input file did not come through the object store";
@@ -210,24 +234,18 @@ static const char *put_text(const char *path, const char *text)
 	return good ? NULL : "the configuration cannot be written here";
 }
 
-static const char *prepare(struct agent *a, const char *run, const json_t *claim)
+static const char *fill_folder(struct agent *a, const char *run, const json_t *claim)
 {
-	const char *name = book_text(claim, "config.name");
-	char folder[PATH_ROOM], path[PATH_ROOM];
+	char path[PATH_ROOM];
 	const char *why = NULL;
 	const json_t *file;
 	size_t i;
 
-	forget_old(a, "runs", KEPT);
-	forget_old(a, "cache", CACHED);
-	if (mkdir(path_of(a, folder, "runs", run, ""), 0700) < 0)
-		return errno == EEXIST ? "it was here before" : "no folder can be made for it";
-	if (!is_file_name(name) || strchr(name, '/') || is_own_name(name))
-		return BAD_NAME;
 	json_array_foreach(json_object_get(claim, "files"), i, file) if (!why) why =
 		bring(a, run, book_text(file, "name"), book_text(file, "hash"));
 	return why ? why
-	           : put_text(path_of(a, path, "runs", run, name), book_text(claim, "config.text"));
+	           : put_text(path_of(a, path, "runs", run, book_text(claim, "config.name")),
+			     book_text(claim, "config.text"));
 }
 
 static int open_here(const struct agent *a, const char *run, const char *name)
@@ -238,52 +256,65 @@ static int open_here(const struct agent *a, const char *run, const char *name)
 		0600);
 }
 
-// The coordinator's settings come first, then those that hold here.
-static unsigned put_sets(const struct agent *a, const json_t *claim, const char **argv, unsigned n)
+static unsigned put_list(const json_t *list, const char **argv, unsigned n)
 {
-	const struct agent_settings *s = &a->settings;
-	const json_t *list[] = {
-		json_object_get(claim, "set"), NULL, json_object_get(claim, "part")};
 	const json_t *set;
 	size_t i;
 
-	for (unsigned k = 0; k < 3; k++) {
-		for (unsigned m = 0; k == 1 && m < s->assignment_count && n < SETS_MAX; m++) {
-			argv[n++] = "--set";
-			argv[n++] = s->assignments[m];
-		}
-		json_array_foreach((json_t *)list[k], i, set)
-		{
-			if (!json_is_string(set) || n >= SETS_MAX)
-				continue;
-			argv[n++] = "--set";
-			argv[n++] = json_string_value(set);
-		}
+	json_array_foreach((json_t *)list, i, set)
+	{
+		argv[n++] = "--set";
+		argv[n++] = json_string_value(set);
 	}
 	return n;
 }
 
-static int start_child(struct agent *a, const char *run, const json_t *claim, struct claim *c)
+// The arguments of the child, which the caller frees. The coordinator's settings come first, then
+// those that hold here, then those that make it a part.
+static const char **make_arguments(const struct agent *a, const json_t *claim)
 {
-	const char *argv[SETS_MAX + 9] = {"ddiperf", "run", "--led", "--confined"};
-	char folder[PATH_ROOM];
-	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, LOG), rc;
-	unsigned n = put_sets(a, claim, argv, 4);
-	struct child child = {
-		(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
+	static const char *const begin[] = {"ddiperf", "run", "--led", "--confined"};
+	const struct agent_settings *s = &a->settings;
+	const json_t *theirs = json_object_get(claim, "set"),
+		     *part = json_object_get(claim, "part");
+	size_t sets = json_array_size(theirs) + s->assignment_count + json_array_size(part);
+	const char **argv = calloc(2 * sets + 8, sizeof(*argv));
+	unsigned n = 4;
 
-	if (a->settings.commands)
+	if (!argv)
+		return NULL;
+	memcpy(argv, begin, sizeof(begin));
+	n = put_list(theirs, argv, n);
+	for (unsigned i = 0; i < s->assignment_count; i++) {
+		argv[n++] = "--set";
+		argv[n++] = s->assignments[i];
+	}
+	n = put_list(part, argv, n);
+	if (s->commands)
 		argv[n++] = "--allow-commands";
 	argv[n++] = "--"; // what follows is no option, whatever its name
 	argv[n++] = book_text(claim, "config.name");
+	return argv;
+}
+
+static int start_child(struct agent *a, const char *run, const json_t *claim, struct claim *c)
+{
+	const char **argv = make_arguments(a, claim);
+	char folder[PATH_ROOM];
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, LOG), rc;
+	struct child child = {
+		(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
+
 	c->events = open_here(a, run, TALK_EVENTS);
-	rc = log < 0 || c->events < 0 || pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0
+	rc = !argv || log < 0 || c->events < 0 || pipe2(in, O_CLOEXEC) < 0 ||
+	                     pipe2(out, O_CLOEXEC) < 0
 	             ? -errno
 	             : 0;
 	child.in = in[0];
 	child.out = out[1];
 	if (rc == 0)
 		rc = child_start(&child, &c->pid);
+	free(argv);
 	close(in[0]);
 	close(out[1]);
 	close(log);
@@ -308,13 +339,41 @@ static void on_beat(void *ctx, const struct bus_message *m)
 	a->claim.heard_ms = fleet_clock_ms();
 }
 
+// The folder of the run, and its child. NULL, or the reason why not: then there is no folder.
+static const char *start(struct agent *a, const char *run, const json_t *claim, char why[256])
+{
+	struct claim c = {.heard_ms = fleet_clock_ms()};
+	char folder[PATH_ROOM];
+	const char *wrong;
+	int rc;
+
+	if (mkdir(path_of(a, folder, "runs", run, ""), 0700) < 0) {
+		snprintf(why, 256, "no folder for run %s: %s", run,
+			errno == EEXIST ? "the agent has had a run of this id" : strerror(errno));
+		return why;
+	}
+	wrong = fill_folder(a, run, claim);
+	rc = wrong ? 0 : start_child(a, run, claim, &c);
+	if (rc < 0) {
+		snprintf(why, 256, "the run cannot be started: %s", strerror(-rc));
+		wrong = why;
+	}
+	if (wrong) {
+		state_remove_folder(folder);
+		return wrong;
+	}
+	strcpy(c.run, run);
+	c.coordinator = strdup(book_text(claim, "coordinator"));
+	c.said_ms = c.heard_ms;
+	a->claim = c;
+	return NULL;
+}
+
 // NULL, or the reason why not.
 static const char *take(struct agent *a, const json_t *claim, char why[256])
 {
 	const char *run = book_text(claim, "run"), *wrong;
 	char subject[TALK_SUBJECT];
-	struct claim c = {.heard_ms = fleet_clock_ms()};
-	int rc;
 
 	if (!talk_is_name(run))
 		return "a run needs an id of letters, digits, - and _";
@@ -322,20 +381,15 @@ static const char *take(struct agent *a, const json_t *claim, char why[256])
 		snprintf(why, 256, "run %s of %s has it", a->claim.run, a->claim.coordinator);
 		return why;
 	}
-	wrong = prepare(a, run, claim);
+	wrong = check_claim(claim);
+	if (!wrong)
+		wrong = start(a, run, claim, why);
 	if (wrong)
 		return wrong;
-	rc = start_child(a, run, claim, &c);
-	if (rc < 0) {
-		snprintf(why, 256, "the run cannot be started: %s", strerror(-rc));
-		return why;
-	}
-	strcpy(c.run, run);
-	c.coordinator = strdup(book_text(claim, "coordinator"));
-	c.said_ms = c.heard_ms;
-	a->claim = c;
+	forget_old(a, "runs", KEPT);
+	forget_old(a, "cache", CACHED);
 	bus_subscribe(a->bus, talk_run(subject, run, "beat"), on_beat, a);
-	log_note("agent %s: run %s of %s", a->settings.name, run, c.coordinator);
+	log_note("agent %s: run %s of %s", a->settings.name, run, a->claim.coordinator);
 	return NULL;
 }
 
@@ -665,30 +719,43 @@ static void describe(struct agent *a)
 		.count = VERBS};
 }
 
-int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out)
+static int open_folder(struct agent *a)
 {
 	static const char *const folders[] = {"cache", "runs"};
-	struct agent *a = calloc(1, sizeof(*a));
 	char path[PATH_ROOM];
-	int rc = a ? file_make_folders(s->dir) : -ENOMEM;
+	int rc = file_make_folders(a->settings.dir);
 
-	*out = a;
-	if (rc == 0) {
-		*a = (struct agent){.bus = b,
-			.settings = *s,
-			.dir = realpath(s->dir, NULL),
-			.claim = {.in = -1, .out = -1}};
-		rc = a->dir ? 0 : -errno;
-	}
+	a->dir = rc == 0 ? realpath(a->settings.dir, NULL) : NULL;
+	if (rc == 0 && !a->dir)
+		rc = -errno;
 	for (size_t i = 0; rc == 0 && i < 2; i++)
 		rc = file_make_folders(path_of(a, path, folders[i], "", ""));
-	if (rc < 0) {
-		log_error("agent: --dir %s: %s", s->dir, strerror(-rc));
-	} else {
-		describe(a);
-		rc = subscribe(a);
-	}
+	a->lock = rc == 0 ? open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (rc == 0 && (a->lock < 0 || flock(a->lock, LOCK_EX | LOCK_NB) < 0))
+		rc = -errno;
+	if (rc == -EWOULDBLOCK)
+		log_error("agent %s: another agent on this machine uses the folder %s, which would "
+			  "mix up their runs: give each its own --dir",
+			a->settings.name, a->dir);
+	else if (rc < 0)
+		log_error("agent: --dir %s: %s", a->settings.dir, strerror(-rc));
 	return rc;
+}
+
+int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out)
+{
+	struct agent *a = calloc(1, sizeof(*a));
+	int rc;
+
+	*out = a;
+	if (!a)
+		return -ENOMEM;
+	*a = (struct agent){.bus = b, .settings = *s, .lock = -1, .claim = {.in = -1, .out = -1}};
+	rc = open_folder(a);
+	if (rc < 0)
+		return rc;
+	describe(a);
+	return subscribe(a);
 }
 
 void agent_end(struct agent *a)
@@ -706,6 +773,8 @@ void agent_free(struct agent *a)
 	if (!a)
 		return;
 	json_decref(a->box);
+	if (a->lock >= 0)
+		close(a->lock);
 	free(a->dir);
 	free(a);
 }

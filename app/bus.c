@@ -441,7 +441,7 @@ static void on_closed(natsConnection *nc, void *closure)
 	const char *why = NULL;
 
 	if (natsConnection_GetLastError(nc, &why) != NATS_OK)
-		log_error("NATS ended the connection: %s", why);
+		log_error("NATS ended the connection: %s", bus_reason(why));
 }
 
 static void on_error(natsConnection *nc, natsSubscription *ns, natsStatus status, void *closure)
@@ -449,7 +449,7 @@ static void on_error(natsConnection *nc, natsSubscription *ns, natsStatus status
 	const char *why = NULL;
 
 	natsConnection_GetLastError(nc, &why);
-	log_warning("NATS: %s", why && *why ? why : natsStatus_GetText(status));
+	log_warning("NATS: %s", why && *why ? bus_reason(why) : natsStatus_GetText(status));
 }
 
 struct order {
@@ -495,7 +495,7 @@ static void *connect_thread(void *arg)
 	o->rc = bus_options(o->settings, &options, b->place, sizeof(b->place));
 	if (o->rc == 0) {
 		o->rc = connect_inbox(b, options);
-		why = o->rc < 0 ? nats_GetLastError(NULL) : NULL;
+		why = o->rc < 0 ? bus_reason(nats_GetLastError(NULL)) : NULL;
 		if (o->rc < 0)
 			log_error("no connection to NATS at %s: %s", b->place,
 				why ? why : strerror(-o->rc));

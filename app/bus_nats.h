@@ -76,3 +76,6 @@ int bus_errno(natsStatus status);
 // bus_settings.c: the options of a connection, which the caller destroys, and what to call its
 // servers in messages: their URLs without passwords. 0, or -errno, which was logged.
 int bus_options(const struct bus_settings *s, natsOptions **out, char *servers, size_t room);
+// An error text of the library without the place in its source, "(conn.c:2088): ", that it begins
+// with. NULL stays NULL.
+const char *bus_reason(const char *text);

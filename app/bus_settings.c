@@ -107,6 +107,13 @@ static void describe(const struct wanted *w, char *text, size_t room)
 	}
 }
 
+const char *bus_reason(const char *text)
+{
+	const char *end = text && *text == '(' ? strstr(text, "): ") : NULL;
+
+	return end && memchr(text, ':', (size_t)(end - text)) ? end + 3 : text;
+}
+
 // A file with a JWT and a seed ("creds"), or with a seed alone.
 static natsStatus set_creds(natsOptions *o, const char *path)
 {
@@ -140,11 +147,12 @@ static natsStatus set_tls(natsOptions *o, const struct bus_settings *s)
 
 	if (status == NATS_OK && s->ca &&
 		(status = natsOptions_LoadCATrustedCertificates(o, s->ca)) != NATS_OK)
-		log_error("%s: no certificates in it: %s", s->ca, nats_GetLastError(NULL));
+		log_error("%s: no certificates in it: %s", s->ca,
+			bus_reason(nats_GetLastError(NULL)));
 	if (status == NATS_OK && s->cert &&
 		(status = natsOptions_LoadCertificatesChain(o, s->cert, s->key)) != NATS_OK)
 		log_error("%s, %s: no certificate with its key: %s", s->cert, s->key,
-			nats_GetLastError(NULL));
+			bus_reason(nats_GetLastError(NULL)));
 	return status;
 }
 

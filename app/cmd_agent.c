@@ -24,17 +24,24 @@ static const char *default_name(struct arena *a)
 	return arena_strdup(a, host);
 }
 
+// A folder for each name: several agents of a user on one box keep their runs apart.
+static const char *default_dir(const char *name, struct arena *a)
+{
+	return arena_printf(a, "%s/%s", command_state_dir("ddiperf-agent", a), name);
+}
+
 int cmd_agent(const struct options *o)
 {
+	const char *name = o->name ? o->name : default_name(o->arena);
 	const struct bus_settings place = {.url = o->nats ? o->nats : "nats://127.0.0.1:4222",
 		.creds = o->creds,
 		.ca = o->ca,
 		.cert = o->cert,
 		.key = o->key,
 		.name = "ddiperf agent"};
-	const struct agent_settings s = {.name = o->name ? o->name : default_name(o->arena),
+	const struct agent_settings s = {.name = name,
 		.labels = o->labels ? o->labels : "",
-		.dir = o->dir ? o->dir : command_state_dir("ddiperf-agent", o->arena),
+		.dir = o->dir ? o->dir : default_dir(name, o->arena),
 		.assignments = o->assignments,
 		.assignment_count = o->assignment_count,
 		.commands = o->commands};

@@ -57,7 +57,7 @@ static void on_failed(struct fleet_part *p, const json_t *line)
 {
 	const char *text = book_text(line, "text");
 
-	fleet_part_trouble(p, (int)json_integer_value(json_object_get(line, "failed")), "%s",
+	fleet_part_trouble(p, talk_code(json_object_get(line, "failed")), "%s",
 		*text ? text : "the run failed there");
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/run/run.h"
+
 #define NAMES_SHOWN 4
 
 bool talk_is_name(const char *text)
@@ -136,4 +138,13 @@ json_t *talk_texts(char *const *texts, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(list, json_string(texts[i]));
 	return list;
+}
+
+int talk_code(const json_t *code)
+{
+	json_int_t value = json_integer_value(code);
+
+	return (value >= EXIT_FAIL && value <= EXIT_INTERNAL) || value == EXIT_INTERRUPTED
+	               ? (int)value
+	               : EXIT_ENVIRONMENT;
 }

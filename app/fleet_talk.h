@@ -52,5 +52,8 @@ void talk_say(json_t *said, const char *what, const char *name);
 json_t *talk_texts(char *const *texts, unsigned count);
 // A message that must be an object; NULL: it is not.
 json_t *talk_read(const char *data, size_t size);
+// The exit code that an agent states for a run that failed. Others than ddiperf's own, 0 among
+// them, mean that the agent is broken.
+int talk_code(const json_t *code);
 // "labels" of an agent, "rack=1,site=a", against what is asked for: all of it must be there.
 bool talk_has_labels(const char *labels, const char *wanted);

@@ -82,7 +82,7 @@ static const struct option_row {
 	{OPTION_SERVE, 'd', "dir", "DIR", AT(dir),
 		"folder of runs and files; default: ddiperf in $XDG_STATE_HOME or ~/.local/state"},
 	{OPTION_AGENT, 'd', "dir", "DIR", AT(dir),
-		"folder of runs and input files; default: ddiperf-agent in $XDG_STATE_HOME or "
+		"folder of runs and input files; default: ddiperf-agent/NAME in $XDG_STATE_HOME or "
 		"~/.local/state"},
 	{OPTION_AGENT, 'N', "nats", "URL", AT(nats),
 		"server of NATS to wait at; default: nats://127.0.0.1:4222"},

@@ -217,6 +217,47 @@ def check_what_is_kept(server, document, run):
 
 
 @test
+def agents_of_one_user_have_a_folder_each():
+    with NatsServer() as nats, tempfile.TemporaryDirectory(prefix="ddiperf-state-") as state, contextlib.ExitStack() as stack:
+        home = {"XDG_STATE_HOME": state}
+        agents = [Agent(nats, name, environment=home) for name in "ab"]
+        for agent in agents:
+            del agent.argv[agent.argv.index("--dir"):]
+            stack.enter_context(agent)
+        result = on_fleet(nats, ring(item(load={"rate": "1k"}), run={"duration": "500ms"}, **PATIENT))
+        assert result.code == 0, result
+        for name in "ab":
+            assert list(Path(state, "ddiperf-agent", name, "runs").iterdir()), name
+        code, _, said = execute([binary(), "agent", "--nats", nats.url(), "--name", "c", "--dir", f"{state}/ddiperf-agent/a"])
+        assert code == EXIT["environment"] and "agent c: another agent on this machine uses the folder" in said, (code, said)
+
+
+@test
+def a_refused_claim_deletes_nothing_and_leaves_no_folder():
+    with fleet("a") as (nats, [agent]), tempfile.TemporaryDirectory() as kept:
+        runs = Path(agent.folder, "runs")
+        result = on_fleet(nats, ring(item(load={"rate": "1k"}), run={"duration": "200ms"}, **PATIENT))
+        assert result.code == 0, result
+        before = list(runs.iterdir())
+        right = {"name": "x.yaml", "text": "{}"}
+        for n, more in enumerate([{"config": {"name": "../x", "text": ""}}, {"set": [1]}, {"part": [{}]},
+                                  {"files": [{"name": "../q", "hash": "0" * 64}]}, {"files": [{"name": "q", "hash": "0" * 64}]}] * 5):
+            said = json.loads(ask(nats, "ddiperf.agent.a.claim", run=f"r{n}", coordinator="me", **{"config": right, **more}))
+            assert said.get("refused"), (more, said)
+        assert list(runs.iterdir()) == before
+        assert json.loads(ask(nats, "ddiperf.agent.a.kept", run=before[0].name))["file"] == "run-1.json"
+        said = json.loads(ask(nats, "ddiperf.agent.a.claim", run=before[0].name, coordinator="me", config=right))
+        assert "the agent has had a run of this id" in said["refused"] and list(runs.iterdir()) == before, said
+
+
+@test
+def a_part_has_all_settings_however_many():
+    with fleet("a", "b") as (nats, _):
+        result = on_fleet(nats, ring(item(load={"rate": "1k"}), run={"duration": "500ms"}, **PATIENT), *["--set", "run.seed=7"] * 300)
+    assert result.code == 0 and result.item("queries")["due"] == 500, result
+
+
+@test
 def an_agent_that_dies_makes_the_run_invalid_by_name():
     """What it measured until then is there as soon as it is."""
     config = ring(item(load={"rate": "1k"}), run={"duration": "60s", "interval": "250ms"}, **PATIENT)
@@ -276,13 +317,18 @@ def a_part_without_a_result_is_as_long_as_it_came():
 
 
 @contextlib.contextmanager
-def false_agent(server, kept, octets, **facts):
-    """It is there as "a", and tells what it is given: JSON about what it kept, and pieces of at most 10 octets."""
+def false_agent(server, kept, octets, event=None, **facts):
+    """It is there as "a", and tells what it is given: JSON about what it kept, pieces of at most 10 octets, an event of a run."""
     def answer():
         with contextlib.suppress(OSError, IndexError, ValueError):
             while True:
                 subject, reply, text = talk.read()
                 verb = subject.rpartition(".")[2]
+                if verb == "claim":
+                    talk.publish(reply, '{"taken":true}')
+                    talk.publish(f"ddiperf.run.{json.loads(text)['run']}.a", f"0\n{json.dumps(event)}\n")
+                if verb not in ("find", "kept", "read"):
+                    continue
                 begin = json.loads(text)["from"] if verb == "read" else 0
                 talk.publish(reply, {"find": json.dumps({"name": "a", "version": VERSION, "run": "", **facts}), "kept": json.dumps(kept),
                                      "read": f"{begin}\n{octets[begin:begin + 10]}"}[verb])
@@ -311,6 +357,16 @@ def what_an_agent_gives_is_checked():
             with false_agent(nats, kept, octets, **facts):
                 code, whole, said = merged(nats, document)
             assert code == EXIT["environment"] and whole is None and words in said, (words, said)
+
+
+@test
+def only_exit_codes_of_ddiperf_are_passed_on():
+    config = ring(item(load={"rate": "1k"}), run={"duration": "200ms"}, **VALIDITY)
+    with NatsServer() as nats:
+        for stated, code in ((256, 3), (True, 3), (0, 3), (7, 3), (-1, 3), (2, 2), (130, 130)):
+            with false_agent(nats, [], "", {"failed": stated, "text": "it failed"}):
+                result = on_fleet(nats, config)
+            assert result.code == code and "it failed" in result.stderr, (stated, result)
 
 
 @nightly

@@ -80,6 +80,7 @@ def opened(*words, **more):
     bus = Bus(*words, **more)
     bus.process.communicate(timeout=20)
     assert bus.process.returncode != SANITIZER, bus.said()
+    assert not re.search(r"\.c:\d", bus.said()), "a place in the source of a library: " + bus.said()
     return bus.rc, bus.said()
 
 

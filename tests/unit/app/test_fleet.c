@@ -57,6 +57,22 @@ static void an_offset_is_right_within_its_bound(void **state)
 	}
 }
 
+static void only_exit_codes_of_ours_are_believed(void **state)
+{
+	static const struct {
+		const char *stated;
+		int code;
+	} rows[] = {{"1", 1}, {"6", 6}, {"130", 130}, {"0", 3}, {"7", 3}, {"256", 3}, {"-1", 3},
+		{"true", 3}, {"\"2\"", 3}, {"4294967297", 3}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *stated = json_loads(rows[i].stated, JSON_DECODE_ANY, NULL);
+
+		assert_int_equal(talk_code(stated), rows[i].code);
+		json_decref(stated);
+	}
+}
+
 static void kept_clocks_count_if_they_are_known_better(void **state)
 {
 	struct fleet_clock c;
@@ -228,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shortest_exchange_gives_the_offset),
 		cmocka_unit_test(an_offset_is_right_within_its_bound),
+		cmocka_unit_test(only_exit_codes_of_ours_are_believed),
 		cmocka_unit_test(kept_clocks_count_if_they_are_known_better),
 		cmocka_unit_test(a_slow_exchange_makes_the_lead_longer),
 		cmocka_unit_test(an_exchange_over_a_jump_of_our_clock_is_left_out),
