@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
@@ -17,8 +18,8 @@
 #define OPTION      "responder.control"
 #define CONNECTIONS 4
 #define BACKLOG     4
-#define WAIT_S      2 // for the main thread
-#define BEARER      "Bearer "
+#define WAIT_S      2         // for the main thread
+#define BEARER      "Bearer " // in any case (RFC 9110, section 11.1)
 
 // --- the socket ---
 
@@ -68,7 +69,7 @@ bool control_may_know(struct MHD_Connection *connection, const char *token)
 	size_t len, own = strlen(token);
 	unsigned differs;
 
-	if (!given || strncmp(given, BEARER, strlen(BEARER)) != 0)
+	if (!given || strncasecmp(given, BEARER, strlen(BEARER)) != 0)
 		return false;
 	given += strlen(BEARER);
 	len = strlen(given);

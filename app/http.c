@@ -159,7 +159,7 @@ static bool is_known_path(const struct http *h, const char *path, struct http_re
 static bool is_host(const struct http *h, const char *given)
 {
 	char text[256], bytes[16];
-	const char *end;
+	const char *end, *port;
 	size_t len;
 
 	if (!given)
@@ -169,7 +169,9 @@ static bool is_host(const struct http *h, const char *given)
 		return false;
 	given += end != NULL;
 	len = end ? (size_t)(end - given) : strcspn(given, ":");
-	if (len >= sizeof(text))
+	port = given + len + (end != NULL);
+	if (len >= sizeof(text) || (*port && *port != ':') ||
+		(*port && port[1 + strspn(port + 1, "0123456789")]))
 		return false;
 	memcpy(text, given, len);
 	text[len] = '\0';
@@ -202,6 +204,10 @@ static struct http_reply refuse(
 	if (changes && !header(r->connection, HTTP_HEADER))
 		return http_error(
 			MHD_HTTP_FORBIDDEN, "a change needs the header " HTTP_HEADER ": 1");
+	// One that is read in vain could last for as long as its sender likes.
+	if (r->route->body_max == 0 && (header(r->connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
+					       (length && strtoull(length, NULL, 10))))
+		return http_error(MHD_HTTP_CONTENT_TOO_LARGE, "no body belongs here");
 	if (length && strtoull(length, NULL, 10) > r->route->body_max)
 		return http_error(MHD_HTTP_CONTENT_TOO_LARGE, "the body is longer than %zu octets",
 			r->route->body_max);
@@ -218,6 +224,64 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+// Under the lock, as what follows.
+static void cut(struct http_caller *c)
+{
+	shutdown(c->fd, SHUT_RDWR);
+	c->until_ms = 0;
+	c->known = true; // it has no place among the strangers any more
+}
+
+static void put_address(struct http_caller *c, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *a = info ? info->client_addr : NULL;
+
+	memset(c->address, 0, sizeof(c->address));
+	if (a && a->sa_family == AF_INET)
+		memcpy(c->address, &((const struct sockaddr_in *)a)->sin_addr, 4);
+	else if (a && a->sa_family == AF_INET6) // all addresses of a host share its network
+		memcpy(c->address, &((const struct sockaddr_in6 *)a)->sin6_addr, 8);
+}
+
+// Room for one more stranger.
+static void make_room(struct http *h, const struct http_caller *newest)
+{
+	struct http_caller *oldest = NULL, *oldest_there = NULL;
+	unsigned count = 0, there = 0;
+
+	for (struct http_caller *c = h->callers; c < h->callers + HTTP_CONNECTIONS; c++) {
+		bool same = memcmp(c->address, newest->address, sizeof(c->address)) == 0;
+
+		if (c->fd < 0 || c->known || c == newest)
+			continue;
+		count++;
+		there += same;
+		if (!oldest || c->began_ms < oldest->began_ms)
+			oldest = c;
+		if (same && (!oldest_there || c->began_ms < oldest_there->began_ms))
+			oldest_there = c;
+	}
+	if (there >= HTTP_STRANGERS_OF_ADDRESS)
+		cut(oldest_there);
+	else if (count >= HTTP_STRANGERS)
+		cut(oldest);
+}
+
+static struct http_caller *enter(struct http *h, struct MHD_Connection *connection, int fd)
+{
+	struct http_caller *c = h->callers;
+	uint64_t now = now_ms();
+
+	while (c < h->callers + HTTP_CONNECTIONS - 1 && c->fd >= 0)
+		c++;
+	*c = (struct http_caller){.fd = fd, .began_ms = now, .until_ms = now + HTTP_PATIENCE_MS};
+	put_address(c, connection);
+	make_room(h, c);
+	return c;
+}
+
 static void connected(
 	void *ctx, struct MHD_Connection *c, void **place, enum MHD_ConnectionNotificationCode code)
 {
@@ -227,13 +291,8 @@ static void connected(
 	struct http *h = ctx;
 
 	pthread_mutex_lock(&h->lock);
-	if (code == MHD_CONNECTION_NOTIFY_STARTED && info) {
-		caller = h->callers;
-		while (caller < h->callers + HTTP_CONNECTIONS - 1 && caller->fd >= 0)
-			caller++;
-		*caller = (struct http_caller){info->connect_fd, now_ms(), NULL};
-		*place = caller;
-	}
+	if (code == MHD_CONNECTION_NOTIFY_STARTED && info)
+		*place = caller = enter(h, c, info->connect_fd);
 	if (h->tls && caller)
 		serve_tls_demand(h->tls, c, &caller->keys, code);
 	if (code != MHD_CONNECTION_NOTIFY_STARTED && caller)
@@ -241,15 +300,24 @@ static void connected(
 	pthread_mutex_unlock(&h->lock);
 }
 
-static void note_asked(struct http *h, struct MHD_Connection *c, bool asked)
+static struct http_caller *caller_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct http_caller *caller = info ? info->socket_context : NULL;
+
+	return info ? info->socket_context : NULL;
+}
+
+// ms 0: no end.
+static void give_time(struct http *h, struct MHD_Connection *c, uint64_t ms, bool known)
+{
+	struct http_caller *caller = caller_of(c);
 
 	pthread_mutex_lock(&h->lock);
-	if (caller)
-		caller->since_ms = asked ? 0 : now_ms();
+	if (caller) {
+		caller->until_ms = ms ? now_ms() + ms : 0;
+		caller->known |= known;
+	}
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -259,10 +327,8 @@ void http_tick(struct http *h)
 
 	pthread_mutex_lock(&h->lock);
 	for (struct http_caller *c = h->callers; c < h->callers + HTTP_CONNECTIONS; c++)
-		if (c->fd >= 0 && c->since_ms && now - c->since_ms > HTTP_PATIENCE_MS) {
-			shutdown(c->fd, SHUT_RDWR);
-			c->since_ms = 0;
-		}
+		if (c->fd >= 0 && c->until_ms && now > c->until_ms)
+			cut(c);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -300,6 +366,14 @@ static void take_body(struct http_request *r, const char *data, size_t len)
 	more[r->len] = '\0';
 }
 
+// ms, at least 1.
+static uint64_t time_left(const struct http_request *r)
+{
+	uint64_t end = r->began_ms + HTTP_PATIENCE_MS + r->len / HTTP_BODY_RATE, now = now_ms();
+
+	return end > now ? end - now : 1;
+}
+
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *data, size_t *size, void **request)
 {
@@ -312,15 +386,19 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 		if (!r)
 			return MHD_NO;
 		r->connection = connection;
-		note_asked(h, connection, true);
+		r->began_ms = now_ms();
 		refused = refuse(h, r, method, path);
+		give_time(h, connection, HTTP_PATIENCE_MS,
+			!refused.code && h->token && !r->route->open);
 		return refused.code ? send_reply(connection, refused) : MHD_YES;
 	}
 	if (*size) {
 		take_body(r, data, *size);
 		*size = 0;
+		give_time(h, connection, time_left(r), false);
 		return MHD_YES;
 	}
+	give_time(h, connection, r->route->open ? HTTP_PATIENCE_MS : 0, !h->token);
 	if (r->too_long)
 		return send_reply(connection,
 			http_error(MHD_HTTP_CONTENT_TOO_LARGE, "the body is longer than %zu octets",
@@ -337,7 +415,7 @@ static void completed(void *ctx, struct MHD_Connection *connection, void **reque
 		free(r->body);
 	free(r);
 	*request = NULL;
-	note_asked(ctx, connection, false);
+	give_time(ctx, connection, HTTP_PATIENCE_MS, false);
 }
 
 int http_start(struct http *h)

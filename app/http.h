@@ -16,7 +16,13 @@
 
 #define HTTP_HEADER      "X-Ddiperf" // any value, in all requests but GET
 #define HTTP_CONNECTIONS 48
+// Callers that have not shown yet that they may ask: of one address, and in all. The oldest one
+// makes room for a new one, so they cannot shut others out.
+#define HTTP_STRANGERS_OF_ADDRESS 16
+#define HTTP_STRANGERS            32
+// For a whole request, and for the reply to one that needs no token; longer bodies have more.
 #define HTTP_PATIENCE_MS 20000
+#define HTTP_BODY_RATE   16 // octets a ms at least
 #define HTTP_PARAMETERS  2
 #define HTTP_NAME_SIZE   101 // of a name in a path, with its end
 #define HTTP_BODY_MAX    (1 << 20)
@@ -30,6 +36,7 @@ struct http_request {
 	char *body; // NUL-terminated
 	size_t len;
 	bool too_long;
+	uint64_t began_ms;
 };
 
 struct http_reply {
@@ -53,11 +60,14 @@ struct http_route {
 	struct http_reply (*answer)(void *ctx, struct http_request *r);
 };
 
-// A connection, which must not take long to ask.
+// A connection.
 struct http_caller {
 	int fd;            // -1: none is in this place
-	uint64_t since_ms; // nothing was asked; 0: it has asked
-	void *keys;        // serve_tls_demand's
+	uint64_t began_ms; // of the connection
+	uint64_t until_ms; // it is cut off; 0: an answer takes as long as it takes
+	bool known;        // it has shown that it may ask
+	uint8_t address[16];
+	void *keys; // serve_tls_demand's
 };
 
 struct http {
@@ -75,7 +85,7 @@ struct http {
 
 // 0, or -EAGAIN: nobody can answer. All but the last members is set.
 int http_start(struct http *h);
-// Again and again: who takes longer than HTTP_PATIENCE_MS for the header of a request is cut off.
+// Again and again: whoever takes longer than HTTP_PATIENCE_MS for a request is cut off.
 void http_tick(struct http *h);
 void http_stop(struct http *h);
 

@@ -24,7 +24,8 @@ struct serve_tls {
 	struct serve_keys *now; // of new connections; under the lock
 };
 
-#define SERVE_TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+// Without the cipher suites that authenticate by a MAC of their own (CBC with SHA-1).
+#define SERVE_TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-MAC-ALL:+AEAD"
 
 // Read the files, clients may be NULL; the names live as long. 0, or -errno, which was logged.
 int serve_tls_load(const char *cert, const char *key, const char *clients, struct serve_tls *out);

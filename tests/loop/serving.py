@@ -13,7 +13,7 @@ from pathlib import Path
 
 import harness
 from browser import Browser
-from harness import binary, start
+from harness import binary, kill, start
 from loop import item, ring
 
 API = "/api/v1"
@@ -82,6 +82,15 @@ class Server:
         assert kind == "text/event-stream", kind
         events = [event for event in body.split("\n\n") if event.strip(": \n")]
         return [("end" if event.startswith("event: end") else "line", json.loads(re.search(r"^data: (.*)", event, re.M)[1])) for event in events]
+
+
+def agent(stack, nats, name, *options):
+    """An agent that waits; its process."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-", ignore_cleanup_errors=True))
+    process = start([binary(), "agent", "--nats", nats.url(), "--name", name, "--dir", folder, *options])
+    stack.callback(lambda: (kill(process), process.communicate()))
+    assert "waits at" in (line := process.stderr.readline()), line
+    return process
 
 
 def quick(duration="500ms", prefix="", **more):

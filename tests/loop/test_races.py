@@ -3,6 +3,8 @@
 # For ThreadSanitizer, which does the judging: every way between two threads is walked while both are at work.
 # Nothing in here depends on how fast that goes.
 
+import concurrent.futures
+import contextlib
 import json
 import signal
 import tempfile
@@ -10,8 +12,10 @@ import time
 from pathlib import Path
 
 from dhcp4 import answers, clients
-from harness import EXIT, binary, check_ledger, config_file, ddiperf, kill, main, start, test
-from loop import datagram, item, pcap_write, query, ring
+from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, kill, main, start, test
+from loop import RELAXED, datagram, item, pcap_write, query, ring
+from nats_server import NatsServer
+from serving import Server, agent, quick
 
 EVERY_KIND = {
     "loss": {"every": 50}, "truncate": {"every": 41}, "wrong_id": {"every": 47}, "wrong_question": {"every": 53},
@@ -86,6 +90,34 @@ def a_run_is_told_to_drain_and_to_stop_with_answers_still_waiting():
         out = path.parent / "result.json"
         code, err = after_a_line([binary(), "run", str(path), "--json", str(out)], " s  ", signal.SIGINT, signal.SIGINT)
         assert code == EXIT["interrupted"] and json.loads(out.read_text())["responder"]["received"], err
+
+
+@test
+def a_server_of_runs_is_asked_by_many_at_once():
+    """The schema is of tables that a check and a run that starts use at the same time."""
+    with Server() as server, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        server.put("a.yaml", quick())
+        schemas = [pool.submit(server.ask, "GET", "/schema") for _ in range(60)]
+        others = [pool.submit(server.ask, "POST", "/check", quick()) for _ in range(4)] + [pool.submit(server.ask, "GET", "/openapi.json") for _ in range(4)]
+        run = server.run("a.yaml")
+        assert len({future.result() for future in schemas}) == 1 and {future.result()[0] for future in others} == {200}
+        server.wait(run)
+
+
+@test
+def an_agent_has_its_part_while_it_is_asked():
+    """The thread of libnats, which tells the time and takes messages, and the main thread."""
+    config = ring(item(load={"rate": "500"}), run={"duration": "1s", "interval": "250ms"}, validity={**RELAXED, "fleet_skew": "10s"})
+    with NatsServer() as nats, contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(4) as pool, config_file(config) as path:
+        agents = [agent(stack, nats, name) for name in "ab"]
+        asked = [pool.submit(execute, [binary(), "list", "agents", "--fleet", nats.url()]) for _ in range(4)]
+        out = path.parent / "result.json"
+        code, _, said = execute([binary(), "run", str(path), "--fleet", nats.url(), "--json", str(out)])
+        assert code in (0, EXIT["invalid"]) and json.loads(out.read_text())["parts"], (code, said)
+        assert {future.result()[0] for future in asked} == {0}
+        for process in agents:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
 
 
 @test

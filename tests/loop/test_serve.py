@@ -221,6 +221,8 @@ def who_sends_nonsense_too_much_or_nothing_holds_up_nobody():
         assert raw(server, plain("GET " + API + "/files/" + "a" * 2000)).startswith(b"HTTP/1.1 404")
         answer = raw(server, b"\0\xff" * 5000 + b"\r\n\r\n")
         assert not answer or answer.startswith(b"HTTP/1.1 400"), answer[:200]
+        for host in ("[::1]x", "[::1]:80x", "localhost:8080.example.com"):
+            assert raw(server, f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()).startswith(b"HTTP/1.1 403"), host
         # In pieces without a length, beyond the limit: no more of it is kept.
         piece = b"100000\r\n" + b"x" * (1 << 20) + b"\r\n"
         answer = raw(server, plain("POST " + API + "/check", "X-Ddiperf: 1", "Transfer-Encoding: chunked") + 2 * piece + b"0\r\n\r\n")
@@ -234,6 +236,53 @@ def who_sends_nonsense_too_much_or_nothing_holds_up_nobody():
         timing(time.monotonic() - began < 5, "others are held up")
         for connection in slow:
             connection.close()
+
+
+@contextlib.contextmanager
+def tokened(*options):
+    """A server with a token, and the header of those who have it."""
+    with tempfile.TemporaryDirectory() as folder:
+        token = Path(folder, "token")
+        token.write_text("0123456789abcdefgh\n")
+        token.chmod(0o600)
+        with Server("--token", token, *options) as server:
+            yield server, {"Authorization": "Bearer 0123456789abcdefgh"}
+
+
+@test
+def strangers_cannot_lock_the_server():
+    """They take all places, from one address or from many, and keep them by an octet now and then."""
+    with tokened() as (server, headers):
+        for address in (lambda n: "127.0.0.9", lambda n: f"127.0.1.{n + 1}"):
+            with contextlib.ExitStack() as stack:
+                slow = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), source_address=(address(n), 0))) for n in range(60)]
+                for n, connection in enumerate(slow):
+                    with contextlib.suppress(OSError):
+                        connection.sendall([plain("GET /", "Transfer-Encoding: chunked"), b"GET / HTTP/1.1\r\nHo", b""][n % 3])
+                for scheme in ("Bearer", "bearer", "BEARER"):
+                    status = server.ask("GET", "", headers={"Authorization": f"{scheme} 0123456789abcdefgh"})[0]
+                    assert status == 200, (scheme, status)
+
+
+@test
+def a_row_without_a_body_waits_for_none():
+    with tokened() as (server, headers), socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(plain("GET /", "Transfer-Encoding: chunked") + b"10\r\nx")
+        began = time.monotonic()
+        assert b" 413 " in connection.recv(65536)
+        timing(time.monotonic() - began < 5, "it waited for the body")
+
+
+@nightly
+def a_body_has_an_end():
+    """Who has the token, too: an octet a second, which is no silence, is too slow a body."""
+    with tokened() as (server, headers), socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(plain(f"PUT {API}/files/slow.yaml", "X-Ddiperf: 1", "Content-Length: 1000", *(f"{n}: {v}" for n, v in headers.items())))
+        began = time.monotonic()
+        while not select.select([connection], [], [], 1)[0]:
+            connection.send(b"#")
+            assert time.monotonic() - began < 45
+        assert time.monotonic() - began > 15 and not os.listdir(f"{server.folder}/files")
 
 
 @nightly
@@ -287,6 +336,10 @@ def https_is_for_clients_of_the_ca():
             for server.tls in (client(), client(newest=ssl.TLSVersion.TLSv1_2)):
                 assert server.get("")["version"]
             for server.tls in (client(trusted="other_ca"), None):
+                refuses(server)
+            for cipher in ("AES128-SHA", "ECDHE-ECDSA-AES256-SHA"):
+                server.tls = client(newest=ssl.TLSVersion.TLSv1_2)
+                server.tls.set_ciphers(f"{cipher}:@SECLEVEL=0")
                 refuses(server)
         with Server(*own, "--tls-clients", f"{folder}/ca.pem") as server:
             for newest in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):

@@ -7,21 +7,11 @@ import contextlib
 import json
 import re
 import signal
-import tempfile
 
-from harness import binary, kill, nightly, start, test, until
+from harness import nightly, test, until
 from loop import RELAXED, item, ring
 from nats_server import NatsServer
-from serving import Server, browser, click, main, wait_for_intervals
-
-
-def agent(stack, nats, name, *options):
-    """An agent that waits; its process."""
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-", ignore_cleanup_errors=True))
-    process = start([binary(), "agent", "--nats", nats.url(), "--name", name, "--dir", folder, *options])
-    stack.callback(lambda: (kill(process), process.communicate()))
-    assert "waits at" in (line := process.stderr.readline()), line
-    return process
+from serving import Server, agent, browser, click, main, wait_for_intervals
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ struct field_section faults_section = {
 	.size = sizeof(struct faults_settings),
 };
 
-void faults_settings_prepare(void)
+static void fill_fields(void)
 {
 	uint32_t i = FAULT_LOSS;
 
@@ -115,6 +116,14 @@ void faults_settings_prepare(void)
 			.section = &fault_section,
 		};
 	faults_section.count = OWN_SECTIONS + i - FAULT_LOSS;
+}
+
+// Once: other threads may be reading the table.
+void faults_settings_prepare(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, fill_fields);
 }
 
 static void check_delay(const struct delay_settings *s, struct diag *d)
