@@ -101,6 +101,8 @@ static void print_item(const struct forecast_item *i)
 
 	printf("\ntraffic %s: %s on port %s, %s%s exchanges\n", i->name, i->protocol, i->port,
 		i->paced ? "" : "at most ", stats_format(i->per_s, "per_s", rate, sizeof(rate)));
+	if (i->input)
+		printf("  used         %s\n", i->input);
 	printf("  messages     %.2f of %.0f octets each, on the wire\n", i->messages,
 		i->message_octets);
 	printf("  replies      %.2f of %.0f octets each%s\n", i->answers, i->answer_octets,

@@ -225,10 +225,10 @@ static int set_end(struct dnsperf *d)
 		d->runs = 1;
 	front_set(&r->front, "-l", "run.duration",
 		d->limit_s > 0 ? arena_printf(r->arena, "%.9gs", d->limit_s) : "100h");
-	if (d->runs == 0)
+	if (d->runs == 0 && r->options->dump)
 		return 0;
 	err = queries_count(r, &lines);
-	if (!err)
+	if (!err && d->runs > 0)
 		front_set(&r->front, "-n", ITEM "load.total",
 			arena_printf(r->arena, "%.0f", d->runs * (double)lines));
 	return err;
@@ -253,6 +253,7 @@ static int finish(struct as_run *r)
 			arena_printf(r->arena, "%.9gs", d->every_s));
 	as_default(r, "ports.lan.driver", "socket");
 	as_default(r, ITEM "dns.extra_words", "ignore");
+	as_default(r, ITEM "dns.bad_lines", "skip");
 	as_default(r, ITEM "timeout", "5s");
 	if (d->is.clients > 1 && d->port == 0 && !d->is.tcp)
 		as_note(r,

@@ -8,15 +8,20 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "commands.h"
+#include "proto/dns/dns_updates.h"
 
 #define EDNS    "traffic.queries.dns.edns"
 #define QUERIES "traffic.queries.dns.queries"
 #define WIRE    "traffic.queries.dns.wire"
 #define UPDATES "traffic.queries.dns.updates"
 #define KEY     "traffic.queries.dns.key"
+
+#define BLANKS " \t\r\n"
 
 #define IDS_SPARE 1.1 // the plan's own, and some more
 
@@ -166,85 +171,116 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	return 0;
 }
 
-// A copy of standard input, which can be read twice. The descriptor, or -errno.
-static int keep_input(void)
+// dnsperf's words for a line that it does not send.
+static void warn_of_line(void *ctx, const char *line, size_t len, const struct dns_text_error *e)
 {
-	char buf[65536];
-	int fd = memfd_create("queries", 0);
-	ssize_t len;
+	size_t name = strcspn(line, BLANKS), type = name + strspn(line + name, BLANKS);
+	struct dns_text_error ignored;
+	uint8_t wire[DNS_NAME_MAX];
+
+	if (!name || type >= len)
+		as_note(ctx, "Warning: invalid query input format: %.*s", (int)len, line);
+	else if (dns_name_from_text(line, name, wire, &ignored) < 0)
+		as_note(ctx, "Warning: invalid domain name (or out of space): %.*s", (int)name,
+			line);
+	else
+		as_note(ctx, "Warning: invalid qtype: %.*s", (int)strcspn(line + type, BLANKS),
+			line + type);
+}
+
+// The same of an update, which is not sent then.
+static void warn_of_update(void *ctx, const char *line, size_t len, const struct dns_text_error *e)
+{
+	size_t word = strcspn(line, BLANKS), name = word + strspn(line + word, BLANKS);
+	const char *reason =
+		strcspn(line + name, BLANKS) > DNS_NAME_MAX ? "domain name too large" : e->reason;
+	int shown = (int)len;
+
+	if (strcmp(e->reason, DNS_NO_SEND) == 0) {
+		as_note(ctx, "Warning: incomplete update: %.*s", shown, line);
+	} else if (strcmp(e->reason, DNS_NO_COMMAND) == 0) {
+		as_note(ctx, "Warning: invalid update command: %.*s", shown, line);
+		as_note(ctx, "Warning: error processing update command: %.*s", shown, line);
+	} else if (dns_updates_is_command(line, word)) {
+		as_note(ctx, "Warning: invalid update command, %s: %.*s", reason, shown, line);
+	} else {
+		as_note(ctx, "Warning: Unable to parse domain name %.*s", shown, line);
+	}
+}
+
+// What can be read once only takes the place of standard input, as a file in memory. 0 or the exit
+// code.
+static int keep_stream(struct queries *q)
+{
+	struct as_run *r = &q->is;
+	struct diag *d = diag_new();
+	int fd = input_open(q->file, NULL, d);
+	struct stat s;
 
 	if (fd < 0)
-		return -errno;
-	while ((len = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
-		if (write(fd, buf, (size_t)len) != len) {
-			len = -1;
-			break;
-		}
-	if (len == 0)
-		return fd;
+		diag_print(d, stderr);
+	diag_free(d);
+	if (fd < 0)
+		return as_refuse(r, "Error: unable to open file: %s", q->file);
+	if (strcmp(q->file, "-") == 0 || stat(q->file, &s) < 0 || !S_ISREG(s.st_mode)) {
+		dup2(fd, STDIN_FILENO);
+		q->file = "-";
+		front_set(&r->front, NULL, file_setting(q), q->file);
+	}
 	close(fd);
-	return -EIO;
+	return 0;
 }
 
-static uint64_t count_lines(FILE *f)
+// As the plan has it, but for options.
+static uint32_t updates_limit(const struct queries *q)
 {
-	char *line = NULL;
-	size_t room = 0;
-	uint64_t count = 0;
+	const char *size = front_get(&q->is.front, EDNS ".size");
 
-	while (getline(&line, &room, f) > 0)
-		count += line[strspn(line, " \t\r\n")] && line[0] != ';';
-	free(line);
-	return count;
+	return q->tcp ? UINT16_MAX : size ? (uint32_t)strtoul(size, NULL, 10) : 512;
 }
 
-static uint64_t count_updates(FILE *f)
+static int load(struct queries *q, struct dns_queries *to, struct diag *d)
 {
-	char *line = NULL, word[6], rest;
-	size_t room = 0;
-	uint64_t count = 0;
+	struct dns_skip skip = {q->updates ? warn_of_update : warn_of_line, &q->is};
+	static const struct dns_opt none;
+	const struct dns_form form = {
+		.class = 1, .two_words = true, .every_opt = true, .skip = &skip, .opt = &none};
+	struct arena *a = arena_new();
+	int err;
 
-	while (getline(&line, &room, f) > 0)
-		count += sscanf(line, "%5s %c", word, &rest) == 1 && strcasecmp(word, "send") == 0;
-	free(line);
-	return count;
-}
-
-static uint64_t count_messages(FILE *f)
-{
-	uint8_t len[2];
-	uint64_t count = 0;
-
-	while (fread(len, 1, sizeof(len), f) == sizeof(len) &&
-		fseek(f, len[0] << 8 | len[1], SEEK_CUR) == 0)
-		count++;
-	return count;
+	if (q->updates)
+		err = dns_updates_load_file(to, updates_limit(q), &skip, q->file, NULL, d);
+	else if (q->binary)
+		err = dns_queries_load_wire(to, NULL, q->file, NULL, a, d);
+	else
+		err = dns_queries_load_file(to, &form, q->file, NULL, d);
+	arena_free(a);
+	return err;
 }
 
 int queries_count(struct as_run *r, uint64_t *count)
 {
 	struct queries *q = (struct queries *)r;
-	const char *name = q->file;
-	FILE *f;
-	int fd;
+	struct dns_queries all = {0};
+	struct diag *d;
+	int err;
 
 	*count = 0;
-	if (strcmp(q->file, "-") == 0) {
-		if (r->options->dump)
-			return as_refuse(r, "--dump needs the number of queries (give a file)");
-		fd = keep_input();
-		if (fd < 0)
-			return as_refuse(r, "standard input: %s", strerror(-fd));
-		q->file = arena_printf(r->arena, "/proc/self/fd/%d", fd);
-		front_set(&r->front, NULL, file_setting(q), q->file);
-		name = "standard input";
-	}
-	f = fopen(q->file, "re");
-	if (!f)
-		return as_refuse(r, "unable to open file: %s", name);
-	*count = q->updates ? count_updates(f) : q->binary ? count_messages(f) : count_lines(f);
-	fclose(f);
-	return *count ? 0 : as_refuse(r, "%s: no query in it", name);
+	if (strcmp(q->file, "-") == 0 && r->options->dump)
+		return as_refuse(r, "--dump needs the number of queries (give a file)");
+	err = keep_stream(q);
+	if (err)
+		return err;
+	d = diag_new();
+	err = load(q, &all, d);
+	if (strcmp(q->file, "-") == 0)
+		lseek(STDIN_FILENO, 0, SEEK_SET);
+	*count = all.count;
+	dns_queries_free(&all);
+	if (err && q->binary)
+		diag_print(d, stderr);
+	diag_free(d);
+	return err ? as_refuse(r, "Error: input file contains no data") : 0;
 }
 
 int queries_set_edns(struct as_run *r, const char *value)

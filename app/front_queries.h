@@ -67,8 +67,9 @@ int queries_set_key(struct as_run *r, const char *value); // -y; wipes the secre
 // typed. 0, or an exit code after an error, which was logged.
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option);
 
-// Queries or messages in the file. Standard input is read now, and kept in memory. 0, or an exit
-// code after an error, which was logged.
+// Queries or messages in the file that can be sent, with warnings of those that cannot. Standard
+// input and pipes are read now, and kept in memory. 0, or an exit code after an error, which was
+// logged.
 int queries_count(struct as_run *r, uint64_t *count);
 
 // The title, and the version of the original.

@@ -267,6 +267,8 @@ static void print_item(FILE *out, const struct result_item *i)
 	if (i->server_name)
 		fprintf(out, ", server %s (%s)", i->server_name, i->server);
 	fputc('\n', out);
+	if (i->input)
+		fprintf(out, "  used %s\n", i->input);
 	if (i->ledger.due == 0) {
 		fputs("  nothing was due\n", out);
 		return;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,16 +64,44 @@ static ssize_t read_some(int fd, char *buf, size_t room)
 	return n < 0 ? -errno : n;
 }
 
-static long long standard_size(void)
+// Waits for bytes or the end of a stream: a FIFO that nobody has opened yet has neither. 0 or
+// -errno.
+static int wait_for_bytes(int fd)
 {
-	off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	struct stat st;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int ready = 0;
 
-	return fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size - at : 0;
+	while (ready == 0 && !interrupt_count) {
+		ready = poll(&p, 1, 100); // a signal just before it is not waited for
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		ready = ready < 0 ? 0 : ready;
+	}
+	return ready ? 0 : -EINTR;
 }
 
-// A copy of standard input, which can be read once only. A descriptor or -errno.
-static int copy_standard(void)
+static long long left_in(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size - at : 0;
+}
+
+static ssize_t write_all(int fd, const char *buf, size_t len)
+{
+	ssize_t one = 0;
+
+	for (size_t done = 0; done < len; done += (size_t)one) {
+		one = write(fd, buf + done, len - done);
+		if (one < 0)
+			return -errno;
+	}
+	return (ssize_t)len;
+}
+
+// A copy of what can be read once only. A descriptor or -errno.
+static int copy_stream(int from)
 {
 	long long left = INPUT_STANDARD_MAX;
 	int fd = memfd_create("input", MFD_CLOEXEC);
@@ -81,17 +110,14 @@ static int copy_standard(void)
 
 	if (fd < 0)
 		return -errno;
-	n = standard_size() > left ? -EFBIG : 0;
-	while (n >= 0 && (n = read_some(STDIN_FILENO, buf, sizeof(buf))) > 0) {
-		left -= n;
+	n = left_in(from) > left ? -EFBIG : 1;
+	while (n > 0) {
+		n = wait_for_bytes(from);
+		n = n ? n : read_some(from, buf, sizeof(buf));
+		left -= n > 0 ? n : 0;
 		n = left < 0 ? -EFBIG : n;
-		for (ssize_t done = 0, one; n > 0 && done < n; done += one) {
-			one = write(fd, buf + done, (size_t)(n - done));
-			if (one < 0) {
-				n = -errno;
-				break;
-			}
-		}
+		if (n > 0)
+			n = write_all(fd, buf, (size_t)n);
 	}
 	if (n == 0)
 		return fd;
@@ -99,18 +125,20 @@ static int copy_standard(void)
 	return (int)n;
 }
 
-// A descriptor, or -errno. Opening a pipe would wait for its writer.
-static int open_regular(const char *path)
+// A descriptor, or -errno. Not to wait here for the writer of a FIFO, an interrupt could not end
+// it.
+static int open_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), copy;
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
+	copy = S_ISDIR(st.st_mode) ? -EISDIR : isatty(fd) ? -ENOTTY : copy_stream(fd);
 	close(fd);
-	return S_ISDIR(st.st_mode) ? -EISDIR : -ESPIPE;
+	return copy;
 }
 
 // A descriptor, or -errno. The file with the settings may have been standard input.
@@ -118,28 +146,64 @@ static int open_standard(void)
 {
 	if (isatty(STDIN_FILENO))
 		return -ENOTTY;
-	return feof(stdin) ? -EBUSY : copy_standard();
+	return feof(stdin) ? -EBUSY : copy_stream(STDIN_FILENO);
 }
 
 static const char *error_text(int error)
 {
 	switch (-error) {
-	case ESPIPE:
-		return "not a regular file (or - for standard input)";
 	case ENOTTY:
-		return "standard input is a terminal (redirect it: ddiperf ... < FILE)";
+		return "is a terminal (redirect it: ddiperf ... < FILE)";
 	case EBUSY:
-		return "standard input was read before, as the configuration (name a file)";
+		return "was read before, as the configuration (name a file)";
 	case EFBIG:
-		return "standard input is larger than 1 GiB (name a file)";
+		return "is a stream of more than 1 GiB, which memory would have to hold (name a "
+		       "regular file)";
 	}
 	return strerror(-error);
 }
 
 static int input_fail(const char *path, const void *setting, int error, struct diag *d)
 {
-	diag_error(d, setting, NULL, "%s: %s", path, error_text(error));
+	diag_error(d, setting, NULL, "%s: %s", input_name(path), error_text(error));
 	return -1;
+}
+
+// What files of these formats are is not in their names alone. The magic octets, and the command
+// that unpacks to standard output.
+static const struct {
+	const char *name, *command, *magic;
+	size_t len;
+} packed[] = {
+	{"gzip", "zcat", "\x1f\x8b\x08", 3},
+	{"xz", "xzcat",
+		"\xfd"
+		"7zXZ",
+		5},
+	{"zstd", "zstdcat", "\x28\xb5\x2f\xfd", 4},
+	{"bzip2", "bzcat", "BZh", 3},
+	{"lz4", "lz4cat", "\x04\x22\x4d\x18", 4},
+};
+
+static int refuse_packed(int fd, const char *path, const void *setting, struct diag *d)
+{
+	bool standard = strcmp(path, "-") == 0;
+	char begin[10];
+
+	if (pread(fd, begin, sizeof(begin), 0) != sizeof(begin))
+		return 0;
+	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+		if (memcmp(begin, packed[i].magic, packed[i].len) != 0)
+			continue;
+		if (packed[i].magic[0] == 'B' && memcmp(begin + 4, "1AY&SY", 6) != 0)
+			continue;
+		diag_error(d, setting, NULL,
+			standard ? "%s: compressed by %s (%s FILE | ddiperf ...)"
+				 : "%s: compressed by %s (%s %s | ddiperf ... with - as the file)",
+			input_name(path), packed[i].name, packed[i].command, path);
+		return -1;
+	}
+	return 0;
 }
 
 static struct kept *kept_of(const struct inputs *in, const char *path)
@@ -186,9 +250,13 @@ int input_open(const char *path, const void *setting, struct diag *d)
 	int fd, rc;
 
 	if (!k) {
-		fd = standard ? open_standard() : open_regular(path);
+		fd = standard ? open_standard() : open_file(path);
 		if (fd < 0)
 			return input_fail(path, setting, fd, d);
+		if (refuse_packed(fd, path, setting, d) < 0) {
+			close(fd);
+			return -1;
+		}
 		rc = in ? keep(in, path, name, fd) : 0;
 		if (rc < 0) {
 			close(fd);
@@ -217,6 +285,11 @@ int input_open(const char *path, const void *setting, struct diag *d)
 	return input_fail(path, setting, -errno, d);
 }
 
+const char *input_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 struct lines {
 	const char *path;
 	input_line each;
@@ -228,16 +301,25 @@ struct lines {
 
 static int lines_bad(struct lines *l, size_t col, const char *what)
 {
-	diag_error_at(l->d, l->path, l->number, (unsigned)col, NULL, "%s", what);
+	diag_error_at(l->d, input_name(l->path), l->number, (unsigned)col, NULL, "%s", what);
 	return -EINVAL;
 }
 
+// The mark that editors put before UTF-8 is no part of the first word; UTF-16 has NUL octets.
 static int line_give(struct lines *l, char *line, size_t len)
 {
+	static const char mark[] = "\xef\xbb\xbf";
 	const char *nul = memchr(line, '\0', len);
 
 	l->number++;
 	line[len] = '\0';
+	if (l->number == 1 && nul &&
+		(memcmp(line, "\xff\xfe", 2) == 0 || memcmp(line, "\xfe\xff", 2) == 0))
+		return lines_bad(l, 1, "is UTF-16 (iconv -f UTF-16 -t ASCII FILE)");
+	if (l->number == 1 && !nul && strncmp(line, mark, strlen(mark)) == 0) {
+		line += strlen(mark);
+		len -= strlen(mark);
+	}
 	return nul ? lines_bad(l, (size_t)(nul - line) + 1, "holds a NUL octet: not a text")
 	           : l->each(l->to, line, len, l->number);
 }
@@ -295,7 +377,7 @@ int input_lines(const char *path, const void *setting, input_line each, void *to
 	l.buf = malloc(INPUT_LINE_MAX + 1);
 	rc = l.buf && fstat(fd, &before) == 0 ? lines_read(&l, fd) : -ENOMEM;
 	if (rc >= 0 && (fstat(fd, &after) < 0 || !is_same(&before, &after))) {
-		diag_error(d, setting, NULL, "%s: changed while it was read", path);
+		diag_error(d, setting, NULL, "%s: changed while it was read", input_name(path));
 		rc = -EINVAL;
 	} else if (rc < 0 && rc != -EINVAL && rc != -ENOMEM) {
 		input_fail(path, setting, rc, d);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that runs read: regular files, or "-" for standard input, which serves one setting. A
-// series of runs keeps each open, so all of its runs read the same bytes, even if another file
-// takes the name. Path: cold. One thread at a time.
+// Files that runs read: regular files, pipes and FIFOs, which are read to their end at once, or "-"
+// for standard input, which serves one setting. A series of runs keeps each open, so all of its
+// runs read the same bytes, even if another file takes the name. Compressed files are refused.
+// Path: cold. One thread at a time.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +10,7 @@
 #include "base/diag.h"
 
 #define INPUT_LINE_MAX     (1 << 20)   // octets of a line
-#define INPUT_STANDARD_MAX (1LL << 30) // octets of standard input: memory holds it
+#define INPUT_STANDARD_MAX (1LL << 30) // octets of a stream: memory holds it
 
 struct inputs; // the files of a series
 
@@ -21,11 +22,14 @@ void inputs_free(struct inputs *in); // NULL allowed
 // since.
 int input_open(const char *path, const void *setting, struct diag *d);
 
+// The file in messages.
+const char *input_name(const char *path);
+
 // Takes a line without its newline, with a NUL behind it, which it may change. 0; 1: read no
 // further line; -errno.
 typedef int (*input_line)(void *to, char *line, size_t len, unsigned number);
 
-// Each line of the file to a function. 0, -EINVAL (in d), -ENOMEM, or the function's -errno.
-// Errors: as input_open, a line longer than INPUT_LINE_MAX, a NUL in it, and a file that changes
-// meanwhile.
+// Each line of the file to a function; a byte order mark before the first one is left out. 0,
+// -EINVAL (in d), -ENOMEM, or the function's -errno. Errors: as input_open, a line longer than
+// INPUT_LINE_MAX, a NUL in it, and a file that changes meanwhile.
 int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d);

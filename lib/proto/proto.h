@@ -422,6 +422,9 @@ struct proto {
 	// Read input, precompute: the shared part, or NULL after an error (in d, or no memory).
 	void *(*setup)(const void *settings, const struct proto_env *env, struct diag *d);
 	void (*teardown)(void *shared);
+	// What setup used of its input file, if that is not all: "97 of 100 lines of f: ...". NULL:
+	// all, or there are no such texts.
+	const char *(*input)(const void *shared);
 	// No message of request gets longer. NULL: each fits into any packet.
 	uint32_t (*longest)(const void *shared);
 	// Length of the longest reply with these settings, if connections are to hold a part of one

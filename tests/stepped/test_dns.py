@@ -127,6 +127,18 @@ def a_word_that_is_not_known_is_refused_or_ignored_as_set():
 
 
 @test
+def bad_lines_are_left_out_on_demand_and_plan_and_result_say_how_many():
+    text, files = ring(item(dns={"queries": "q.txt", "bad_lines": "skip"})), {"q.txt": "a.x A\nb.x\nc.x AAA\n"}
+    used = "1 of 3 lines of q.txt; left out: 1 no type after the name, 1 not a type (first: line 2)"
+    result = ddiperf(text, files=files)
+    assert result.code == 0 and result.item("queries")["input"] == used, result
+    assert f"  used {used}\n" in result.stdout, result.stdout
+    assert f"  used         {used}\n" in ddiperf(text, command="plan", files=files).stdout
+    strict = ddiperf(text, "--set", "traffic.queries.dns.bad_lines=error", files=files)
+    assert strict.code == EXIT["usage"], strict
+
+
+@test
 def escapes_and_the_root_are_read_as_in_a_zone_file():
     text = "a\\.b\\032c.example A\n. NS\n\\255\\000.x TXT\n"
     asked = [question(message)[0] for message in messages({}, 3, files={"q.txt": text})]

@@ -100,6 +100,14 @@ static inline uint32_t plan_item_longest(const struct plan_item *i)
 	return proto->longest && i->shared ? proto->longest(i->shared) : 0;
 }
 
+// What its input file has that is used, if that is not all; NULL: all.
+static inline const char *plan_item_input(const struct plan_item *i)
+{
+	const struct proto *proto = i->shared ? config_item_proto(i->settings, NULL) : NULL;
+
+	return proto && proto->input ? proto->input(i->shared) : NULL;
+}
+
 // Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
 // addresses of all workers; longest: plan_item_longest.
 uint64_t plan_conn_memory(const struct item_settings *i, uint32_t workers, uint64_t slots,

@@ -159,6 +159,8 @@ static const struct counter item_rows[] = {
 	TEXT(result_item, server, "address of the server; not there: clients broadcast"),
 	TEXT(result_item, server_name, "its host name; not there: the file gives the address"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
+	TEXT(result_item, input,
+		"what was used of its input file, and what was left out; not there: all"),
 	GAUGE(result_item, clients, "clients that the item has; 0: its protocol has none"),
 	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_LEVEL_ROW) // core/counters.h
 	{"loss", "lost over sent, without no_reply", "1", COUNTER_F64, AT(result_item, loss)},

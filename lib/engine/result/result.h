@@ -91,6 +91,7 @@ struct result_item {
 	const char *server;      // its address; NULL: clients broadcast
 	const char *server_name; // NULL: the file gives the address
 	const char *loop;        // "open" or "closed"
+	const char *input;       // what was used of its input file; NULL: all
 	uint64_t clients;        // 0: the protocol has none
 	struct ledger ledger;
 	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)

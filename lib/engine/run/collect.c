@@ -413,6 +413,7 @@ static struct result_item item_result(
 	const struct ledger *l = &books->ledger[1];
 	const struct item_counters *from = &books->counts[1];
 	const struct addr *server = &i->settings->server;
+	const char *input = plan_item_input(i);
 	bool automatic;
 	double asked;
 	struct result_item out = {
@@ -424,6 +425,7 @@ static struct result_item item_result(
 	                              : NULL,
 		.server_name = i->settings->host.name,
 		.loop = i->run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
+		.input = input ? arena_strdup(a, input) : NULL,
 		.clients = plan_clients(i, &automatic),
 	};
 	struct result_item *to = &out;

@@ -95,7 +95,10 @@ static void note_item(const struct run *r, const struct plan_item *i)
 {
 	uint64_t slots = 0, ports = 0, bytes = 0, clients;
 	bool automatic = false;
+	const char *input = plan_item_input(i);
 
+	if (input)
+		run_note(r->options, "traffic %s: used %s", i->settings->name, input);
 	if (i->run->stream) {
 		note_connections(r, i);
 		return;

@@ -197,6 +197,7 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 	struct forecast_item out = {.name = s->name,
 		.protocol = proto->name,
 		.port = port->name,
+		.input = sample->input,
 		.paced = is_paced(s),
 		.per_s = load_peak(&s->load) * share.count / share.of};
 

@@ -16,6 +16,7 @@
 // Octets and bits are those on the wire (wire_octets); out is from the tester to the server.
 struct forecast_item {
 	const char *name, *protocol, *port;
+	const char *input;        // what is used of its input file; NULL: all
 	bool paced;               // false: as fast as the workers of its port are
 	double per_s;             // exchanges
 	uint64_t sampled;         // exchanges that were looked at; 0: nothing below is known

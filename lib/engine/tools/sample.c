@@ -174,6 +174,7 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 	struct sample *out, uint64_t *bytes, struct counter_list *shortages)
 {
 	uint64_t before = heap_used(), after;
+	const char *input;
 	struct plan plan;
 	int rc = plan_read_input(&plan, c, false, a, d);
 
@@ -182,6 +183,8 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 	for (uint32_t i = 0; i < plan.item_count; i++) {
 		out[i].memory = item_memory(&plan.items[i]);
 		out[i].longest = plan_item_longest(&plan.items[i]);
+		input = plan_item_input(&plan.items[i]);
+		out[i].input = input ? arena_strdup(a, input) : NULL;
 	}
 	*shortages = rc == 0 && !c->search ? plan_shortages(&plan, a) : (struct counter_list){0};
 	plan_free(&plan);

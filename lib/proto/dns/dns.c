@@ -22,6 +22,7 @@ static const char *const opcode_names[] = {"QUERY", "IQUERY", "STATUS", "OPCODE3
 	"OPCODE13", "OPCODE14", "OPCODE15", NULL};
 static const char *const class_names[] = {"IN", "CH", "HS", "ANY", NULL};
 static const char *const words_names[] = {"options", "ignore", NULL};
+static const char *const bad_lines_names[] = {"error", "skip", NULL};
 static const char *const part_names[] = {
 	"rcode", "flags", "answer", "authority", "additional", "ttl", NULL};
 static const char *const cookies_names[] = {"none", "client", "full", NULL};
@@ -345,6 +346,13 @@ static const struct field dns_fields[] = {
 		.help = "words after the type: E (EDNS), D (EDNS with DO), a client subnet, "
 			"options "
 			"like +65001=c0ffee; ignore: all but the first two words, as dnsperf does"},
+	{.name = "bad_lines",
+		.type = FIELD_ENUM,
+		.offset = SETTING(bad_lines),
+		.def = "error",
+		.names = bad_lines_names,
+		.help = "lines of queries and updates that cannot be used; skip: they are left out "
+			"and counted, and so is an update message with one"},
 	{.name = "order",
 		.help = "order of the queries",
 		.type = FIELD_ENUM,
@@ -598,6 +606,7 @@ const struct proto dns_proto = {
 	.check = dns_check,
 	.setup = dns_setup,
 	.teardown = dns_teardown,
+	.input = dns_input,
 	.longest = dns_longest,
 	.longest_reply = dns_longest_reply,
 	.open = dns_open,

@@ -266,6 +266,7 @@ void dns_check(const void *settings, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
 bool dns_changes(const void *shared);
 uint32_t dns_longest(const void *shared);
+const char *dns_input(const void *shared);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
@@ -276,7 +277,3 @@ void dns_answers_teardown(void *shared);
 uint64_t dns_answers_memory(const void *shared, const struct proto_env *env);
 int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dns_answers_close(struct proto_ctx *ctx);
-
-// dns_wire_file.c. As the loaders of dns_queries.h. referee: gets the answers; NULL: not wanted.
-int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
-	const void *setting, struct arena *a, struct diag *d);

@@ -6,9 +6,11 @@
 #include "proto/dns/dns_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/input.h"
 #include "net/csum.h"
@@ -20,6 +22,7 @@ void dns_queries_free(struct dns_queries *q)
 {
 	free(q->blob);
 	free(q->offsets);
+	free(q->used);
 	*q = (struct dns_queries){0};
 }
 
@@ -328,17 +331,102 @@ void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uin
 	loader_added(l, DNS_ENTRY_HEAD + question + own);
 }
 
+void dns_tally_add(struct dns_tally *t, const char *what)
+{
+	uint32_t i = 0;
+
+	while (i < DNS_TALLY_MAX - 1 && t->what[i] && strcmp(t->what[i], what) != 0)
+		i++;
+	if (!t->what[i])
+		t->what[i] = i < DNS_TALLY_MAX - 1 ? what : "other";
+	t->count[i]++;
+	t->all++;
+}
+
+char *dns_tally_text(const struct dns_tally *t)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		arena_exhausted();
+	for (uint32_t i = 0; i < DNS_TALLY_MAX && t->what[i]; i++) {
+		const char *more = strstr(t->what[i], " (");
+
+		fprintf(out, "%s%llu %.*s", i ? ", " : "", (unsigned long long)t->count[i],
+			(int)(more ? (size_t)(more - t->what[i]) : strlen(t->what[i])), t->what[i]);
+	}
+	fclose(out);
+	return text;
+}
+
+void dns_loader_leave_out(
+	struct dns_loader *l, const char *line, size_t len, const struct dns_text_error *e)
+{
+	if (l->tally.all == 0)
+		l->first_left_out = l->line;
+	dns_tally_add(&l->tally, e->reason);
+	if (l->skip->bad)
+		l->skip->bad(l->skip->ctx, line, len, e);
+}
+
+void dns_loader_sum_up(struct dns_loader *l, const char *kind)
+{
+	const char *folder;
+	char *left_out;
+
+	if (l->tally.all == 0)
+		return;
+	folder = strrchr(l->file, '/');
+	left_out = dns_tally_text(&l->tally);
+	if (asprintf(&l->to->used, "%llu of %llu %s of %s; left out: %s (first: line %u)",
+		    (unsigned long long)l->to->count,
+		    (unsigned long long)(l->to->count + l->tally.all), kind,
+		    folder ? folder + 1 : l->file, left_out, l->first_left_out) < 0)
+		arena_exhausted();
+	free(left_out);
+}
+
+// What an editor does not show is written as in names: \DDD.
+static const char *visible(const char *line, size_t len, char *out, size_t room)
+{
+	char *to = out;
+
+	for (size_t i = 0; i < len && (size_t)(to - out) + 5 < room; i++) {
+		unsigned char c = (unsigned char)line[i];
+
+		to += sprintf(to, c == '\t' || (c >= ' ' && c < 0x7f) ? "%c" : "\\%03u", c);
+	}
+	*to = '\0';
+	return out;
+}
+
+static const char *hint_of(const char *line, size_t len)
+{
+	size_t at = blanks_end(line, len, 0);
+
+	if (at < len && line[at] == '#')
+		return " (a comment begins with ;)";
+	return memmem(line, len, "\xc2\xa0", 2)
+	               ? " (\\194\\160 is a no-break space, which ends no word)"
+	               : "";
+}
+
 static void loader_bad_line(
 	struct dns_loader *l, const char *line, size_t len, const struct dns_text_error *e)
 {
 	uint32_t col = (uint32_t)e->at + 1;
+	char text[128];
 
+	if (l->skip) {
+		dns_loader_leave_out(l, line, len, e);
+		return;
+	}
 	l->bad++;
 	if (l->bad <= LISTED_LINES) {
-		int shown = len < 80 ? (int)len : 80;
-
-		diag_error_at(l->diag, l->file, l->line, col, NULL, "%s: \"%.*s\"", e->reason,
-			shown, line);
+		diag_error_at(l->diag, l->file, l->line, col, NULL, "%s: \"%s\"%s", e->reason,
+			visible(line, len < 80 ? len : 80, text, sizeof(text)), hint_of(line, len));
 	} else if (l->bad == LISTED_LINES + 1) {
 		l->unlisted_line = l->line;
 		l->unlisted_col = col;
@@ -383,8 +471,10 @@ static int loader_finish(struct dns_loader *l, const void *setting)
 		diag_error(l->diag, setting, NULL, "%s: more than 4 GiB of queries", l->file);
 	if (l->failure)
 		return l->failure;
+	dns_loader_sum_up(l, "lines");
 	if (l->to->count == 0) {
-		diag_error(l->diag, setting, NULL, "%s: holds no query", l->file);
+		diag_error(l->diag, setting, NULL, "%s: holds no query%s%s", l->file,
+			l->to->used ? ": " : "", l->to->used ? l->to->used : "");
 		return -EINVAL;
 	}
 	return 0;
@@ -393,7 +483,7 @@ static int loader_finish(struct dns_loader *l, const void *setting)
 int dns_queries_load_text(struct dns_queries *q, const struct dns_form *form, const char *name,
 	const char *text, size_t len, const void *setting, struct diag *d)
 {
-	struct dns_loader l = {.to = q, .form = form, .diag = d, .file = name};
+	struct dns_loader l = {.to = q, .form = form, .diag = d, .file = name, .skip = form->skip};
 
 	while (len) {
 		const char *end = memchr(text, '\n', len);
@@ -418,7 +508,8 @@ static int loader_give(void *to, char *line, size_t len, unsigned number)
 int dns_queries_load_file(struct dns_queries *q, const struct dns_form *form, const char *path,
 	const void *setting, struct diag *d)
 {
-	struct dns_loader l = {.to = q, .form = form, .diag = d, .file = path};
+	struct dns_loader l = {
+		.to = q, .form = form, .diag = d, .file = input_name(path), .skip = form->skip};
 	int ret = input_lines(path, setting, loader_give, &l, d);
 
 	if (ret == 0 || l.bad)

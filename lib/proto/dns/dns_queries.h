@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/addr.h"
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/field.h"
@@ -80,15 +81,36 @@ struct dns_queries {
 	uint32_t random_lens; // bit n: some query has n unique random characters
 	bool own_opts;        // some query has an OPT of its own
 	bool whole;           // all are whole messages
+	char *used;           // "97 of 100 lines of f: ..."; NULL: all of the file
+};
+
+// What is left out of a file, by what it is: static texts, of which the part before " (" counts.
+#define DNS_TALLY_MAX 24
+struct dns_tally {
+	const char *what[DNS_TALLY_MAX];
+	uint64_t count[DNS_TALLY_MAX];
+	uint64_t all;
+};
+
+void dns_tally_add(struct dns_tally *t, const char *what);
+// "2 not a type, 1 an empty label". To be freed.
+char *dns_tally_text(const struct dns_tally *t);
+
+// Lines that cannot be used are left out, and an update message with one of them. bad NULL: without
+// a word.
+struct dns_skip {
+	void (*bad)(void *ctx, const char *line, size_t len, const struct dns_text_error *e);
+	void *ctx;
 };
 
 // How a list of queries is read.
 struct dns_form {
-	uint16_t class;            // of lines that name none
-	bool two_words;            // ignore all words after the first two
-	bool every_opt;            // queries without words for EDNS have opt too
-	bool transfers;            // lines are a zone, and the serial of a copy if there is one
-	const struct dns_opt *opt; // what the lines' own OPT records are made of
+	uint16_t class;              // of lines that name none
+	bool two_words;              // ignore all words after the first two
+	bool every_opt;              // queries without words for EDNS have opt too
+	bool transfers;              // lines are a zone, and the serial of a copy if there is one
+	const struct dns_skip *skip; // NULL: a bad line is an error
+	const struct dns_opt *opt;   // what the lines' own OPT records are made of
 };
 
 struct dns_loader {
@@ -102,6 +124,9 @@ struct dns_loader {
 	uint64_t bad;                         // lines
 	uint32_t unlisted_line, unlisted_col; // the first bad one that is not listed
 	int failure;                          // sticky: -ENOMEM, -EFBIG
+	const struct dns_skip *skip;          // NULL: bad lines are errors
+	struct dns_tally tally;               // of what is left out
+	uint32_t first_left_out;              // line
 };
 
 // All loaders: 0, or -errno with the reasons in d. The queries are to be freed either way.
@@ -115,7 +140,16 @@ int dns_queries_load_text(struct dns_queries *q, const struct dns_form *form, co
 // Lines (const char *) with {0-999}, {000-999} and {random:N} in their names.
 int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
 	const struct field_list *names, struct diag *d);
+// A capture, or messages behind their lengths. referee: gets the answers; NULL: not wanted.
+struct dns_referee;
+int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
+	const void *setting, struct arena *a, struct diag *d);
 void dns_queries_free(struct dns_queries *q);
+
+// Left-out lines: count one, and at the end of the file sum them up in l->to->used.
+void dns_loader_leave_out(
+	struct dns_loader *l, const char *line, size_t len, const struct dns_text_error *e);
+void dns_loader_sum_up(struct dns_loader *l, const char *kind); // "lines"
 
 // Append the option of a word, "+CODE=HEX", "+CODE:TEXT" or "+CODE", as on the wire. In a text are
 // escapes as in names. NULL, or the error.

@@ -38,6 +38,7 @@ enum dns_wrong { DNS_WRONGS(DNS_WRONG_NUMBER) DNS_WRONG_COUNT };
 
 enum dns_order { DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF };
 enum dns_words { DNS_WORDS_OPTIONS, DNS_WORDS_IGNORED };
+enum dns_bad_lines { DNS_BAD_LINES_ERROR, DNS_BAD_LINES_SKIP };
 enum dns_cookies { DNS_COOKIES_NONE, DNS_COOKIES_CLIENT, DNS_COOKIES_FULL };
 
 struct dns_option_settings {
@@ -95,6 +96,7 @@ struct dns_settings {
 	int32_t opcode;
 	int32_t class;       // IN, CH, HS, ANY
 	int32_t extra_words; // enum dns_words
+	int32_t bad_lines;   // enum dns_bad_lines
 	int32_t order;
 	double zipf_exponent;
 	bool rd, cd, ad;

@@ -297,9 +297,11 @@ static int load_queries(
 	struct dns_plan *p, const struct dns_settings *s, bool every_opt, struct diag *d)
 {
 	static const uint16_t classes[] = {1, 3, 4, 255}; // of the setting
+	static const struct dns_skip skip = {0};
 	const struct dns_form form = {.class = classes[s->class],
 		.transfers = s->transfers.count > 0,
 		.two_words = s->extra_words == DNS_WORDS_IGNORED,
+		.skip = s->bad_lines == DNS_BAD_LINES_SKIP ? &skip : NULL,
 		.every_opt = every_opt,
 		.opt = &p->opt};
 	uint32_t limit = updates_limit(p, s, every_opt);
@@ -313,8 +315,8 @@ static int load_queries(
 			&p->queries, &form, form.transfers ? &s->transfers : &s->names, d);
 	a = arena_new();
 	if (s->updates)
-		ret = dns_updates_load_file(
-			&p->queries, limit, diag_path(d, &s->updates, a), &s->updates, d);
+		ret = dns_updates_load_file(&p->queries, limit, form.skip,
+			diag_path(d, &s->updates, a), &s->updates, d);
 	else if (s->wire)
 		ret = dns_queries_load_wire(&p->queries, p->referee.parts ? &p->referee : NULL,
 			diag_path(d, &s->wire, a), &s->wire, a, d);
@@ -493,6 +495,11 @@ static int load_key(struct dns_plan *p, const struct dns_settings *s, struct dia
 	if (s->key)
 		p->tsig = dns_tsig_keys_load(&one, d);
 	return s->key && !p->tsig ? -EINVAL : 0;
+}
+
+const char *dns_input(const void *shared)
+{
+	return ((const struct dns_plan *)shared)->queries.used;
 }
 
 void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)

@@ -7,6 +7,7 @@
 #include "proto/dns/dns_updates.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,11 +43,13 @@ struct update {
 	const char *what;    // in front of the line in errors of an inline text; NULL: it is a file
 	uint32_t limit, line, bad;
 	bool open;          // the zone is known, and no send came yet
+	bool spoilt;        // a line of this message is left out, and so is all of it
 	bool adds, deletes; // over all messages
 	bool again;         // some message is another one each time
 	struct placed places[PLACES];
 	uint16_t counts[2]; // by section
 	uint32_t len;
+	char zone[4 * DNS_NAME_MAX]; // first line of the message
 	uint8_t message[UINT16_MAX];
 	uint8_t rdata[UINT16_MAX];
 };
@@ -233,11 +236,14 @@ static const char *message_begin(struct update *u, struct word rest, const char 
 	const char *error = name_read(NULL, &w, &zone, &e);
 
 	*at = w.text + e.at;
+	u->spoilt = false;
+	snprintf(u->zone, sizeof(u->zone), "%.*s", (int)w.len, w.text);
 	memset(u->places, 0, sizeof(u->places));
 	memset(u->counts, 0, sizeof(u->counts));
 	memset(u->message, 0, DNS_HEADER_LEN);
 	u->len = DNS_HEADER_LEN;
 	u->open = true;
+	u->places[ZONE] = (struct placed){.len = 1}; // the root, for names in a spoilt message
 	if (error)
 		return error;
 	u->places[ZONE] = (struct placed){.len = 0};
@@ -256,9 +262,10 @@ static void message_end(struct update *u)
 	const struct placed *random = &u->places[WITH_RANDOM];
 	uint32_t unique =
 		random->random_len < DNS_RANDOM_UNIQUE ? random->random_len : DNS_RANDOM_UNIQUE;
+	bool spoilt = u->spoilt;
 
-	u->open = false;
-	if (u->bad)
+	u->open = u->spoilt = false;
+	if (u->bad || spoilt)
 		return;
 	u->message[2] = DNS_UPDATE << 3;
 	u->message[5] = 1;
@@ -279,6 +286,11 @@ static const struct command *command_find(const struct word *w)
 		if (word_is(w, commands[i].name))
 			return &commands[i];
 	return NULL;
+}
+
+bool dns_updates_is_command(const char *text, size_t len)
+{
+	return command_find(&(struct word){text, len}) != NULL;
 }
 
 static bool ttl_read(const struct word *w, uint32_t *ttl)
@@ -368,7 +380,7 @@ static const char *line_read(struct update *u, struct word rest, const char **at
 	}
 	c = command_find(&w);
 	if (!c)
-		return "not a command (require, prohibit, add, delete or send)";
+		return DNS_NO_COMMAND;
 	if (c->section == PREREQUISITE && u->counts[UPDATE])
 		return "a prerequisite after an update (all of them stand before it)";
 	u->counts[c->section]++;
@@ -377,15 +389,33 @@ static const char *line_read(struct update *u, struct word rest, const char **at
 	return command_read(u, c, rest, at);
 }
 
+// Its message counts as one, however many of its lines are bad.
+static void line_leave_out(
+	struct update *u, const char *line, size_t len, const char *error, const char *at)
+{
+	const struct dns_text_error e = {error, (size_t)(at - line)};
+	const struct dns_skip *skip = u->loader->skip;
+
+	if (!u->spoilt)
+		dns_loader_leave_out(u->loader, line, len, &e);
+	else if (skip->bad)
+		skip->bad(skip->ctx, line, len, &e);
+	u->spoilt = u->open;
+}
+
 static void line_take(struct update *u, const char *line, size_t len)
 {
 	const char *at = line, *error;
 	int shown = len < 80 ? (int)len : 80;
 
-	u->line++;
+	u->line = ++u->loader->line;
 	error = u->bad < BAD_LISTED ? line_read(u, (struct word){line, len}, &at) : NULL;
 	if (!error)
 		return;
+	if (u->loader->skip) {
+		line_leave_out(u, line, len, error, at);
+		return;
+	}
 	u->bad++;
 	if (u->what)
 		diag_error(u->loader->diag, u->setting, NULL, "%s %u: %s", u->what, u->line, error);
@@ -426,11 +456,13 @@ static int update_finish(struct update *u)
 
 	if (l->failure == -EFBIG)
 		diag_error(l->diag, u->setting, NULL, "more than 4 GiB of messages");
+	dns_loader_sum_up(l, "updates");
 	if (rc == 0 && l->to->count == 0) {
-		diag_error(l->diag, u->setting, NULL, "no message");
+		diag_error(l->diag, u->setting, NULL, "no message%s%s", l->to->used ? ": " : "",
+			l->to->used ? l->to->used : "");
 		rc = -EINVAL;
 	}
-	if (rc == 0 && !u->again && u->adds != u->deletes)
+	if (rc == 0 && u->setting && !u->again && u->adds != u->deletes)
 		log_note("%s: all updates %s: from the second pass on they change nothing (let "
 			 "messages that %s follow, or draw names with {random:12})",
 			diag_setting(l->diag, u->setting), u->adds ? "add" : "delete",
@@ -441,9 +473,12 @@ static int update_finish(struct update *u)
 
 static int file_finish(struct update *u)
 {
-	if (u->open && !u->bad) {
-		diag_error_at(u->loader->diag, u->loader->file, u->line, 1, NULL,
-			"the last message has no send");
+	if (u->open && u->loader->skip && !u->spoilt) {
+		static const struct dns_text_error e = {DNS_NO_SEND, 0};
+
+		dns_loader_leave_out(u->loader, u->zone, strlen(u->zone), &e);
+	} else if (u->open && !u->bad && !u->spoilt) {
+		diag_error_at(u->loader->diag, u->loader->file, u->line, 1, NULL, DNS_NO_SEND);
 		u->bad++;
 	}
 	return update_finish(u);
@@ -467,10 +502,10 @@ static int line_give(void *to, char *line, size_t len, unsigned number)
 	return u->loader->failure;
 }
 
-int dns_updates_load_file(struct dns_queries *q, uint32_t limit, const char *path,
-	const void *setting, struct diag *d)
+int dns_updates_load_file(struct dns_queries *q, uint32_t limit, const struct dns_skip *skip,
+	const char *path, const void *setting, struct diag *d)
 {
-	struct dns_loader l = {.to = q, .diag = d, .file = path};
+	struct dns_loader l = {.to = q, .diag = d, .file = input_name(path), .skip = skip};
 	struct update *u = update_new(&l, limit, setting);
 	int rc = input_lines(path, setting, line_give, u, d);
 
@@ -487,7 +522,7 @@ static void text_expand(struct update *u, struct dns_pattern *p, char *made)
 	do {
 		size_t len = dns_pattern_text(p, RANDOM, made, TEXT_MAX, &unused);
 
-		u->line = 0;
+		u->loader->line = 0;
 		lines_take(u, made, len);
 		if (u->open)
 			message_end(u);

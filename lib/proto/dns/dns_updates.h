@@ -9,10 +9,17 @@
 #include "base/field.h"
 #include "proto/dns/dns_queries.h"
 
+// Errors of lines that callers of a dns_skip tell apart.
+#define DNS_NO_SEND    "the last message has no send"
+#define DNS_NO_COMMAND "not a command (require, prohibit, add, delete or send)"
+
+bool dns_updates_is_command(const char *text, size_t len);
+
 // Both append to q, and say so in a note when the messages change nothing from their second pass
-// on. limit: the longest message. 0, or -errno with the reasons in d.
-int dns_updates_load_file(struct dns_queries *q, uint32_t limit, const char *path,
-	const void *setting, struct diag *d);
+// on. limit: the longest message. skip NULL: a bad line is an error. 0, or -errno with the reasons
+// in d.
+int dns_updates_load_file(struct dns_queries *q, uint32_t limit, const struct dns_skip *skip,
+	const char *path, const void *setting, struct diag *d);
 // Texts (const char *) of one or more messages each; {0-999} and {random:N} stand for the same in
 // all places of a text. The last "send" of a text may be left out.
 int dns_updates_load_texts(

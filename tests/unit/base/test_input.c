@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/input.h"
+#include "base/interrupt.h"
 #include "lib/diag_text.h"
 
 static char folder[] = "/tmp/ddiperf-test-XXXXXX", path[64], other[64];
@@ -129,17 +131,85 @@ static void a_line_of_1_mib_is_read_and_no_longer_one(void **state)
 
 static void what_is_no_text_is_refused(void **state)
 {
-	char pipe[80];
-
 	expect_refused(folder, NULL, "Is a directory");
 	expect_refused("/nonexistent/file", NULL, "No such file");
-	expect_refused("/dev/null", NULL, "not a regular file (or - for standard input)");
-	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
-	assert_int_equal(mkfifo(pipe, 0600), 0);
-	expect_refused(pipe, NULL, "not a regular file"); // and nothing waits for its writer
-	unlink(pipe);
 	write_to(path, "good\nb\0d\n", 9);
 	expect_refused(path, NULL, ":2:2: holds a NUL octet");
+	write_to(path,
+		"\xff\xfe"
+		"a\0\n\0",
+		6);
+	expect_refused(path, NULL, ":1:1: is UTF-16 (iconv");
+}
+
+static void a_byte_order_mark_is_no_part_of_the_first_line(void **state)
+{
+	write_to(path,
+		"\xef\xbb\xbf"
+		"a\n\xef\xbb\xbf"
+		"b\n",
+		10);
+	expect_lines(path, NULL,
+		"a|\xef\xbb\xbf"
+		"b|");
+}
+
+static void compressed_files_are_named_with_the_way_to_read_them(void **state)
+{
+	static const struct {
+		const char *begin, *why;
+	} cases[] = {{"\x1f\x8b\x08 more octets", "compressed by gzip (zcat /"},
+		{"\xfd"
+		 "7zXZ\xff octets",
+			"compressed by xz (xzcat /"},
+		{"\x28\xb5\x2f\xfd more octets", "compressed by zstd (zstdcat /"},
+		{"\x04\x22\x4d\x18 more octets", "compressed by lz4 (lz4cat /"},
+		{"BZh91AY&SY octets", "compressed by bzip2 (bzcat /"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_to(path, cases[i].begin, strlen(cases[i].begin));
+		expect_refused(path, NULL, cases[i].why);
+	}
+	write_to(path, "BZh9.example A\n", 15);
+	expect_lines(path, NULL, "BZh9.example A|");
+}
+
+// The writer comes after the reader, and writes twice.
+static void a_pipe_is_read_to_its_end_once_a_series(void **state)
+{
+	struct inputs *in = inputs_new();
+	char pipe[80];
+	pid_t writer;
+
+	expect_lines("/dev/null", NULL, "");
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	writer = fork();
+	if (writer == 0) {
+		int fd;
+
+		usleep(50000);
+		fd = open(pipe, O_WRONLY);
+		_exit(write(fd, "a\nb", 3) != 3 || usleep(50000) || write(fd, "c\n", 2) != 2);
+	}
+	expect_lines(pipe, in, "a|bc|");
+	expect_lines(pipe, in, "a|bc|");
+	assert_int_equal(waitpid(writer, NULL, 0), writer);
+	unlink(pipe);
+	inputs_free(in);
+}
+
+// Nobody ever writes.
+static void a_wait_for_a_pipe_can_be_interrupted(void **state)
+{
+	char pipe[80];
+
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	interrupt_count = 1;
+	expect_refused(pipe, NULL, "Interrupted");
+	interrupt_count = 0;
+	unlink(pipe);
 }
 
 static void a_series_reads_the_same_bytes_each_time(void **state)
@@ -215,7 +285,7 @@ static void standard_input_that_cannot_be_read_is_refused(void **state)
 
 	assert_int_equal(ftruncate(fd, INPUT_STANDARD_MAX + 1), 0);
 	dup2(fd, STDIN_FILENO);
-	expect_refused("-", NULL, "larger than 1 GiB");
+	expect_refused("-", NULL, "a stream of more than 1 GiB");
 	assert_int_equal(ftruncate(fd, 0), 0);
 	close(fd);
 	assert_int_equal(getchar(), EOF);
@@ -239,6 +309,10 @@ int main(void)
 		cmocka_unit_test(lines_have_no_newline_and_the_last_one_needs_none),
 		cmocka_unit_test(a_line_of_1_mib_is_read_and_no_longer_one),
 		cmocka_unit_test(what_is_no_text_is_refused),
+		cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_line),
+		cmocka_unit_test(compressed_files_are_named_with_the_way_to_read_them),
+		cmocka_unit_test(a_pipe_is_read_to_its_end_once_a_series),
+		cmocka_unit_test(a_wait_for_a_pipe_can_be_interrupted),
 		cmocka_unit_test(a_series_reads_the_same_bytes_each_time),
 		cmocka_unit_test(standard_input_is_read_once_and_given_as_often_as_asked),
 		cmocka_unit_test(standard_input_serves_one_setting),

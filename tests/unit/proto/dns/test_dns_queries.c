@@ -93,6 +93,50 @@ static void bad_lines_are_told_with_line_and_column(void **state)
 	unload(&l);
 }
 
+static void octets_that_an_editor_does_not_show_are_written_out(void **state)
+{
+	struct loaded l = load("# b\nwww.x\xc2\xa0"
+			       "A\n");
+
+	assert_int_equal(l.ret, -EINVAL);
+	assert_diag_has(l.d, "q.txt:1:3: not a type (an IANA mnemonic like A or HTTPS, ANY, or "
+			     "TYPE0 to TYPE65535): \"# b\" (a comment begins with ;)");
+	assert_diag_has(l.d, ": \"www.x\\194\\160A\" (\\194\\160 is a no-break space");
+	unload(&l);
+}
+
+static void note_line(void *ctx, const char *line, size_t len, const struct dns_text_error *e)
+{
+	char *to = ctx;
+
+	sprintf(to + strlen(to), "%.*s|", (int)len, line);
+	assert_non_null(e->reason);
+}
+
+static void bad_lines_are_left_out_and_counted_on_demand(void **state)
+{
+	static const char text[] = "ok A\n; c\nname\nname AAA\n  a..b A\nok MX\nx BBB\n";
+	char seen[128] = "";
+	const struct dns_skip skip = {note_line, seen};
+	struct dns_form form = fixture_form;
+	struct loaded l = {.d = diag_new()};
+
+	form.skip = &skip;
+	l.ret = dns_queries_load_text(&l.q, &form, "q.txt", text, strlen(text), NULL, l.d);
+	assert_int_equal(l.ret, 0);
+	assert_int_equal(l.q.count, 2);
+	assert_query(&l.q, 1, "\2ok\0\0\x0f\0\1", 8);
+	assert_string_equal(seen, "name|name AAA|  a..b A|x BBB|");
+	assert_string_equal(l.q.used, "2 of 6 lines of q.txt; left out: 1 no type after the name, "
+				      "2 not a type, 1 an empty label (first: line 3)");
+	unload(&l);
+	l = (struct loaded){.d = diag_new()};
+	l.ret = dns_queries_load_text(&l.q, &form, "q.txt", "x\n", 2, NULL, l.d);
+	assert_int_equal(l.ret, -EINVAL);
+	assert_diag_has(l.d, "q.txt: holds no query: 0 of 1 lines of q.txt; left out: 1 no type");
+	unload(&l);
+}
+
 static void a_word_after_the_type_is_known_or_refused(void **state)
 {
 	struct loaded l = load("ok A ; the first\nok A;x\nok A \nwww A 10.0.0.1\nwww A EX\nb A\t;\n"
@@ -352,6 +396,8 @@ int main(void)
 		cmocka_unit_test(an_escaped_blank_belongs_to_the_name),
 		cmocka_unit_test(braces_are_plain_in_files),
 		cmocka_unit_test(bad_lines_are_told_with_line_and_column),
+		cmocka_unit_test(octets_that_an_editor_does_not_show_are_written_out),
+		cmocka_unit_test(bad_lines_are_left_out_and_counted_on_demand),
 		cmocka_unit_test(a_word_after_the_type_is_known_or_refused),
 		cmocka_unit_test(the_first_letter_decides_about_edns_and_do),
 		cmocka_unit_test(a_class_stands_before_the_type),

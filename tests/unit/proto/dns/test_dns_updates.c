@@ -5,6 +5,8 @@
 #include "dns_fixture.h"
 
 #include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -129,6 +131,30 @@ static void errors_name_their_place_and_remedy(void **state)
 	assert_error("example.com more\nsend\n", "u.txt:1:12: a word after the name of the zone");
 	assert_error("exa..mple\nsend\n", "u.txt:1:5: an empty label");
 	assert_error("example.com\ndelete a..b\nsend\n", "u.txt:2:10: an empty label");
+}
+
+static void an_update_with_a_bad_line_is_left_out_on_demand(void **state)
+{
+	static const char text[] = "x\nadd a 60 A 192.0.2.1\nsend\n"
+				   "x\nbogus\nadd b 60 B 1\nsend\n"
+				   "a..b\nadd c 60 A 192.0.2.1\nsend\nsend\n"
+				   "x\nadd d 60 A 192.0.2.1\n";
+	static const struct dns_skip skip = {0};
+	int fd = memfd_create("u.txt", 0);
+	struct loaded l = {.d = diag_new()};
+	char path[32];
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	l.rc = dns_updates_load_file(&l.q, 512, &skip, path, &l, l.d);
+	assert_int_equal(l.rc, 0);
+	assert_int_equal(l.q.count, 1);
+	assert_non_null(strstr(l.q.used, "1 of 5 updates of "));
+	assert_non_null(strstr(l.q.used,
+		"; left out: 1 not a command, 1 an empty label, 1 send without a message before "
+		"it, 1 the last message has no send (first: line 5)"));
+	loaded_free(&l);
+	close(fd);
 }
 
 static void counts_go_beyond_a_byte(void **state)
@@ -346,6 +372,7 @@ int main(void)
 		cmocka_unit_test(messages_are_those_of_dnspython),
 		cmocka_unit_test(names_end_with_the_zone_unless_they_are_absolute),
 		cmocka_unit_test(errors_name_their_place_and_remedy),
+		cmocka_unit_test(an_update_with_a_bad_line_is_left_out_on_demand),
 		cmocka_unit_test(counts_go_beyond_a_byte),
 		cmocka_unit_test(numbers_of_the_same_text_are_one),
 		cmocka_unit_test(a_random_name_stands_in_one_place),
