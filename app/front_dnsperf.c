@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "front_as.h"
 #include "front_dnsperf_verbose.h"
+#include "front_packets.h"
 #include "front_queries.h"
 #include "live.h"
 
@@ -272,7 +273,7 @@ static int finish(struct as_run *r)
 		err = set_end(d);
 	d->packets = -1;
 	if (!err && d->verbose)
-		err = dnsperf_verbose_begin(r, &d->packets);
+		err = front_packets_begin(r, "-v", "[answered, failed, lost]", &d->packets);
 	r->front.output = (struct front_output){on_line, on_end, d};
 	return err;
 }

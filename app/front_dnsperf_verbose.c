@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dnsperf -v. All transactions go into a capture file in memory (output.capture); at the end its
-// packets become lines, in the order of the replies, lost ones last. Path: cold. Main thread.
+// dnsperf -v. At the end the packets of all transactions
+// (front_packets.h) become lines, in the order of the replies, lost ones last. Path: cold. Main
+// thread.
 #include "front_dnsperf_verbose.h"
 
 #include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
-#include "net/frame.h"
+#include "front_packets.h"
 #include "proto/dns/dns_queries.h"
 #include "proto/dns/dns_settings.h"
 
-#define CAPTURE       "output.capture."
-#define KEPT_AT_MOST  "1M" // transactions
-#define NS_PER_US     1000
-#define PCAPNG_PACKET 6
-#define OPCODE        0x78 // of byte 2 of a message
-#define UPDATE        (5 << 3)
-#define PACKET_HEAD   28 // of its block, before the bytes
+#define NS_PER_US 1000
+#define OPCODE    0x78 // of byte 2 of a message
+#define UPDATE    (5 << 3)
 
 // A query that waits for its reply.
 struct asked {
@@ -30,23 +24,6 @@ struct asked {
 	uint64_t at_ns;
 	char text[];
 };
-
-int dnsperf_verbose_begin(struct as_run *r, int *fd)
-{
-	const char *path = "dnsperf.pcapng";
-
-	*fd = -1;
-	if (!r->options->dump) {
-		*fd = memfd_create("packets", MFD_CLOEXEC);
-		if (*fd < 0)
-			return as_refuse(r, "-v: no memory for packets");
-		path = arena_printf(r->arena, "/proc/self/fd/%d", *fd);
-	}
-	front_set(&r->front, "-v", CAPTURE "file", path);
-	front_set_yaml(&r->front, "-v", CAPTURE "when", "[answered, failed, lost]");
-	front_set(&r->front, "-v", CAPTURE "limit", KEPT_AT_MOST);
-	return 0;
-}
 
 struct verbose {
 	const char *same; // text of all; NULL: of their questions
@@ -148,37 +125,14 @@ static void take_reply(struct verbose *v, const struct frame *f, uint64_t at_ns)
 	free(a);
 }
 
-// A packet of the file that this program has just written: Ethernet, UDP over IPv4 or IPv6.
-static void take_packet(struct verbose *v, const uint8_t *block, uint32_t len)
+static void take_packet(void *ctx, const struct front_packet *p)
 {
-	uint64_t high, at_ns;
-	uint32_t words[4]; // time, length, length on the wire
-	struct frame f;
-
-	memcpy(words, block + 12, sizeof(words));
-	high = words[0];
-	at_ns = high << 32 | words[1];
-	if (words[2] > len - PACKET_HEAD ||
-		frame_parse(block + PACKET_HEAD, words[2], &f) != FRAME_UDP || f.payload_len < 12)
+	if (p->frame.payload_len < 12)
 		return;
-	if (f.payload[2] & 0x80)
-		take_reply(v, &f, at_ns);
+	if (p->frame.payload[2] & 0x80)
+		take_reply(ctx, &p->frame, p->at_ns);
 	else
-		take_query(v, &f, at_ns);
-}
-
-static void print_lines(struct verbose *v, const uint8_t *file, size_t len)
-{
-	uint32_t head[2]; // type, length
-
-	for (size_t at = 0; at + PACKET_HEAD <= len; at += head[1]) {
-		memcpy(head, file + at, sizeof(head));
-		if (head[1] < PACKET_HEAD || head[1] > len - at)
-			break;
-		if (head[0] == PCAPNG_PACKET)
-			take_packet(v, file + at, head[1]);
-	}
-	print_lost(v, len / PACKET_HEAD);
+		take_query(ctx, &p->frame, p->at_ns);
 }
 
 void dnsperf_verbose_print(const struct as_run *r, int fd, const char *same, const struct book *b)
@@ -186,21 +140,12 @@ void dnsperf_verbose_print(const struct as_run *r, int fd, const char *same, con
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 	double missing = book_number(item, "sent");
 	struct verbose v = {.same = same};
-	struct stat s;
-	void *file;
 
-	if (fstat(fd, &s) == 0 && s.st_size > 0) {
-		file = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file != MAP_FAILED) {
-			print_lines(&v, file, (size_t)s.st_size);
-			munmap(file, (size_t)s.st_size);
-		}
-	}
-	close(fd);
+	print_lost(&v, front_packets_each(fd, take_packet, &v) / FRONT_PACKET_MIN);
 	missing -= (double)v.lines;
 	if (missing > 0)
 		as_note(r,
-			"-v: %.0f lines are missing: packets are kept of " KEPT_AT_MOST
+			"-v: %.0f lines are missing: packets are kept of " FRONT_PACKETS_MOST
 			" queries at most, "
 			"and not of all where they come too fast (-Q, -n)",
 			missing);

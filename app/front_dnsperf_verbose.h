@@ -5,9 +5,6 @@
 #include "book.h"
 #include "front_as.h"
 
-// The settings that keep the packets; *fd has them, -1 with --dump. 0, or an exit code after an
-// error, which was logged.
-int dnsperf_verbose_begin(struct as_run *r, int *fd);
 // After the run: "> NOERROR www.example.com A 0.000123", and "> T ..." for lost ones; same: this
 // text in place of the question. fd is closed.
 void dnsperf_verbose_print(const struct as_run *r, int fd, const char *same, const struct book *b);

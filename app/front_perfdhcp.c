@@ -16,6 +16,7 @@ static void begin(struct as_run *r)
 	for (int i = 0; i < r->argc; i++)
 		most += strlen(r->argv[i]);
 	p->all = arena_zalloc(r->arena, most * sizeof(*p->all));
+	p->packets = -1;
 }
 
 static int keep(struct as_run *r, const char *value)
@@ -83,8 +84,7 @@ static const struct as_option rows[] = {
 		.ignored = "the run ends when each message was answered or is lost"},
 	{'w', .argument = "COMMAND", .help = "run COMMAND start before, COMMAND stop after",
 		.set = keep},
-	{'x', .argument = "LETTERS", .help = "diagnostics: a, e, i, l, s; t and T are refused",
-		.set = keep},
+	{'x', .argument = "LETTERS", .help = "diagnostics: a, e, i, l, s, t, T", .set = keep},
 	{'X', .argument = "OFFSET", .help = "place of the transaction id in -T", .set = keep},
 	{'y', .argument = "SECONDS", .help = "length of growing elapsed times", .set = keep},
 	{'Y', .argument = "SECONDS", .help = "time until elapsed times grow", .set = keep},
@@ -232,13 +232,6 @@ static int check_words(const struct perfdhcp *p)
 	}
 	if (perfdhcp_diagnoses(p, 'l') && has(p, 'i'))
 		return as_refuse(&p->run, "-x l: there are no leases without REQUEST (-i)");
-	for (const char *c = has(p, 'x') ? perfdhcp_value(p, 'x') : ""; *c; c++)
-		if (*c == 't' || *c == 'T')
-			return as_refuse(&p->run, "-x %c: %s", *c,
-				*c == 't' ? "times of single packets are not kept (ddiperf report "
-					    "has their distribution)"
-					  : "templates are not printed (ddiperf run --dry-run "
-					    "FILE.pcap writes the first packets)");
 	return 0;
 }
 

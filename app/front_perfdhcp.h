@@ -24,10 +24,13 @@ struct perfdhcp {
 	struct perfdhcp_given *all; // in the order of the command line
 	unsigned count;
 	bool v6, avalanche;
-	const char *server;             // as the original calls it, ff02::1:2 for "all"
-	const char *interface;          // NULL: -l names none
-	const char *duid;               // start of the DUID without -b, as hex digits
-	const char *leases;             // file to read after the run; NULL: none
+	const char *server;    // as the original calls it, ff02::1:2 for "all"
+	const char *interface; // NULL: -l names none
+	const char *duid;      // start of the DUID without -b, as hex digits
+	const char *leases;    // file to read after the run; NULL: none
+	int packets;           // file in memory of -x t and -x T; -1: none
+	uint8_t *first[2];     // the first messages of the first two steps; NULL: none was sent
+	uint32_t first_len[2];
 	struct perfdhcp_exchange *sums; // of the intervals so far
 	unsigned sum_count;
 };
@@ -55,6 +58,11 @@ int perfdhcp_map_templates(struct perfdhcp *p);
 
 // front_perfdhcp_head.c: the lines before the run.
 void perfdhcp_print_head(const struct perfdhcp *p);
+
+// front_perfdhcp_packets.c: -x t, and the messages that -x T prints, from p->packets. x: n of them.
+void perfdhcp_packets_read(
+	struct perfdhcp *p, const json_t *document, const struct perfdhcp_exchange *x, unsigned n);
+void perfdhcp_print_templates(const struct perfdhcp *p);
 
 // front_perfdhcp_output.c, for struct front_output. ctx: struct perfdhcp.
 void perfdhcp_line(void *ctx, const json_t *line);

@@ -338,6 +338,8 @@ static void print_saved(const struct perfdhcp *p, const struct perfdhcp_exchange
 		printf("Server id: %s\n", server_id(p, column[3]));
 	if (perfdhcp_diagnoses(p, 'e'))
 		puts("Interrupted");
+	if (perfdhcp_diagnoses(p, 'T') && !p->avalanche)
+		perfdhcp_print_templates(p);
 	for (unsigned i = 0; perfdhcp_diagnoses(p, 'l') && i < n; i++) {
 		printf("***Leases for %s***\nclient_id,adrress,prefix\n", x[i].label);
 		if (f && i == 1) {
@@ -387,7 +389,7 @@ int perfdhcp_end(void *ctx, struct book *b, int code)
 {
 	struct perfdhcp *p = ctx;
 	const json_t *item = item_of(b->document);
-	struct perfdhcp_exchange x[BLOCKS];
+	struct perfdhcp_exchange x[BLOCKS] = {0};
 	unsigned n = exchanges(p, x);
 	const char *reason;
 	double lost = 0;
@@ -403,6 +405,8 @@ int perfdhcp_end(void *ctx, struct book *b, int code)
 	if (reason && perfdhcp_diagnoses(p, 'e'))
 		puts(reason);
 	print_report(p, item, x, n);
+	if (p->packets >= 0)
+		perfdhcp_packets_read(p, b->document, x, n);
 	print_saved(p, x, n);
 	if (p->avalanche)
 		print_avalanche(p, item, x, n);

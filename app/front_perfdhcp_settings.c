@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "engine/run/run.h"
+#include "front_packets.h"
 #include "front_perfdhcp.h"
 #include "io/netif.h"
 
@@ -358,6 +359,15 @@ static int map_leases(struct perfdhcp *p)
 	return 0;
 }
 
+// What -x t and -x T print comes from the packets.
+static int map_packets(struct perfdhcp *p)
+{
+	if (!perfdhcp_diagnoses(p, 't') && !perfdhcp_diagnoses(p, 'T'))
+		return 0;
+	return front_packets_begin(&p->run, typed(p, 'x', perfdhcp_value(p, 'x')),
+		"[answered, step, failed, lost]", &p->packets);
+}
+
 static void map_hooks(struct perfdhcp *p)
 {
 	const char *command = perfdhcp_value(p, 'w');
@@ -594,6 +604,7 @@ int perfdhcp_map(struct perfdhcp *p)
 	err = err ? err : map_stop(p, 1);
 	map_preload(p);
 	err = err ? err : map_leases(p);
+	err = err ? err : map_packets(p);
 	map_avalanche(p);
 	map_hooks(p);
 	return err;

@@ -14,6 +14,7 @@ from live import SERVER, lab
 NETS = {4: "198.18.0.1/15", 6: "2001:db8::1/64"}
 SILENT = "198.18.0.9"
 FIGURE = re.compile(r"-?\b(?:nan|inf|\d[\d.]*|(?<=DUID to )\w+)\b")
+FIGURE_OF_HEX = re.compile(r"^([0-9a-f]{4})   [0-9a-f]+$")
 COUNTERS = ("sent packets", "received packets", "rejected leases", "non unique addresses")
 
 
@@ -31,7 +32,7 @@ def ready(family=4):
 
 def labels(text):
     """The lines without their figures; one that comes again at once is one line."""
-    lines = [FIGURE.sub("#", line).replace(" -, ", " --scenario ") for line in text.split("\n")]
+    lines = [FIGURE.sub("#", FIGURE_OF_HEX.sub(r"\1 hex", line)).replace(" -, ", " --scenario ") for line in text.split("\n")]
     return [line for n, line in enumerate(lines) if n == 0 or line == "" or line != lines[n - 1]]
 
 
@@ -130,6 +131,16 @@ def kea_diagnostics():
     ready()
     theirs, ours = both(f"-g multi -r 5 -R 5 -p 1 -x aeis -b mac=00:0c:01:02:05:00 -s 3 -L 67 -N 67 -u {SERVER[4]}")
     assert "Server id: c6120002" in ours[1].split("\n") and "c6120002" in theirs[1], ours
+
+
+@test
+def kea_packets():
+    """-x t: as many lines; -x T: the same octets, but for the transaction ID."""
+    ready()
+    theirs, ours = both(f"-r 20 -R 20 -p 1 -x tT {SERVER[4]}")
+    assert ours[1].count("sent / received: ") == 2 * figures(ours[1])["***Statistics for: REQUEST-ACK***", "received packets"], ours
+    hexes = [re.findall(r"^[0-9a-f]{4}   ([0-9a-f]+)$", out, re.M) for _, out, _ in (theirs, ours)]
+    assert hexes[0][1:17] == hexes[1][1:17] and len(hexes[0]) == len(hexes[1]), hexes
 
 
 @nightly

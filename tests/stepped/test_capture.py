@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The capture file: what failed is in it, to the last packet, and another program reads it so.
 
+import json
+import os
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-from harness import EXIT, ddiperf, main, test, tshark
+from harness import EXIT, binary, ddiperf, execute, main, test, tshark
 from loop import EPOCH, item, ring
 
 REASONS = ("lost", "late", "stray", "failed", "malformed")
@@ -20,14 +22,14 @@ def reasons(packet):
     return [word for word in REASONS if f": {word}: " in packet["frame.comment"]]
 
 
-def captured(*items, run=None, responder=None, **keys):
+def captured(*items, run=None, responder=None, fields=FIELDS, **keys):
     """A run with a capture file: (result, its packets)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bad.pcapng"
         text = ring(*items, run={**RUN, **(run or {})}, responder=responder, output={"capture": {"file": str(path), **keys}})
         result = ddiperf(text)
         assert result.json and result.json["capture"]["file"] == str(path), result
-        packets = tshark(path, FIELDS)
+        packets = tshark(path, fields if fields is FIELDS else ("frame.comment", *fields))
     assert result.json["capture"]["packets"] == len(packets), result.json["capture"]
     return result, packets
 
@@ -163,6 +165,66 @@ def a_server_that_is_not_there_leaves_an_earlier_file_alone():
         path.write_text("of an earlier run")
         result = ddiperf(ring(item(server="198.18.0.9"), output={"capture": {"file": str(path)}}))
         assert result.code == EXIT["unreachable"] and path.read_text() == "of an earlier run", result
+
+
+def leases(exchange="dora", **keys):
+    """DHCPv4 clients at the embedded responder."""
+    return item("leases", dns=None, load={"rate": "20"}, dhcp4={"exchange": exchange, "clients": 20, **keys})
+
+
+@test
+def each_message_of_an_exchange_is_a_step():
+    """Its last one is "answered"; the first is as it was sent, though its reply has already changed the client."""
+    one = leases()
+    del one["dns"]
+    pool = {"dhcp4": {"pool": ["198.18.0.100-198.18.0.200"]}}
+    result, packets = captured(one, when=["answered", "step"], responder=pool, fields=("dhcp.option.dhcp", "dhcp.id"))
+    assert result.item("leases")["answered"] == 10, result
+    kinds = Counter((p["dhcp.option.dhcp"], p["frame.comment"].split(": ")[1]) for p in packets)
+    assert kinds == {("1", "step"): 10, ("2", "step"): 10, ("3", "answered"): 10, ("5", "answered"): 10}, kinds
+    by_id = {}
+    for p in packets:
+        by_id.setdefault(p["dhcp.id"], []).append(p["dhcp.option.dhcp"])
+    assert list(by_id.values()) == 10 * [["1", "2", "3", "5"]], by_id
+    _, packets = captured(one, when=["step"], responder=pool, fields=("dhcp.option.dhcp",))
+    assert Counter(p["dhcp.option.dhcp"] for p in packets) == {"1": 10, "2": 10}, packets
+
+
+def perfdhcp(family, *words, responder, addresses):
+    """The lines from the times on, of a run on a wire of 1 ms each way."""
+    ports = [{"name": "lan", "driver": "ring", "device": "dut", "addresses": [addresses[0]]},
+             {"name": "dut", "driver": "ring", "device": "lan", "addresses": [addresses[1]]}]
+    code, out, err = execute(
+        [binary(), "as", "perfdhcp", f"-{family}", *words, "--set", f"ports={json.dumps(ports)}", "--set", "traffic.leases.port=lan",
+         "--set", f"responder={json.dumps({'port': 'dut', **responder})}"], env={**os.environ, "STEPPED": "delay=1ms"})
+    assert code == 0, (code, out, err)
+    return out[out.index("***Timestamps"):].split("\n")
+
+
+@test
+def perfdhcp_prints_the_times_and_the_first_messages():
+    lines = perfdhcp(4, *"-r 5 -p 1 -R 50 -f 2 -P 3 -x tT 127.0.0.2 -l 127.0.0.1".split(), addresses=("127.0.0.1/8", "127.0.0.2/8"),
+                     responder={"dhcp4": {"pool": ["127.1.0.1-127.1.0.99"]}})
+    ends = [n for n, line in enumerate(lines) if line == ""]
+    blocks = {lines[a][len("***Timestamps for packets: "):-3]: lines[a + 1:b] for a, b in zip([0, *[n + 1 for n in ends]], ends[:3])}
+    assert [len(b) for b in blocks.values()] == [5, 5, 2], blocks
+    assert blocks["DISCOVER-OFFER"][0] == "sent / received: 000000.071428 / 000000.073428", blocks
+    assert blocks["REQUEST-ACK"][0] == "sent / received: 000000.073428 / 000000.075428", blocks
+    assert blocks["REQUEST-ACK (renewal)"][0] == "sent / received: 000000.214285 / 000000.216285", blocks
+    first, second = "\n".join(lines[ends[2] + 1:]).split("\n\n")[:2]
+    assert first.split("\n")[:3] == ["xid-offset=4", "random-offset=35", "contents: "], first
+    assert first.split("\n")[4:6] == ["0020   00000000000000007f000001000c0102", "0040   03040000000000000000000000000000"], first
+    assert first.endswith("\n01e0   3501013707011c02030f060c3d070100\n0200   0c01020304ff"), first
+    assert second.split("\n")[2:6] == ["srvid-offset=54", "time-offset=8", "ip-offset=240", "contents: "], second
+    assert second.endswith("\n01e0   35010332047f01000136047f00000237\n0200   07011c02030f060c3d0701000c010203\n0220   04ff"), second
+
+
+@test
+def perfdhcp_prints_those_of_dhcpv6():
+    lines = perfdhcp(6, *"-r 5 -p 1 -R 50 -f 2 -F 1 -x t -l lo all".split(), addresses=("fe80::1/64", "fe80::2/64"),
+                     responder={"dhcp6": {"pool": ["2001:db8::1000-2001:db8::2000"]}})
+    assert lines[0] == "***Timestamps for packets: SOLICIT-ADVERTISE***", lines
+    assert [sum(1 for line in part.split("\n") if line.startswith("sent / ")) for part in "\n".join(lines).split("\n\n")] == [5, 5, 2, 1, 0], lines
 
 
 main()

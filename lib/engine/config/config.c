@@ -183,7 +183,7 @@ static const struct field capture_fields[] = {
 		.min = 1, .max = 4095},
 	{"when",
 		"outcomes whose packets are kept; answered: the last request and reply of each "
-		"transaction that ended well",
+		"transaction that ended well; step: those before the last, like DISCOVER and OFFER",
 		FIELD_ENUM, .list = true, AT(capture_settings, when), .names = evidence_reasons,
 		.def = "lost, late, stray, failed, malformed"},
 	{"limit", "transactions to keep", FIELD_COUNT, AT(capture_settings, limit), .def = "1000",

@@ -8,7 +8,7 @@
 #include "engine/core/worker.h"
 
 const char *const evidence_reasons[] = {
-	"lost", "late", "stray", "failed", "malformed", "answered", NULL};
+	"lost", "late", "stray", "failed", "malformed", "answered", "step", NULL};
 
 // The time of the last message of the slot's transaction; false: nothing was sent, or its client
 // may have begun another one.

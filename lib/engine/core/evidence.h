@@ -19,6 +19,7 @@ enum evidence_reason {
 	EVIDENCE_FAILED,
 	EVIDENCE_MALFORMED,
 	EVIDENCE_ANSWERED, // well; of several messages the last one
+	EVIDENCE_STEP,     // well, and the next message of the transaction follows
 	EVIDENCE_REASONS,
 };
 

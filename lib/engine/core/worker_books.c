@@ -16,6 +16,7 @@ static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 		return &l->malformed;
 	case EVIDENCE_STRAY:
 	case EVIDENCE_ANSWERED: // counted where it ends
+	case EVIDENCE_STEP:
 	case EVIDENCE_REASONS:
 		break;
 	}

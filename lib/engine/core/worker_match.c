@@ -190,17 +190,37 @@ APART void item_book_steps(struct worker_item *it, const struct found *f, const 
 	step_run_end(&run);
 }
 
+// Capture a message within a transaction and its reply, which has already made the slot that of the
+// next message.
+APART void item_keep_step(
+	struct worker_item *it, const struct found *f, uint32_t n, const struct replies *r)
+{
+	struct txn_slot *s = slot_of(f->views[n]);
+	const struct proto_txn next = s->view;
+
+	s->view.step = f->steps[n];
+	worker_keep(it, EVIDENCE_STEP, f->slots[n], r->pkts[f->index[n]], r->now);
+	s->view = next;
+	s->kept = 0;
+}
+
 // Capture the transactions that end well, while their slots still have what was sent.
 APART void item_keep_answered(
 	struct worker_item *it, const struct found *f, const struct replies *r)
 {
 	for (uint32_t n = 0; n < f->count; n++) {
 		struct txn_slot *s = slot_of(f->views[n]);
+		bool step = it->steps && f->verdicts[n] == PROTO_AGAIN &&
+		            f->views[n]->step != f->steps[n];
 
-		if (f->verdicts[n] != PROTO_DONE)
+		if (f->verdicts[n] != PROTO_DONE && !step)
 			continue;
 		s->state = TXN_FLYING;
-		worker_keep(it, EVIDENCE_ANSWERED, f->slots[n], r->pkts[f->index[n]], r->now);
+		if (step)
+			item_keep_step(it, f, n, r);
+		else
+			worker_keep(
+				it, EVIDENCE_ANSWERED, f->slots[n], r->pkts[f->index[n]], r->now);
 	}
 }
 
@@ -260,7 +280,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 
 	if (it->steps)
 		item_book_steps(it, f, r);
-	if (it->evidence && it->evidence->comments[EVIDENCE_ANSWERED])
+	if (it->evidence)
 		item_keep_answered(it, f, r);
 	if (__builtin_expect(it->followers != NULL, 0))
 		item_tell(it, f, r->now);

@@ -38,6 +38,7 @@ static void evidence_describe(
 		[EVIDENCE_FAILED] = "refused, or rejected by the checks of the item",
 		[EVIDENCE_MALFORMED] = "the reply does not parse",
 		[EVIDENCE_ANSWERED] = "the reply is as it should be",
+		[EVIDENCE_STEP] = "the reply is as it should be, and the next message follows",
 	};
 
 	for (uint32_t n = 0; n < EVIDENCE_REASONS; n++)

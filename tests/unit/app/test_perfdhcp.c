@@ -18,17 +18,6 @@
 	"\"latency\": {\"service\": {\"count\": 90, \"min_ns\": 1000000, \"mean_ns\": 1500000, "   \
 	"\"max_ns\": 2000000, \"stddev_ns\": 250000}}"
 
-// In place of the frame.
-void as_note(const struct as_run *r, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
 struct fixture {
 	struct perfdhcp p;
 	struct perfdhcp_given given[8];
@@ -42,7 +31,10 @@ static void set_up(struct fixture *x, const char *line)
 	static char words[64];
 	char *rest, *letter, *value;
 
-	*x = (struct fixture){.p.run.arena = arena_new(), .p.all = x->given};
+	*x = (struct fixture){.p.run.arena = arena_new(),
+		.p.run.tool = &front_perfdhcp,
+		.p.all = x->given,
+		.p.packets = -1};
 	snprintf(words, sizeof(words), "%s", line);
 	for (letter = strtok_r(words, " ", &rest); letter; letter = strtok_r(NULL, " ", &rest)) {
 		value = strtok_r(NULL, " ", &rest);
