@@ -148,6 +148,25 @@ def a_schedule_that_the_tester_cannot_keep_is_missed_and_says_so():
 
 
 @test
+def what_a_slow_tester_did_not_send_in_the_warmup_is_not_due_in_the_measured_part():
+    loads = [{"rate": "5k"}, {"rate": "5k", "arrivals": "poisson"}, {"ramp": {"from": "5k", "to": "10k", "over": "300ms"}},
+             {"steps": [{"rate": "6k", "for": "100ms"}, {"rate": "4k", "for": "200ms"}]},
+             {"burst": {"size": 2000, "every": "400ms"}}, {"rate": "5k", "total": 200}]
+    items = [item(str(n), load=load, timeout="50ms") for n, load in enumerate(loads)]
+    for cpus in ([1], [1, 1]):
+        tester = {"cpus": cpus, "tx_descriptors": 8192, "burst": 8}
+        slow, quick = (ddiperf(ring(*items, tester=tester, run={"warmup": "500ms"}, validity={}), invalid=world != "", world=world)
+                       for world in ("cost=300us", ""))
+        for n, one in enumerate(slow.json["traffic"]):
+            check_ledger(one)
+            assert one["due"] == quick.json["traffic"][n]["due"], (n, one, quick.json["traffic"][n])
+        for n, due in (0, 1500), (2, 2250), (3, 1400), (4, 2000), (5, 200):
+            assert slow.json["traffic"][n]["due"] == due, (n, due, slow.json["traffic"][n])
+        assert 0 < sum(one["sent"] for one in slow.json["traffic"]) < 6000, slow
+        assert slow.json["verdict"]["limited_by"] == "tester", slow.json["verdict"]
+
+
+@test
 def buffers_that_were_not_there_are_counted():
     # What waits at the server is ours until it has looked at it: the pool is smaller than that.
     text = ring(item(load={"rate": "20k"}, timeout="1s"), tester={"mbufs": 1024}, run={"duration": "500ms"})

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Walking a schedule that is more than one constant rate, and counting its due sends.
-// Path: hot (pace_turn) | cold (pace_start, pace_start_closed, pace_backlog). The worker that owns
-// it | management thread, on copies.
+// Path: hot (pace_turn) | cold (pace_start, pace_start_closed, pace_drop, pace_backlog). The worker
+// that owns it | management thread, on copies.
 #include "engine/core/pace.h"
 
-#define LN2 0xb17217f7d1cf79abu // x 2^64
+#define LN2        0xb17217f7d1cf79abu // x 2^64
+#define DRAWN_MOST 65536               // by a call of pace_drop: less than a millisecond
 
 // Ticks since the segments began, of a place in one of them.
 static fixed segment_time(const struct pace_segment *g, fixed at)
@@ -280,6 +281,48 @@ uint64_t pace_backlog(const struct pace *p, uint64_t until)
 	else
 		n = backlog_found(p, until);
 	return n < p->left ? n : p->left;
+}
+
+uint64_t pace_missed(const struct pace *p, uint64_t until)
+{
+	struct pace whole = *p;
+	uint64_t early, n;
+
+	if (p->kind != PACE_RATE || p->next >= p->measure)
+		return pace_backlog(p, until);
+	whole.left = UINT64_MAX;
+	n = pace_backlog(&whole, until);
+	whole.waiting = 0;
+	early = pace_backlog(&whole, p->measure < until ? p->measure : until);
+	return n - early < p->left ? n - early : p->left;
+}
+
+uint64_t pace_drop(struct pace *p, uint64_t until)
+{
+	struct pace whole = *p;
+	uint64_t n = 0;
+
+	if (p->kind != PACE_RATE || p->next >= until)
+		return 0;
+	if (!p->steady && p->schedule->order == PACE_POISSON) {
+		for (; n < DRAWN_MOST && p->next < until; n++)
+			pace_turn(p);
+		return n;
+	}
+	whole.left = UINT64_MAX;
+	n = pace_backlog(&whole, until);
+	if (p->steady) {
+		fixed next = ((fixed)p->next << 64) + p->next_frac;
+
+		next += (((fixed)p->gap << 64) + p->gap_frac) * n;
+		p->next = (uint64_t)(next >> 64);
+		p->next_frac = (uint64_t)next;
+		return n;
+	}
+	p->at += (fixed)(n - 1) * p->of << 64; // PACE_EVEN
+	p->index += (n - 1) * p->of;           // PACE_BURSTS, PACE_TABLE
+	pace_turn(p);
+	return n;
 }
 
 // Sends of the whole schedule that are due before `until`.

@@ -212,3 +212,10 @@ bool pace_change(struct pace *p, uint64_t gap, uint64_t at);
 
 // How many are due before `until` and were not taken yet: exactly those that would be popped.
 uint64_t pace_backlog(const struct pace *p, uint64_t until);
+
+// Of these, those that are due in the measured part.
+uint64_t pace_missed(const struct pace *p, uint64_t until);
+
+// Open loop: take, and leave unsent, those that are due before `until`, which is not in the
+// measured part: how many. Random ones only by and by: again, while next < until.
+uint64_t pace_drop(struct pace *p, uint64_t until);

@@ -75,7 +75,7 @@ static uint64_t due_of_run(const struct worker_item *run)
 	struct pace pace = run->pace;
 
 	pace.left = run->left_over;
-	return run->books.ledger[1].due + pace_backlog(&pace, run->ended_at);
+	return run->books.ledger[1].due + pace_missed(&pace, run->ended_at);
 }
 
 uint64_t collect_due(const struct plan_item *i)

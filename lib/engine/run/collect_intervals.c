@@ -214,7 +214,8 @@ static uint64_t due_until(const struct item_snapshot *snap, uint64_t at, int ban
 {
 	uint64_t until = at < snap->ended_at ? at : snap->ended_at;
 
-	return snap->books.ledger[bank].due + pace_backlog(&snap->pace, until);
+	return snap->books.ledger[bank].due +
+	       (bank == 1 ? pace_missed(&snap->pace, until) : pace_backlog(&snap->pace, until));
 }
 
 static void interval_rates(struct result_interval_item *items, uint32_t count, double length_s)

@@ -281,6 +281,21 @@ static void a_backlog_delays_a_snapshot_by_8_passes_at_most(void **state)
 	assert_int_equal(rig.w.published, 1);
 }
 
+static void what_the_warmup_did_not_send_is_dropped_at_its_end(void **state)
+{
+	worker_begin(&rig.w);
+	rig.w.wire.burst = rig.w.spares = 1;
+	for (int i = 0; i < 9; i++)
+		rig_pass(12000);
+	assert_int_equal(rig.w.published, 1);
+	assert_int_equal(rig.asked, 9);
+	assert_int_equal(rig.snapshots[rig.w.handed & 3][0].books.ledger[0].due, 10);
+	assert_int_equal(it->books.ledger[0].due, 10);
+	rig_pass(12000);
+	assert_int_equal(it->books.ledger[1].due, 1);
+	assert_true(it->books.ledger[1].sent == 1 && it->books.ledger[0].sent == 9);
+}
+
 static void the_first_boundary_of_a_long_warmup_is_an_interval_after_the_start(void **state)
 {
 	rig.w.times.interval = 3000;
@@ -432,6 +447,7 @@ int main(void)
 		TEST(a_snapshot_has_what_the_queue_received),
 		TEST(a_snapshot_has_all_that_the_worker_counts),
 		TEST(a_backlog_delays_a_snapshot_by_8_passes_at_most),
+		TEST(what_the_warmup_did_not_send_is_dropped_at_its_end),
 		TEST(the_first_boundary_of_a_long_warmup_is_an_interval_after_the_start),
 		TEST(the_phase_drain_ends_sending_at_once),
 		TEST(the_phase_stop_ends_what_is_left),

@@ -366,6 +366,53 @@ static void the_backlog_is_what_would_be_taken(void **state)
 		}
 }
 
+static void what_is_dropped_is_what_would_have_been_taken(void **state)
+{
+	for (int i = 0; i < SHAPES; i++)
+		for (uint64_t at = START; at < START + (uint64_t)(2 * HZ); at += 530654321) {
+			struct schedule s;
+			struct pace p, popped, missed;
+			uint64_t dropped = 0, taken = 0, later = at + (uint64_t)(HZ / 3);
+
+			build(&s, mixed_shape(i), 10000000);
+			p = popped = missed = start(&s, (struct pace_share){1, 3});
+			p.left = popped.left = missed.left = 1000;
+			p.measure = popped.measure = missed.measure = at;
+			for (; popped.next < at; taken++)
+				pace_pop(&popped, 0);
+			assert_int_equal(pace_missed(&missed, later), pace_backlog(&popped, later));
+			assert_int_equal(pace_missed(&missed, at), 0);
+			assert_int_equal(pace_missed(&missed, START + (at - START) / 2), 0);
+			missed.left = 3;
+			assert_true(pace_missed(&missed, later) <= 3);
+			while (p.next < at)
+				dropped += pace_drop(&p, at);
+			assert_int_equal(dropped, taken);
+			assert_int_equal(pace_drop(&p, at), 0);
+			assert_int_equal(p.left, 1000);
+			for (int k = 0; k < 500 && p.next != PACE_NEVER; k++)
+				assert_int_equal(pace_pop(&p, 0), pace_pop(&popped, 0));
+			schedule_free(&s);
+		}
+}
+
+static void many_random_ones_are_dropped_by_and_by(void **state)
+{
+	struct schedule s;
+	struct pace p;
+	uint64_t n = 0, all;
+	int calls = 0;
+
+	build(&s, (struct load_settings){.rate = 2e5, .arrivals = ARRIVALS_POISSON}, 0);
+	p = start(&s, alone);
+	all = pace_backlog(&p, START + (uint64_t)HZ);
+	for (; p.next < START + (uint64_t)HZ; calls++)
+		n += pace_drop(&p, START + (uint64_t)HZ);
+	assert_int_equal(n, all);
+	assert_int_equal(calls, 4);
+	schedule_free(&s);
+}
+
 // Waves of one and a half sends and of a whole number of ticks: every third send is due at a seam.
 static void a_send_at_the_seam_of_two_waves_is_due_at_its_tick(void **state)
 {
@@ -572,6 +619,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_due_from_the_stop_on),
 		cmocka_unit_test(workers_together_send_what_one_would),
 		cmocka_unit_test(the_backlog_is_what_would_be_taken),
+		cmocka_unit_test(what_is_dropped_is_what_would_have_been_taken),
+		cmocka_unit_test(many_random_ones_are_dropped_by_and_by),
 		cmocka_unit_test(a_send_at_the_seam_of_two_waves_is_due_at_its_tick),
 		cmocka_unit_test(absurd_rates_have_a_backlog_too),
 		cmocka_unit_test(gaps_of_random_arrivals_are_exponential),
