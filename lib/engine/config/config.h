@@ -154,6 +154,9 @@ struct dut_settings {
 };
 
 struct config {
+	const char
+		*file; // first: a section at the address of the whole would be named in its place
+	struct conf_tree *tree; // its source
 	struct run_settings run;
 	struct host_settings host;
 	struct field_list ports;    // struct port_settings
@@ -169,8 +172,6 @@ struct config {
 	struct responder_settings *responder; // NULL: none
 	struct search_settings *search;       // NULL: none
 	struct fleet_settings *fleet;         // NULL: this box alone
-	const char *file;
-	struct conf_tree *tree; // its source
 };
 
 // The rows of the whole file.

@@ -72,6 +72,11 @@ static struct port_settings ring_port(const struct port_settings *like, const ch
 		.device = peer,
 		.vlans = like->vlans,
 		.mtu = like->mtu,
+		.burst = UINT64_MAX, // these are "auto" in a file
+		.rx_descriptors = UINT64_MAX,
+		.tx_descriptors = UINT64_MAX,
+		.mbufs = UINT64_MAX,
+		.link_speed = INFINITY,
 		.addresses = {arena_zalloc(a, (addresses + 1) * sizeof(struct addr_prefix)), 0},
 		.gateway = {arena_zalloc(a, 2 * sizeof(struct addr)), 0},
 	};
@@ -251,7 +256,7 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	out->run.repeat = NULL;
 	out->search = NULL;
 	out->dut = (struct dut_settings){0};
-	out->hooks = (struct hooks_settings){0};
+	out->hooks = (struct hooks_settings){.timeout_ns = c->hooks.timeout_ns};
 	out->stop = (struct field_list){0};
 	*criterion = "loss <= 0%";
 	out->criteria = (struct field_list){criterion, 1};

@@ -469,9 +469,34 @@ static void all_errors_of_a_file_come_at_once(void **state)
 	free(errors);
 }
 
+// Memory names the setting, so a section at the very beginning of another one would take its place.
+static void expect_own_places(const struct field_section *s, unsigned depth)
+{
+	for (uint32_t i = 0; depth < 8 && i < s->count; i++) {
+		const struct field *f = &s->fields[i];
+
+		if (f->type != FIELD_SECTION)
+			continue;
+		if (!f->list && !f->optional && f->offset == 0)
+			fail_msg("%s of %s is where that begins", f->name, s->name);
+		expect_own_places(f->section, depth + 1);
+	}
+}
+
+static void errors_about_the_whole_file_name_its_own_keys(void **state)
+{
+	expect_own_places(config_section(), 0);
+	expect_error("{ports: [{name: a, driver: \"null\"}]}",
+		": traffic: nothing to do: add traffic items");
+	expect_error(PORTS "traffic:\n  - {name: q, server: 198.18.0.2, server_port: 0, load: "
+			   "{rate: 1k}, " DNS "}\n",
+		": traffic.q.server_port: \"0\" is out of range (1 to 65535)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_about_the_whole_file_name_its_own_keys),
 		cmocka_unit_test(a_right_file_has_no_errors),
 		cmocka_unit_test(an_unknown_key_is_an_error_with_a_suggestion),
 		cmocka_unit_test(a_rate_without_sense_names_line_and_column),

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "conf/schema.h"
 #include "engine/tools/selfcheck.h"
 #include "io/driver.h"
 
@@ -153,6 +154,26 @@ static void the_check_is_short_and_has_one_criterion(void **state)
 }
 
 // What the file says about answers holds, but its faults do not.
+static void its_configuration_can_be_read_back(void **state)
+{
+	struct diag *d = diag_new();
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f;
+
+	derive(FILE_HEAD "traffic:\n" ITEM(
+		"a", "lan", "198.18.0.2", "rate: 1k") "hooks: {start: \"true\", timeout: 5s}\n");
+	f = open_memstream(&text, &len);
+	conf_dump(config_section(), derived, f);
+	fclose(f);
+	if (!config_load_text("back.yaml", text, len, l.a, d))
+		diag_print(d, stderr);
+	assert_int_equal(diag_count(d), 0);
+	diag_free(d);
+	free(text);
+	loaded_free(&l);
+}
+
 static void the_server_is_that_of_the_file_without_its_faults(void **state)
 {
 	uint32_t protocols = 0;
@@ -235,6 +256,7 @@ int main(void)
 		cmocka_unit_test(loads_are_a_tenth_more_and_timeouts_a_quarter),
 		cmocka_unit_test(a_timeout_is_a_tenth_of_a_millisecond_at_least),
 		cmocka_unit_test(the_check_is_short_and_has_one_criterion),
+		cmocka_unit_test(its_configuration_can_be_read_back),
 		cmocka_unit_test(the_server_is_that_of_the_file_without_its_faults),
 		cmocka_unit_test(without_traffic_there_is_nothing_to_check),
 		cmocka_unit_test(the_result_is_said_with_the_delay_of_the_box),
