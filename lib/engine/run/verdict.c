@@ -483,8 +483,14 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		say_what_came(sent, &l, out);
 	if (refused)
 		because(out,
-			"ICMP says port unreachable (%llu times): no server listens on that port",
+			"ICMP says port unreachable (%llu times): no server listens on that port "
+			"(is the server running, is its port another one?)",
 			(unsigned long long)refused);
+	else if (others(&l) == 0 && connections.opened == 0)
+		because(out, "to try next: is the server running, and listening on that address "
+			     "and port (ss -lun)? Does a firewall drop the packets (nft list "
+			     "ruleset, on both hosts)? Does the server have a route back to the "
+			     "tester's address?");
 	if (fragments)
 		because(out,
 			"%llu IP fragments came back, and %llu datagrams were put together from "

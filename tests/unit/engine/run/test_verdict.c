@@ -528,6 +528,8 @@ static void a_server_is_unreachable_when_nothing_was_answered(void **state)
 	f->worker.wire.counters.icmp_errors[ICMP_PORT_UNREACHABLE] = 3;
 	assert_int_equal(reach(f), EXIT_UNREACHABLE);
 	assert_true(says(f, "ICMP says port unreachable (3 times)"));
+	assert_true(says(f, "is its port another one?"));
+	assert_false(says(f, "a firewall"));
 	assert_false(says(f, "fragments"));
 	f->worker.wire.counters.fragments = 2;
 	reach(f);
@@ -553,6 +555,7 @@ static void connections_say_how_a_server_is_silent(void **state)
 			"5 connections refused: no server listens on that port", "accepts"},
 		{{0}, {.opened = 5, .established = 2}, "no answer to 3 connections", "refused"},
 		{{0}, {0}, "nothing answered: 9 sent, no reply of any kind", "connections"},
+		{{0}, {0}, "Does a firewall drop the packets", "connections"},
 	};
 	struct fixture *f = *state;
 
