@@ -11,17 +11,9 @@
 static const char *const marks[] = {
 	[DOCTOR_OK] = "ok",
 	[DOCTOR_WARN] = "note",
+	[DOCTOR_OFF] = "off",
 	[DOCTOR_MISSING] = "MISSING",
 };
-
-// A driver is needed only by a file that uses it; everything else by all.
-static bool is_needed(const struct doctor_row *row)
-{
-	for (unsigned i = 0; i < driver_count; i++)
-		if (strcmp(row->name, drivers[i].name) == 0)
-			return false;
-	return true;
-}
 
 static void print_row(
 	const char *name, enum doctor_status status, const char *text, const char *fix)
@@ -46,7 +38,7 @@ static bool print_box(void)
 			printf("%s%s\n", i ? "\n" : "", row->group);
 		group = row->group;
 		print_row(row->name, row->status, row->text, row->fix);
-		all = all && (row->status != DOCTOR_MISSING || !is_needed(row));
+		all = all && row->status != DOCTOR_MISSING;
 	}
 	doctor_free(&report);
 	return all;
@@ -74,13 +66,15 @@ int cmd_doctor(const struct options *o)
 {
 	const struct config *c = NULL;
 	struct diag *d = NULL;
+	int code;
 	bool ok;
 
 	if (o->operand) {
 		c = command_config(o, &d);
+		code = c ? EXIT_PASS : command_error_code(d);
 		diag_free(d);
-		if (!c)
-			return EXIT_CONFIG;
+		if (code)
+			return code;
 	}
 	ok = print_box();
 	if (c)

@@ -43,7 +43,7 @@ static void take_row(const struct doctor_row *row, json_t *box)
 	}
 	if (strcmp(row->name, "CPUs") == 0)
 		take_model(row->text, box);
-	if (row->status == DOCTOR_MISSING && !driver)
+	if (row->status == DOCTOR_MISSING)
 		json_array_append_new(json_object_get(box, "missing"), json_string(row->name));
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (strcmp(row->group, lists[i]) == 0 && (i > 0 || driver) &&

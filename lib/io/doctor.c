@@ -217,20 +217,20 @@ static void add_driver(struct doctor_report *r, const struct driver *d)
 	struct doctor_row *row;
 
 	if (d->pmd && driver_plugin(d->pmd, path, sizeof(path)) < 0) {
-		row = add(r, "drivers", d->name, DOCTOR_MISSING, "not installed: %s", d->help);
+		row = add(r, "drivers", d->name, DOCTOR_OFF, "not installed: %s", d->help);
 		fix(row, "apt-get install %s", d->package);
 		return;
 	}
 	if (missing) {
 		capabilities_names(missing, names, sizeof(names));
-		row = add(r, "drivers", d->name, DOCTOR_MISSING, "%s missing: %s", names, d->help);
+		row = add(r, "drivers", d->name, DOCTOR_OFF, "%s missing: %s", names, d->help);
 		fix(row, "run as root, or %s",
 			capabilities_command(driver_least_caps(d), command, sizeof(command)));
 		return;
 	}
 	row = add(r, "drivers", d->name, DOCTOR_OK, "%s", describe(d, text, sizeof(text)));
 	if (d->device == DEVICE_TAP && access("/dev/net/tun", R_OK | W_OK) < 0) {
-		row->status = DOCTOR_MISSING;
+		row->status = DOCTOR_OFF;
 		fix(row, "modprobe tun");
 	}
 	if (d->device == DEVICE_PCI && access("/dev/vfio/vfio", F_OK) < 0) {

@@ -5,14 +5,16 @@
 
 #include <stddef.h>
 
-enum doctor_status { DOCTOR_OK, DOCTOR_WARN, DOCTOR_MISSING };
+// warn: slower or less exact. off: cannot be used, and only a run that asks for it needs it.
+// missing: no run can do without it.
+enum doctor_status { DOCTOR_OK, DOCTOR_WARN, DOCTOR_OFF, DOCTOR_MISSING };
 
 struct doctor_row {
 	char group[24]; // "cpu", "memory", "privileges", "drivers", "cards", "interfaces"
 	char name[40];
-	enum doctor_status status; // warn: slower or less exact; missing: something cannot be used
-	char text[512];            // the fact
-	char fix[512];             // the command or setting that helps, "" when there is none
+	enum doctor_status status;
+	char text[512]; // the fact
+	char fix[512];  // the command or setting that helps, "" when there is none
 };
 
 struct doctor_report {
