@@ -4,6 +4,7 @@
 #include "io/eal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,11 +31,15 @@
 #include "io/privileges.h"
 #include "io/state.h"
 
-#define MIB         (UINT64_C(1) << 20)
-#define MARGIN_MIB  96 // EAL's own tables, device structures, rings
-#define CPUS_MAX    4096
-#define CPU_SET_LEN CPU_ALLOC_SIZE(CPUS_MAX)
-#define ALARM_MS    5000 // to wait for an alarm that is due at once
+#define MIB           (UINT64_C(1) << 20)
+#define MARGIN_MIB    96 // EAL's own tables, device structures, rings
+#define CPUS_MAX      4096
+#define CPU_SET_LEN   CPU_ALLOC_SIZE(CPUS_MAX)
+#define FDS           24 // files that DPDK and a run open beside those of threads and ports
+#define FDS_OF_THREAD 4
+#define FDS_OF_PORT   8
+#define FDS_WANTED    1024
+#define ALARM_MS      5000 // to wait for an alarm that is due at once
 
 static struct {
 	bool tried, running;
@@ -171,6 +177,35 @@ static int save_affinity(struct io_error *e)
 		return io_fail(
 			e, -errno, "the CPUs of this process cannot be read: %s", strerror(errno));
 	return 0;
+}
+
+// Where a file descriptor is missing DPDK and libraries of the C library abort the process. The
+// soft limit is raised as far as it may be.
+static int check_descriptors(const struct lcore_plan *lcores, unsigned ports, struct io_error *e)
+{
+	unsigned need = FDS + FDS_OF_THREAD * (lcores->worker_count + 1) + FDS_OF_PORT * ports;
+	struct rlimit limit = {0};
+	int *fds = calloc(need, sizeof(*fds));
+	unsigned count = 0;
+
+	if (!fds)
+		return io_fail(e, -ENOMEM, "out of memory");
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < limit.rlim_max && limit.rlim_cur < FDS_WANTED) {
+		limit.rlim_cur = limit.rlim_max < FDS_WANTED ? limit.rlim_max : FDS_WANTED;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	while (count < need && (fds[count] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+		count++;
+	for (unsigned i = 0; i < count; i++)
+		close(fds[i]);
+	free(fds);
+	if (count == need)
+		return 0;
+	return io_fail(e, -EMFILE,
+		"this process can open %u more files, and a run needs %u (it may have %" PRIu64
+		" open: `ulimit -n 1024`)",
+		count, need, (uint64_t)limit.rlim_cur);
 }
 
 // Before EAL starts its own threads: they inherit it and stay off the workers' CPUs.
@@ -313,6 +348,7 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 		return io_fail(e, -EALREADY, "DPDK can be started once in a process");
 	err = save_affinity(e);
 	err = err ? err : check_cpus(lcores, eal.affinity, e);
+	err = err ? err : check_descriptors(lcores, count, e);
 	err = err ? err : choose_memory(h, ports, count, &pages_mib, e);
 	if (err) {
 		restore_affinity();

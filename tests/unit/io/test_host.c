@@ -202,12 +202,16 @@ int ioctl(int fd, unsigned long call, ...)
 
 int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 {
+	if (resource == RLIMIT_NOFILE)
+		return prlimit(0, resource, NULL, limit);
 	*limit = box.lock;
 	return box.no_limit ? -1 : 0;
 }
 
 int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 {
+	if (resource == RLIMIT_NOFILE)
+		return prlimit(0, resource, limit, NULL);
 	box.lock_now = limit->rlim_cur;
 	return 0;
 }
@@ -624,6 +628,33 @@ static void cpus_must_be_the_processes_own(void **state)
 	assert_non_null(strstr(seen->text, "cannot be read"));
 }
 
+static void a_run_without_files_to_open_is_refused(void **state)
+{
+	const struct host_settings h = {.memory = MEMORY_PAGES};
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) { // a hard limit cannot be undone
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){16, 16});
+		start(&h, 1, 1, 1);
+		_exit(seen->err == -EMFILE && strstr(seen->text, "`ulimit -n 1024`") ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	child = fork();
+	if (child == 0) { // the soft one is raised
+		struct rlimit limit;
+
+		getrlimit(RLIMIT_NOFILE, &limit);
+		limit.rlim_cur = 16;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		start(&h, 1, 1, 1);
+		_exit(seen->err ? 1 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void cpus_are_listed_as_ranges(void **state)
 {
 	static const struct {
@@ -666,6 +697,7 @@ int main(void)
 		cmocka_unit_test_setup(the_folder_of_eal_is_made_again_when_it_vanishes, fresh),
 		cmocka_unit_test_setup(dpdk_talks_while_ports_start_or_on_demand, fresh),
 		cmocka_unit_test_setup(cpus_must_be_the_processes_own, fresh),
+		cmocka_unit_test_setup(a_run_without_files_to_open_is_refused, fresh),
 		cmocka_unit_test_setup(cpus_are_listed_as_ranges, fresh),
 	};
 
