@@ -8,7 +8,8 @@
 #include "format_writers.h"
 #include "stats/text.h"
 
-#define NUMBER 64 // room for one
+#define NUMBER  64 // room for one
+#define TRAFFIC "traffic."
 
 // Text as the value of an attribute: markup is escaped, control characters become "?".
 static void put_escaped(FILE *out, const char *text)
@@ -91,22 +92,52 @@ static bool passed(const json_t *criterion)
 	return json_is_true(book_at(criterion, "pass"));
 }
 
+// Why a figure has no value: among lost transactions a percentile is not a time.
+static const char *missing_text(
+	const struct book *b, const char *expression, char *buf, size_t room)
+{
+	const char *of = strncmp(expression, TRAFFIC, strlen(TRAFFIC)) == 0
+	                         ? expression + strlen(TRAFFIC)
+	                         : NULL;
+	double sent = 0, lost = 0;
+	char share[NUMBER];
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(items_of(b, "traffic"), i, item)
+	{
+		const char *name = book_text(item, "name");
+		size_t len = strlen(name);
+
+		if (of && (strncmp(of, name, len) != 0 || of[len] != '.'))
+			continue;
+		sent += fmax(book_number(item, "sent"), 0);
+		lost += fmax(book_number(item, "lost"), 0);
+	}
+	if (!(lost > 0))
+		return "found no value: nothing was timed";
+	snprintf(buf, room, "found lost: %s of the transactions had no answer",
+		stats_format(lost / sent, "1", share, sizeof(share)));
+	return buf;
+}
+
 static void put_criterion(FILE *out, const struct book *b, const json_t *criterion)
 {
 	const char *unit = book_text(criterion, "unit");
 	double found = book_number(criterion, "value");
+	const char *expression = book_text(criterion, "expression"), *message;
 	char text[2 * NUMBER], value[NUMBER];
 
-	put_case(out, b, book_text(criterion, "expression"));
+	put_case(out, b, expression);
 	if (passed(criterion)) {
 		fputs("/>\n", out);
 		return;
 	}
 	snprintf(text, sizeof(text), "found %s",
-		isnan(found) ? "no value: all lost, or nothing was timed"
-			     : stats_format(found, *unit ? unit : NULL, value, sizeof(value)));
+		stats_format(found, *unit ? unit : NULL, value, sizeof(value)));
+	message = isnan(found) ? missing_text(b, expression, text, sizeof(text)) : text;
 	fputs(">\n      <failure", out);
-	put_attribute(out, "message", text);
+	put_attribute(out, "message", message);
 	fputs("/>\n    </testcase>\n", out);
 }
 
