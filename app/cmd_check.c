@@ -58,6 +58,11 @@ const struct config *command_config(const struct options *o, struct diag **d)
 	return c;
 }
 
+int command_error_code(const struct diag *d)
+{
+	return diag_all_of_box(d) ? EXIT_ENVIRONMENT : EXIT_CONFIG;
+}
+
 // What runs out in a search is told of its highest load.
 bool command_check(const struct config *c, struct arena *a, struct diag *d)
 {
@@ -79,15 +84,15 @@ int cmd_check(const struct options *o)
 {
 	struct diag *d;
 	const struct config *c = command_config(o, &d);
-	bool ok = false;
+	int code = EXIT_PASS;
 
-	if (c) {
-		ok = command_check(c, o->arena, d);
+	if (c && !command_check(c, o->arena, d))
 		diag_print(d, stderr);
-	}
+	if (diag_count(d))
+		code = command_error_code(d);
 	diag_free(d);
-	if (!ok)
-		return EXIT_CONFIG;
+	if (code)
+		return code;
 	if (o->dump)
 		conf_dump(config_section(), c, stdout);
 	else
@@ -198,7 +203,7 @@ int cmd_plan(const struct options *o)
 {
 	struct diag *d;
 	const struct config *c = command_config(o, &d);
-	int code = c ? make_plan(o, c, d) : EXIT_CONFIG;
+	int code = c ? make_plan(o, c, d) : command_error_code(d);
 
 	diag_free(d);
 	return code;

@@ -607,6 +607,8 @@ int cmd_run(const struct options *o)
 	if (o->intervals && interval_format_check(o->intervals) < 0)
 		return EXIT_CONFIG;
 	s.config = command_config(o, &d);
+	if (!s.config)
+		code = command_error_code(d);
 	if (o->led)
 		code = led_run(o, s.config, d);
 	else if (s.config)
@@ -642,14 +644,13 @@ int cmd_respond(const struct options *o)
 	struct options line = *o;
 	struct session s = {.options = &line, .respond = true};
 	struct diag *d;
-	int code = EXIT_CONFIG;
+	int code;
 
 	for (unsigned i = 0; i < o->given_count; i++)
 		line.assignments[line.assignment_count++] =
 			arena_printf(o->arena, "%s=%s", o->given[i].row->path, o->given[i].value);
 	s.config = command_config(&line, &d);
-	if (s.config)
-		code = run_session(&s, d);
+	code = s.config ? run_session(&s, d) : command_error_code(d);
 	diag_free(d);
 	return code;
 }

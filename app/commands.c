@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tables of commands and tools, and the call of the one that the user named.
 // Path: cold. Main thread.
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +43,12 @@ static const struct command commands[] = {
 		EXAMPLE("ddiperf campaign campaign-lease-operations.yaml --set repeats=1")},
 	{"check", "FILE", "Validate FILE and the files that it names; send nothing",
 		OPTION_SET | OPTION_DUMP | OPTION_CONFINED | OPTION_COMMANDS, cmd_check, NULL,
-		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump")},
+		EXAMPLE("ddiperf check dns-steady.yaml --set run.duration=1m --dump"),
+		.prints = true},
 	{"plan", "FILE", "Forecast the demand of FILE on link, CPUs and memory; open no port",
 		OPTION_SET | OPTION_JSON, cmd_plan, NULL,
-		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M")},
+		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M"),
+		.prints = true},
 	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
 		COMMON | OPTION_JSON, cmd_respond, respond_options,
 		EXAMPLE("ddiperf respond dns-respond.yaml")},
@@ -57,25 +60,29 @@ static const struct command commands[] = {
 		EXAMPLE("ddiperf agent --nats nats://127.0.0.1:4222 --name a --labels rack=1")},
 	{"watch", "[RUN]",
 		"Show a run that goes on; RUN is its id or process, if there are several",
-		OPTION_INTERVALS, cmd_watch, NULL, EXAMPLE("ddiperf watch")},
+		OPTION_INTERVALS, cmd_watch, NULL, EXAMPLE("ddiperf watch"), .prints = true},
 	{"compare", "RESULT.json...",
 		"Print the changes from the first result to others and judge them",
 		OPTION_FAIL_ON | OPTION_BASELINE | OPTION_HISTORY | OPTION_CONFIDENCE |
 			OPTION_QUIET,
 		cmd_compare, NULL,
-		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%")},
+		EXAMPLE("ddiperf compare before.json after.json --fail-on p99:+5%"),
+		.prints = true},
 	{"merge", "RESULT.json...",
 		"Merge the results of all parts of a fleet into one, and judge it",
 		OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_merge, NULL,
 		"With --fleet, RESULT.json is that of a run which lost agents: its parts come\n"
 		"from the agents, which kept them.\n\n"
 		"examples:\n  ddiperf merge part1.json part2.json --json result.json\n"
-		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n"},
+		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n",
+		.prints = true},
 	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
 		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
-		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html")},
+		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html"),
+		.prints = true},
 	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
-		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml")},
+		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml"),
+		.prints = true},
 	{"bind", "[CARD]...", "Give network cards to DPDK; without CARD: list them",
 		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
 	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
@@ -84,9 +91,10 @@ static const struct command commands[] = {
 		"Print a reference table, or the agents of a fleet",
 		OPTION_SCHEMA | OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_list, NULL,
 		"examples:\n  ddiperf list settings\n"
-		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n"},
+		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n",
+		.prints = true},
 	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
-		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j")},
+		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j"), .prints = true},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -135,6 +143,8 @@ static int run_command(const struct command *c, int argc, char **argv)
 	switch (options_parse(c, argc - 1, argv + 1, &o)) {
 	case OPTIONS_GO:
 		log_set_level(o.verbose ? LOG_VERBOSE : o.quiet ? LOG_QUIET : LOG_NORMAL);
+		if (c->prints && !o.fleet)
+			signal(SIGPIPE, SIG_DFL);
 		code = c->run(&o);
 		break;
 	case OPTIONS_HELP_SHOWN:

@@ -16,6 +16,9 @@ int commands_run(int argc, char **argv);
 // *d knows the file and line of each setting; the caller frees it, also after errors.
 const struct config *command_config(const struct options *o, struct diag **d);
 
+// The exit code of such errors: the file is wrong, or this machine cannot look up its names.
+int command_error_code(const struct diag *d);
+
 // Everything that can be known without a port: the input files, and a search at its ends. false:
 // there are errors, in d.
 bool command_check(const struct config *c, struct arena *a, struct diag *d);

@@ -223,7 +223,7 @@ int front_look_up(const struct front *f, const char *server, int family, struct 
 	if (err) {
 		log_error("%s: %s: %s%s", f->name, server, gai_strerror(err),
 			strpbrk(server, "[:") ? " (an address, without brackets and port)" : "");
-		return EXIT_CONFIG;
+		return strpbrk(server, "[:") ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	}
 	*out = (struct addr){.len = list->ai_family == AF_INET ? 4 : 16};
 	if (out->len == 4)

@@ -200,6 +200,20 @@ int as_show_options(struct as_run *r, const char *value)
 	return AS_OPTIONS;
 }
 
+// word: "--name=value".
+static int refuse_long(const struct as_run *r, const struct as_table *table, const char *word)
+{
+	const char *name = word + strspn(word, "-");
+	struct nearest nearest =
+		nearest_to(arena_printf(r->arena, "%.*s", (int)strcspn(name, "="), name));
+
+	for (const struct option *one = table->longs; one->name; one++)
+		nearest_try(&nearest, one->name);
+	if (!nearest.name)
+		return as_refuse(r, "no such option: %s", word);
+	return as_refuse(r, "no such option: %s (did you mean --%s?)", word, nearest.name);
+}
+
 static int parse(struct as_run *r, struct options *o)
 {
 	struct as_table table;
@@ -215,7 +229,7 @@ static int parse(struct as_run *r, struct options *o)
 		if (value == '?' && optopt)
 			return as_refuse(r, "no such option: -%c", optopt);
 		if (value == '?')
-			return as_refuse(r, "no such option: %s", r->argv[optind - 1]);
+			return refuse_long(r, &table, r->argv[optind - 1]);
 		if (value < OURS)
 			err = take_option(r, row_of(r->tool, value), optarg);
 		else

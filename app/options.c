@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 
 #define AT(member) offsetof(struct options, member)
 
@@ -257,6 +258,41 @@ static enum options_outcome refuse(const struct command *c, const char *reason, 
 	return OPTIONS_WRONG;
 }
 
+// word: "--name=value", or "-x".
+static enum options_outcome refuse_option(
+	const struct command *c, const char *word, struct arena *a)
+{
+	const char *name = word[1] == '-' ? word + 2 : "";
+	struct nearest nearest = nearest_to(arena_printf(a, "%.*s", (int)strcspn(name, "="), name));
+
+	for (const struct own_option *own = c->own; *name && own && own->name; own++)
+		nearest_try(&nearest, own->name);
+	for (size_t i = 0; *name && i < ROWS; i++)
+		if (is_taken(c, &rows[i]))
+			nearest_try(&nearest, rows[i].name);
+	if (!nearest.name)
+		return refuse(c, "no such option: ", word);
+	log_error("%s: no such option: %s (did you mean --%s?)", c->name, word, nearest.name);
+	return OPTIONS_WRONG;
+}
+
+// What is for a fleet alone would have no effect without one.
+static enum options_outcome check_fleet(const struct command *c, const struct options *o)
+{
+	const struct {
+		const char *name, *value;
+	} given[] = {{"agents", o->agents}, {"select", o->labels}, {"creds", o->creds},
+		{"ca", o->ca}, {"cert", o->cert}, {"key", o->key}};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (given[i].value && !o->fleet && !(c->options & OPTION_AGENT)) {
+			log_error("%s: --%s has no effect without --fleet URL, the server of NATS",
+				c->name, given[i].name);
+			return OPTIONS_WRONG;
+		}
+	return OPTIONS_GO;
+}
+
 static enum options_outcome parse_operands(
 	const struct command *c, int count, char **texts, struct options *o)
 {
@@ -293,9 +329,10 @@ enum options_outcome options_parse(
 			return refuse(c, "this option needs an argument: ", argv[optind - 1]);
 		if (value == '?') { // optopt: an unknown letter, which may stand among others
 			unknown[1] = (char)optopt;
-			return refuse(c, "no such option: ",
+			return refuse_option(c,
 				optopt > 0 && optopt < 256 && !t.values[optopt] ? unknown
-										: argv[optind - 1]);
+										: argv[optind - 1],
+				o->arena);
 		}
 		if (value < OWN)
 			value = t.values[value];
@@ -309,6 +346,8 @@ enum options_outcome options_parse(
 		}
 		store_option(o, &rows[value - COMMON]);
 	}
+	if (check_fleet(c, o) != OPTIONS_GO)
+		return OPTIONS_WRONG;
 	return parse_operands(c, argc - optind, argv + optind, o);
 }
 

@@ -112,6 +112,7 @@ struct command {
 	int (*run)(const struct options *o); // returns the exit code
 	const struct own_option *own;        // the row behind the last one has no name; NULL: none
 	const char *more_help;               // examples; NULL: none
+	bool prints; // and does nothing else: it ends with the reader of its output, by SIGPIPE
 };
 
 enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };

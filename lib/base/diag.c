@@ -31,6 +31,7 @@ struct message {
 	unsigned file_index;
 	unsigned number; // in order of arrival, keeps the sort stable
 	const char *text;
+	bool of_box;
 };
 
 #define KEPT_MAX 1000 // errors of one configuration; further ones are only counted
@@ -194,7 +195,7 @@ static void message_add(struct diag *d, struct place place, unsigned file, const
 	}
 	d->messages = grow(d->messages, d->messages_count, &d->messages_room, sizeof(*m));
 	m = &d->messages[d->messages_count];
-	*m = (struct message){place, file, (unsigned)d->messages_count, text};
+	*m = (struct message){place, file, (unsigned)d->messages_count, text, false};
 	d->messages_count++;
 }
 
@@ -277,6 +278,20 @@ void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col
 	va_start(args, fmt);
 	diag_add(d, (struct place){file, line, col, path}, text_of(d, fmt, args));
 	va_end(args);
+}
+
+void diag_of_box(struct diag *d)
+{
+	if (d->messages_count)
+		d->messages[d->messages_count - 1].of_box = true;
+}
+
+bool diag_all_of_box(const struct diag *d)
+{
+	for (size_t i = 0; i < d->messages_count; i++)
+		if (!d->messages[i].of_box)
+			return false;
+	return d->messages_count && !d->dropped;
 }
 
 unsigned diag_count(const struct diag *d)

@@ -4,6 +4,7 @@
 // the variable, and the user sees the line. Path: cold. One thread at a time.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -38,6 +39,12 @@ void diag_error_in(struct diag *d, const void *dst, size_t n, const char *fmt, .
 // column.
 void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col, const char *path,
 	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+// The error that came last is one of the machine, not of the file: a resolver that knows no such
+// name.
+void diag_of_box(struct diag *d);
+// Are there errors, and all of them of the machine?
+bool diag_all_of_box(const struct diag *d);
 
 // How many different errors there are: one that is added twice counts once.
 unsigned diag_count(const struct diag *d);

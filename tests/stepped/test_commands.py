@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -50,6 +51,23 @@ def set_reaches_what_the_file_does_not_have_and_lists():
     one = result.item("queries")
     assert result.code == 0 and one["dns"]["nsid"] == one["answered"] == 600, result
     assert len(result.json["verdict"]["criteria"]) == 2, result.json["verdict"]
+
+
+@test
+def what_only_prints_ends_with_its_reader():
+    for words in (["list", "settings"], ["check", str(CONFIGS[0]), "--dump"], ["doctor"]):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([binary(), *words], stdout=write, stderr=subprocess.PIPE, text=True)
+        os.close(write)
+        assert done.returncode == -signal.SIGPIPE and not done.stderr, (words, done)
+    # A run is judged all the same, and says what became of its report.
+    read, write = os.pipe()
+    os.close(read)
+    with config_file(ring()) as path:
+        done = subprocess.run([binary(), "run", str(path)], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.returncode == EXIT["environment"] and "600 requests sent" in done.stderr, done
 
 
 @test

@@ -144,12 +144,14 @@ void hosts_resolve(
 				why = ask ? look_up(h, a) : "names are looked up for files only";
 			known = h;
 		}
-		if (known->addrs.count)
+		if (known->addrs.count) {
 			host_give(c, &items[i], known, !before, a, d);
-		else
-			diag_error(d, &items[i].host, NULL,
-				"%s: %s (give an address, or a name that "
-				"`getent ahosts` finds)",
-				name, why ? why : "has no address");
+			continue;
+		}
+		diag_error(d, &items[i].host, NULL,
+			"%s: %s (give an address, or a name that `getent ahosts` finds)", name,
+			why ? why : "has no address");
+		if (ask)
+			diag_of_box(d);
 	}
 }

@@ -235,6 +235,21 @@ static void many_errors_are_counted_but_not_all_kept(void **state)
 	diag_free(d);
 }
 
+static void errors_of_the_box_are_told_from_those_of_the_file(void **state)
+{
+	struct diag *d = diag_new();
+
+	diag_of_box(d);
+	assert_false(diag_all_of_box(d));
+	diag_error_at(d, "a", 1, 1, NULL, "no such host");
+	assert_false(diag_all_of_box(d));
+	diag_of_box(d);
+	assert_true(diag_all_of_box(d));
+	diag_error_at(d, "a", 2, 1, NULL, "wrong");
+	assert_false(diag_all_of_box(d));
+	diag_free(d);
+}
+
 static void nothing_prints_as_nothing(void **state)
 {
 	struct diag *d = diag_new();
@@ -260,6 +275,7 @@ int main(void)
 		cmocka_unit_test(an_error_in_a_text_is_at_its_character),
 		cmocka_unit_test(a_path_in_a_file_is_relative_to_its_folder),
 		cmocka_unit_test(many_errors_are_counted_but_not_all_kept),
+		cmocka_unit_test(errors_of_the_box_are_told_from_those_of_the_file),
 		cmocka_unit_test(nothing_prints_as_nothing),
 	};
 
