@@ -14,13 +14,15 @@
 #include "front_perfdhcp.h"
 #include "io/netif.h"
 
-#define ITEM         "traffic.leases."
-#define PORT         "ports.lan."
-#define MAC_DEFAULT  "00:0c:01:02:03:04"
-#define DUID_EPOCH_S 946684800 // 2000-01-01
-#define ENDLESS      "100d"    // without -p: until the user ends it, or -n
-#define LINE_MAX_LEN 1024
-#define PARAMETERS   "1, 28, 2, 3, 15, 6, 12" // option 55
+#define ITEM            "traffic.leases."
+#define PORT            "ports.lan."
+#define MAC_DEFAULT     "00:0c:01:02:03:04"
+#define DUID_EPOCH_S    946684800 // 2000-01-01
+#define ENDLESS         "100d"    // without -p: until the user ends it, or -n
+#define LINE_MAX_LEN    1024
+#define CLIENTS_MAX     10000000ul // without -p
+#define OUTSTANDING_MAX 65536ul    // without -r: more at once than a server keeps waiting
+#define PARAMETERS      "1, 28, 2, 3, 15, 6, 12" // option 55
 
 static const char *at(const struct perfdhcp *p, const char *setting)
 {
@@ -110,7 +112,9 @@ static void map_load(struct perfdhcp *p)
 	if (perfdhcp_times(p, 'r'))
 		give(p, 'r', ITEM "load.rate", perfdhcp_value(p, 'r'));
 	else
-		set(p, ITEM "load.outstanding", arena_printf(p->run.arena, "%lu", clients(p)));
+		set(p, ITEM "load.outstanding",
+			arena_printf(p->run.arena, "%lu",
+				clients(p) < OUTSTANDING_MAX ? clients(p) : OUTSTANDING_MAX));
 	if (perfdhcp_times(p, 'n'))
 		give(p, 'n', ITEM "load.total", perfdhcp_nth(p, 'n', 0));
 }
@@ -208,16 +212,35 @@ static int map_base(struct perfdhcp *p, const char *base)
 	return 0;
 }
 
+// Memory is taken at the start: of a run that the user ends, for the clients of an hour.
+static unsigned long endless_most(const struct perfdhcp *p)
+{
+	unsigned long rate = number(p, 'r');
+
+	if (p->avalanche || perfdhcp_times(p, 'p') || perfdhcp_times(p, 'n'))
+		return UINT32_MAX;
+	return rate && rate < CLIENTS_MAX / 3600 ? rate * 3600 : CLIENTS_MAX;
+}
+
 // perfdhcp begins the next exchange of a client also in the middle of one. That takes several
 // clients with one address: as many as can be in flight when nobody answers.
 static void set_clients(struct perfdhcp *p)
 {
 	struct front *f = &p->run.front;
 	const char *option = number(p, 'R') ? typed(p, 'R', perfdhcp_value(p, 'R')) : NULL;
-	unsigned long count = clients(p);
+	unsigned long count = clients(p), most = endless_most(p);
 	double timeout = perfdhcp_times(p, 'd') ? strtod(perfdhcp_value(p, 'd'), NULL) : 1;
 	double waits = perfdhcp_times(p, 'i') ? 1 : 2; // for messages of an exchange
-	double begun = ceil(waits * timeout * (double)number(p, 'r') / (double)count);
+	double begun;
+
+	if (count > most) {
+		as_note(&p->run,
+			"of the %lu clients %lu are used, which then start over: without -p the "
+			"run has no end",
+			count, most);
+		count = most;
+	}
+	begun = ceil(waits * timeout * (double)number(p, 'r') / (double)count);
 
 	if (begun <= 1 || p->avalanche) {
 		front_set(f, option, at(p, "clients"), arena_printf(f->arena, "%lu", count));

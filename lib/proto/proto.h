@@ -167,6 +167,7 @@ struct proto_stock {
 	const char *name;   // "clients"
 	const char *remedy; // how there are more of it, or they last
 	uint64_t count;     // of it
+	uint64_t given;     // in the file, not less: the run cannot use the others
 	uint64_t left;      // when the run begins
 	double each;        // that one transaction uses, on average; 0: none
 	double back_s;      // time after which it is back by itself; 0: never, or unknown

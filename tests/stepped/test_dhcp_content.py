@@ -80,6 +80,15 @@ def clients_inform_without_a_lease():
         assert n["dhcp4"]["sent"] == {"INFORM": 100} and n["answered"] == 100 and n["dhcp4"]["leases"] == 0, n
 
 
+@test
+def hardware_addresses_of_groups_are_content_behind_a_relay():
+    """Kea's test list begins with 11:22:33:44:55:66."""
+    for of in (dhcp4, dhcp6):
+        result = of.served(of.clients(mac="11:22:33:44:55:66", clients=1000))
+        assert of.of_clients(result)["answered"] == 400, result
+        assert "clients: hardware addresses of groups, which no real client has (client 0: 11:22:33:44:55:66" in result.stderr, result
+
+
 HEAD = "01010601{xid}{secs}0000 00000000 00000000 00000000{relay} {mac}00000000000000000000" + "00" * 192 + "63825363"
 RAW = {
     dhcp4: [{"message": "discover", "hex": HEAD + "350101 3d0701{mac} fe04{client} ff"},

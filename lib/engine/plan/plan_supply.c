@@ -110,6 +110,16 @@ uint64_t plan_clients(const struct plan_item *i, bool *automatic)
 	return s->count;
 }
 
+uint64_t plan_idle_clients(const struct plan_item *i)
+{
+	const struct proto *proto = i->run ? i->run->proto : proto_of(i, NULL);
+	struct proto_stock s[PROTO_MAX_STOCKS];
+
+	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
+		return 0;
+	return s->given > s->count ? s->given - s->count : 0;
+}
+
 const char *plan_remedy(const struct plan_item *i)
 {
 	const struct proto *proto = i->run ? i->run->proto : proto_of(i, NULL);

@@ -9,6 +9,8 @@
 // Clients of an item whose input is read, and whether their number is automatic; 0: its protocol
 // has none.
 uint64_t plan_clients(const struct plan_item *i, bool *automatic);
+// Clients in the file that the run cannot begin an exchange with, or has no memory for.
+uint64_t plan_idle_clients(const struct plan_item *i);
 
 // How an item gets more of what runs out first.
 const char *plan_remedy(const struct plan_item *i);

@@ -115,6 +115,12 @@ static void note_item(const struct run *r, const struct plan_item *i)
 		i->run->txns.clients, (unsigned long long)(i->source_ports.count ? ports : 1));
 	note_relays(r, i);
 	clients = plan_clients(i, &automatic);
+	if (plan_idle_clients(i))
+		run_note(r->options,
+			"traffic %s: the first %llu clients (%llu more are given than the run can "
+			"use)",
+			i->settings->name, (unsigned long long)clients,
+			(unsigned long long)plan_idle_clients(i));
 	if (automatic)
 		run_note(r->options, "traffic %s: %llu clients (auto: for the load of the run)",
 			i->settings->name, (unsigned long long)clients);

@@ -64,7 +64,7 @@ struct dhcp_plan {
 	bool automatic; // their number
 	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
-	bool stations;           // a MAC is of one station, not of a group
+	bool stations;           // a MAC is one of Ethernet: of a single station, not of a group
 	struct dhcp_macs macs;   // of a file or shared; else: computed from the client's number
 	bool shared_macs;        // by several clients
 	struct dhcp_table table; // file of clients
@@ -184,10 +184,10 @@ struct dhcp_family {
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d);
 // Does the item make this exchange?
 bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange);
-// The addresses of clients run on from the first one, and not into those of groups.
-void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d);
-// Clients whose addresses, from that one on, have its first byte.
-uint64_t dhcp_mac_room(const uint8_t mac[6]);
+// The addresses of clients run on from the first one; on a link not into those of groups.
+void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d);
+// Clients that these addresses suffice for.
+uint64_t dhcp_mac_room(const struct dhcp_settings *s);
 // Do clients get leases in this run?
 bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s);
 // The plan, or NULL after an error (in d, or out of memory).

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "proto/dhcp/client/dhcp_client.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
 
@@ -74,25 +75,30 @@ static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s
 	}
 }
 
-uint64_t dhcp_mac_room(const uint8_t mac[6])
+uint64_t dhcp_mac_room(const struct dhcp_settings *s)
 {
+	unsigned from = s->relay ? 0 : 1; // on a link the first byte stays as it is
 	uint64_t low = 0;
 
-	for (int i = 1; i < 6; i++)
-		low = low << 8 | mac[i];
-	return (1ull << (MAC_BITS - 8)) - low;
+	for (unsigned i = from; i < 6; i++)
+		low = low << 8 | s->mac[i];
+	return (1ull << (MAC_BITS - 8 * from)) - low;
 }
 
-void dhcp_mac_check(const uint8_t mac[6], uint64_t clients, struct diag *d)
+void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d)
 {
-	uint64_t first = 0, last;
+	bool group = !s->relay && (s->mac[0] & 1);
 
-	for (int i = 0; i < 6; i++)
-		first = first << 8 | mac[i];
-	last = first + clients - 1;
-	if ((first >> 40 & 1) || (last >> 40 & 1) || last >> MAC_BITS)
-		diag_error(d, mac, NULL, "%s (the first byte is even)",
-			first >> 40 & 1 ? "a group address" : "runs into group addresses");
+	if (group)
+		diag_error(d, &s->mac, NULL,
+			"a group address: clients on a link are single stations (the first byte is "
+			"even)");
+	else if (dhcp_clients(s) > dhcp_mac_room(s))
+		diag_error(d, &s->mac, NULL,
+			s->relay ? "too near its end for %llu clients"
+				 : "runs into group addresses with %llu clients (the first byte is "
+		                   "even)",
+			(unsigned long long)dhcp_clients(s));
 }
 
 static uint64_t size_of(const struct field_range *r)
@@ -157,7 +163,7 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 	p->arena = arena_new();
 	p->clients = (uint32_t)dhcp_clients(s);
 	p->automatic = s->clients == UINT64_MAX;
-	p->most = p->automatic ? (uint32_t)dhcp_most(f, s) : p->clients;
+	p->most = (uint32_t)(p->automatic ? dhcp_most(f, s) : s->clients);
 	p->uses = s->again ? 0 : dhcp_uses(f, s);
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
@@ -384,7 +390,7 @@ static int build_vlans(
 // The file of clients, which has a line for each.
 static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
 {
-	bool all = p->automatic && s->leases && s->leases->load;
+	bool all = s->leases && s->leases->load;
 	uint32_t wanted = all ? p->most : p->clients, rows;
 	int ret;
 
@@ -404,16 +410,16 @@ static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s, struct
 	return 0;
 }
 
-// Messages of DHCPv6 clients on a link are found by their MAC. Of an automatic number of clients
-// all may be in the file of leases.
+// Messages of DHCPv6 clients on a link are found by their MAC. All clients that there can be may be
+// in the file of leases.
 static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
 {
 	bool six = p->family->addr_len == 16;
-	bool all = p->automatic && s->leases && s->leases->load;
+	bool all = s->leases && s->leases->load;
 	const struct dhcp_macs_wanted wanted = {.clients = all ? p->most : p->clients,
 		.fewer = p->automatic,
 		.six = six || !s->relay,
-		.stations = p->stations,
+		.stations = !s->relay,
 		.find = six && !s->relay};
 	int ret = 0;
 
@@ -456,6 +462,34 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	return -EINVAL;
 }
 
+static bool is_group(const struct dhcp_plan *p, uint32_t client)
+{
+	uint8_t mac[DHCP_MAC_MAX];
+
+	p->family->mac(p, client, mac);
+	return p->mac_len == 6 && (mac[0] & 1);
+}
+
+// Behind a relay a hardware address is content, and servers take any; no real client has one of a
+// group. Without a file the first and the last tell.
+static void warn_groups(const struct dhcp_plan *p)
+{
+	uint32_t step = p->macs.items || p->clients < 2 ? 1 : p->clients - 1, first = p->clients;
+	char text[DHCP_MAC_TEXT];
+	uint8_t mac[DHCP_MAC_MAX];
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < p->clients; i += step)
+		if (is_group(p, (uint32_t)i) && count++ == 0)
+			first = (uint32_t)i;
+	if (!p->stations || !count)
+		return;
+	p->family->mac(p, first, mac);
+	log_warning("%s: hardware addresses of groups, which no real client has (client %u: %s; "
+		    "the first byte is even)",
+		p->name, first, dhcp_mac_text(mac, p->mac_len, text));
+}
+
 void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
@@ -495,6 +529,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	}
 	if (load_files(p, s, env, d) == 0 && f->templates(p, s, d) == 0 &&
 		build_vlans(&p->vlans, &s->vlans, p->clients, p->arena) == 0) {
+		warn_groups(p);
 		build_wrong(p, s->wrong);
 		build_paths(p, s, env);
 		build_ports(p, s);

@@ -336,10 +336,9 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 	p->leases.worker_count = env->workers;
 	p->leases.save = settings->save;
 	ret = settings->load ? load(&p->leases, &settings->load, p, d) : 0;
-	if (p->automatic) // those without a lease come on top
-		p->clients = p->most - p->clients > p->leases.clients
-		                     ? p->clients + p->leases.clients
-		                     : p->most;
+	// Those without a lease come on top.
+	p->clients =
+		p->most - p->clients > p->leases.clients ? p->clients + p->leases.clients : p->most;
 	if (!settings->save || ret < 0)
 		return ret;
 	ret = file_draft_check(settings->save); // an error in writing must show before the run

@@ -45,7 +45,8 @@ static const char *mac_judge(const struct loading *l, const uint8_t *mac, uint32
 	if (l->wanted->six && len != 6)
 		return "not an Ethernet address (6 bytes), as clients on a link have";
 	if (l->wanted->stations && len == 6 && (mac[0] & 1))
-		return "not an address of one station (the first byte is even)";
+		return "a group address: clients on a link are single stations (the first byte is "
+		       "even)";
 	if (l->rows.size && len != l->rows.size)
 		return "not as long as those before";
 	return NULL;

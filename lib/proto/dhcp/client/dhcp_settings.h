@@ -79,6 +79,7 @@ struct dhcp_settings {
 	struct dhcp_mix_settings *mix; // NULL: only the exchange
 	uint64_t clients;              // UINT64_MAX: automatic
 	uint64_t automatic;            // the number then, by dhcp_fit; 0: not known yet
+	uint64_t useful;               // of those given, by dhcp_fit; 0: all
 	bool again;
 	struct dhcp_life_settings *life; // NULL: a load says when exchanges begin
 	uint8_t mac[6];
@@ -104,7 +105,7 @@ struct dhcp_settings {
 static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
 {
 	if (s->clients != UINT64_MAX)
-		return s->clients;
+		return s->useful && s->useful < s->clients ? s->useful : s->clients;
 	return s->automatic ? s->automatic : 1;
 }
 

@@ -11,6 +11,8 @@
 #define UNKNOWN_RATE 100000 // exchanges per second, where no rate says how many
 #define AGAIN_MAX    65536  // in flight, likewise
 #define AGAIN_SPARE  256    // clients that start over, beside those in flight
+#define FASTEST_RATE 1e7    // exchanges per second that no run exceeds
+#define AGAIN_PARTS  2      // of the memory that automatic numbers may take, for given ones
 
 // Share of the exchanges that bring a client from one state to the other.
 static double share_of(const struct dhcp_family *f, const struct dhcp_settings *s,
@@ -98,11 +100,41 @@ static void fit_mix(const struct dhcp_settings *s, double rate)
 		s->mix->part[e] = rate > 0 ? fmax(-s->mix->share[e], 0) / rate : 0;
 }
 
+// A share of each worker; the workers take turns, so one may have one more to begin.
+static uint64_t for_all(uint64_t n, const struct proto_work *w)
+{
+	n = (n + w->workers - 1) / w->workers * w->workers;
+	return n > w->workers ? n : w->workers;
+}
+
+static uint64_t fit_memory(const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t n,
+	uint64_t memory, uint32_t workers)
+{
+	while (memory && n > workers && memory_of(f, s, n) > memory)
+		n -= n / 8 + 1;
+	return n;
+}
+
+// Of the clients that are given, those that an exchange can begin with. Clients that start over
+// may be fewer than that: each comes again sooner.
+static uint64_t useful(
+	const struct dhcp_family *f, const struct dhcp_settings *s, const struct proto_work *w)
+{
+	double begun = w->begun == UINT64_MAX ? FASTEST_RATE * w->seconds : (double)w->begun;
+	uint64_t n;
+
+	if (s->life) // each lives from the start
+		return 0;
+	n = least(for_all((uint64_t)fmin(begun, UINT32_MAX), w), s->clients);
+	return s->again ? fit_memory(f, s, n, AGAIN_PARTS * w->memory, w->workers) : n;
+}
+
 void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct proto_work *w)
 {
 	uint64_t n;
 
 	fit_mix(s, w->rate);
+	s->useful = s->clients == UINT64_MAX ? 0 : useful(f, s, w);
 	if (s->life && s->clients != UINT64_MAX) {
 		struct dhcp_life_plan p;
 
@@ -111,12 +143,9 @@ void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct
 	}
 	n = (uint64_t)fmin(wanted(f, s, w), AUTO_MAX);
 
-	// A share of each worker; the workers take turns, so one may have one more to begin.
-	n = (n + w->workers - 1) / w->workers * w->workers;
-	n = least(n, dhcp_most(f, s));
+	n = least(for_all(n, w), dhcp_most(f, s));
 	n = least(n, f->accepted(s));
-	while (w->memory && n > w->workers && memory_of(f, s, n) > w->memory)
-		n -= n / 8 + 1;
+	n = fit_memory(f, s, n, w->memory, w->workers);
 	s->automatic = n > w->workers ? n : w->workers;
 }
 
@@ -134,6 +163,7 @@ uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
 	                                 "addresses, or memory"
 	                               : p->family->more_clients,
 		.count = p->clients,
+		.given = p->automatic ? p->clients : p->most,
 		.left = p->clients - p->leases.count / p->stride,
 		.each = p->uses,
 		.chosen = p->automatic};

@@ -89,7 +89,7 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 	if (s->chaddr)
 		check_chaddr(s, d);
 	else if (!s->is.mac_file && !s->is.mac_column)
-		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
+		dhcp_mac_check(&s->is, d);
 	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
 		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
 	if (s->htype == DHCP4_HTYPE_INFINIBAND && s->client_id == DHCP4_ID_NONE)
@@ -110,7 +110,7 @@ static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 
 	if (pool->count > 0 && count < dhcp4_leases_wanted(s, false))
 		diag_error(d, pool, "pool", "%llu addresses for %llu clients",
-			(unsigned long long)count, (unsigned long long)s->is.clients);
+			(unsigned long long)count, (unsigned long long)dhcp_clients(&s->is));
 }
 
 static void check_header(const struct dhcp4_header_settings *s, bool relayed, struct diag *d)
@@ -288,7 +288,7 @@ static uint64_t dhcp4_identities(const struct dhcp_settings *settings)
 	if (settings->mac_file || settings->mac_column || len >= sizeof(first))
 		return UINT64_MAX;
 	if (!s->chaddr)
-		return dhcp_mac_room(settings->mac);
+		return dhcp_mac_room(settings);
 	for (uint32_t i = 0; i < len; i++)
 		first = first << 8 | bytes[i];
 	return (1ull << 8 * len) - first;

@@ -63,7 +63,7 @@ static void dhcp6_exchange_check(const struct dhcp_settings *s, uint32_t exchang
 static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 {
 	if (!s->is.mac_file && !s->is.mac_column)
-		dhcp_mac_check(s->is.mac, dhcp_clients(&s->is), d);
+		dhcp_mac_check(&s->is, d);
 	if ((s->duid == DHCP6_DUID_HEX) != (s->duid_hex != NULL))
 		diag_error(d, s, s->duid_hex ? "duid_hex" : "duid",
 			s->duid_hex ? "needs duid: hex" : "needs duid_hex");
@@ -128,10 +128,10 @@ static void check_expect(const struct dhcp6_settings *s, struct diag *d)
 	check_prefixes(&e->prefixes, bits, d);
 	if (e->pool.count && addresses < (double)dhcp6_leases_wanted(s, false))
 		diag_error(d, &e->pool, "pool", "%.0f addresses for %llu clients", addresses,
-			(unsigned long long)s->is.clients);
+			(unsigned long long)dhcp_clients(&s->is));
 	if (e->prefixes.count && prefixes < (double)dhcp6_leases_wanted(s, true))
 		diag_error(d, &e->prefixes, "prefixes", "%.0f prefixes for %llu clients", prefixes,
-			(unsigned long long)s->is.clients);
+			(unsigned long long)dhcp_clients(&s->is));
 }
 
 static void check_solicitation(const struct dhcp6_settings *s, struct diag *d)
@@ -461,8 +461,7 @@ static uint64_t dhcp6_identities(const struct dhcp_settings *settings)
 
 	if (s->duid == DHCP6_DUID_HEX && s->duid_hex && !strchr(s->duid_hex, '{'))
 		return 1;
-	return settings->mac_file || settings->mac_column ? UINT64_MAX
-	                                                  : dhcp_mac_room(settings->mac);
+	return settings->mac_file || settings->mac_column ? UINT64_MAX : dhcp_mac_room(settings);
 }
 
 // Clients that as many leases suffice for.

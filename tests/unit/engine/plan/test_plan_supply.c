@@ -172,6 +172,40 @@ static void a_number_that_is_given_stays(void **state)
 	planned_free(p);
 }
 
+static void expect_given(const char *load, const char *dhcp4, uint64_t clients, uint64_t idle)
+{
+	struct given g = {.load = load, .dhcp4 = dhcp4, .pool = "10.0.0.0/9"};
+	struct planned *p = planned(&g);
+	bool automatic;
+
+	assert_int_equal(plan_clients(&p->plan.items[0], &automatic), clients);
+	assert_int_equal(plan_idle_clients(&p->plan.items[0]), idle);
+	assert_int_equal(plan_shortages(&p->plan, p->l.a).count, 0);
+	planned_free(p);
+}
+
+static void clients_that_cannot_begin_cost_nothing(void **state)
+{
+	expect_given("rate: 500", ", clients: 500M", 5500, 500000000 - 5500);
+	expect_given("rate: 500", ", clients: 500M, again: true", 5500, 500000000 - 5500);
+	expect_given("rate: 500", ", clients: 500M, mac_count: 400M", 5500, 500000000 - 5500);
+	expect_given("rate: 500", ", clients: 500M, vlans: [{clients: 7-499999999, vlans: [5]}]",
+		5500, 500000000 - 5500);
+	expect_given("outstanding: 10", ", clients: 5M", 5000000, 0); // of a rate that is not known
+	memory = 64 * MIB;
+	{
+		struct given g = {.load = "rate: 1000000",
+			.dhcp4 = ", clients: 500M, again: true",
+			.responder = "full_pool: true"};
+		struct planned *p = planned(&g);
+
+		assert_true(plan_idle_clients(&p->plan.items[0]) > 490000000);
+		assert_true(dhcp4_bytes(p) <= 32 * MIB && dhcp4_bytes(p) > 24 * MIB);
+		planned_free(p);
+	}
+	memory = 0;
+}
+
 static void what_runs_out_is_told_with_its_time(void **state)
 {
 	expect_shortage((struct given){.load = "rate: 500", .dhcp4 = ", clients: 2000"}, 1,
@@ -265,6 +299,7 @@ int main(void)
 		cmocka_unit_test(clients_that_start_over_are_few_and_never_run_out),
 		cmocka_unit_test(memory_bounds_a_number_that_nobody_knows),
 		cmocka_unit_test(a_number_that_is_given_stays),
+		cmocka_unit_test(clients_that_cannot_begin_cost_nothing),
 		cmocka_unit_test(what_runs_out_is_told_with_its_time),
 		cmocka_unit_test(nothing_is_told_where_it_lasts_or_is_back_in_time),
 		cmocka_unit_test(files_tell_how_many_clients_there_are),

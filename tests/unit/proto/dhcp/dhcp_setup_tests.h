@@ -20,17 +20,41 @@ static void bad_vlans_are_refused(void **state)
 	assert_refused(f, "3 VLANs (1 or 2)");
 }
 
-static void macs_of_groups_are_refused(void **state)
+static void macs_of_groups_are_refused_on_a_link(void **state)
 {
 	FIXTURE *right = fixture_new(1);
 
-	REFUSED(fixture_new(1), "a group address (the first byte is even)",
+	REFUSED(fixture_new(1), "a group address: clients on a link are single stations",
 		f->settings.is.mac[0] = 3);
-	REFUSED(fixture_new(2), "runs into group addresses", memset(f->settings.is.mac, 0xff, 6),
-		f->settings.is.mac[0] = 0xfe);
+	REFUSED(fixture_new(2), "runs into group addresses with 2 clients",
+		memset(f->settings.is.mac, 0xff, 6), f->settings.is.mac[0] = 0xfe);
 	memset(right->settings.is.mac, 0xff, 6);
 	right->settings.is.mac[0] = 0xfe;
 	assert_right(right);
+}
+
+static FIXTURE *fixture_behind(uint32_t clients)
+{
+	FIXTURE *f = fixture_new(clients);
+
+	f->settings.is.relay = &f->relay.is;
+	return f;
+}
+
+// Behind a relay they are content, up to the last one.
+static void macs_of_groups_are_taken_behind_a_relay(void **state)
+{
+	static const uint8_t highest[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xfe};
+	const char *path = file_of("11:22:33:44:55:66\n02:00:00:00:00:01\n");
+	FIXTURE *right = fixture_behind(2), *listed = fixture_behind(2);
+
+	REFUSED(fixture_behind(3), "too near its end for 3 clients",
+		memcpy(f->settings.is.mac, highest, 6));
+	memcpy(right->settings.is.mac, highest, 6);
+	assert_right(right);
+	listed->settings.is.mac_file = path;
+	fixture_end(fixture_open(listed));
+	unlink(path);
 }
 
 static void there_is_a_client_for_each_worker(void **state)
@@ -69,7 +93,7 @@ static void bad_files_of_macs_are_refused(void **state)
 
 	macs_refused("02:00:00:00:00:01\nnonsense\n", ":2:1: \"nonsense\": not a MAC address");
 	macs_refused("03:00:00:00:00:01\n02:00:00:00:00:01\n",
-		":1:1: \"03:00:00:00:00:01\": not an address of one station");
+		":1:1: \"03:00:00:00:00:01\": a group address: clients on a link");
 	macs_refused("00:01:02\n00:01:03\n", "\"00:01:02\": not an Ethernet address (6 bytes)");
 	macs_refused("02:00:00:00:00:01\n", "the file has 1 MAC addresses for 2 clients");
 	macs_refused("02:00:00:00:00:01\n02:00:00:00:00:01\n", "has 02:00:00:00:00:01 twice");
@@ -120,7 +144,8 @@ static void leases_refused(const char *text, const char *why)
 #define DHCP_SETUP_TESTS                                                                           \
 	cmocka_unit_test(shares_of_a_mix_are_up_to_100_percent),                                   \
 		cmocka_unit_test(bad_vlans_are_refused),                                           \
-		cmocka_unit_test(macs_of_groups_are_refused),                                      \
+		cmocka_unit_test(macs_of_groups_are_refused_on_a_link),                            \
+		cmocka_unit_test(macs_of_groups_are_taken_behind_a_relay),                         \
 		cmocka_unit_test(there_is_a_client_for_each_worker),                               \
 		cmocka_unit_test(memory_has_the_pattern_of_the_relays),                            \
 		cmocka_unit_test(bad_files_of_macs_are_refused),                                   \
