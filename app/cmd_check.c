@@ -22,13 +22,13 @@
 #define CELL 32 // stats_format
 #define MIB  1048576.0
 
-const struct config *command_confine(const struct config *c, bool commands, struct diag *d)
+// What a port or an event does to this box beside its test.
+static void confine_box(const struct config *c, struct diag *d)
 {
 	const struct port_settings *ports = c->ports.items;
+	const struct event_settings *events = c->events.items;
 
-	// Those that another box runs do no harm here.
-	conf_confine(config_section(), c, commands, commands || !fleet_asks_server(c), d);
-	for (uint32_t i = 0; i < c->ports.count && !commands; i++) {
+	for (uint32_t i = 0; i < c->ports.count; i++) {
 		const struct driver *driver = &drivers[ports[i].driver];
 
 		if (driver->device == DEVICE_SOCKET || driver->device == DEVICE_BACKEND ||
@@ -37,7 +37,24 @@ const struct config *command_confine(const struct config *c, bool commands, stru
 				"driver %s is not allowed here: its device can be any file "
 				"(--allow-commands allows it)",
 				driver->name);
+		if (ports[i].force)
+			diag_error(d, &ports[i], "force",
+				"an interface that others use is not taken by force here "
+				"(--allow-commands allows it)");
 	}
+	for (uint32_t i = 0; i < c->events.count; i++)
+		if (events[i].link != EVENT_LINK_NONE)
+			diag_error(d, &events[i], "link",
+				"an interface is not set %s here (--allow-commands allows it)",
+				event_links[events[i].link]);
+}
+
+const struct config *command_confine(const struct config *c, bool commands, struct diag *d)
+{
+	// Those that another box runs do no harm here.
+	conf_confine(config_section(), c, commands, commands || !fleet_asks_server(c), d);
+	if (!commands)
+		confine_box(c, d);
 	return diag_count(d) ? NULL : c;
 }
 

@@ -66,6 +66,7 @@ enum field_role {
 	FIELD_COMMAND,        // a shell command
 	FIELD_SERVER_COMMAND, // one about the server: of several boxes that divide a run, one runs
 	                      // it
+	FIELD_PLACE,          // where to listen, as addr_parse_listen
 };
 
 struct field;

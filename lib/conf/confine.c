@@ -4,6 +4,7 @@
 // thread.
 #include <string.h>
 
+#include "base/addr.h"
 #include "conf/schema.h"
 
 struct confine {
@@ -28,6 +29,19 @@ static bool is_inside(const char *path)
 	       !strchr(path, ',');
 }
 
+// Wrong places are refused elsewhere, with their reason.
+static bool is_of_this_host(const char *place)
+{
+	static const uint8_t one[16] = {[15] = 1};
+	const char *what;
+	struct addr a;
+	uint16_t port;
+
+	if (addr_parse_listen(place, &a, &port, &what) < 0)
+		return true;
+	return a.len == 4 ? a.bytes[0] == 127 : memcmp(a.bytes, one, sizeof(one)) == 0;
+}
+
 static void confine_text(const struct confine *c, const struct field *f, const char *const *text)
 {
 	if (!*text || f->role == FIELD_PLAIN)
@@ -41,6 +55,10 @@ static void confine_text(const struct confine *c, const struct field *f, const c
 		(f->role == FIELD_SERVER_COMMAND && !c->server_commands))
 		diag_error(c->d, text, NULL,
 			"commands are not allowed here (--allow-commands allows them)");
+	else if (f->role == FIELD_PLACE && !c->commands && !is_of_this_host(*text))
+		diag_error(c->d, text, NULL,
+			"other hosts would reach it, which is not allowed here (PORT or "
+			"127.0.0.1:PORT, or --allow-commands allows it)");
 	else if ((f->role == FIELD_INPUT || f->role == FIELD_OUTPUT) && !is_inside(*text))
 		diag_error(c->d, text, NULL,
 			"only files %s are allowed here: a relative path without .. and comma",

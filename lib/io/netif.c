@@ -470,15 +470,25 @@ static int interface_call(unsigned long call, struct ifreq *r, const char *name)
 	return err;
 }
 
-int netif_set_promiscuous(const char *name, bool on)
+static int set_flag(const char *name, short flag, bool on)
 {
 	struct ifreq r = {0};
 	int err = interface_call(SIOCGIFFLAGS, &r, name);
 
-	if (err || !!(r.ifr_flags & IFF_PROMISC) == on)
+	if (err || !!(r.ifr_flags & flag) == on)
 		return err;
-	r.ifr_flags ^= IFF_PROMISC;
+	r.ifr_flags ^= flag;
 	return interface_call(SIOCSIFFLAGS, &r, name);
+}
+
+int netif_set_promiscuous(const char *name, bool on)
+{
+	return set_flag(name, IFF_PROMISC, on);
+}
+
+int netif_set_up(const char *name, bool on)
+{
+	return set_flag(name, IFF_UP, on);
 }
 
 int netif_rename(const char *name, const char *to)
@@ -494,11 +504,7 @@ int netif_restore(const char *name, uint32_t mtu, bool up)
 	struct ifreq r = {.ifr_mtu = (int)mtu};
 	int err = interface_call(SIOCSIFMTU, &r, name);
 
-	if (err || !up)
-		return err;
-	err = interface_call(SIOCGIFFLAGS, &r, name);
-	r.ifr_flags |= IFF_UP;
-	return err ? err : interface_call(SIOCSIFFLAGS, &r, name);
+	return err || !up ? err : netif_set_up(name, true);
 }
 
 // The carrier itself: IFF_RUNNING follows up to a second later.

@@ -65,6 +65,8 @@ bool netif_running(const char *name);
 int netif_detach_xdp(const char *name, uint32_t program);
 // Make the flag IFF_PROMISC as it is in flags.
 int netif_set_promiscuous(const char *name, bool on);
+// Make the flag IFF_UP as it is in flags.
+int netif_set_up(const char *name, bool on);
 // Give an interface that is down another name. 0 or -errno.
 int netif_rename(const char *name, const char *to);
 // Set the MTU and, if up, IFF_UP of an interface that has just come. 0 or -errno.

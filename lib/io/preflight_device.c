@@ -109,7 +109,7 @@ static int check_queues(const struct port_settings *p, const struct netif *n, st
 
 static int check_link(const struct port_settings *p, const struct netif *n, struct io_error *e)
 {
-	if (!(n->flags & IFF_UP))
+	if (!(n->flags & IFF_UP) && !state_sets_up(n))
 		return port_fail(e, p, -ENETDOWN, "the interface is down: `ip link set dev %s up`",
 			p->device);
 	if (p->mtu > n->mtu)

@@ -24,8 +24,10 @@
 #include "io/netif.h"
 
 #define FORMAT                                                                                     \
-	"ddiperf-state 2 %15s %" PRIu64 " %" PRIu32 " %" PRIx32 " %" PRIu32 " %" PRIu64 " %d"      \
-	" %" PRIu32
+	"ddiperf-state 3 %15s %" PRIu64 " %" PRIu32 " %" PRIx32 " %" PRIu32 " %" PRIu64 " %d"      \
+	" %" PRIu32 " %d"
+
+#define RESTORE "`ip link set dev %s %s xdp off promisc off`" // interface, link_word
 
 static int directory_name(char *dir, size_t room)
 {
@@ -106,7 +108,7 @@ static int write_line(const char *path, const struct state *s)
 	if (!f)
 		return -errno;
 	if (fprintf(f, FORMAT "\n", s->interface, s->netns, s->index, s->boot, s->flags, s->pid,
-		    s->promiscuous, s->xdp_ours) < 0)
+		    s->promiscuous, s->xdp_ours, s->link) < 0)
 		err = -EIO;
 	if (fclose(f) != 0 && !err)
 		err = -errno;
@@ -131,17 +133,18 @@ int state_write(const char *dir, const struct state *s)
 static int read_line(const char *path, struct state *s)
 {
 	FILE *f = fopen(path, "re");
-	int promiscuous, got;
+	int promiscuous, link, got;
 
 	if (!f)
 		return -errno;
 	memset(s, 0, sizeof(*s));
 	got = fscanf(f, FORMAT, s->interface, &s->netns, &s->index, &s->boot, &s->flags, &s->pid,
-		&promiscuous, &s->xdp_ours);
+		&promiscuous, &s->xdp_ours, &link);
 	fclose(f);
-	if (got != 8)
+	if (got != 9)
 		return -EINVAL;
 	s->promiscuous = promiscuous;
+	s->link = link;
 	return 0;
 }
 
@@ -298,6 +301,19 @@ static void remove_pins(uint32_t index, uint32_t program)
 	state_remove_folder(path);
 }
 
+static const char *link_word(uint32_t flags)
+{
+	return flags & IFF_UP ? "up" : "down";
+}
+
+static int undo_link(const struct state *s, const struct netif *n, bool *changed)
+{
+	if (!s->link || !((s->flags ^ n->flags) & IFF_UP))
+		return 0;
+	*changed = true;
+	return netif_set_up(n->name, s->flags & IFF_UP);
+}
+
 // Of the changes in s those that are there still.
 static int undo(const struct state *s, const struct netif *n, bool *changed)
 {
@@ -312,6 +328,9 @@ static int undo(const struct state *s, const struct netif *n, bool *changed)
 	}
 	if (s->xdp_ours)
 		remove_pins(n->index, s->xdp_ours);
+	err = undo_link(s, n, changed);
+	if (err)
+		return err;
 	// Drivers also clear a flag that was set.
 	if (before == now || (now && !s->promiscuous))
 		return 0;
@@ -363,6 +382,16 @@ static int check_foreign_xdp(
 	return 0;
 }
 
+bool state_sets_up(const struct netif *n)
+{
+	struct state s;
+	char dir[256];
+
+	return directory_name(dir, sizeof(dir)) == 0 && check_owner(dir) == 0 &&
+	       !state_is_claimed(n->index) && read_leftovers(dir, n->index, &s) == 0 && s.link &&
+	       s.flags & IFF_UP;
+}
+
 int state_look(const struct port_settings *p, const struct netif *n, struct io_error *e)
 {
 	struct state s = {0};
@@ -391,9 +420,8 @@ static int recover(
 	if (err)
 		return port_fail(e, p, err,
 			"leftovers of the killed run of process %" PRIu64
-			" cannot be removed (%s): "
-			"`ip link set dev %s xdp off promisc off`",
-			s.pid, strerror(-err), p->device);
+			" cannot be removed (%s): " RESTORE,
+			s.pid, strerror(-err), p->device, link_word(s.flags));
 	if (changed)
 		log_note("port %s: removed leftovers of a killed run from %s", p->name, p->device);
 	err = netif_read(p->device, n);
@@ -465,17 +493,43 @@ void state_attached(const struct port_settings *p)
 	state_write(dir, &s);
 }
 
-static int undo_own(const struct port_settings *p)
+int state_link(const struct port_settings *p)
 {
-	bool changed = false;
 	struct netif n;
 	struct state s;
 	char dir[256];
 	int err = read_own(p, dir, sizeof(dir), &s, &n);
 
-	err = err ? err : undo(&s, &n, &changed);
+	s.link = true;
+	return err ? err : state_write(dir, &s);
+}
+
+int state_link_end(const struct port_settings *p)
+{
+	bool changed;
+	struct netif n;
+	struct state s;
+	char dir[256];
+	int err = read_own(p, dir, sizeof(dir), &s, &n);
+
+	return err ? err : undo_link(&s, &n, &changed);
+}
+
+static int undo_own(const struct port_settings *p, struct state *s)
+{
+	bool changed = false;
+	struct netif n;
+	char dir[256];
+	int err = read_own(p, dir, sizeof(dir), s, &n);
+
+	err = err ? err : undo(s, &n, &changed);
 	if (!err)
-		state_remove(dir, &s);
+		state_remove(dir, s);
+	if (!err && s->link)
+		log_note("port %s: %s is %s as before, but the kernel drops routes and IPv6 "
+			 "addresses of an interface that goes down: `ip route` and `ip -6 address` "
+			 "show what is left",
+			p->name, p->device, link_word(s->flags));
 	return err;
 }
 
@@ -487,15 +541,15 @@ static bool is_settled(int err)
 
 void state_end(const struct port_settings *p, int claim)
 {
+	struct state s = {.flags = IFF_UP};
 	char dir[256];
-	int err = undo_own(p);
+	int err = undo_own(p, &s);
 
 	if (!is_settled(err))
-		err = undo_own(p); // the kernel was short of memory for a moment
+		err = undo_own(p, &s); // the kernel was short of memory for a moment
 	if (!is_settled(err))
-		log_error("port %s: the settings of %s could not be restored (%s): "
-			  "`ip link set dev %s xdp off promisc off`",
-			p->name, p->device, strerror(-err), p->device);
+		log_error("port %s: the settings of %s could not be restored (%s): " RESTORE,
+			p->name, p->device, strerror(-err), p->device, link_word(s.flags));
 	close(claim);
 	if (directory_name(dir, sizeof(dir)) == 0)
 		state_leave_directory(dir);
@@ -510,9 +564,8 @@ static void end_own(const char *dir, const struct state *s)
 	if (err == 0 && n.index == s->index)
 		err = undo(s, &n, &changed);
 	if (err)
-		log_error("the settings of %s could not be restored (%s): "
-			  "`ip link set dev %s xdp off promisc off`",
-			s->interface, strerror(-err), s->interface);
+		log_error("the settings of %s could not be restored (%s): " RESTORE, s->interface,
+			strerror(-err), s->interface, link_word(s->flags));
 	else
 		state_remove(dir, s);
 }

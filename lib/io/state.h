@@ -23,6 +23,7 @@ struct state {
 	uint64_t pid;
 	bool promiscuous;  // the driver sets IFF_PROMISC
 	uint32_t xdp_ours; // program that the driver attached, 0: none
+	bool link;         // an event of the run takes the interface down or up
 };
 
 // The directory of the files, made when it is not there: /run/ddiperf, for other users than root
@@ -57,8 +58,14 @@ int state_look(const struct port_settings *p, const struct netif *n, struct io_e
 // Claim the interface of the port, undo the changes of a killed run, and write its state. The
 // claim, a descriptor above 0, or -errno with e.
 int state_begin(const struct port_settings *p, struct io_error *e);
+// Would state_begin set the interface, which is down, up again after a killed run?
+bool state_sets_up(const struct netif *n);
 // The driver opened a device: note the XDP program that it attached.
 void state_attached(const struct port_settings *p);
+// The link is about to be changed: its state is restored at the end. 0, or -errno.
+int state_link(const struct port_settings *p);
+// The run is over, and another one may follow: the link is as it was before. 0, or -errno.
+int state_link_end(const struct port_settings *p);
 // The port is closed: leave the interface as it was found and give the claim up.
 void state_end(const struct port_settings *p, int claim);
 // For the last moments of a process: leave all interfaces as this process found them. Any thread,

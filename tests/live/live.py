@@ -185,9 +185,9 @@ def state_files():
 
 
 def check_untouched():
-    """No XDP program, no promiscuous flag, no state file."""
+    """Up, no XDP program, no promiscuous flag, no state file."""
     now = link()
-    assert "xdp" not in now and not now.get("promiscuity") and "PROMISC" not in now["flags"], now
+    assert "UP" in now["flags"] and "xdp" not in now and not now.get("promiscuity") and "PROMISC" not in now["flags"], now
     assert not state_files()
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from harness import EXIT, check_ledger, execute, main, nightly, test, timing
+from harness import EXIT, check_ledger, execute, main, nightly, test, timing, until
 from live import DRIVERS, SERVER, Running, check_untouched, config, item, lab, lab_again, link
 
 
@@ -148,6 +148,30 @@ def an_interface_that_goes_down_in_mid_run_is_no_hang():
         one = result.item("queries")
         assert one["due"] == one["sent"] + one["unsent"] == 2000, one
         assert one["sent"] == one["answered"] + one["lost"], one
+        check_untouched()
+
+
+@test
+def a_link_that_an_event_takes_down_is_up_again_however_the_run_ends():
+    lab("knot")
+    down = [{"at": "200ms", "link": "down"}]
+    for driver in DRIVERS[1:]:
+        result = lab().ddiperf(config(driver, item(timeout="100ms"), events=down))
+        assert result.json and result.json["events"][0]["outcome"] == "exit status 0", result
+        assert "the kernel drops routes" in result.stderr, result
+        check_untouched()
+        text = config(driver, item(timeout="3s"), run={"duration": "60s"}, events=[*down, {"at": "50s", "link": "up"}])
+        for numbers in ([signal.SIGINT], [signal.SIGINT] * 3, [signal.SIGKILL]):
+            with Running(text, invalid=True) as running:
+                until(lambda: "UP" not in link()["flags"], link)
+                for number in numbers:
+                    running.signal(number)
+            assert running.result.code == (-signal.SIGKILL if number == signal.SIGKILL else EXIT["interrupted"]), running.result
+            if number != signal.SIGKILL:
+                check_untouched()
+        # The next run finds it down, and knows why.
+        result = lab().ddiperf(config(driver))
+        assert result.code == 0 and result.item("queries")["answered"] == 500 and "killed run" in result.stderr, result
         check_untouched()
 
 

@@ -209,7 +209,8 @@ static const struct field output_fields[] = {
 	OUTPUT_FILES(OUTPUT_FILE_ROW){"prometheus",
 		"place to serve /metrics for Prometheus at while the run goes on: ADDRESS:PORT, or "
 		"PORT of 127.0.0.1 (0: any free one)",
-		FIELD_STRING, AT(output_settings, prometheus), .min = 1, .max = 255},
+		FIELD_STRING, .role = FIELD_PLACE, AT(output_settings, prometheus), .min = 1,
+		.max = 255},
 	{"config", "put the effective configuration into the result", FIELD_BOOL,
 		AT(output_settings, config), .def = "true"},
 	{"percentiles", "percentiles of each latency beside p50, p90, p99, p99.9 and p99.99",

@@ -29,10 +29,11 @@ static void fit_link(
 	else if (!p)
 		diag_error(d, e, "link", "which port? the file has several (port: NAME)");
 	else if (p->driver >= 0 && driver_of(p)->device == DEVICE_INTERFACE &&
-		 port_on_kernel_interface(p))
+		 port_on_kernel_interface(p)) {
+		e->link_port = p;
 		e->command =
 			arena_printf(a, "ip link set dev '%s' %s", p->device, event_links[e->link]);
-	else if (p->driver >= 0)
+	} else if (p->driver >= 0)
 		diag_error(d, e, "link",
 			"the link of port %s stays as it is with driver: %s (af_packet and af_xdp "
 			"change it)",

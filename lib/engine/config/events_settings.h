@@ -10,6 +10,7 @@
 #define EVENTS_MAX 16
 
 struct config;
+struct port_settings;
 
 enum event_link { EVENT_LINK_NONE, EVENT_LINK_DOWN, EVENT_LINK_UP };
 
@@ -20,9 +21,10 @@ struct event_settings {
 	int32_t link;     // enum event_link
 	const char *port; // of link; NULL: the only one
 	uint64_t timeout_ns;
-	// No settings: a command to run at that time; NULL: nothing. A fault of the table that has
-	// this share from then on; 0: none.
+	// No settings: a command to run at that time; NULL: nothing. The port whose link it
+	// changes; NULL: none. A fault of the table that has this share from then on; 0: none.
 	const char *command;
+	const struct port_settings *link_port;
 	uint32_t fault;
 	double share;
 };

@@ -4,10 +4,13 @@
 #include "engine/run/events.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "engine/core/worker_servers.h"
 #include "engine/run/collect.h"
 #include "engine/run/task.h"
+#include "io/state.h"
 
 #define SAME_S   1e-4 // a tick is calibrated
 #define REGAINED 0.99 // of the former rate
@@ -63,6 +66,18 @@ static bool is_elsewhere(const struct events *e, const struct event_settings *s)
 	return s->run && !fleet_asks_server(e->plan->config);
 }
 
+// The link is restored even if this process is killed, so it is noted before it changes.
+static void note_link(const struct port_settings *p)
+{
+	int err = state_link(p);
+
+	if (err)
+		log_warning(
+			"port %s: the state of its link cannot be noted (%s), so it stays as the "
+			"events leave it",
+			p->name, strerror(-err));
+}
+
 void events_tick(struct events *e, uint64_t now)
 {
 	for (; e->begun < e->count && now >= e->plan->events.at[e->begun]; e->begun++) {
@@ -73,6 +88,8 @@ void events_tick(struct events *e, uint64_t now)
 		one->began = clock_time(&e->plan->clock);
 		for (uint32_t k = 0; s->fault && k < e->plan->responder_count; k++)
 			faults_set_share(&e->plan->responders[k].faults, s->fault, s->share);
+		if (s->link_port)
+			note_link(s->link_port);
 		if (s->command && !is_elsewhere(e, s))
 			one->task = task_start(
 				&e->plan->clock, s->name, s->command, NULL, 0, s->timeout_ns);
@@ -263,5 +280,8 @@ void events_end(struct events *e, struct arena *a, struct result *r)
 
 	for (uint32_t i = 0; i < e->count; i++)
 		out[i] = event_result(e, i, a, r);
+	for (uint32_t i = 0; i < e->begun; i++)
+		if (e->list[i].settings->link_port)
+			state_link_end(e->list[i].settings->link_port); // or that of the port
 	r->events = (struct counter_list){out, e->count};
 }

@@ -29,9 +29,9 @@ static struct {
 	unsigned vanishes; // so many times before it can be looked at
 	int mkdir_error;
 	struct netif now;
-	int read_error, detach_error, promiscuous_error;
+	int read_error, detach_error, promiscuous_error, up_error;
 	int read_fails; // so many times with -ENOBUFS
-	unsigned detached, promiscuous_set;
+	unsigned detached, promiscuous_set, up_set;
 } fake;
 
 uid_t geteuid(void)
@@ -92,6 +92,12 @@ int netif_set_promiscuous(const char *name, bool on)
 {
 	fake.promiscuous_set += on ? 100 : 1;
 	return fake.promiscuous_error;
+}
+
+int netif_set_up(const char *name, bool on)
+{
+	fake.up_set += on ? 100 : 1;
+	return fake.up_error;
 }
 
 static int make_dir(void **state)
@@ -406,6 +412,59 @@ static void a_process_without_descriptors_leaves_no_empty_directory(void **state
 	assert_int_equal(access(own, F_OK), -1);
 }
 
+// Only if an event changed it, at each of the ends; the next run may begin with the link down.
+static void a_link_is_as_it_was_before(void **state)
+{
+	static const struct {
+		bool link;
+		uint32_t flags, now;
+		unsigned up_set;
+	} cases[] = {
+		{true, IFF_UP, 0, 100},
+		{true, IFF_UP, IFF_UP, 0},
+		{true, 0, IFF_UP, 1},
+		{false, IFF_UP, 0, 0},
+	};
+	struct port_settings p = port_of("p", "af_packet", "eth1");
+
+	for (size_t i = 0; i < 4 * COUNT(cases); i++) {
+		const size_t c = i % COUNT(cases), end = i / COUNT(cases);
+		struct state s = record_of("eth1");
+		const char *own = own_directory();
+		int claim = 0;
+
+		s.flags = cases[c].flags;
+		s.promiscuous = false;
+		s.xdp_ours = 0;
+		s.pid = end == 0 ? dead_pid() : s.pid;
+		fake = (typeof(fake)){
+			.user = 1000, .owner = 1000, .now = {.index = here, .flags = cases[c].now}};
+		assert_int_equal(state_write(own, &s), 0);
+		assert_false(state_sets_up(&fake.now));
+		if (cases[c].link && end) {
+			assert_int_equal(state_link(&p), 0);
+		} else {
+			s.link = cases[c].link;
+			assert_int_equal(state_write(own, &s), 0);
+		}
+		assert_int_equal(state_sets_up(&fake.now), cases[c].link && cases[c].flags);
+		if (end == 0)
+			claim = state_begin(&p, &e);
+		else if (end == 1)
+			state_end(&p, dup(0));
+		else if (end == 2)
+			state_end_own();
+		else
+			assert_int_equal(state_link_end(&p), 0);
+		assert_int_equal(fake.up_set, cases[c].up_set);
+		assert_true(claim >= 0);
+		if (claim > 0)
+			close(claim);
+		state_remove(own, &s);
+		rmdir(own);
+	}
+}
+
 // At the start of the next run and at the end of the one that made them.
 static void changes_of_the_dead_are_undone(void **state)
 {
@@ -703,6 +762,7 @@ int main(void)
 		IN_A_FOLDER(a_file_that_cannot_be_written_is_an_error),
 		IN_A_FOLDER(a_write_that_fails_leaves_no_draft),
 		IN_A_FOLDER(drafts_and_interfaces_are_swept_as_they_are),
+		IN_A_FOLDER(a_link_is_as_it_was_before),
 		IN_A_FOLDER(changes_of_the_dead_are_undone),
 		IN_A_FOLDER(a_state_of_an_earlier_start_is_not_undone),
 		IN_A_FOLDER(an_interface_in_use_is_refused),
