@@ -26,6 +26,7 @@ struct perfdhcp {
 	bool v6, avalanche;
 	const char *server;    // as the original calls it, ff02::1:2 for "all"
 	const char *interface; // NULL: -l names none
+	const char *relay;     // this host's address, if it is the relay; NULL: it is not
 	const char *duid;      // start of the DUID without -b, as hex digits
 	const char *leases;    // file to read after the run; NULL: none
 	int packets;           // file in memory of -x t and -x T; -1: none

@@ -515,6 +515,7 @@ static int map_relay(struct perfdhcp *p, const char *interface, const struct net
 				p->interface, p->v6 ? 6 : 4);
 		front_add(&p->run.front, perfdhcp_times(p, 'l') ? typed(p, 'l', local) : NULL,
 			at(p, "relay.addresses"), local);
+		p->relay = local;
 	}
 	if (!p->v6)
 		front_set_yaml(&p->run.front, NULL, at(p, "broadcast_flag"), "false");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages that -T reads, as settings: option by option, with the client's number in place of
-// the bytes that -O names. Path: cold. Main thread.
+// The messages that -T reads, as settings: the header, then option by option, with the client's
+// number in place of the bytes that -O names. Path: cold. Main thread.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,12 @@
 #include "front_perfdhcp.h"
 
 #define TEMPLATE_MAX 1500
+#define V4_OP        0
+#define V4_HTYPE     1
+#define V4_HLEN      2
+#define V4_HOPS      3
+#define V4_SECS      8
+#define V4_GIADDR    24
 #define V4_CHADDR    28
 #define V4_OPTIONS   240 // behind the cookie
 #define V6_OPTIONS   4
@@ -241,11 +247,143 @@ static bool find_option(const struct template *t, unsigned code, struct option *
 	return false;
 }
 
+// Fields of the header that all messages of an exchange have alike. kind: of the setting in
+// `header`.
+enum field_kind { FIELD_NONE, FIELD_NUMBER, FIELD_ADDRESS, FIELD_TEXT };
+
+static const struct header_field {
+	const char *name;
+	unsigned at, len;
+	enum field_kind kind;
+	const char *setting; // NULL: that of the name
+} header_fields[] = {
+	{"op", V4_OP, 1, FIELD_NONE, NULL},
+	{"htype", V4_HTYPE, 1, FIELD_NUMBER, "htype"},
+	{"hlen", V4_HLEN, 1, FIELD_NONE, NULL},
+	{"hops", V4_HOPS, 1, FIELD_NUMBER, NULL},
+	{"flags", 10, 2, FIELD_NUMBER, NULL},
+	{"ciaddr", 12, 4, FIELD_ADDRESS, NULL},
+	{"yiaddr", 16, 4, FIELD_ADDRESS, NULL},
+	{"siaddr", 20, 4, FIELD_ADDRESS, NULL},
+	{"giaddr", V4_GIADDR, 4, FIELD_ADDRESS, NULL},
+	{"sname", 44, 64, FIELD_TEXT, NULL},
+	{"file", 108, 128, FIELD_TEXT, NULL},
+};
+
+#define HEADER_FIELDS (sizeof(header_fields) / sizeof(header_fields[0]))
+
+static bool is_zero(const struct template *t, unsigned at, unsigned len)
+{
+	while (len && t->bytes[at] == 0)
+		at++, len--;
+	return len == 0;
+}
+
+static const char *address_of(const struct template *t, unsigned at)
+{
+	const uint8_t *b = t->bytes + at;
+
+	return arena_printf(t->p->run.arena, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+}
+
+// Text up to the first zero, and zeros from there on; NULL: it is something else.
+static const char *text_of(const struct template *t, const struct header_field *f)
+{
+	const char *text =
+		arena_printf(t->p->run.arena, "%.*s", (int)f->len, (const char *)t->bytes + f->at);
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < ' ' || text[i] > '~' || strchr("{}\"\\", text[i]))
+			return NULL;
+	return is_zero(t, f->at + (unsigned)len, f->len - (unsigned)len) ? text : NULL;
+}
+
+// What the field is without a setting.
+static unsigned usual_of(const struct template *t, const struct header_field *f)
+{
+	return f->at == V4_HTYPE || (f->at == V4_HOPS && t->p->relay);
+}
+
+static int take_field(struct template *t, const struct header_field *f)
+{
+	struct arena *a = t->p->run.arena;
+	const char *setting = f->setting ? f->setting : arena_printf(a, "header.%s", f->name);
+	const char *text;
+
+	switch (f->kind) {
+	case FIELD_NONE:
+		break;
+	case FIELD_NUMBER:
+		if (number(t, f->at, f->len) != usual_of(t, f))
+			set(t, setting, arena_printf(a, "%u", number(t, f->at, f->len)));
+		break;
+	case FIELD_ADDRESS:
+		if (!is_zero(t, f->at, f->len))
+			set(t, setting, address_of(t, f->at));
+		break;
+	case FIELD_TEXT:
+		text = text_of(t, f);
+		if (!text)
+			return refuse(t, arena_printf(a, "%s is not text", f->name));
+		if (*text)
+			set(t, setting, arena_printf(a, "\"%s\"", text));
+		break;
+	}
+	return 0;
+}
+
+// Replies go to giaddr, whose place this host takes if it is zero: then the message is that of a
+// client. Returns whether the setting is needed.
+static bool takes_giaddr(const struct template *t)
+{
+	const char *own = t->p->relay, *given = address_of(t, V4_GIADDR);
+	bool none = is_zero(t, V4_GIADDR, 4);
+
+	if (own && none)
+		as_note(&t->p->run,
+			"-T %s: giaddr is 0.0.0.0, to which no server replies: it is %s, and hops "
+			"1",
+			t->file, own);
+	else if (own && strcmp(own, given) != 0)
+		as_note(&t->p->run, "-T %s: giaddr is %s: servers reply to it, and not to %s here",
+			t->file, given, own);
+	return !none && (!own || strcmp(own, given) != 0);
+}
+
+static int take_header(struct template *t)
+{
+	const bool relays = t->p->relay && is_zero(t, V4_GIADDR, 4), giaddr = takes_giaddr(t);
+	unsigned secs = number(t, V4_SECS, 2);
+	int err = 0;
+
+	if (t->bytes[V4_OP] != 1 || t->bytes[V4_HLEN] != 6)
+		return refuse(t, "op is not 1, or hlen is not 6");
+	for (size_t i = 0; !err && i < HEADER_FIELDS; i++) {
+		const struct header_field *f = &header_fields[i];
+
+		if ((f->at != V4_HOPS || !relays) && (f->at != V4_GIADDR || giaddr))
+			err = take_field(t, f);
+	}
+	if (secs)
+		set(t, "secs", arena_printf(t->p->run.arena, "{from: %u}", secs));
+	return err;
+}
+
 // REQUEST must have the options of the first message: ours are those of the whole exchange.
 static int compare_templates(const struct template *first, const struct template *second)
 {
 	struct option o, other;
 
+	for (unsigned i = 0; !first->p->v6 && i < HEADER_FIELDS; i++) {
+		const struct header_field *f = &header_fields[i];
+
+		if (memcmp(first->bytes + f->at, second->bytes + f->at, f->len) != 0)
+			return as_refuse(&first->p->run,
+				"-T %s: %s is not that of %s (all messages of an exchange have the "
+				"same)",
+				second->file, f->name, first->file);
+	}
 	for (unsigned at = options_at(second); next_option(second, &at, &o);) {
 		if (is_own(second, o.code))
 			continue;
@@ -334,7 +472,6 @@ static bool finds_client(const struct template *t)
 
 static int take(struct template *t)
 {
-	struct front *f = &t->p->run.front;
 	struct option o;
 	int err = 0;
 
@@ -343,11 +480,12 @@ static int take(struct template *t)
 			"-O %u: neither in an option nor in the hardware "
 			"address",
 			t->last);
+	set(t, "parameters", "[]"); // unless the option follows
 	if (!t->p->v6) {
-		front_unset(f, path(t, "parameters"));
 		set(t, "client_id", "none");
 		set(t, "pad", arena_printf(t->p->run.arena, "%u", t->len));
-		set(t, "broadcast_flag", t->bytes[10] & 0x80 ? "true" : "false");
+		set(t, "broadcast_flag", "false");
+		err = take_header(t);
 	}
 	for (unsigned at = options_at(t); !err && next_option(t, &at, &o);)
 		err = t->p->v6 ? take_option6(t, &o) : take_option4(t, &o);

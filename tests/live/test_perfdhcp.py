@@ -170,6 +170,12 @@ def kea_templates():
         template.write_text(f"{head} 350101 37020306 0c0a 74657374 000c01020304 ff\n")
         ours = compare(f"-T {template} -X 4 -O 33 -R 20 -r 50 -p 1 {SERVER[4]}")
         compare(f"-T {template} -i -O 258 -R 20 -r 50 -p 1 {SERVER[4]}")
+        other = head.replace("01010601", "01010603", 1)[:16] + "00078001" + head[24:88] + "73727600" + head[96:]
+        template.write_text(f"{other} 350101 ff\n")
+        compare(f"-T {template} -O 33 -R 20 -r 50 -p 1 {SERVER[4]}", but=("non unique addresses",))
+        _, out, _ = run([binary(), "as", "perfdhcp"], f"-T {template} -O 33 -R 20 -r 50 -p 1 -x T {SERVER[4]}")
+        octets = "".join(re.findall(r"^[0-9a-f]{4}   ([0-9a-f]+)$", out.split("contents")[1], re.M))
+        assert octets == other[:8] + octets[8:16] + other[16:] + "350101ff", (other, out)
     timing("received packets: 50" in ours[1], ours)
 
 
