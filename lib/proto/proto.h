@@ -180,8 +180,10 @@ struct proto_ctx {
 	void *counters;     // of this worker: the bank of this transaction (warm-up or measured)
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
-	uint64_t now_ms;               // time of this packet since the start of the run
-	uint64_t began_ms;             // Unix time of that start
+	bool elsewhere;    // false before reply; written by one whose message did not come from the
+	                   // server that was asked, or not from its port, and is taken all the same
+	uint64_t now_ms;   // time of this packet since the start of the run
+	uint64_t began_ms; // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size
 	bool closed;      // input of timeout: the connection ended, no time is over
 	uint32_t more;    // 0 before answer; one that goes on with further messages, over a
@@ -396,7 +398,8 @@ struct proto {
 	                // (docs/performance.md)
 	const struct field_section *settings; // of a traffic item
 	// uint64_t only; of a traffic item. request_bytes and reply_bytes, if there are such, give
-	// the rates of bits in the result.
+	// the rates of bits in the result. Where the help of a row begins with "dropped: ", it
+	// counts replies that are strays, and says why; the verdict quotes it.
 	const struct counter_section *counters;
 	const struct proto_server *server;     // NULL: the responder does not speak the protocol
 	const struct proto_router *router;     // NULL: the engine chooses addresses and ports
@@ -462,8 +465,8 @@ struct proto {
 	// The same for n replies to as many transactions, none of which is over. NULL: one by one.
 	void (*reply_n)(struct proto_ctx *ctx, struct proto_txn *const *t,
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
-	// Why reply gave FAIL for this message: static text for a capture, NULL: it has no more to
-	// say. Changes nothing. NULL: there are no such texts.
+	// Why reply gave FAIL or MALFORMED for this message: static text for a capture and for the
+	// verdict, NULL: it has no more to say. Changes nothing. NULL: there are no such texts.
 	const char *(*reason)(
 		struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before

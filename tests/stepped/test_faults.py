@@ -85,6 +85,28 @@ def a_refusal_that_the_item_does_not_expect_has_failed():
 
 
 @test
+def replies_that_all_come_from_elsewhere_are_named_with_both_ends():
+    for fault, came, asked in (("wrong_port", "198.18.0.2 port 52", "198.18.0.2 port 53"), ("wrong_address", "198.18.0.66", "198.18.0.2")):
+        result = run({fault: {"every": 1}}, rate=1000)
+        one = result.item("queries")
+        assert one["sent"] == one["lost"] == one["stray"] == 1000, one
+        assert result.json["verdict"]["status"] == "unreachable", result
+        assert f"queries: 1000 replies came from {came}; the server asked is {asked}: they are strays" in result.stdout, result
+    # A few among many losses do not explain them.
+    result = run({"wrong_port": {"every": 10}, "loss": {"share": "50%"}}, rate=1000)
+    one = result.item("queries")
+    assert 0 < 2 * one["stray"] < one["lost"] and "replies came from" not in result.stdout, result
+
+
+@test
+def replies_that_do_not_parse_are_explained():
+    result = run({"truncate": {"every": 1}}, rate=1000)
+    one = result.item("queries")
+    assert one["sent"] == one["lost"] == one["malformed"] == 1000, one
+    assert "queries: 1000 replies do not parse; the first one: " in result.stdout, result
+
+
+@test
 def what_is_delayed_beyond_the_timeout_is_lost_and_then_late():
     result = run_many({"delay": {"constant": "450ms"}})
     one = result.item("queries")

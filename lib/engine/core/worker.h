@@ -123,6 +123,13 @@ struct resent {
 	uint64_t before; // tick of the message before
 };
 
+// Replies that did not come from where the messages went.
+struct item_elsewhere {
+	struct addr from; // of the first one
+	uint16_t port;
+	uint64_t same[2], rest[2]; // from there, and from anywhere else; as item_books.ledger
+};
+
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
@@ -191,6 +198,8 @@ struct worker_item {
 	uint32_t resent_count;
 	struct resent resent[BURST_MAX]; // further messages of the last burst that was built
 	struct gap gaps[WORKER_EVENTS];  // the longest between an event and the next one
+	struct item_elsewhere elsewhere;
+	const char *malformed; // why the first malformed reply does not parse; NULL: there is none
 	struct item_books books;
 };
 

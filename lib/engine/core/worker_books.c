@@ -63,6 +63,37 @@ void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, 
 		worker_keep(it, why, slot, answer, now);
 }
 
+void worker_book_elsewhere(struct worker_item *it, bool judged, const struct proto_ends *ends)
+{
+	struct item_elsewhere *e = &it->elsewhere;
+
+	it->ctx.elsewhere = false;
+	if (e->from.len == 0) {
+		e->from.len = ends->addr_len;
+		memcpy(e->from.bytes, ends->src, ends->addr_len);
+		e->port = ends->src_port;
+	}
+	if (e->port == ends->src_port && e->from.len == ends->addr_len &&
+		addr_bytes_equal(e->from.bytes, ends->src, ends->addr_len))
+		e->same[judged]++;
+	else
+		e->rest[judged]++;
+}
+
+void worker_book_malformed(
+	struct worker_item *it, const struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	if (it->malformed && !it->evidence)
+		return;
+	it->ctx.counters = it->shadow;
+	if (t && it->proto->reason)
+		it->note = it->proto->reason(&it->ctx, t, buf, len);
+	if (!it->malformed)
+		it->malformed = it->note ? it->note
+		                : t      ? "broken"
+		                         : "too short, or no reply of this protocol";
+}
+
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
 	const struct rte_mbuf *answer, uint64_t now)
 {

@@ -545,6 +545,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
 	if (!it->proto->key(message, len, &r.at[0].key)) {
+		worker_book_malformed(it, NULL, message, len);
 		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, m, now);
 		return;
 	}

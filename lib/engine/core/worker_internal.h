@@ -63,7 +63,12 @@ void item_match(struct worker_item *it, struct replies *r);
 // when there was none.
 void worker_book(struct worker_item *it, bool judged, enum evidence_reason why, uint32_t slot,
 	const struct rte_mbuf *answer, uint64_t now);
-// The same of a late reply to a transaction that was lost.
+// Note where a reply came from that is not the server that was asked, or not its port.
+void worker_book_elsewhere(struct worker_item *it, bool judged, const struct proto_ends *ends);
+// Note why a reply does not parse; t NULL: it has not even a key.
+void worker_book_malformed(
+	struct worker_item *it, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
+// As worker_book, of a late reply to a transaction that was lost.
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,
 	const struct rte_mbuf *answer, uint64_t now);
 // Capture without counting, where there is evidence.

@@ -88,12 +88,15 @@ static void item_afterwards(struct worker_item *it, const struct replies *r, uin
 	if (slot != TXN_NONE || !it->router)
 		verdict = it->proto->reply(&it->ctx, &view, r->in[i].buf, r->in[i].len);
 	why = reason_of(verdict);
+	if (why == EVIDENCE_MALFORMED)
+		worker_book_malformed(it, &view, r->in[i].buf, r->in[i].len);
 	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && ended == TXN_DONE))
 		it->books.ledger[judged].duplicate++;
 	else if (slot == TXN_NONE && why == EVIDENCE_LATE)
 		worker_book_late(it, judged, at, r->pkts[i], r->now);
 	else
 		worker_book(it, judged, why, slot, r->pkts[i], r->now);
+	it->note = NULL;
 }
 
 // Does it answer a question of the probe before the run?
@@ -165,7 +168,9 @@ APART void item_other_answer(
 		worker_book(it, s->judged, EVIDENCE_STRAY, slot, m, r->now);
 		return;
 	case PROTO_MALFORMED:
+		worker_book_malformed(it, &s->view, f->in[n].buf, f->in[n].len);
 		worker_book(it, s->judged, EVIDENCE_MALFORMED, slot, m, r->now);
+		it->note = NULL;
 		return;
 	}
 }
@@ -350,6 +355,9 @@ HOT void item_judge(struct worker_item *it, struct found *f)
 			it->ctx.ends = f->in[i].ends;
 			f->verdicts[i] =
 				it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
+			if (__builtin_expect(it->ctx.elsewhere, 0))
+				worker_book_elsewhere(
+					it, slot_of(f->views[i])->judged, f->in[i].ends);
 		}
 	}
 }

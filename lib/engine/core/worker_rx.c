@@ -25,6 +25,8 @@ static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uin
 static void item_book_odd(
 	struct worker_item *it, enum evidence_reason why, const struct rte_mbuf *m, uint64_t now)
 {
+	if (why == EVIDENCE_MALFORMED)
+		worker_book_malformed(it, NULL, NULL, 0);
 	worker_book(it, now >= it->pace.measure, why, TXN_NONE, m, now);
 }
 
@@ -213,6 +215,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 	ends = wire_ends(&w->wire, &f);
 	in = (struct proto_message){f.payload, f.payload_len, it->servers ? &ends : NULL};
 	if (f.src_port != it->server_port || !servers_have(it, f.src, f.addr_len)) {
+		worker_book_elsewhere(it, now >= it->pace.measure, &ends);
 		item_book_odd(it, EVIDENCE_STRAY, m, now);
 		return;
 	}

@@ -499,6 +499,102 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	return true;
 }
 
+// "10.0.0.1", or with the port if that tells more.
+static const char *end_text(
+	const struct reasons *out, const struct addr *a, uint16_t port, bool with_port)
+{
+	char text[ADDR_TEXT_SIZE];
+
+	addr_format(a, text, sizeof(text));
+	return with_port ? arena_printf(out->arena, "%s port %u", text, port)
+	                 : arena_strdup(out->arena, text);
+}
+
+// Replies from elsewhere than the server: that they came, and whether they were taken.
+static void say_elsewhere(const struct plan_item *i, struct reasons *out)
+{
+	const struct worker_item *run = i->run;
+	struct item_elsewhere all = {0};
+	const char *taken = run->router ? "they count, as a reply is known by its content"
+	                                : "they are strays (it has several addresses, or there is "
+	                                  "a NAT in between)";
+	char rest[64] = "";
+	bool ports;
+
+	for (uint32_t k = 0; k < i->worker_count; k++) {
+		const struct item_elsewhere *e = &plan_run(i, k)->elsewhere;
+
+		if (all.from.len == 0) {
+			all = *e;
+		} else if (addr_equal(&all.from, &e->from) && all.port == e->port) {
+			all.same[1] += e->same[1];
+			all.rest[1] += e->rest[1];
+		} else {
+			all.rest[1] += e->same[1] + e->rest[1];
+		}
+	}
+	if (all.same[1] + all.rest[1] == 0)
+		return;
+	ports = all.port != run->server_port;
+	if (all.rest[1])
+		snprintf(rest, sizeof(rest), " (and %llu from elsewhere)",
+			(unsigned long long)all.rest[1]);
+	if (run->server.len)
+		because(out, "%s: %llu replies came from %s%s; the server asked is %s: %s",
+			i->settings->name, (unsigned long long)all.same[1],
+			end_text(out, &all.from, all.port, ports), rest,
+			end_text(out, &run->server, run->server_port, ports), taken);
+	else
+		because(out, "%s: %llu replies came from %s%s, and servers have port %u: %s",
+			i->settings->name, (unsigned long long)all.same[1],
+			end_text(out, &all.from, all.port, true), rest, run->server_port, taken);
+}
+
+// Does one count explain half of the other?
+static bool is_most(uint64_t n, uint64_t of)
+{
+	return n && of && 2 * n >= of;
+}
+
+// Where nearly as much is lost as was dropped: why that was.
+static void say_dropped(const struct plan_item *i, const struct result_item *r, struct reasons *out)
+{
+	static const char dropped[] = "dropped: ";
+	const struct counter_section *s = i->run->proto->counters;
+	const struct ledger *l = &r->ledger;
+	const char *why = NULL;
+
+	for (uint32_t n = 0; r->counters.data && is_most(l->stray, l->lost) && n < s->count; n++) {
+		const struct counter *row = &s->rows[n];
+		uint64_t count;
+
+		if (strncmp(row->help, dropped, strlen(dropped)) != 0)
+			continue;
+		memcpy(&count, (const uint8_t *)r->counters.data + row->offset, sizeof(count));
+		if (is_most(count, l->stray))
+			because(out, "%s: %llu replies were dropped (%s.%s): %s", r->name,
+				(unsigned long long)count, s->name, row->name,
+				row->help + strlen(dropped));
+	}
+	for (uint32_t k = 0; k < i->worker_count && !why; k++)
+		why = plan_run(i, k)->malformed;
+	if (why && is_most(l->malformed, l->lost))
+		because(out, "%s: %llu replies do not parse; the first one: %s", r->name,
+			(unsigned long long)l->malformed, why);
+}
+
+// What the ledger alone does not tell of packets that came.
+static void verdict_replies(const struct plan *p, const struct result *r, struct reasons *out)
+{
+	const struct result_item *items = r->traffic.items;
+
+	for (uint32_t i = 0; i < p->item_count; i++) {
+		if (p->items[i].run->router || is_most(items[i].ledger.stray, items[i].ledger.lost))
+			say_elsewhere(&p->items[i], out);
+		say_dropped(&p->items[i], &items[i], out);
+	}
+}
+
 // The last one is that no rule has stopped the run, where one has.
 static bool verdict_criteria(const struct result *r, struct reasons *out)
 {
@@ -596,6 +692,7 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		v->status = p->config->criteria.count || p->config->stop.count ? "pass" : "done";
 		v->exit_code = EXIT_PASS;
 	}
+	verdict_replies(p, r, &why);
 	v->reasons = (struct counter_list){why.texts, why.count};
 	return (int)v->exit_code;
 }
