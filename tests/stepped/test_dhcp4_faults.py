@@ -24,8 +24,8 @@ OFFERS = {
     "corrupt": ((), None),  # the byte in the middle is of the boot file name, which clients without one ignore
     "corrupt_checksum": (("lost",), None),
     "truncate": (("lost", "malformed"), None),
-    "wrong_port": (("lost", "stray"), "way_wrong"),
-    "wrong_address": (("lost", "stray"), "way_wrong"),
+    "wrong_port": ((), "other_source"),  # a reply is known by what is in it
+    "wrong_address": ((), "other_source"),
     "no_offer": (("lost",), None),
     "wrong_xid": (("lost", "stray"), None),
     "wrong_chaddr": (("lost", "stray"), "chaddr_wrong"),
@@ -45,7 +45,7 @@ ACKS = (
     ("duplicate", ("duplicate",), None),
 )
 CHECKS = (
-    "way_wrong", "vlan_wrong", "op_wrong", "xid_wrong", "chaddr_wrong", "type_wrong", "nak", "lease_unknown", "server_id_missing",
+    "other_source", "way_wrong", "vlan_wrong", "op_wrong", "xid_wrong", "chaddr_wrong", "type_wrong", "nak", "lease_unknown", "server_id_missing",
     "server_id_changed", "client_id_wrong", "relay_info_wrong", "address_missing", "address_changed",
     "outside_pool", "lease_time_missing", "times_wrong", "rapid_commit_missing", "duplicate_address",
 )
@@ -82,6 +82,22 @@ def offers_with(fault, cells, counter):
 
 for name, (where, check) in OFFERS.items():
     offers_with(name, where, check)
+
+
+@test
+def a_server_that_answers_from_another_address_is_named_with_both():
+    for fault, came, asked in (("wrong_port", "198.18.0.2 port 66", "198.18.0.2 port 67"), ("wrong_address", "198.18.0.66", "198.18.0.2")):
+        result = faulty({"outstanding": 1, "total": 10}, {fault: 1})
+        one = of_clients(result)
+        assert one["answered"] == one["sent"] == 10 and one["stray"] == 0 and one["dhcp4"]["other_source"] == 20, one
+        assert f"clients: 20 replies came from {came}; the server asked is {asked}: they count" in result.stdout, result
+
+
+@test
+def replies_that_are_dropped_for_one_reason_say_so():
+    result = faulty({"outstanding": 1, "total": 10}, {"wrong_chaddr": 1}, exchange="discover")
+    assert of_clients(result)["lost"] == of_clients(result)["stray"] == 10, result
+    assert "clients: 10 replies were dropped (dhcp4.chaddr_wrong): for another hardware address" in result.stdout, result
 
 
 @test

@@ -166,7 +166,7 @@ def the_best_advertise_is_waited_for_unless_its_preference_is_255():
 
 CELLS = ("failed", "lost", "late", "duplicate", "stray", "malformed")
 CHECKS = (
-    "way_wrong", "xid_wrong", "duid_wrong", "type_wrong", "levels_wrong", "interface_id_wrong", "server_id_missing", "server_id_changed",
+    "other_source", "way_wrong", "xid_wrong", "duid_wrong", "type_wrong", "levels_wrong", "interface_id_wrong", "server_id_missing", "server_id_changed",
     "refused", "ia_missing", "lease_missing", "times_wrong", "lifetimes_wrong", "address_changed", "prefix_changed", "outside_pool",
     "outside_prefixes", "prefix_length_wrong", "rapid_commit_missing", "duplicate_address", "duplicate_prefix",
 )
@@ -179,7 +179,7 @@ ADVERTISES = {
     "wrong_times": (("failed",), "times_wrong"), "wrong_xid": (("lost", "stray"), None),
     "wrong_duid": (("lost", "stray"), "duid_wrong"), "no_client_id": (("lost", "stray"), "duid_wrong"),
     "no_server_id": (("failed",), "server_id_missing"), "interface_id_missing": (("failed",), "interface_id_wrong"),
-    "interface_id_changed": (("failed",), "interface_id_wrong"), "wrong_port": (("lost", "stray"), "way_wrong"),
+    "interface_id_changed": (("failed",), "interface_id_wrong"), "wrong_port": ((), "other_source"),
 }
 # The same of answers to a RENEW.
 REPLIES = {

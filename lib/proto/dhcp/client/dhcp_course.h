@@ -42,8 +42,12 @@ struct dhcp_messages {
 	// Read the message and find its client. false: malformed.
 	bool (*parse)(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf, uint32_t len,
 		struct dhcp_heard *h);
-	// Does it come from a server, to the address and port where t gets its reply?
+	// Does it come to the address and port where t gets its reply?
 	bool (*way_is_ours)(
+		const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
+	// Does it come from another address or port than t went to? A server may have several, and
+	// is known by the identifier in its messages.
+	bool (*is_elsewhere)(
 		const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
 	// Does it answer the last message of t? DONE, STRAY or DUPLICATE; counts the reason.
 	enum proto_verdict (*ours)(
@@ -330,6 +334,10 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 		return verdict;
 	n->reply_bytes += len;
 	w->heard = true;
+	if (ctx->ends && !t->over && f->is_elsewhere(h, ctx->ends, t)) {
+		n->other_source++;
+		ctx->elsewhere = true;
+	}
 	if (f->limits_keep && !t->over)
 		f->limits_keep(h);
 	kept = f->offer_kept && f->offer_kept(h->client);

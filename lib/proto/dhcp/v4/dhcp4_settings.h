@@ -122,7 +122,8 @@ struct dhcp4_settings {
 	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
 	C(parameters_missing, "ACKs that lack a requested parameter")                            \
 	X(no_end, "replies whose options do not end with option 255")                            \
-	C(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	C(other_source, "replies from another address or port than the request went to")         \
+	C(way_wrong, "dropped: not to the client's address and port, or the relay's")            \
 	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
 	X(op_wrong, "dropped: not a BOOTREPLY")                                                  \
 	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \

@@ -27,11 +27,11 @@ static inline bool way_is_ours(const struct dhcp4_worker *w, const struct proto_
 	uint32_t to;
 
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
-		(p->known_server && !addr_bytes_equal(e->src, p->is.servers[0], 4)) ||
 		!dhcp_vlan_is_ours(&p->is, h->is.number, e))
 		return false;
 	if (p->templates[t->step].relayed)
-		return addr_bytes_equal(e->dst, dhcp4_relay_of(w, t->user, h->is.number), 4) &&
+		return (!p->known_server || addr_bytes_equal(e->src, p->is.servers[0], 4)) &&
+		       addr_bytes_equal(e->dst, dhcp4_relay_of(w, t->user, h->is.number), 4) &&
 		       e->dst_port == p->is.relay_port;
 	to = bytes_be32(e->dst);
 	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);

@@ -52,8 +52,7 @@ static inline bool dhcp4_way_is_ours(
 	const struct dhcp4_plan *p = h->self.p;
 	uint32_t to = bytes_be32(e->dst);
 
-	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
-		(!dhcp_is_server(&p->is, e->src, 4) && p->known_server))
+	if (e->addr_len != 4)
 		return false;
 	if (p->templates[t->step].relayed)
 		return to == (p->giaddr ? p->giaddr : bytes_be32(h->self.relay)) &&
@@ -61,6 +60,17 @@ static inline bool dhcp4_way_is_ours(
 	return e->dst_port == DHCP4_CLIENT_PORT &&
 	       (to == UINT32_MAX || to == h->m.yiaddr || to == h->m.ciaddr ||
 		       to == h->self.client->offered);
+}
+
+// Clients on the link ask all servers there, and relays.
+static inline bool dhcp4_is_elsewhere(
+	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
+{
+	const struct dhcp4_plan *p = ((const struct dhcp4_heard *)heard)->self.p;
+
+	return e->src_port != p->is.server_port ||
+	       (p->known_server && p->templates[t->step].relayed &&
+		       !dhcp_is_server(&p->is, e->src, 4));
 }
 
 static enum proto_verdict stray(uint64_t *counter)
@@ -404,6 +414,7 @@ static const struct dhcp_messages dhcp4_messages = {
 	.is_usual = dhcp4_is_usual,
 	.parse = dhcp4_heard_parse,
 	.way_is_ours = dhcp4_way_is_ours,
+	.is_elsewhere = dhcp4_is_elsewhere,
 	.ours = dhcp4_ours,
 	.judge = dhcp4_judge,
 	.server_find = dhcp4_server_find,

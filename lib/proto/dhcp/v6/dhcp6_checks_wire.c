@@ -23,8 +23,17 @@ static inline bool is_right(bool right, uint64_t *counter)
 	return !is_wrong(!right, counter);
 }
 
-// Relays are answered on the server port, or on the one that RFC 8357 tells. Whom a group reaches
-// is not known, and a server on the link answers from its link-local address.
+// Whom a group reaches is not known, and a server on the link answers from its link-local address.
+bool dhcp6_is_elsewhere(
+	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
+{
+	const struct dhcp6_plan *p = ((const struct dhcp6_heard *)heard)->self.p;
+
+	return e->src_port != p->is.server_port ||
+	       (p->unicast && !dhcp_is_server(&p->is, e->src, 16));
+}
+
+// Relays are answered on the server port, or on the one that RFC 8357 tells.
 bool dhcp6_way_is_ours(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -32,8 +41,7 @@ bool dhcp6_way_is_ours(
 	const struct dhcp6_plan *p = s->p;
 	uint8_t own[16];
 
-	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
-		(p->unicast && !dhcp_is_server(&p->is, e->src, 16)))
+	if (e->addr_len != 16)
 		return false;
 	if (dhcp6_asks_about(t->step))
 		return addr_bytes_equal(e->dst, s->relay, 16) && e->dst_port == DHCP6_CLIENT_PORT;

@@ -356,6 +356,8 @@ bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp6_counters *n
 // As struct dhcp_messages has them.
 bool dhcp6_way_is_ours(
 	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
+bool dhcp6_is_elsewhere(
+	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
 enum proto_verdict dhcp6_ours(
 	const struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 enum dhcp_judgement dhcp6_judge(

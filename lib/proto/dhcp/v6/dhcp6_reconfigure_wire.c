@@ -56,9 +56,7 @@ static bool way_is_ours(const struct dhcp6_heard *h, const struct proto_ends *e)
 	const struct dhcp6_self *s = &h->self;
 	const struct dhcp_plan *p = &s->p->is;
 
-	if (e->addr_len != 16 || e->src_port != p->server_port ||
-		(s->p->unicast && !dhcp_is_server(p, e->src, 16)) ||
-		!dhcp_vlan_is_ours(p, h->is.number, e))
+	if (e->addr_len != 16 || !dhcp_vlan_is_ours(p, h->is.number, e))
 		return false;
 	if (!p->relays) // it was found by its address
 		return e->dst_port == DHCP6_CLIENT_PORT;

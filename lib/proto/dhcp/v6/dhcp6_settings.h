@@ -165,7 +165,8 @@ struct dhcp6_settings {
 	X(ias_unasked, "IAs in replies that were not requested")                                 \
 	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
 	C(parameters_missing, "REPLY messages that lack a requested option")                            \
-	C(way_wrong, "dropped: not from a server's address and port, or not to the client's")    \
+	C(other_source, "replies from another address or port than the request went to")         \
+	C(way_wrong, "dropped: not to the client's address and port, or the relay's")            \
 	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
 	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
 	X(duid_wrong, "dropped: no client DUID, or another one than sent")                       \

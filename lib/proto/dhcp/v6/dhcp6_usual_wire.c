@@ -124,7 +124,7 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->t2_s = h->given.t2_s;
 }
 
-// As dhcp6_way_is_ours has it. relay: the client's, NULL: none.
+// As dhcp6_way_is_ours has it, and not from elsewhere. relay: the client's, NULL: none.
 static inline bool way_is_ours(
 	const struct dhcp6_plan *p, const struct proto_ends *e, const uint8_t *relay, uint64_t mac)
 {

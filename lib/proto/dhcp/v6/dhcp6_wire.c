@@ -313,6 +313,7 @@ static const struct dhcp_messages dhcp6_messages = {
 	.is_usual = dhcp6_is_usual,
 	.parse = dhcp6_heard_parse,
 	.way_is_ours = dhcp6_way_is_ours,
+	.is_elsewhere = dhcp6_is_elsewhere,
 	.ours = dhcp6_ours,
 	.judge = dhcp6_judge,
 	.server_find = dhcp6_advertised,

@@ -872,7 +872,7 @@ static void what_is_not_for_this_transaction_is_stray(void **state)
 }
 
 static enum proto_verdict verdict_of_way(enum dhcp4_step step, bool relay, uint32_t src,
-	uint16_t src_port, uint32_t dst, uint16_t dst_port)
+	uint16_t src_port, uint32_t dst, uint16_t dst_port, bool elsewhere)
 {
 	struct dhcp4_fixture *f = in_step(step, relay);
 	uint8_t from[4], to[4];
@@ -885,27 +885,33 @@ static enum proto_verdict verdict_of_way(enum dhcp4_step step, bool relay, uint3
 	f->ctx.ends = &ends;
 	v = fixture_answer(f, step == DHCP4_STEP_DISCOVER ? DHCP4_OFFER : DHCP4_ACK);
 	assert_int_equal(f->n.is.way_wrong, v == PROTO_STRAY);
+	assert_int_equal(f->n.is.other_source, elsewhere);
+	assert_int_equal(f->ctx.elsewhere, elsewhere);
 	f->ctx.ends = NULL;
 	fixture_end(f);
 	return v;
 }
 
-static void answers_come_from_a_server_to_where_the_client_is(void **state)
+// The server is who the identifier says. Where its packet came from is counted, if the request went
+// to an address.
+static void answers_come_to_where_the_client_is(void **state)
 {
 	enum dhcp4_step d = DHCP4_STEP_DISCOVER, r = DHCP4_STEP_RENEW;
 	uint32_t own = SERVER_ID, all = UINT32_MAX;
 
-	assert_int_equal(verdict_of_way(d, true, own, 67, RELAY, 67), PROTO_AGAIN);
-	assert_int_equal(verdict_of_way(d, true, own + 1, 67, RELAY, 67), PROTO_STRAY);
-	assert_int_equal(verdict_of_way(d, true, own, 68, RELAY, 67), PROTO_STRAY);
-	assert_int_equal(verdict_of_way(d, true, own, 67, RELAY + 1, 67), PROTO_STRAY);
-	assert_int_equal(verdict_of_way(d, true, own, 67, RELAY, 68), PROTO_STRAY);
-	assert_int_equal(verdict_of_way(d, false, own, 67, all, 68), PROTO_AGAIN);
-	assert_int_equal(verdict_of_way(d, false, own, 67, POOL, 68), PROTO_AGAIN);
-	assert_int_equal(verdict_of_way(d, false, own, 67, POOL + 1, 68), PROTO_STRAY);
-	assert_int_equal(verdict_of_way(d, false, own, 67, all, 67), PROTO_STRAY);
-	assert_int_equal(verdict_of_way(r, true, own, 67, POOL, 68), PROTO_DONE);
-	assert_int_equal(verdict_of_way(r, true, own, 67, RELAY, 67), PROTO_STRAY);
+	assert_int_equal(verdict_of_way(d, true, own, 67, RELAY, 67, false), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, true, own + 1, 67, RELAY, 67, true), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, true, own, 68, RELAY, 67, true), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, true, own, 67, RELAY + 1, 67, false), PROTO_STRAY);
+	assert_int_equal(verdict_of_way(d, true, own, 67, RELAY, 68, false), PROTO_STRAY);
+	assert_int_equal(verdict_of_way(d, false, own, 67, all, 68, false), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, false, own + 1, 67, all, 68, false), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, false, own, 1067, all, 68, true), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, false, own, 67, POOL, 68, false), PROTO_AGAIN);
+	assert_int_equal(verdict_of_way(d, false, own, 67, POOL + 1, 68, false), PROTO_STRAY);
+	assert_int_equal(verdict_of_way(d, false, own, 67, all, 67, false), PROTO_STRAY);
+	assert_int_equal(verdict_of_way(r, true, own, 67, POOL, 68, false), PROTO_DONE);
+	assert_int_equal(verdict_of_way(r, true, own, 67, RELAY, 67, false), PROTO_STRAY);
 }
 
 static void types_that_do_not_fit_the_state_are_stray(void **state)
@@ -1511,7 +1517,7 @@ int main(void)
 		cmocka_unit_test(the_request_has_the_secs_of_its_discover_and_tries_of_its_own),
 		cmocka_unit_test(tries_that_wait_for_as_long_share_a_wait),
 		cmocka_unit_test(what_is_not_for_this_transaction_is_stray),
-		cmocka_unit_test(answers_come_from_a_server_to_where_the_client_is),
+		cmocka_unit_test(answers_come_to_where_the_client_is),
 		cmocka_unit_test(types_that_do_not_fit_the_state_are_stray),
 		cmocka_unit_test(only_the_offer_of_the_server_wanted_is_taken),
 		cmocka_unit_test(content_that_is_wrong_fails_the_exchange),

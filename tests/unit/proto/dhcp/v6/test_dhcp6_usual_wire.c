@@ -301,7 +301,7 @@ int main(void)
 		cmocka_unit_test(the_message_to_a_server_names_this_one),
 		cmocka_unit_test(a_reply_of_another_server_than_the_one_asked_fails),
 		cmocka_unit_test(a_reply_that_ends_too_early_is_not_usual),
-		cmocka_unit_test(a_reply_that_came_wrong_is_not_usual),
+		cmocka_unit_test(a_reply_that_came_another_way_is_judged_as_if_none_came_before),
 		cmocka_unit_test(what_a_plan_has_beyond_the_usual_goes_the_long_way),
 	};
 

@@ -767,7 +767,7 @@ static void messages_go_where_they_are_to(void **state)
 	fixture_end(f);
 }
 
-static void replies_come_from_a_server_to_who_asked(void **state)
+static void replies_come_to_who_asked(void **state)
 {
 	struct dhcp6_fixture *f = fixture_relay(8, 1);
 	const struct addr server = v6("2001:db8::2"), relay = v6("2001:db8::100"),
@@ -781,17 +781,23 @@ static void replies_come_from_a_server_to_who_asked(void **state)
 	fixture_open(f);
 	f->ctx.ends = &ends;
 	fixture_next(f);
-	ends.src = other.bytes;
-	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
-	ends.src = server.bytes;
 	ends.dst = other.bytes;
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
 	ends.dst = relay.bytes;
-	ends.src_port = 546;
+	ends.dst_port = 546;
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
-	ends.src_port = 547;
-	assert_int_equal(f->n.is.way_wrong, 3);
+	ends.dst_port = 547;
+	assert_int_equal(f->n.is.way_wrong, 2);
+	assert_int_equal(f->n.is.other_source, 0);
+	ends.src = other.bytes; // the server is who its DUID says
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
+	assert_int_equal(f->n.is.other_source, 1);
+	assert_true(f->ctx.elsewhere);
+	ends.src = server.bytes;
+	ends.src_port = 546;
+	fixture_send(f);
+	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
+	assert_int_equal(f->n.is.other_source, 2);
 	fixture_end(f);
 }
 
@@ -983,7 +989,7 @@ int main(void)
 		cmocka_unit_test(a_rapid_reply_is_taken_before_any_advertise),
 		cmocka_unit_test(link_local_addresses_are_clients),
 		cmocka_unit_test(messages_go_where_they_are_to),
-		cmocka_unit_test(replies_come_from_a_server_to_who_asked),
+		cmocka_unit_test(replies_come_to_who_asked),
 		cmocka_unit_test(relay_messages_nest_and_name_each_other),
 		cmocka_unit_test(a_relay_on_layer_2_leaves_the_link_to_the_next),
 		cmocka_unit_test(a_duid_is_of_the_kind_asked_for),
