@@ -240,12 +240,29 @@ static int parse(struct as_run *r, struct options *o)
 	return err;
 }
 
+// No script of the original's may take an invalid run for a measurement.
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct as_run *r = ctx;
+	int theirs;
+
+	r->ended = true;
+	theirs = r->end(ctx, b, code);
+	if (code != EXIT_INVALID && code != EXIT_INTERNAL)
+		return theirs;
+	as_note(r, "this run is invalid, so trust none of its figures: exit code %d",
+		r->tool->error_code);
+	return r->tool->error_code;
+}
+
 static int run(struct as_run *r, const struct options *o)
 {
 	int code = r->tool->finish(r);
 
 	if (code)
 		return code;
+	r->end = r->front.output.end;
+	r->front.output.end = on_end;
 	code = cmd_run_front(&r->front, o);
 	if (code == EXIT_CONFIG && !r->ended)
 		return usage_code(r->tool);

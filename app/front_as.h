@@ -45,6 +45,8 @@ struct as_tool {
 	size_t size;                     // of the struct that begins with a struct as_run
 	void (*begin)(struct as_run *r); // before the options are read; NULL: zeros will do
 	// All options were read: set the rest. 0, or an exit code after an error, which was logged.
+	// It sets front.output, whose ctx is the struct. Its end returns the code of a run that
+	// counts; that of one that says nothing about the server is error_code.
 	int (*finish)(struct as_run *r);
 	int error_code; // of a run without a result, and of a wrong command line
 	int usage_code; // of a wrong command line, if that is another one; 0: it is not
@@ -60,8 +62,9 @@ struct as_run {
 	int argc; // as typed, from the tool's name on
 	char **argv;
 	struct arena *arena;
-	const struct as_option *row; // whose set is called
-	bool ended;                  // front.output.end was called
+	const struct as_option *row;                     // whose set is called
+	bool ended;                                      // end was called
+	int (*end)(void *ctx, struct book *b, int code); // the tool's, of front.output
 };
 
 // The tool of that name; NULL: none. tools: NULL-terminated.

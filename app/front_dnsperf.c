@@ -172,7 +172,6 @@ static int on_end(void *ctx, struct book *b, int code)
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 	double last = fmax(book_number(item, "sending_s"), 0);
 
-	d->is.is.ended = true;
 	if (d->packets >= 0)
 		dnsperf_verbose_print(
 			&d->is.is, d->packets, d->is.binary ? "binary input" : NULL, b);

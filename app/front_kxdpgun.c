@@ -222,7 +222,6 @@ static int on_end(void *ctx, struct book *b, int code)
 	struct kxdpgun *d = ctx;
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 
-	d->is.is.ended = true;
 	if (d->json) {
 		kxdpgun_json_thread(&d->lines, item, !d->drop);
 		kxdpgun_json_stats(&d->lines, "stats_sum", item, 0,

@@ -395,7 +395,6 @@ int perfdhcp_end(void *ctx, struct book *b, int code)
 	double lost = 0;
 
 	(void)code;
-	p->run.ended = true;
 	for (unsigned i = 0; i < n; i++)
 		add(&x[i], item);
 	take_own_losses(p, b->document, x, n);

@@ -102,7 +102,6 @@ static int on_end(void *ctx, struct book *b, int code)
 	double sent = book_number(item, "sent");
 	double completed = book_number(item, "answered") + book_number(item, "failed");
 
-	d->is.is.ended = true;
 	printf("[Status] Waiting for more responses\n[Status] Testing complete\n\nStatistics:\n\n"
 	       "  Queries sent:         %.0f\n  Queries completed:    %.0f\n"
 	       "  Queries lost:         %.0f\n  Response codes:       ",

@@ -255,6 +255,8 @@ class Result:
         if STEPPED is not None:
             return
         Box.saw(document or {})
+        if "this run is invalid" in stderr and not invalid:  # as another tool, with its exit code
+            timing(not OF_THE_BOX.search(stderr), self)
         if code == EXIT["invalid"] and not invalid and not document:
             timing("the start was ordered for a time that was " not in stderr, self)
         if code == EXIT["invalid"] and not invalid and document:

@@ -117,6 +117,7 @@ def label(text):
 
 def compare(line, theirs, ours):
     assert [label(text) for text in theirs[1]] == [label(text) for text in ours[1]], (line, theirs, ours)
+    timing("this run is invalid" not in ours[2], (line, ours))
     assert theirs[0] == ours[0] == 0, (line, theirs, ours)
     for a, b in zip(theirs[1], ours[1]):
         if FREE.search(a) and "which resperf leaves out" in ours[2]:

@@ -7,7 +7,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness import binary, check_ledger, ddiperf, main, test
+from harness import binary, check_ledger, ddiperf, main, test, timing
 from live import SERVER, config, item, lab
 
 ZONE = "dyn.example"
@@ -102,6 +102,7 @@ def the_command_line_of_dnsperf_prints_what_dnsperf_prints():
             for tool in (["dnsperf"], [binary(), "as", "dnsperf"]):
                 serial = zone(here)[0]
                 code, out, err = here.call("run", *tool, "-s", SERVER[4], "-d", str(path), "-u", "-n", "1", "-q", "1", "-v")
+                timing("this run is invalid" not in err, (tool, out, err))
                 assert code == 0, (tool, out, err)
                 assert zone(here)[0] == serial + 40, (tool, out, err)
                 sides.append(out)
