@@ -246,7 +246,8 @@ static int finish(struct as_run *r)
 	if (d->is.updates && d->is.binary)
 		return as_refuse(r, "-u and -B: the file is either of text or of messages");
 	if (d->verbose && d->is.tcp)
-		return as_refuse(r, "-v: lines of queries over TCP are not built yet");
+		as_note(r, "-v has no effect: there are no lines of queries over TCP");
+	d->verbose &= !d->is.tcp;
 	front_set(&r->front, NULL, "run.warmup", "0s");
 	if (d->every_s > 0)
 		front_set(&r->front, "-S", "run.interval",
@@ -281,5 +282,6 @@ const struct as_tool front_dnsperf = {.name = "dnsperf",
 	.version = "2.10.0",
 	.options = options,
 	.size = sizeof(struct dnsperf),
+	.begin = queries_begin,
 	.finish = finish,
 	.error_code = 1};

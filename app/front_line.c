@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/addr.h"
@@ -171,7 +172,7 @@ static bool goes_around_kernel(const struct options *o)
 	for (unsigned i = 0; i < o->given_count; i++)
 		for (unsigned n = 0; n < driver_count; n++)
 			if (strcmp(o->given[i].row->path, "ports.lan.driver") == 0 &&
-				strcmp(o->given[i].value, drivers[n].name) == 0)
+				strcasecmp(o->given[i].value, drivers[n].name) == 0)
 				return drivers[n].device == DEVICE_INTERFACE;
 	return false;
 }

@@ -2,6 +2,7 @@
 // Path: cold. Main thread.
 #include "front_queries.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 #define KEY     "traffic.queries.dns.key"
 
 #define BLANKS " \t\r\n"
+
+#define TIMEOUT_LEAST_S 100e-6 // of the setting
 
 #define IDS_SPARE 1.1 // the plan's own, and some more
 
@@ -76,25 +79,78 @@ int queries_set_mode(struct as_run *r, const char *value)
 	((struct queries *)r)->tcp = strcmp(value, "tcp") == 0;
 	if (strcmp(value, "tcp") == 0 || strcmp(value, "udp") == 0)
 		return 0;
-	return as_refuse(
-		r, "-%c %s: only udp and tcp (others are not built yet)", r->row->letter, value);
+	return as_refuse(r, "-%c %s: only udp and tcp (%s)", r->row->letter, value,
+		strcmp(value, "dot") == 0   ? "DNS over TLS is not built yet"
+		: strcmp(value, "doh") == 0 ? "DNS over HTTPS is not built yet"
+					    : "not a transport");
 }
+
+static int set_per_connection(struct as_run *r, const char *value)
+{
+	double *to = &((struct queries *)r)->per_conn;
+
+	return as_number(r, r->row->letter, value, 1, 1u << 30, to) ? r->tool->error_code : 0;
+}
+
+// A beginning of the name is enough, as for dnsperf.
+static int check_suppressed(struct as_run *r, const char *value)
+{
+	static const char *const names[] = {
+		"timeouts", "congestion", "sendfailed", "sockready", "unexpected"};
+	size_t len;
+
+	for (;; value += len + 1) {
+		bool known = false;
+
+		len = strcspn(value, ",");
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			known |= strncmp(value, names[i], len) == 0;
+		if (!known || len == 0)
+			return as_refuse(
+				r, "unknown message type to suppress: %.*s", (int)len, value);
+		if (!value[len])
+			break;
+	}
+	as_note(r, "-O suppress has no effect: there are no such messages");
+	return 0;
+}
+
+// Long options of 2.11 to 2.14 too: those without a check here have the reason why they change
+// nothing.
+static const struct long_option {
+	const char *name, *refused, *ignored;
+	int (*set)(struct as_run *r, const char *value);
+} long_options[] = {
+	{"suppress", .set = check_suppressed},
+	{"num-queries-per-conn", .set = set_per_connection},
+	{"doh-uri", .ignored = "DNS over HTTPS is not built yet"},
+	{"doh-method", .ignored = "DNS over HTTPS is not built yet"},
+	{"tls-sni", .refused = "DNS over TLS is not built yet"},
+	{"verbose-interval-stats", .ignored = "--json OUT has all figures of intervals"},
+	{"latency-histogram", .ignored = "--json OUT has the histogram"},
+	{"qps-threshold-wait", .ignored = "each query is sent at its own time"},
+};
 
 int queries_set_long(struct as_run *r, const char *value)
 {
-	static const char per_conn[] = "num-queries-per-conn=";
+	size_t len = strcspn(value, "=");
 
-	if (strncmp(value, "suppress=", 9) == 0) {
-		as_note(r, "-O %s has no effect: there are no such messages", value);
+	for (size_t i = 0; i < sizeof(long_options) / sizeof(long_options[0]); i++) {
+		const struct long_option *o = &long_options[i];
+
+		if (strlen(o->name) != len || strncmp(value, o->name, len) != 0)
+			continue;
+		if (o->refused)
+			return as_refuse(r, "-O %s: %s", o->name, o->refused);
+		if (o->set)
+			return value[len] && value[len + 1]
+			               ? o->set(r, value + len + 1)
+			               : as_refuse(
+						 r, "-O %s: no value (%s=VALUE)", o->name, o->name);
+		as_note(r, "-O %s has no effect: %s", o->name, o->ignored);
 		return 0;
 	}
-	if (strncmp(value, per_conn, sizeof(per_conn) - 1) == 0)
-		return as_number(r, r->row->letter, value + sizeof(per_conn) - 1, 1, 1u << 30,
-			       &((struct queries *)r)->per_conn)
-		               ? r->tool->error_code
-		               : 0;
-	return as_refuse(
-		r, "-O %s: not built yet, or no long option of %s 2.10", value, r->tool->name);
+	return as_refuse(r, "-O %s: no long option of %s 2.14", value, r->tool->name);
 }
 
 // Queries of a timeout have IDs of their own, and a connection has 65536.
@@ -130,9 +186,10 @@ static void set_transport(struct queries *q)
 			arena_printf(r->arena, "%.0f", q->per_conn));
 }
 
+// queries_begin did it.
 int queries_set_warnings(struct as_run *r, const char *value)
 {
-	return dup2(STDOUT_FILENO, STDERR_FILENO) < 0 ? r->tool->error_code : 0;
+	return 0;
 }
 
 // The secret is in a file of memory, as it must not be in the settings, which a result has.
@@ -297,13 +354,14 @@ int queries_set_do(struct as_run *r, const char *value)
 
 int queries_set_key(struct as_run *r, const char *value)
 {
-	static const char not_key[] = "-y: not [ALGORITHM:]NAME:SECRET";
 	struct queries *q = (struct queries *)r;
 	char *secret = strrchr(value, ':'), *name;
 	size_t len;
 
-	if (!secret || secret == value || !secret[1])
-		return as_refuse(r, "%s", not_key);
+	if (!secret)
+		return as_refuse(r, "-y: invalid TSIG [alg:]name:secret");
+	if (!secret[1])
+		return as_refuse(r, "-y: unable to setup TSIG, secret empty");
 	len = strlen(++secret);
 	if (q->secret)
 		close(q->secret);
@@ -313,25 +371,65 @@ int queries_set_key(struct as_run *r, const char *value)
 	memset(secret, 'x', len);
 	name = arena_printf(r->arena, "%.*s", (int)(secret - value - 1), value);
 	value = strchr(name, ':') ? strsep(&name, ":") : "hmac-md5";
+	if (strlen(name) > DNS_NAME_MAX)
+		return as_refuse(r, "-y: unable to setup TSIG, name too long");
 	if (!*name || strchr(name, ':'))
-		return as_refuse(r, "%s", not_key);
+		return as_refuse(r, "-y: invalid TSIG [alg:]name:secret");
 	front_set(&r->front, "-y", KEY ".algorithm", value);
 	front_set(&r->front, "-y", KEY ".name", name);
 	return 0;
 }
 
+// The first two of the digits that are not two; NULL: all are.
+static const char *bad_hex(const char *digits)
+{
+	for (; *digits; digits += 2)
+		if (!isxdigit((uint8_t)digits[0]) || !isxdigit((uint8_t)digits[1]))
+			return digits;
+	return NULL;
+}
+
 int queries_set_option(struct as_run *r, const char *value)
 {
-	const char *colon = strchr(value, ':');
-	const char *digits = "0123456789abcdefABCDEF";
+	const char *colon = strchr(value, ':'), *bad;
+	int code = colon ? (int)(colon - value) : 0;
 
-	if (!colon || strspn(value, "0123456789") != (size_t)(colon - value) || colon == value ||
-		!colon[1] || colon[1 + strspn(colon + 1, digits)] || strlen(colon + 1) % 2)
-		return as_refuse(r, "-E %s: not CODE:VALUE, a number and hex digits", value);
+	if (!colon)
+		return as_refuse(r, "-E: invalid EDNS Option, must be code:value");
+	if (!colon[1])
+		return as_refuse(r, "-E: invalid EDNS Option, value is empty");
+	if (strlen(colon + 1) % 2)
+		return as_refuse(r, "-E: invalid EDNS Option, value must hex string (even number "
+				    "of characters)");
+	if (code == 0 || strspn(value, "0123456789") != (size_t)code)
+		return as_refuse(r, "-E: invalid EDNS Option code '%.*s'", code, value);
+	bad = bad_hex(colon + 1);
+	if (bad)
+		return as_refuse(r, "-E: invalid EDNS Option hex value '%.2s'", bad);
 	front_set_yaml(&r->front, arena_printf(r->arena, "-E %s", value), EDNS ".options",
-		arena_printf(r->arena, "[{code: %.*s, hex: \"%s\"}]", (int)(colon - value), value,
-			colon + 1));
+		arena_printf(r->arena, "[{code: %.*s, hex: \"%s\"}]", code, value, colon + 1));
 	return queries_set_edns(r, value);
+}
+
+// 0 is as soon as can be.
+int queries_set_timeout(struct as_run *r, const char *value)
+{
+	char *end;
+	double s = strtod(value, &end);
+
+	if (end == value || *end || !(s >= 0))
+		return as_refuse(r, "-t %s: not a number of seconds", value);
+	front_take(&r->front, FRONT_SECONDS, arena_printf(r->arena, "-t %s", value),
+		"traffic.queries.timeout", s < TIMEOUT_LEAST_S ? "100us" : value);
+	return 0;
+}
+
+// Warnings go to standard output even if they are about options in front of -W.
+void queries_begin(struct as_run *r)
+{
+	for (int i = 1; i < r->argc; i++)
+		if (strcmp(r->argv[i], "-W") == 0)
+			dup2(STDOUT_FILENO, STDERR_FILENO);
 }
 
 void queries_print_head(const struct as_run *r, const char *title)

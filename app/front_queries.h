@@ -35,8 +35,7 @@ struct queries {
 		{'d', NULL, "FILE", "queries; default: standard input", .set = queries_set_file},  \
 		{'b', NULL, "KILOBYTES", "",                                                       \
 			.ignored = "buffers are as large as the kernel allows"},                   \
-		{'t', NULL, "SECONDS", "timeout of a query", "traffic.queries.timeout",            \
-			FRONT_SECONDS},                                                            \
+		{'t', NULL, "SECONDS", "timeout of a query", .set = queries_set_timeout},          \
 		{'e', NULL, NULL, "EDNS", .set = queries_set_edns},                                \
 		{'E', NULL, "CODE:VALUE", "an EDNS option", .set = queries_set_option},            \
 		{'D', NULL, NULL, "DO bit, with EDNS", .set = queries_set_do},                     \
@@ -61,7 +60,11 @@ int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);
 int queries_set_option(struct as_run *r, const char *value);
 int queries_set_do(struct as_run *r, const char *value);
+int queries_set_timeout(struct as_run *r, const char *value);
 int queries_set_key(struct as_run *r, const char *value); // -y; wipes the secret in argv
+
+// as_tool.begin of dnsperf and resperf.
+void queries_begin(struct as_run *r);
 
 // Server, file and transport as settings. A name is looked up in the family of -f. option: as
 // typed. 0, or an exit code after an error, which was logged.

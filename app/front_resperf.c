@@ -189,6 +189,7 @@ static void begin(struct as_run *r)
 {
 	struct resperf *d = own(r);
 
+	queries_begin(r);
 	d->peak = 100e3;
 	d->ramp_s = 60;
 	d->every_s = 0.5;

@@ -381,7 +381,9 @@ struct inputs *diag_inputs(const struct diag *d)
 const char *diag_path(const struct diag *d, const char *const *setting, struct arena *a)
 {
 	const char *file = diag_file(d, setting);
-	bool near = (*setting)[0] != '/' && strcmp(*setting, "-") != 0;
+	// A pipe, as of a shell's <(...), is in no folder that the user knows.
+	bool pipe = file && (strncmp(file, "/dev/", 5) == 0 || strncmp(file, "/proc/", 6) == 0);
+	bool near = (*setting)[0] != '/' && strcmp(*setting, "-") != 0 && !pipe;
 	const char *slash = file && near ? strrchr(file, '/') : NULL;
 	int folder = slash ? (int)(slash - file) + 1 : 0;
 

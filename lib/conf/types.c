@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "conf/units.h"
 
@@ -16,9 +17,9 @@
 static int bool_parse(struct value_input *in, void *dst)
 {
 	in->what = "a boolean (true or false)";
-	if (strcmp(in->text, "true") != 0 && strcmp(in->text, "false") != 0)
+	if (strcasecmp(in->text, "true") != 0 && strcasecmp(in->text, "false") != 0)
 		return -EINVAL;
-	*(bool *)dst = in->text[0] == 't';
+	*(bool *)dst = strcasecmp(in->text, "true") == 0;
 	return 0;
 }
 
@@ -177,7 +178,7 @@ static int enum_parse(struct value_input *in, void *dst)
 	const char *name;
 
 	for (uint32_t i = 0; (name = field_name(in->field, i)); i++) {
-		if (strcmp(name, in->text) == 0) {
+		if (strcasecmp(name, in->text) == 0) {
 			*(int32_t *)dst = (int32_t)i;
 			return 0;
 		}

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "conf/tree.h"
 #include "conf/types.h"
@@ -76,7 +77,7 @@ static bool value_in_range(const struct field *f, const void *v)
 // The word that stands for "as much as there is".
 static bool word_parse(const struct field *f, const char *text, void *dst)
 {
-	if (!f->word || strcmp(text, f->word) != 0)
+	if (!f->word || strcasecmp(text, f->word) != 0)
 		return false;
 	if (word_is_u64(f))
 		*(uint64_t *)dst = UINT64_MAX;

@@ -205,7 +205,7 @@ static void a_path_in_a_file_is_relative_to_its_folder(void **state)
 {
 	struct diag *d = diag_new();
 	struct arena *a = arena_new();
-	const char *near = "q.txt", *far = "/q.txt", *set = "r.txt";
+	const char *near = "q.txt", *far = "/q.txt", *set = "r.txt", *piped = "s.txt";
 
 	diag_mark(d, &near, sizeof(near), "dir/f.yaml", 1, 5, "a");
 	diag_mark(d, &far, sizeof(far), "dir/f.yaml", 2, 5, "b");
@@ -213,6 +213,8 @@ static void a_path_in_a_file_is_relative_to_its_folder(void **state)
 	assert_string_equal(diag_path(d, &near, a), "dir/q.txt");
 	assert_string_equal(diag_path(d, &far, a), "/q.txt");
 	assert_string_equal(diag_path(d, &set, a), "r.txt");
+	diag_mark(d, &piped, sizeof(piped), "/dev/fd/63", 1, 5, "d");
+	assert_string_equal(diag_path(d, &piped, a), "s.txt");
 	arena_free(a);
 	diag_free(d);
 }

@@ -166,10 +166,30 @@ static void what_is_allowed_names_the_word(void **state)
 	assert_string_equal(value_allowed(&text, a), "a text");
 }
 
+static void names_and_words_are_read_in_any_case(void **state)
+{
+	const struct field rate = {.type = FIELD_RATE, .word = "max", .min = 1, .max = 10};
+	const struct field mode = {.type = FIELD_ENUM, .names = sample_modes};
+	const struct field flag = {.type = FIELD_BOOL};
+	int32_t m = -1;
+	bool b = false;
+	double v = 0;
+
+	assert_null(value_parse(&mode, "SLOW", &m, a));
+	assert_int_equal(m, 1);
+	assert_null(value_parse(&rate, "Max", &v, a));
+	assert_true(isinf(v));
+	assert_null(value_parse(&flag, "True", &b, a));
+	assert_true(b);
+	assert_null(value_parse(&flag, "FALSE", &b, a));
+	assert_false(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_word_stands_for_the_most),
+		cmocka_unit_test(names_and_words_are_read_in_any_case),
 		cmocka_unit_test(errors_leave_the_value),
 		cmocka_unit_test(ranges_are_told_in_the_unit),
 		cmocka_unit_test(numbers_are_plain_for_programs),
