@@ -20,6 +20,7 @@
 #define FLUSH_MS 2000
 #define AGAIN_MS 10 // a connection that cannot be written to is soon known to be lost
 #define AGAIN    200
+#define QUEUE    (16u << 20) // octets of a subscription that wait for bus_tick
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -103,13 +104,35 @@ static void take_at_once(struct bus_subscription *s, natsMsg *m, int64_t at_ns)
 	pthread_mutex_unlock(&s->bus->lock);
 }
 
+// Anybody who may publish could fill the memory otherwise. What must arrive is asked for again.
+static bool has_room(struct bus_subscription *s, size_t size)
+{
+	bool room, was_full;
+
+	pthread_mutex_lock(&s->bus->lock);
+	room = s->queued + size <= QUEUE;
+	was_full = s->full;
+	s->full = !room;
+	s->queued += room ? size : 0;
+	pthread_mutex_unlock(&s->bus->lock);
+	if (!room && !was_full)
+		log_warning("messages to %s come faster than they are handled: what is beyond %u "
+			    "MiB is dropped",
+			s->subject, QUEUE >> 20);
+	return room;
+}
+
+static size_t size_of(natsMsg *m)
+{
+	return sizeof(struct bus_came) + (size_t)natsMsg_GetDataLength(m);
+}
+
 static void take_for_tick(struct bus_subscription *s, natsMsg *m, int64_t at_ns)
 {
-	struct bus_came *came = malloc(sizeof(*came));
+	struct bus_came *came = has_room(s, size_of(m)) ? malloc(sizeof(*came)) : NULL;
 	struct bus *b = s->bus;
 
 	if (!came) {
-		log_error("no memory for a message: %s", natsMsg_GetSubject(m));
 		natsMsg_Destroy(m);
 		return;
 	}
@@ -161,6 +184,7 @@ static struct bus_came *take_first(struct bus *b)
 		b->waiting--;
 		b->running = came->from;
 		came->from->count++;
+		came->from->queued -= size_of(came->message);
 	}
 	pthread_mutex_unlock(&b->lock);
 	return came;

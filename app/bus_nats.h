@@ -15,7 +15,9 @@ struct bus_subscription {
 	bus_handler *handler; // NULL: replies to requests
 	void *ctx;
 	bool at_once;
-	bool over; // the library will not call us again; as what follows under the lock
+	bool over;     // the library will not call us again; as what follows under the lock
+	size_t queued; // octets of its messages that wait
+	bool full;     // some were dropped since then
 	uint64_t count, busy_ns; // messages that its handler had, and its time with them
 };
 

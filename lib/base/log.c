@@ -28,6 +28,31 @@ bool log_is_verbose(void)
 	return log_wanted(LOG_VERBOSE);
 }
 
+// How many octets a letter in UTF-8 has; 0: it is none, or a control character, which a terminal
+// would obey.
+static size_t letter_len(const unsigned char *at)
+{
+	size_t len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+
+	if (*at < ' ' || *at == 0x7f || *at > 0xf4 || (*at == 0xc2 && at[1] < 0xa0))
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	return len;
+}
+
+// Names and reasons come from files, servers and other boxes.
+static void clean(char *text)
+{
+	for (size_t len; *text; text += len) {
+		len = letter_len((const unsigned char *)text);
+		if (len == 0)
+			*text = '?';
+		len += len == 0;
+	}
+}
+
 static void log_line(const char *kind, const char *fmt, va_list args)
 {
 	static const char cut[] = "...";
@@ -46,6 +71,8 @@ static void log_line(const char *kind, const char *fmt, va_list args)
 	} else {
 		used += (size_t)len;
 	}
+	line[used] = '\0';
+	clean(line);
 	line[used++] = '\n';
 	written = write(STDERR_FILENO, line, used);
 	(void)written; // there is no other place to complain
@@ -59,6 +86,7 @@ void log_error(const char *fmt, ...)
 
 	va_start(args, fmt);
 	vsnprintf(last_error, sizeof(last_error), fmt, args);
+	clean(last_error);
 	va_end(args);
 	va_start(args, fmt);
 	log_line("", fmt, args);

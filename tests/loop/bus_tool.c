@@ -84,6 +84,14 @@ static int obey(char *const *w)
 			rc = bus_publish(bus, w[1], text, (size_t)sprintf(text, "%d", i));
 		return rc;
 	}
+	if (strcmp(w[0], "large") == 0) { // as many of 512 KiB
+		char *large = calloc(1, 512 << 10);
+
+		for (int i = 0; rc == 0 && i < atoi(w[2]); i++)
+			rc = bus_publish(bus, w[1], large, 512 << 10);
+		free(large);
+		return rc;
+	}
 	if (strcmp(w[0], "ask") == 0)
 		return bus_ask(bus, w[1], w[2], w[3], strlen(w[3]));
 	if (strcmp(w[0], "request") == 0)

@@ -196,6 +196,19 @@ def a_server_that_refuses_the_credentials_later_ends_the_connection():
         assert re.search("(?i)authorization", bus.said()), bus.said()
 
 
+@test
+def what_nobody_handles_does_not_fill_the_memory():
+    with NatsServer() as server, Bus(server.url()) as bus, Bus(server.url()) as other:
+        bus.does("sub", "work")
+        bus.does("stamp", "marks")
+        for n in range(2):
+            other.does("large", "work", 100)
+            other.does("request", "marks", 5000, "x")  # behind them
+            assert len(bus.came(31)) == 31
+            assert bus.said().count("messages to work come faster than they are handled") == n + 1, bus.said()
+        assert not bus.came(0)
+
+
 # --- who may talk ---
 
 

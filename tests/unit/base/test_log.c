@@ -44,6 +44,27 @@ static void one_of_each(void)
 	log_debug("d");
 }
 
+static void from_the_wire(void)
+{
+	log_error("%s", "\x1b]0;x\a\r\nddiperf: ok\t\x7f");
+	log_warning("%s", "\xc2\x9b"
+			  "31m \x9b"
+			  "1m \xff \xc3");
+	log_note("%s", "K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x90\xa7");
+}
+
+static void control_characters_do_not_reach_a_terminal(void **state)
+{
+	char error[64];
+
+	assert_string_equal(captured(from_the_wire),
+		"ddiperf: ?]0;x???ddiperf: ok??\n"
+		"ddiperf: warning: ??31m ?1m ? ?\n"
+		"ddiperf: K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x90\xa7\n");
+	log_take_error(error, sizeof(error));
+	assert_string_equal(error, "?]0;x???ddiperf: ok??");
+}
+
 static void levels_choose_what_is_said(void **state)
 {
 	log_set_level(LOG_QUIET);
@@ -158,6 +179,7 @@ static void the_last_error_is_there_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(control_characters_do_not_reach_a_terminal),
 		cmocka_unit_test(levels_choose_what_is_said),
 		cmocka_unit_test(a_long_line_is_cut_and_still_ends),
 		cmocka_unit_test(a_line_is_cut_only_when_it_does_not_fit),
