@@ -287,6 +287,37 @@ static bool wants_document(const struct session *s)
 	return s->options->json || s->options->brief || f || front_output(s)->end;
 }
 
+// The disk of the result is full, or fails: its document goes to where there is room, or is
+// printed.
+static void save_elsewhere(const struct session *s, struct book *b)
+{
+	const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+	const char *wanted = s->options->json, *slash = strrchr(wanted, '/');
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		char *dir = arena_printf(
+			s->options->arena, "%s/ddiperf-XXXXXX", folders[i] ? folders[i] : "");
+		const char *path;
+
+		if (!folders[i] || !mkdtemp(dir))
+			continue;
+		path = arena_printf(s->options->arena, "%s/%s", dir, slash ? slash + 1 : wanted);
+		if (book_write(b, JSON, path, hooks_any_command(s->config)) == 0) {
+			log_error("the result is in %s instead", path);
+			return;
+		}
+		rmdir(dir);
+	}
+	book_write(b, JSON, "-", false);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
 // 0, or below after an error, which was logged. The intervals stay where they are if the document
 // cannot be written. *code: a front end may have exit codes of its own.
 static int write_document(struct session *s, int *code)
@@ -301,6 +332,8 @@ static int write_document(struct session *s, int *code)
 	book_of_run(&book, document_as_written(document), s->part.f, s->result.number);
 	if (s->options->json)
 		rc = book_write(&book, JSON, s->options->json, hooks_any_command(s->config));
+	if (file_error_of_box(rc) && is_file(s->options->json))
+		save_elsewhere(s, &book);
 	if (rc < 0 && s->part.path && !s->part.error) {
 		part_leave(&s->part);
 		s->keep_part = true;

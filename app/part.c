@@ -41,17 +41,69 @@ int part_open(struct part *p, const char *document)
 	return p->error;
 }
 
+static bool copy_whole_lines(const struct part *p, FILE *to)
+{
+	char octets[65536];
+	ssize_t count = 0;
+
+	for (off_t at = 0; at < p->size; at += count) {
+		off_t left = p->size - at;
+
+		count = pread(fileno(p->f), octets,
+			left < (off_t)sizeof(octets) ? (size_t)left : sizeof(octets), at);
+		if (count <= 0 || fwrite(octets, 1, (size_t)count, to) != (size_t)count)
+			return false;
+	}
+	return fflush(to) == 0;
+}
+
+// The disk of the result is full: the intervals move to where temporary files are, and leave their
+// room there to the result.
+static bool move_away(struct part *p, int error)
+{
+	FILE *to = p->path ? tmpfile() : NULL;
+
+	if (!to || !copy_whole_lines(p, to)) {
+		if (to)
+			fclose(to);
+		return false;
+	}
+	log_warning("%s: %s; the intervals of the run are kept in a temporary file", p->path,
+		strerror(error));
+	unlink(p->path);
+	free(p->path);
+	fclose(p->f);
+	p->path = NULL;
+	p->f = to;
+	return true;
+}
+
+static bool put_line(struct part *p, const json_t *line)
+{
+	if (json_dumpf(line, p->f, JSON_COMPACT | JSON_REAL_PRECISION(15)) != 0 ||
+		fputc('\n', p->f) < 0 || fflush(p->f) != 0)
+		return false;
+	p->size = ftello(p->f);
+	return true;
+}
+
 void part_line(void *ctx, const json_t *line)
 {
 	struct part *p = ctx;
 
+	int error;
+
 	errno = 0;
-	if (p->error || (json_dumpf(line, p->f, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0 &&
-				fputc('\n', p->f) >= 0 && fflush(p->f) == 0)) {
+	if (p->error || put_line(p, line)) {
 		p->filled = true;
 		return;
 	}
-	p->error = errno ? -errno : -EIO;
+	error = errno ? errno : EIO;
+	if (move_away(p, error) && put_line(p, line)) {
+		p->filled = true;
+		return;
+	}
+	p->error = -error;
 	log_error("%s: %s; the result will lack intervals",
 		p->path ? p->path : "the file of the run's intervals", strerror(-p->error));
 }

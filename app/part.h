@@ -9,13 +9,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #define PART_SUFFIX ".part"
 
 struct part {
 	FILE *f;     // to append and to read; NULL: closed
 	char *path;  // NULL: it has no name
-	int error;   // -errno of the first write that failed
+	off_t size;  // of its whole lines
+	int error;   // -errno of the first write that failed, after which there are no more
 	bool filled; // it has a whole line
 };
 
@@ -23,7 +25,8 @@ struct part {
 // and is gone with the process. 0, or -errno, which was logged.
 int part_open(struct part *p, const char *document);
 
-// A struct live_follower's. After an error, which is logged once, the run goes on without it.
+// A struct live_follower's. If it cannot be written there, the file moves to where temporary files
+// are, and has no name any more. After an error, which is logged once, the run goes on without it.
 void part_line(void *ctx, const json_t *line);
 
 // keep: the file stays, if it has a name.

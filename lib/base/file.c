@@ -35,7 +35,7 @@ int file_check_writable(const char *path)
 bool file_error_of_box(int err)
 {
 	return err == -EIO || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT ||
-	       err == -EMFILE || err == -ENFILE;
+	       err == -EMFILE || err == -ENFILE || err == -EROFS;
 }
 
 static ssize_t on_write(void *cookie, const char *bytes, size_t len)

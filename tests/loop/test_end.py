@@ -203,9 +203,25 @@ def a_disk_that_is_full_at_the_end_leaves_the_earlier_result():
         disk.mkdir()
         script = f"""mount -t tmpfs -o size=20k ddiperf-test {disk} && echo '"earlier"' > {disk}/out.json &&
             {binary()} run {path} --json {disk}/out.json; echo "code $?"; ls {disk}; cat {disk}/out.json"""
+        code, out, err = execute(["unshare", "--mount", "--propagation", "private", "sh", "-c", script], env={**os.environ, "TMPDIR": str(path.parent)})
+        assert code == 0 and out.endswith('code 3\nout.json\n"earlier"\n'), (code, out[-600:], err)
+        assert f"{disk}/out.json: No space left on device" in err, err
+        # Nothing is lost: it is where there is room, with all of its intervals.
+        found = re.search(r"the result is in (\S+) instead", err)
+        document = json.loads(Path(found[1]).read_text())
+        check_ledger(document["traffic"][0])
+        sent = [one["traffic"][0]["sent"] for one in document["intervals"]]
+        assert len(sent) > 10 and sum(sent) == document["traffic"][0]["sent"], (sent, err)
+
+
+@test
+def a_read_only_disk_is_the_boxs_doing():
+    need_root()
+    with config_file(ring()) as path:
+        script = f"mount -t tmpfs -o ro ddiperf-test {path.parent}/disk && {binary()} run {path} --json {path.parent}/disk/out.json"
+        (path.parent / "disk").mkdir()
         code, out, err = execute(["unshare", "--mount", "--propagation", "private", "sh", "-c", script])
-    assert code == 0 and out.endswith('code 3\nout.json\n"earlier"\n'), (code, out[-600:], err)
-    assert f"{disk}/out.json: No space left on device" in err, err
+    assert code == EXIT["environment"] and "Read-only file system" in err, (code, out, err)
 
 
 @test
