@@ -33,6 +33,7 @@
 #define HISTORY_MS  60000
 #define TICK_MS     20
 #define PATIENCE_MS 10000 // of runs that are to end in order
+#define LEFT_S      300   // for runs of a killed server to end
 
 struct active {
 	char id[RUNS_ID_SIZE];
@@ -57,6 +58,10 @@ struct runs {
 	pthread_cond_t told;
 	struct active active[RUNS_ACTIVE_MAX];
 	unsigned count;
+	// The main thread's: runs that a killed server left, which end by themselves, and when they
+	// are looked at again.
+	json_t *left;
+	time_t left_at, left_until;
 	struct wanted wanted;
 	bool over;
 };
@@ -264,27 +269,93 @@ static void forget(struct runs *r, const char *id)
 	pthread_cond_broadcast(&r->told);
 }
 
-// state becomes this function's.
-static void note_end(struct runs *r, const char *id, json_t *state, int status)
+static bool has_result(const struct runs *r, const char *id)
 {
-	char now[32], path[RUNS_PATH];
-	bool has_result = access(runs_path(r, path, "runs/%s/result.json", id), R_OK) == 0;
+	char path[RUNS_PATH];
+
+	return access(runs_path(r, path, "runs/%s/result.json", id), R_OK) == 0;
+}
+
+static void save_end(struct runs *r, const char *id, json_t *state, int code)
+{
+	char now[32];
 
 	stamp("%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
 	json_object_set_new(state, "status", json_string("ended"));
 	json_object_set_new(state, "ended", json_string(now));
-	json_object_set_new(state, "exit_code",
-		json_integer(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
+	json_object_set_new(state, "exit_code", json_integer(code));
 	put_last_line(r, id, state);
-	if (has_result) {
+	if (has_result(r, id)) {
 		put_figures(r, id, state);
 		append_history(r, id);
 	}
 	save_state(r, id, state);
+}
+
+// state becomes this function's.
+static void note_end(struct runs *r, const char *id, json_t *state, int status)
+{
+	save_end(r, id, state, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	json_decref(state);
 	pthread_mutex_lock(&r->lock);
 	forget(r, id);
 	pthread_mutex_unlock(&r->lock);
+}
+
+// --- runs of a killed server
+
+// Its orders ended with it, so it ends in order, and its result says how.
+static void save_left(struct runs *r, const char *id)
+{
+	char path[RUNS_PATH];
+	json_t *state = load_state(r, id);
+	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
+
+	if (state && strcmp(book_text(state, "status"), "lost") == 0)
+		save_end(r, id, state, (int)book_number(result, "verdict.exit_code"));
+	json_decref(result);
+	json_decref(state);
+}
+
+static void look_at_left(struct runs *r)
+{
+	time_t now = time(NULL);
+
+	if (now == r->left_at || !json_array_size(r->left))
+		return;
+	r->left_at = now;
+	for (size_t i = json_array_size(r->left); i-- > 0;) {
+		const char *id = json_string_value(json_array_get(r->left, i));
+
+		if (!has_result(r, id))
+			continue;
+		save_left(r, id);
+		json_array_remove(r->left, i);
+	}
+	if (now > r->left_until)
+		json_array_clear(r->left);
+}
+
+static void find_left(struct runs *r)
+{
+	struct dirent **found = NULL;
+	char path[RUNS_PATH];
+	int count = scandir(runs_path(r, path, "runs"), &found, is_state, newest_first);
+
+	r->left = json_array();
+	r->left_until = time(NULL) + LEFT_S;
+	for (int i = 0; i < count; i++) {
+		json_t *state;
+
+		found[i]->d_name[strlen(found[i]->d_name) - strlen(".json")] = '\0';
+		state = load_state(r, found[i]->d_name);
+		if (strcmp(book_text(state, "status"), "lost") == 0)
+			json_array_append_new(r->left, json_string(found[i]->d_name));
+		json_decref(state);
+		free(found[i]);
+	}
+	free(found);
+	look_at_left(r);
 }
 
 static void start_wanted(struct runs *r)
@@ -328,6 +399,7 @@ void runs_tick(struct runs *r)
 	start_wanted(r);
 	while (reap(r))
 		;
+	look_at_left(r);
 }
 
 // --- start
@@ -591,8 +663,10 @@ int runs_open(const char *dir, bool commands, struct runs **out)
 		rc = file_make_folders(runs_path(r, path, "%s", folders[i]));
 	if (rc == 0)
 		rc = r->claim = claim(r);
-	if (rc >= 0)
+	if (rc >= 0) {
+		find_left(r);
 		return 0;
+	}
 	log_error(
 		"serve: --dir %s: %s", dir, rc == -EBUSY ? "another server has it" : strerror(-rc));
 	if (r)
@@ -636,6 +710,7 @@ void runs_close(struct runs *r)
 		runs_end(r);
 	}
 	close(r->claim);
+	json_decref(r->left);
 	free(r->dir);
 	free(r);
 }

@@ -153,10 +153,14 @@ const HEALTH = {free: "pass", busy: "done", silent: "invalid"};
 
 const amount = mb => mb < 1000 ? `${mb} MB` : `${(mb / 1000).toFixed(1)} GB`;
 
-function boxOf({host, cpus, box = {}}) {
-	const missing = (box.missing ?? []).length ? el("span", {class: "error"}, ` missing: ${box.missing.join(", ")}`) : "";
-	const memory = box.memory_mb === undefined ? "" : `, ${amount(box.memory_mb)}, hugepages ${amount(box.hugepages_mb)}`;
-	const title = [box.model, box.kernel, box.dpdk, ...["drivers", "cards", "interfaces"].map(name => `${name}: ${(box[name] ?? []).join(", ") || "none"}`)];
+// An agent may say anything: what is no list is an empty one.
+const listOf = value => Array.isArray(value) ? value : [];
+
+function boxOf({host, cpus, box: told}) {
+	const box = told ?? {}, lacks = listOf(box.missing);
+	const missing = lacks.length ? el("span", {class: "error"}, ` missing: ${lacks.join(", ")}`) : "";
+	const memory = typeof box.memory_mb === "number" ? `, ${amount(box.memory_mb)}, hugepages ${amount(box.hugepages_mb ?? 0)}` : "";
+	const title = [box.model, box.kernel, box.dpdk, ...["drivers", "cards", "interfaces"].map(name => `${name}: ${listOf(box[name]).join(", ") || "none"}`)];
 	return el("span", {title: title.filter(text => text).join("\n")}, `${host}, ${cpus} CPUs${memory}`, missing);
 }
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import binary, execute, nightly, start, test, timing
+from harness import binary, execute, nightly, start, test, timing, until
 from serving import API, Server, browser, click, main, quick, wait_for_intervals
 
 HEAP = 200e6  # octets of a tab that was left open for an hour
@@ -171,6 +171,26 @@ def a_port_has_one_run_that_is_measured_and_ends_with_the_server():
         time.sleep(0.05)
     with Server(folder=server.folder) as server:
         assert server.get(f"/runs/{run}")["status"] == "lost"
+
+
+@test
+def a_run_whose_server_was_killed_has_its_result():
+    """It ends with its server, in order. One that is killed, too, is lost."""
+    with Server() as server:
+        server.put("a.yaml", quick("1m"))
+        server.put("b.yaml", quick("1m", prefix="b"))
+        runs = server.run("a.yaml"), server.run("b.yaml")
+        wait_for_intervals(server, *runs)
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+        [other] = [int(pid) for pid in children if os.readlink(f"/proc/{pid}/cwd").endswith(runs[1])]
+        server.process.kill()
+        os.kill(other, signal.SIGKILL)
+    with Server(folder=server.folder) as again:
+        until(lambda: again.get(f"/runs/{runs[0]}")["status"] == "ended", lambda: again.get("/runs"))
+        state = again.get(f"/runs/{runs[0]}")
+        assert state["verdict"] == "interrupted" and state["exit_code"] == 130 and state["answered_per_s"] > 0, state
+        assert len(again.get("/history")["runs"]) == 1
+        assert again.get(f"/runs/{runs[1]}")["status"] == "lost"
 
 
 @test

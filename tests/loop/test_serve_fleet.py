@@ -10,7 +10,7 @@ import signal
 
 from harness import nightly, test, until
 from loop import RELAXED, item, ring
-from nats_server import NatsServer
+from nats_server import NatsServer, Talk
 from serving import Server, agent, browser, click, main, wait_for_intervals
 
 
@@ -104,6 +104,20 @@ def the_page_shows_agents_and_runs_on_them():
         page.until("[...document.querySelectorAll('.error')].some(e => /NATS/.test(e.textContent))")
         nats.start()
         page.until("![...document.querySelectorAll('.error')].some(e => /NATS/.test(e.textContent))")
+
+
+@test
+def the_page_shows_an_agent_that_says_nonsense():
+    page = browser()
+    nonsense = [{"box": {"drivers": "ring", "missing": "all", "cards": 7, "memory_mb": "x"}}, {"box": None}, {"box": []}, {}]
+    with NatsServer() as nats, Server("--fleet", nats.url()) as server, Talk(nats, "ddiperf.find") as talk:
+        _, reply, _ = talk.read()
+        for n, facts in enumerate(nonsense):
+            talk.publish(reply, json.dumps({"name": f"n{n}", "id": f"{n}", "version": "0", "labels": "", "run": "", "host": "h", "cpus": "2", **facts}))
+        until(lambda: len(server.get("")["agents"]) == len(nonsense), lambda: server.get(""))
+        names = "[...document.querySelectorAll('[data-table=agents] tbody tr')].map(row => row.children[0].textContent).join()"
+        page.visit(f"http://127.0.0.1:{server.port}/", f"{names} === 'n0,n1,n2,n3'")
+        assert not page.complaints(), page.complaints()
 
 
 if __name__ == "__main__":

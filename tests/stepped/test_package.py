@@ -39,6 +39,17 @@ def the_service_of_an_agent_has_the_rights_of_ports_and_no_more():
 
 
 @test
+def a_purge_leaves_nothing_of_the_services():
+    postrm = (ROOT / "debian" / "postrm").read_text()
+    removed = set(re.findall(r"/var/lib/\S+", postrm[postrm.index("purge"):]))
+    for unit in (ROOT / "config").glob("*.service.in"):
+        _, settings = service(unit.name.removesuffix(".service.in"))
+        state = settings["StateDirectory"].partition("/")[0]
+        places = {f"/var/lib/{state}"} | ({f"/var/lib/private/{state}"} if "DynamicUser" in settings else set())
+        assert places <= removed, (unit, places - removed)
+
+
+@test
 def systemd_understands_the_services():
     if not shutil.which("systemd-analyze"):
         skip("systemd-analyze is not installed: sudo ./scripts/deps install test")
