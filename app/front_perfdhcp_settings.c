@@ -127,6 +127,8 @@ static void map_mix(struct perfdhcp *p)
 	struct arena *a = p->run.arena;
 
 	set(p, at(p, "exchange"), exchange);
+	if (number(p, 'f') || number(p, 'F'))
+		set(p, at(p, "order"), "leases_random");
 	if (number(p, 'f'))
 		give(p, 'f', at(p, "mix.renew"), arena_printf(a, "%lu/s", number(p, 'f')));
 	if (number(p, 'F'))
@@ -264,6 +266,7 @@ static int map_clients(struct perfdhcp *p)
 			return err;
 		give(p, 'M', at(p, "clients"), arena_printf(a, "%u", count));
 		give(p, 'M', at(p, "mac_file"), macs);
+		give(p, 'M', at(p, "order"), "random");
 		front_set_yaml(&p->run.front, NULL, at(p, "again"), "true");
 		if (p->v6)
 			set(p, at(p, "duid"), "ll");

@@ -190,6 +190,31 @@ def each_message_of_an_exchange_is_a_step():
     assert Counter(p["dhcp.option.dhcp"] for p in packets) == {"1": 10, "2": 10}, packets
 
 
+def drawn(exchange="dora", rate=200, **keys):
+    """Last bytes of the MAC addresses, in the order of the exchanges, of 20 clients that start over."""
+    one = leases(exchange, again=True, **keys)
+    del one["dns"]
+    one["load"] = {"rate": str(rate)}
+    pool = {"dhcp4": {"pool": ["198.18.0.100-198.18.0.200"]}}
+    result, packets = captured(one, when=["answered"], responder=pool, fields=("dhcp.hw.mac_addr", "dhcp.option.dhcp", "dhcp.ip.client"))
+    assert result.item("leases")["answered"] == rate / 2 and result.item("leases")["failed"] == 0, result
+    kinds = {"0.0.0.0": "new"}
+    return [(int(p["dhcp.hw.mac_addr"][-2:], 16), kinds.get(p["dhcp.ip.client"], "renewed")) for p in packets if p["dhcp.option.dhcp"] == "3"]
+
+
+@test
+def clients_begin_in_turn_or_by_chance():
+    turn, chance = drawn(), drawn(order="random")
+    assert [client for client, _ in turn] == [n % 20 for n in range(100)], turn
+    times = Counter(client for client, _ in chance)
+    assert len(times) > 15 and max(times.values()) >= 8 and len(set(times.values())) > 3, times  # about 5 each, with replacement
+    assert chance == drawn(order="random") and chance != drawn(order="random", clients=19), chance
+    halves = drawn(mix={"renew": "50%"}, order="leases_random")
+    fresh = [client for client, kind in halves if kind == "new"]
+    again = [client for client, kind in halves if kind == "renewed"]
+    assert fresh[:20] == list(range(20)) and sorted(again[:10]) != again[:10], (fresh, again)
+
+
 def perfdhcp(family, *words, responder, addresses):
     """The lines from the times on, of a run on a wire of 1 ms each way."""
     ports = [{"name": "lan", "driver": "ring", "device": "dut", "addresses": [addresses[0]]},

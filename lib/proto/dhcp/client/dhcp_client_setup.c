@@ -205,7 +205,7 @@ static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
 // The section of its settings that a life takes the place of; NULL: none is given.
 static const char *beside_life(const struct dhcp_settings *s)
 {
-	return s->mix ? "mix" : s->again ? "again" : NULL;
+	return s->mix ? "mix" : s->again ? "again" : s->order != DHCP_IN_TURN ? "order" : NULL;
 }
 
 static void check_life(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
@@ -509,6 +509,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	p->course.starts = f->starts;
 	p->course.spread = (enum dhcp_spread)s->spread;
 	p->course.again = s->again;
+	p->course.order = (enum dhcp_order)s->order;
 	p->course.rest_ms = dhcp_work_rest_ms(s->decline_rest_ns, s->retransmit);
 	if (s->life) {
 		dhcp_life_plan(&p->life, s->life, &f->life, (uint8_t)s->exchange, p->clients);

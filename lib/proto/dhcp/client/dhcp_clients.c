@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of clients and its rings of the free, bound and resting: memory of both, and clients
-// given back. Path: hot (give, rest, wake) | cold (init, bind, settle, free, memory). The worker
-// that owns it.
+// given back or drawn. Path: hot (give, rest, wake, draw) | cold (init, bind, settle, free,
+// memory). The worker that owns it.
 
 #include "proto/dhcp/client/dhcp_clients.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "base/rand.h"
 
 uint64_t dhcp_clients_memory(uint32_t count, size_t record, bool rings)
 {
@@ -59,7 +61,8 @@ void dhcp_clients_free(struct dhcp_clients *c)
 	*c = (struct dhcp_clients){0};
 }
 
-#define WAKE_MAX 64 // clients that one call frees
+#define WAKE_MAX  64 // clients that one call frees
+#define DRAWS_MAX 8
 
 void dhcp_clients_give(struct dhcp_clients *c, uint32_t client)
 {
@@ -76,6 +79,26 @@ void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint64_t now_ms)
 	k->state = c->rest_ms ? DHCP_IS_RESTING : DHCP_IS_FREE;
 	k->began_ms = (uint32_t)now_ms;
 	dhcp_ring_push(&c->rings[k->state], client);
+}
+
+// The one that is drawn changes places with the first.
+uint32_t dhcp_clients_draw(
+	struct dhcp_clients *c, enum dhcp_client_state from, uint32_t now_s, uint64_t random)
+{
+	struct dhcp_ring *r = &c->rings[from];
+
+	for (uint32_t n = 0; r->count && n < DRAWS_MAX; n++, random = rand_hash(random + 1)) {
+		uint32_t at = (uint32_t)rand_scale(random, r->count), client = dhcp_ring_at(r, at);
+		struct dhcp_client *k = dhcp_client_at(c, client);
+
+		if (from == DHCP_IS_BOUND && dhcp_client_ended(k, now_s))
+			continue;
+		dhcp_ring_put(r, at, dhcp_ring_at(r, 0));
+		dhcp_ring_pop(r);
+		k->state = DHCP_IS_BUSY;
+		return client;
+	}
+	return DHCP_NOBODY;
 }
 
 // All rests are equally long: the first to begin is the first to end.

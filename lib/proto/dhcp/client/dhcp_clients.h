@@ -119,6 +119,11 @@ static inline uint32_t dhcp_clients_take(
 	return client;
 }
 
+// Likewise any one by chance: `random` chooses. Of bound ones whose lease has ended a few are
+// passed over.
+uint32_t dhcp_clients_draw(
+	struct dhcp_clients *c, enum dhcp_client_state from, uint32_t now_s, uint64_t random);
+
 // A client that is taken soon, and whose record is prefetched; DHCP_NOBODY: not known.
 static inline uint32_t dhcp_clients_later(const struct dhcp_clients *c, enum dhcp_client_state from)
 {

@@ -10,6 +10,8 @@
 #define PATH_LEN_MAX    4095
 #define DAY_NS          86400e9
 
+const char *const dhcp_order_names[] = {"in_turn", "leases_random", "random", NULL};
+
 const char *const dhcp_spread_names[] = {"first", "round_robin", "client", "all", NULL};
 
 static const struct field vlan_fields[] = {

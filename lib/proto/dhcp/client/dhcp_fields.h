@@ -93,6 +93,9 @@
 		.word = "auto", .min = 1, .max = 1e9}, \
 	{"again", "when no client is free, the one with the oldest lease forgets it and starts over", \
 		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}, \
+	{"order", "who begins the next exchange: the client that has waited for longest, or, of " \
+		"those with a lease or of all, any one by chance", FIELD_ENUM, \
+		.offset = DHCP_SETTING(order), .def = "in_turn", .names = dhcp_order_names}, \
 	DHCP_SECTION_ROW(struct dhcp_settings, life, &dhcp_life_section, \
 		"clients with a life of their own, in place of a load")
 #define DHCP_LAST_ROWS(S, expect_) \
@@ -133,3 +136,4 @@
 extern const struct field_section dhcp_vlan_section, dhcp_leases_section, dhcp_life_section,
 	dhcp_pretend_section;
 extern const char *const dhcp_spread_names[]; // of enum dhcp_spread
+extern const char *const dhcp_order_names[];  // of enum dhcp_order

@@ -28,11 +28,16 @@ static inline uint32_t dhcp_ring_at(const struct dhcp_ring *r, uint32_t n)
 	return r->items[at < r->room ? at : at - r->room];
 }
 
-static inline void dhcp_ring_push(struct dhcp_ring *r, uint32_t client)
+static inline void dhcp_ring_put(struct dhcp_ring *r, uint32_t n, uint32_t client)
 {
-	uint64_t at = (uint64_t)r->head + r->count++;
+	uint64_t at = (uint64_t)r->head + n;
 
 	r->items[at < r->room ? at : at - r->room] = client;
+}
+
+static inline void dhcp_ring_push(struct dhcp_ring *r, uint32_t client)
+{
+	dhcp_ring_put(r, r->count++, client);
 }
 
 static inline void dhcp_ring_pop(struct dhcp_ring *r)

@@ -81,6 +81,7 @@ struct dhcp_settings {
 	uint64_t automatic;            // the number then, by dhcp_fit; 0: not known yet
 	uint64_t useful;               // of those given, by dhcp_fit; 0: all
 	bool again;
+	int32_t order;                   // enum dhcp_order
 	struct dhcp_life_settings *life; // NULL: a load says when exchanges begin
 	uint8_t mac[6];
 	uint64_t mac_count; // 0: as many as clients

@@ -51,6 +51,7 @@ int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struc
 		.random_salt = rand_hash(env->seed + 1),
 		.jitter_salt = rand_hash(env->seed + 2),
 		.wrong_salt = rand_hash(env->seed + 3),
+		.order_salt = rand_hash(env->seed + 4),
 	};
 	if (dhcp_turns_init(&w->turns, env, clients, relays) == 0 &&
 		dhcp_clients_init(&w->clients, w->turns.count, record, c->rest_ms, !c->life) == 0 &&
@@ -149,6 +150,42 @@ static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *c
 	return begun;
 }
 
+// One of the clients that may make the exchange, by chance; *again: it has a lease and starts over.
+static __attribute__((noinline)) uint32_t client_draw(
+	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
+{
+	const struct dhcp_course *c = w->course;
+	enum dhcp_client_state from = c->starts[exchange].from;
+	uint64_t random = rand_hash(w->order_salt + w->draws);
+	uint32_t idle = w->clients.rings[from].count, bound = 0, client;
+
+	if (c->again && exchange <= DHCP_RAPID)
+		bound = w->clients.rings[DHCP_IS_BOUND].count;
+	*again = rand_scale(random, (uint64_t)idle + bound) >= idle && bound;
+	client = dhcp_clients_draw(
+		&w->clients, *again ? DHCP_IS_BOUND : from, now_s, rand_hash(random));
+	if (client != DHCP_NOBODY || !*again)
+		return client;
+	*again = false;
+	return dhcp_clients_draw(&w->clients, from, now_s, random);
+}
+
+// The client of the next exchange, likewise.
+static inline uint32_t client_choose(
+	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
+{
+	const struct dhcp_course *c = w->course;
+	enum dhcp_client_state from = c->starts[exchange].from;
+	uint32_t client;
+
+	if (__builtin_expect(c->order != DHCP_IN_TURN, 0) &&
+		(c->order == DHCP_BY_CHANCE || from == DHCP_IS_BOUND))
+		return client_draw(w, exchange, now_s, again);
+	client = dhcp_clients_take(&w->clients, from, now_s);
+	*again = client == DHCP_NOBODY && c->again && exchange <= DHCP_RAPID;
+	return *again ? dhcp_clients_take(&w->clients, DHCP_IS_BOUND, now_s) : client;
+}
+
 // The draw advances even if no client can begin: waiting for one could last for ever.
 enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
@@ -158,8 +195,8 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
 	const struct dhcp_start *start = &c->starts[exchange];
 	uint32_t client, now_s = (uint32_t)(ctx->now_ms / MS_PER_S);
-	enum dhcp_begun begun = DHCP_BEGUN;
 	struct dhcp_client *k;
+	bool again;
 
 	if (w->life.of)
 		return life_begin(w, ctx, t, drop, expired);
@@ -168,14 +205,10 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 		dhcp_clients_wake(&w->clients, ctx->now_ms);
 	if (dhcp_clients_any_ended(&w->clients, now_s))
 		*expired += leases_end(w, now_s, drop);
-	client = dhcp_clients_take(&w->clients, (enum dhcp_client_state)start->from, now_s);
-	if (client == DHCP_NOBODY && c->again && exchange <= DHCP_RAPID) {
-		client = dhcp_clients_take(&w->clients, DHCP_IS_BOUND, now_s);
-		begun = DHCP_BEGUN_AGAIN;
-	}
+	client = client_choose(w, exchange, now_s, &again);
 	if (client == DHCP_NOBODY)
 		return nobody(w, t, start->from);
-	if (begun == DHCP_BEGUN_AGAIN)
+	if (again)
 		drop(w, client);
 	k = dhcp_client_at(&w->clients, client);
 	k->exchange = (uint8_t)exchange;
@@ -184,7 +217,7 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	t->step = start->step;
 	if (start->from == DHCP_IS_FREE)
 		k->server = server_choose(c, number, dhcp_work_number(w, client));
-	return begun;
+	return again ? DHCP_BEGUN_AGAIN : DHCP_BEGUN;
 }
 
 void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len)

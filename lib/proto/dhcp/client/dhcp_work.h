@@ -48,6 +48,8 @@ struct dhcp_start {
 
 enum dhcp_spread { DHCP_FIRST, DHCP_ROUND_ROBIN, DHCP_BY_CLIENT, DHCP_TO_EACH };
 
+enum dhcp_order { DHCP_IN_TURN, DHCP_LEASES_BY_CHANCE, DHCP_BY_CHANCE };
+
 // ctlplane: wo, dataplane: ro
 struct dhcp_course {
 	struct dhcp_mix mix;             // by exchange
@@ -55,8 +57,9 @@ struct dhcp_course {
 	enum dhcp_spread spread;
 	struct recip by_server; // their number
 	struct dhcp_waits waits;
-	uint32_t rest_ms;                  // after a DECLINE
-	bool again;                        // without a free client, a bound one starts over
+	uint32_t rest_ms; // after a DECLINE
+	bool again;       // without a free client, a bound one starts over
+	enum dhcp_order order;
 	const struct dhcp_life_plan *life; // NULL: a load says when exchanges begin
 };
 
@@ -86,7 +89,7 @@ struct dhcp_work {
 	bool dry;                // nothing is sent
 	uint64_t refused_seq[2]; // + 1: of the last transaction without a client, by state
 	uint64_t unbegun[2];     // such transactions, by state
-	uint64_t mix_offset, random_salt, jitter_salt, wrong_salt;
+	uint64_t mix_offset, random_salt, jitter_salt, wrong_salt, order_salt;
 	struct dhcp_turns turns;
 	struct dhcp_note refusals[DHCP_NOTES];
 	struct dhcp_clash clashes[DHCP_NOTES];

@@ -50,6 +50,41 @@ static void clients_are_taken_in_turn_and_once(void **state)
 	dhcp_clients_free(&c);
 }
 
+// Each once, in an order that the draws choose.
+static void clients_are_drawn_by_chance_and_once(void **state)
+{
+	struct dhcp_clients c = made(4);
+	uint32_t drawn[4], seen = 0;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		drawn[i] = dhcp_clients_draw(&c, DHCP_IS_FREE, 0, (uint64_t)(2 - i / 2) << 62);
+		seen |= 1u << drawn[i];
+	}
+	assert_int_equal(seen, 15);
+	assert_int_equal(drawn[0], 2);
+	assert_int_equal(drawn[1], 0);
+	assert_int_equal(dhcp_clients_draw(&c, DHCP_IS_FREE, 0, 0), DHCP_NOBODY);
+	dhcp_clients_give(&c, drawn[3]);
+	assert_int_equal(dhcp_clients_draw(&c, DHCP_IS_FREE, 0, UINT64_MAX), drawn[3]);
+	dhcp_clients_free(&c);
+}
+
+static void a_lease_that_has_ended_is_not_drawn(void **state)
+{
+	struct dhcp_clients c = made(3);
+
+	bind_next(&c, 10);
+	bind_next(&c, FOREVER);
+	bind_next(&c, 10);
+	for (uint64_t n = 0; n < 3; n++) {
+		assert_int_equal(dhcp_clients_draw(&c, DHCP_IS_BOUND, 10, n << 62), 1);
+		dhcp_clients_give(&c, 1);
+	}
+	assert_int_equal(dhcp_clients_draw(&c, DHCP_IS_BOUND, 10, 0), 1);
+	assert_int_equal(dhcp_clients_draw(&c, DHCP_IS_BOUND, 10, 0), DHCP_NOBODY);
+	dhcp_clients_free(&c);
+}
+
 static void a_client_with_an_address_is_bound_and_not_free(void **state)
 {
 	struct dhcp_clients c = made(2);
@@ -160,6 +195,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clients_are_taken_in_turn_and_once),
+		cmocka_unit_test(clients_are_drawn_by_chance_and_once),
+		cmocka_unit_test(a_lease_that_has_ended_is_not_drawn),
 		cmocka_unit_test(a_client_with_an_address_is_bound_and_not_free),
 		cmocka_unit_test(leases_run_out_in_their_order_and_a_bound_one_is_never_old),
 		cmocka_unit_test(clients_at_rest_are_not_taken_until_they_have_rested),
