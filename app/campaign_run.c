@@ -164,7 +164,7 @@ static int figure_of(
 	                                           : NAN;
 	if (isfinite(*out))
 		return 0;
-	if (select_figures(b, name, t->arena, &chosen) < 0)
+	if (select_figures(b, name, 0, t->arena, &chosen) < 0)
 		return -EINVAL;
 	if (chosen.count != 1 || chosen.blocks[0].count != 1) {
 		log_error("columns: %s: several figures of the result are called so (one)", name);

@@ -30,7 +30,7 @@ static int write_brief(void *ctx, FILE *out)
 	const struct reporting *r = ctx;
 
 	for (unsigned i = 0; i < r->in.count; i++)
-		fprintf(out, "%.2f\n", select_merit(r->in.books[i]));
+		fprintf(out, "%.2f\n", select_merit(r->in.books[i], r->in.units));
 	return 0;
 }
 
@@ -59,6 +59,12 @@ static int check(const struct options *o, const struct format *f)
 		return refuse("is made of one result", f, "name one file");
 	if (o->select && !f->selects)
 		return refuse("has fixed figures", f, "leave out --select, or take keyval or csv");
+	if (o->units && (strlen(o->units) != 1 || !strchr("GMKgmkx", o->units[0]))) {
+		log_error("report: --units %s: not one of G, M, K, g, m, k and x", o->units);
+		return EXIT_CONFIG;
+	}
+	if (o->units && !o->brief && !f->selects)
+		return refuse("has fixed units", f, "leave out --units, or take keyval or csv");
 	if (o->brief && (o->format || o->select)) {
 		log_error("report: --brief prints one figure (leave out --%s)",
 			o->format ? "format" : "select");
@@ -105,7 +111,8 @@ int cmd_report(const struct options *o)
 	const struct format *of_file = o->format ? NULL : format_of_file(o->output);
 	struct reporting r = {
 		.format = of_file ? of_file : format_find(o->format ? o->format : "keyval"),
-		.in.select = o->select};
+		.in.select = o->select,
+		.in.units = o->units ? o->units[0] : 0};
 	int code;
 
 	if (!r.format)

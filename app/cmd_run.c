@@ -340,7 +340,7 @@ static int write_document(struct session *s, int *code)
 	}
 	rc |= write_outputs(s, &book);
 	if (s->options->brief)
-		printf("%.2f\n", select_merit(&book));
+		printf("%.2f\n", select_merit(&book, 0));
 	if (front->end)
 		*code = front->end(front->ctx, &book, *code);
 	book_close(&book);

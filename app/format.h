@@ -14,6 +14,7 @@ struct format_input {
 	struct book *const *books;
 	unsigned count;        // 1, unless the format takes several
 	const char *select;    // --select; NULL: not given
+	char units;            // --units; 0: not given
 	const json_t *history; // entries (history.h); NULL: not given
 };
 

@@ -140,7 +140,7 @@ static int write_chosen(const struct format_input *in, FILE *out)
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < in->count; i++)
-		rc = select_figures(in->books[i], in->select, a, &of[i]);
+		rc = select_figures(in->books[i], in->select, in->units, a, &of[i]);
 	for (uint32_t k = 0; rc == 0 && k < of[0].count; k++)
 		for (unsigned i = 0; i < in->count && k < of[i].count; i++) {
 			const struct chosen_block *block = &of[i].blocks[k];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Selectors in the manner of netperf's omni tests, and its names as rows. Path: cold. Main thread.
+// Selectors in the manner of netperf's omni tests. Path: cold. Main thread.
 #include "format_select.h"
 
 #include <errno.h>
@@ -11,119 +11,28 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "engine/result/result.h"
+#include "format_netperf.h"
 #include "format_walk.h"
 
 #define FILE_MAX (1 << 20) // octets of a file of selectors
 #define TEXT_MAX 4096      // of a figure that is a text
-
-// netperf gives latencies in microseconds and shares in percent.
-#define US  1e-3
-#define PCT 100.0
-
-static const struct alias {
-	const char *name;
-	const char *path; // "item.": of the first item
-	double scale;     // 0: as it is
-	const char *unit;
-} aliases[] = {
-	{"THROUGHPUT", NULL, 1, "Trans/s"},
-	{"THROUGHPUT_UNITS", NULL, 0, "text"},
-	{"TRANSACTION_RATE", NULL, 1, "Trans/s"},
-	{"ELAPSED_TIME", "run.measured_s", 1, "seconds"},
-	{"PROTOCOL", "item.protocol", 0, ""},
-	{"MIN_LATENCY", "item.latency.response.min_ns", US, "microseconds"},
-	{"MAX_LATENCY", "item.latency.response.max_ns", US, "microseconds"},
-	{"MEAN_LATENCY", "item.latency.response.mean_ns", US, "microseconds"},
-	{"RT_LATENCY", "item.latency.response.mean_ns", US, "usec/tran"},
-	{"STDDEV_LATENCY", "item.latency.response.stddev_ns", US, "microseconds"},
-	{"P50_LATENCY", "item.latency.response.p50_ns", US, "microseconds"},
-	{"P90_LATENCY", "item.latency.response.p90_ns", US, "microseconds"},
-	{"P99_LATENCY", "item.latency.response.p99_ns", US, "microseconds"},
-	{"LOCAL_SEND_CALLS", "item.sent", 0, "transactions"},
-	{"LOCAL_RECV_CALLS", "item.answered", 0, "transactions"},
-	{"LOCAL_CPU_UTIL", "cpu.used", PCT, "percent"},
-	{"LOCAL_CPU_COUNT", "cpu.cpus", 0, ""},
-	{"LOCAL_CPU_METHOD", "cpu.method", 0, ""},
-	{"LOCAL_CPU_MODEL", "run.host.cpu", 0, ""},
-	{"LOCAL_SD", "cpu.us_per_transaction", 1, "usec/Tran"},
-	{"LOCAL_RELEASE", "run.host.kernel", 0, ""},
-	{"LOCAL_DRIVER_NAME", "run.host.driver", 0, ""},
-	{"REMOTE_CPU_UTIL", "dut.used", PCT, "percent"},
-	{"REMOTE_CPU_COUNT", "dut.cpus", 0, ""},
-	{"REMOTE_SD", "dut.us_per_transaction", 1, "usec/Tran"},
-	{"CONFIDENCE_LEVEL", "confidence.confidence", PCT, "percent"},
-	{"CONFIDENCE_INTERVAL", "confidence.width", PCT, "percent"},
-	{"CONFIDENCE_ITERATION", "confidence.runs", 0, ""},
-	{"COMMAND_LINE", "run.command", 0, ""},
-	{"UUID", "run.id", 0, ""},
-};
-
-#define ALIASES (sizeof(aliases) / sizeof(aliases[0]))
-#define ITEM    "item."
-#define TRAFFIC "traffic."
+#define TRAFFIC  "traffic."
 
 struct selecting {
 	const struct book *book;
 	struct arena *arena;
 	json_t *flat;
 	const char *item; // "traffic.NAME." of the first; "": none
+	struct netperf netperf;
 };
 
-// Answered transactions per second, over all items.
-static double rate_of(const struct book *b)
-{
-	double sum = 0;
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(json_object_get(b->document, "traffic"), i, item)
-	{
-		double rate = book_number(item, "answered_per_s");
-
-		sum += isfinite(rate) ? rate : 0;
-	}
-	return sum;
-}
-
-double select_merit(const struct book *b)
+double select_merit(const struct book *b, char units)
 {
 	double answer = book_number(b->document, "search.answer");
 
 	if (!json_object_get(b->document, "search"))
-		return rate_of(b);
+		return netperf_throughput(b->document, units).value;
 	return isfinite(answer) ? answer : 0;
-}
-
-static const char *number_text(struct selecting *s, double value)
-{
-	return isfinite(value) ? arena_printf(s->arena, "%.3f", value) : "";
-}
-
-static const char *alias_text(struct selecting *s, const struct alias *al, const char *item)
-{
-	char buf[TEXT_MAX];
-	const char *path = al->path;
-	const json_t *value;
-
-	if (!path && al->scale == 0)
-		return "Trans/s";
-	if (!path)
-		return number_text(s, rate_of(s->book));
-	if (strncmp(path, ITEM, strlen(ITEM)) == 0)
-		path = arena_printf(s->arena, "%s%s", item, path + strlen(ITEM));
-	value = json_object_get(s->flat, path);
-	if (al->scale != 0)
-		return json_is_number(value) ? number_text(s, al->scale * json_number_value(value))
-		                             : "";
-	return arena_strdup(s->arena, walk_text(value, buf, sizeof(buf)));
-}
-
-static const struct alias *alias_find(const char *name)
-{
-	for (size_t i = 0; i < ALIASES; i++)
-		if (strcmp(aliases[i].name, name) == 0)
-			return &aliases[i];
-	return NULL;
 }
 
 static void choose(struct selecting *s, struct chosen_block *to, const char *name, const char *text)
@@ -163,24 +72,23 @@ static bool choose_paths(struct selecting *s, struct chosen_block *to, const cha
 static void choose_all(struct selecting *s, struct chosen_block *to)
 {
 	choose_paths(s, to, NULL);
-	for (size_t i = 0; i < ALIASES; i++)
-		choose(s, to, aliases[i].name, alias_text(s, &aliases[i], s->item));
+	for (unsigned i = 0; netperf_name(i); i++)
+		choose(s, to, netperf_name(i), netperf_text(&s->netperf, netperf_name(i), s->item));
 }
 
 // "traffic.NAME.P99_LATENCY": netperf's name for one item of several.
 static bool choose_of_item(struct selecting *s, struct chosen_block *to, const char *name)
 {
 	const char *last = strrchr(name, '.');
-	const struct alias *al = last ? alias_find(last + 1) : NULL;
 	char *item;
 
-	if (!al || !al->path || strncmp(al->path, ITEM, strlen(ITEM)) != 0)
+	if (!last || !netperf_has(last + 1, true))
 		return false;
 	item = arena_strdup(s->arena, name);
 	item[last + 1 - name] = '\0';
 	if (!json_object_get(s->flat, arena_printf(s->arena, "%ssent", item)))
 		return false;
-	choose(s, to, name, alias_text(s, al, item));
+	choose(s, to, name, netperf_text(&s->netperf, last + 1, item));
 	return true;
 }
 
@@ -191,8 +99,8 @@ static const char *nearest_figure(json_t *flat, const char *name)
 	const char *path;
 	json_t *value;
 
-	for (size_t i = 0; i < ALIASES; i++)
-		nearest_try(&nearest, aliases[i].name);
+	for (unsigned i = 0; netperf_name(i); i++)
+		nearest_try(&nearest, netperf_name(i));
 	json_object_foreach(flat, path, value) nearest_try(&nearest, path);
 	return nearest.name;
 }
@@ -201,6 +109,12 @@ static int refuse_selector(struct selecting *s, const char *name)
 {
 	const char *nearest = nearest_figure(s->flat, name);
 
+	if (netperf_lacks(name)) {
+		log_error("%s: %s is a name of netperf for which ddiperf has no figure "
+			  "(ddiperf list selectors)",
+			s->book->file, name);
+		return -EINVAL;
+	}
 	log_error("%s: no figure is called %s (%s%s%s--select '?' lists them)", s->book->file, name,
 		nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "");
 	return -EINVAL;
@@ -214,9 +128,9 @@ bool select_may_have(
 	const char *path = name;
 	bool may;
 
-	if (last && alias_find(last + 1)) // "traffic.NAME.P99_LATENCY"
+	if (last && netperf_has(last + 1, true)) // "traffic.NAME.P99_LATENCY"
 		path = arena_printf(a, "%.*s.sent", (int)(last - name), name);
-	may = alias_find(name) || strpbrk(name, "*?") || walk_may_know(blank, path);
+	may = netperf_has(name, false) || strpbrk(name, "*?") || walk_may_know(blank, path);
 	if (!may) {
 		flat = walk_flat_document(&(struct book){.document = blank}, true);
 		*nearest = nearest_figure(flat, name);
@@ -229,12 +143,11 @@ bool select_may_have(
 
 static int choose_one(struct selecting *s, struct chosen_block *to, const char *name)
 {
-	const struct alias *al = alias_find(name);
 	const json_t *value = json_object_get(s->flat, name);
 	bool is_count;
 
-	if (al)
-		choose(s, to, name, alias_text(s, al, s->item));
+	if (netperf_has(name, false))
+		choose(s, to, name, netperf_text(&s->netperf, name, s->item));
 	else if (value)
 		choose_value(s, to, name, value);
 	else if (strcmp(name, "all") == 0)
@@ -299,9 +212,11 @@ static const char *first_item(const struct book *b, struct arena *a)
 	return *name ? arena_printf(a, TRAFFIC "%s.", name) : "";
 }
 
-int select_figures(const struct book *b, const char *text, struct arena *a, struct choice *out)
+int select_figures(
+	const struct book *b, const char *text, char units, struct arena *a, struct choice *out)
 {
-	struct selecting s = {b, a, walk_flat_document(b, true), first_item(b, a)};
+	json_t *flat = walk_flat_document(b, true);
+	struct selecting s = {b, a, flat, first_item(b, a), {b->document, flat, units, a}};
 	struct stat st;
 	char *copy = NULL;
 	uint32_t room = 1;
@@ -334,11 +249,7 @@ void select_list(const struct book *b, FILE *out)
 	json_t *flat, *value;
 	const char *path;
 
-	for (size_t i = 0; i < ALIASES; i++)
-		fprintf(out, "%-22s  %-12s  %s\n", aliases[i].name, aliases[i].unit,
-			aliases[i].path    ? aliases[i].path
-			: aliases[i].scale ? "answered_per_s, the sum of all items"
-					   : "the unit of THROUGHPUT");
+	netperf_list(out);
 	if (!b)
 		return;
 	flat = walk_flat_document(b, true);

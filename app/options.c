@@ -52,8 +52,12 @@ static const struct option_row {
 	{OPTION_OUTPUT, 'o', "output", "OUT", AT(output), "write to OUT; default: standard output"},
 	{OPTION_SELECT, 'S', "select", "FIGURES", AT(select),
 		"figures of keyval or csv: A,B;C, a file of such lines, all, or ? to list them"},
+	{OPTION_SELECT, 'f', "units", "UNIT", AT(units),
+		"unit of THROUGHPUT and of --brief, as netperf's -f: G, M, K (bytes), g, m, k "
+		"(bits) or x (transactions); default: x, m of a test one way"},
 	{OPTION_BRIEF, 'b', "brief", NULL, AT(brief),
-		"print one figure only: answered per second, or the answer of a search"},
+		"print one figure only: answered per second, 10^6 bits sent per second of a test "
+		"one way, or the answer of a search"},
 	{OPTION_HISTORY, 'H', "history", "HISTORY", AT(history),
 		"fail if the result is worse than the last ten runs of this history"},
 	{OPTION_CONFIDENCE, 'C', "confidence", "PERCENT", AT(confidence),

@@ -82,6 +82,7 @@ struct options {
 	const char *json;                     // NULL: none; "-": standard output
 	const char *dry_run;                  // NULL: none; file to write
 	const char *format, *output, *select; // of report; NULL: not given
+	const char *units;                    // of report; NULL: not given
 	const char *append;                   // of report; NULL: not given
 	const char *intervals;                // format of each; NULL: a table
 	const char *baseline;                 // of compare; NULL: the first operand

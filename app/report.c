@@ -79,6 +79,7 @@ static void print_sum(
 static void print_ledger(FILE *out, const struct result_item *i)
 {
 	const struct ledger *l = &i->ledger;
+	bool one_way = l->no_reply && l->no_reply == l->sent;
 	const struct ledger_part due[] = {{"sent", l->sent}, {"unsent", i->unsent}};
 	const struct ledger_part sent[] = {{"answered", l->answered}, {"failed", l->failed},
 		{"lost", l->lost}, {"in flight", i->in_flight}, {"no reply", l->no_reply}};
@@ -87,9 +88,11 @@ static void print_ledger(FILE *out, const struct result_item *i)
 
 	print_sum(out, "due", l->due, due, 2);
 	print_sum(out, "sent", l->sent, sent, l->no_reply ? 5 : 4);
-	fprintf(out, "  %-12sdue %s, answered %s, loss %s\n", "rates",
+	fprintf(out, "  %-12sdue %s, %s %s, loss %s\n", "rates",
 		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
-		stats_format(i->answered_per_s, "per_s", answered_rate, sizeof(answered_rate)),
+		one_way ? "sent" : "answered",
+		stats_format(one_way ? i->sent_per_s : i->answered_per_s, "per_s", answered_rate,
+			sizeof(answered_rate)),
 		stats_format(i->loss, "1", loss, sizeof(loss)));
 	if (i->request_bps + i->reply_bps > 0)
 		fprintf(out, "  %-12ssent %.4g Mbit/s, replies %.4g Mbit/s, without headers\n",
@@ -840,6 +843,7 @@ static void print_totals(FILE *out, const struct counter_list *traffic)
 {
 	const struct result_item *items = traffic->items;
 	uint64_t sent = 0, answered = 0, failed = 0, lost = 0, no_reply = 0;
+	double sent_per_s = 0, sent_bps = 0;
 	char a[32], b[32];
 
 	for (uint32_t i = 0; i < traffic->count; i++) {
@@ -848,9 +852,18 @@ static void print_totals(FILE *out, const struct counter_list *traffic)
 		failed += items[i].ledger.failed;
 		lost += items[i].ledger.lost;
 		no_reply += items[i].ledger.no_reply;
+		sent_per_s += items[i].sent_per_s;
+		sent_bps += items[i].request_bps;
 	}
 	if (sent == 0) {
 		fputs("nothing was sent", out);
+		return;
+	}
+	if (no_reply == sent) {
+		fprintf(out, "%s messages sent one way, %s", count_text(sent, a, sizeof(a)),
+			stats_format(sent_per_s, "per_s", b, sizeof(b)));
+		if (sent_bps > 0)
+			fprintf(out, ", %.4g Mbit/s", sent_bps / 1e6);
 		return;
 	}
 	fprintf(out, "%s requests sent, ", count_text(sent, a, sizeof(a)));

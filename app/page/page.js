@@ -763,7 +763,10 @@ function sentence(run) {
 		parts.push(`no ${text(run.doc, "search.variable")} was found that meets ${text(goal, "goal")}`);
 	else if (!sent)
 		parts.push("nothing was sent");
-	else if (answered + free === sent)
+	else if (free === sent) {
+		const [rate, bits] = oneWay(run);
+		parts.push(`${exact(sent)} messages sent one way, ${perSecond(rate)}` + (bits ? `, ${megabits(bits)}` : ""));
+	} else if (answered + free === sent)
 		parts.push(`${exact(sent)} requests sent, all answered in time` + (free ? ` but ${exact(free)} that need no reply` : ""));
 	else
 		parts.push(`${exact(sent)} requests sent, ${exact(answered)} answered in time`
@@ -791,13 +794,25 @@ function slowest(run, name) {
 	return values.reduce((a, b) => a[1] === null || b[0] > a[0] ? b : a, [NaN, null]);
 }
 
+// The rates of messages and of bits, if all messages of the run go one way; null: some are answered.
+function oneWay(run) {
+	const total = name => sum(run.items.map(item => number(item.doc, name)));
+	return total("sent") && total("no_reply") === total("sent") ? [total("sent_per_s"), total("request_bps") || 0] : null;
+}
+
+function megabits(bits) {
+	return `${+(bits / 1e6).toPrecision(4)} Mbit/s`;
+}
+
 function big(run) {
+	const sole = oneWay(run);
 	const sent = sum(run.items.map(item => number(item.doc, "sent")));
 	const lost = sum(run.items.map(item => number(item.doc, "lost")));
 	const [[p50], [p99, item]] = [slowest(run, "p50"), slowest(run, "p99")];
 	const of = run.items.length > 1 && item ? ` of ${item.name}` : "";
 	const answer = at(run.doc, "search.answer"), cells = [
-		[perSecond(sum(run.items.map(one => number(one.doc, "answered_per_s")))), "answered per second"],
+		sole && sole[1] ? [megabits(sole[1]), "sent one way"] : sole ? [perSecond(sole[0]), "sent per second, one way"]
+			: [perSecond(sum(run.items.map(one => number(one.doc, "answered_per_s")))), "answered per second"],
 		[sent ? percent(lost / sent) : "–", "loss"],
 		[`${time(p50)} · ${time(p99)}`, `response time, p50 · p99${of}`],
 		[LIMITS[text(run.doc, "verdict.limited_by")] || "–", "limited by"]];

@@ -25,7 +25,7 @@ static void write_as(const struct format *f, json_t *document, const char *selec
 	f->write(&(struct format_input){&books, 1, f->selects ? select : NULL}, nowhere);
 	if (f->selects)
 		f->write(&(struct format_input){&books, 1}, nowhere);
-	select_merit(&book);
+	select_merit(&book, 0);
 	book_close(&book);
 }
 

@@ -614,7 +614,7 @@ static void law_document(struct played *p, char **text)
 			continue;
 		}
 		book_rewind(&book);
-		if (formats[i].write(&(struct format_input){books, 1, NULL, NULL}, sink) < 0)
+		if (formats[i].write(&(struct format_input){books, 1}, sink) < 0)
 			broken(p, LAW_DOCUMENT, "format %s", formats[i].name);
 		fclose(sink);
 	}

@@ -102,6 +102,16 @@ def messages_that_go_one_way_over_a_connection_end_when_they_are_acknowledged():
 
 
 @test
+def the_figure_of_a_test_one_way_is_the_bits_sent():
+    bulk = item({"rate": "100k"}, test="stream", size="1250B")
+    result = ddiperf(ring(bulk, run={"duration": "1s"}, responder={"echo": {}}))
+    assert "(100 000 messages sent one way, 100 k/s, 1000 Mbit/s)" in result.stdout, result
+    assert "due 100 k/s, sent 100 k/s" in result.stdout and "answered 0 /s" not in result.stdout, result
+    brief = ddiperf(ring(bulk, run={"duration": "1s"}, responder={"echo": {}}), "--brief")
+    assert brief.code == 0 and brief.stdout == "1000.00\n", brief
+
+
+@test
 def the_peer_paces_a_closed_loop_of_messages_one_way():
     (got,), _, counts = run(item({"outstanding": "4"}, {"connections": 2}, test="stream", size="60000B"), duration="300ms", world="delay=1ms")
     assert got["no_reply"] == got["sent"] > 4 and got["lost"] == got["unsent"] == 0, got
