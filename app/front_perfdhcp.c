@@ -28,6 +28,14 @@ static int keep(struct as_run *r, const char *value)
 	return 0;
 }
 
+static int keep_relay_option(struct as_run *r, const char *value)
+{
+	struct perfdhcp *p = (struct perfdhcp *)r;
+
+	p->all[p->count++] = (struct perfdhcp_given){PERFDHCP_OR, value};
+	return 0;
+}
+
 static int show_version(struct as_run *r, const char *value)
 {
 	(void)value;
@@ -67,6 +75,8 @@ static const struct as_option rows[] = {
 	{'N', .argument = "PORT", .help = "UDP port of the server", .set = keep},
 	{'o', .argument = "CODE,HEX", .help = "one more option in each message", .set = keep},
 	{'O', .argument = "OFFSET", .help = "last byte of the client's number in -T", .set = keep},
+	{'\0', "or", "CODE,HEX", .help = "one more option in each message of the relay (-A)",
+		.set = keep_relay_option},
 	{'p', .argument = "SECONDS", .help = "length of the run", .set = keep},
 	{'P', .argument = "COUNT", .help = "first send so many requests at once", .set = keep},
 	{'r', .argument = "RATE", .help = "exchanges per second", .set = keep},
@@ -80,6 +90,7 @@ static const struct as_option rows[] = {
 		.set = keep},
 	{'u', .help = "count addresses that two clients hold", .set = keep},
 	{'v', .help = "print the version", .set = show_version},
+	{'V', .help = "print the version", .set = show_version},
 	{'W', .argument = "MICROSECONDS", .help = "wait at the end", .set = keep,
 		.ignored = "the run ends when each message was answered or is lost"},
 	{'w', .argument = "COMMAND", .help = "run COMMAND start before, COMMAND stop after",
@@ -177,6 +188,7 @@ static int check_together(const struct perfdhcp *p)
 		{p->v6 && has(p, 'B'), "-B is of DHCPv4"},
 		{!p->v6 && has(p, 'c'), "-c needs -6"},
 		{!p->v6 && has(p, 'A'), "-A needs -6"},
+		{!has(p, 'A') && has(p, PERFDHCP_OR), "--or needs -6 -A 1"},
 		{!p->v6 && !addresses, "-e needs -6, unless it is address-only"},
 		{is_family_late(p), "-o needs -4 or -6 before it"},
 		{templates && !addresses, "-T needs -e address-only"},

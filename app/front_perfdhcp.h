@@ -6,6 +6,7 @@
 #include "front_as.h"
 
 #define PERFDHCP_SCENARIO '-' // letter of --scenario
+#define PERFDHCP_OR       '+' // of --or
 
 struct perfdhcp_given {
 	char letter;
@@ -24,13 +25,14 @@ struct perfdhcp {
 	struct perfdhcp_given *all; // in the order of the command line
 	unsigned count;
 	bool v6, avalanche;
-	const char *server;    // as the original calls it, ff02::1:2 for "all"
-	const char *interface; // NULL: -l names none
-	const char *relay;     // this host's address, if it is the relay; NULL: it is not
-	const char *duid;      // start of the DUID without -b, as hex digits
-	const char *leases;    // file to read after the run; NULL: none
-	int packets;           // file in memory of -x t and -x T; -1: none
-	uint8_t *first[2];     // the first messages of the first two steps; NULL: none was sent
+	const char *server;          // as the original calls it, ff02::1:2 for "all"
+	const char *interface;       // NULL: -l names none
+	const char *request_timeout; // that of -d; NULL: as the first message has it
+	const char *relay;           // this host's address, if it is the relay; NULL: it is not
+	const char *duid;            // start of the DUID without -b, as hex digits
+	const char *leases;          // file to read after the run; NULL: none
+	int packets;                 // file in memory of -x t and -x T; -1: none
+	uint8_t *first[2]; // the first messages of the first two steps; NULL: none was sent
 	uint32_t first_len[2];
 	struct perfdhcp_exchange *sums; // of the intervals so far
 	unsigned sum_count;

@@ -20,6 +20,7 @@
 #define DUID_EPOCH_S    946684800 // 2000-01-01
 #define ENDLESS         "100d"    // without -p: until the user ends it, or -n
 #define LINE_MAX_LEN    1024
+#define MTU_DEFAULT     1500
 #define CLIENTS_MAX     10000000ul // without -p
 #define OUTSTANDING_MAX 65536ul    // without -r: more at once than a server keeps waiting
 #define PARAMETERS      "1, 28, 2, 3, 15, 6, 12" // option 55
@@ -83,22 +84,20 @@ static void map_run(struct perfdhcp *p)
 	give_number(p, 's', "run.seed");
 }
 
+// The first -d is about the first message and its reply, the second about all others.
 static int map_timeout(struct perfdhcp *p)
 {
 	const char *first = perfdhcp_nth(p, 'd', 0), *second = perfdhcp_nth(p, 'd', 1);
-	double seconds = 1, other;
+	double seconds = 1, other = 1;
 
 	if (first && as_number(&p->run, 'd', first, 1e-3, 1e6, &seconds))
 		return p->run.tool->usage_code;
 	if (second && as_number(&p->run, 'd', second, 1e-3, 1e6, &other))
 		return p->run.tool->usage_code;
-	if (second && other != seconds)
-		return as_refuse(&p->run,
-			"-d %s: another time than %s for the second message (all "
-			"messages have the same)",
-			second, first);
 	front_set(&p->run.front, first ? typed(p, 'd', first) : NULL, ITEM "timeout",
 		arena_printf(p->run.arena, "%gs", seconds));
+	if (other != seconds && !p->avalanche && !perfdhcp_times(p, 'i'))
+		p->request_timeout = arena_printf(p->run.arena, "%gs", other);
 	return 0;
 }
 
@@ -137,21 +136,23 @@ static void map_mix(struct perfdhcp *p)
 
 // Lines of a file that are not empty, each given to a function. 0, or an exit code.
 static int read_lines(struct perfdhcp *p, char letter, const char *file,
-	int (*each)(struct perfdhcp *p, const char *line), unsigned *count)
+	int (*each)(struct perfdhcp *p, const char *line, const char *place), unsigned *count)
 {
 	char line[LINE_MAX_LEN];
 	FILE *f = fopen(file, "r");
+	unsigned number = 0;
 	int err = 0;
 
 	if (!f)
 		return as_refuse(&p->run, "-%c %s: %s", letter, file, strerror(errno));
 	*count = 0;
 	while (!err && fgets(line, sizeof(line), f)) {
+		number++;
 		line[strcspn(line, " \t\r\n")] = '\0';
 		if (!*line)
 			continue;
 		++*count;
-		err = each ? each(p, line) : 0;
+		err = each ? each(p, line, arena_printf(p->run.arena, "%s:%u", file, number)) : 0;
 	}
 	fclose(f);
 	if (!err && *count == 0)
@@ -231,8 +232,10 @@ static void set_clients(struct perfdhcp *p)
 	struct front *f = &p->run.front;
 	const char *option = number(p, 'R') ? typed(p, 'R', perfdhcp_value(p, 'R')) : NULL;
 	unsigned long count = clients(p), most = endless_most(p);
-	double timeout = perfdhcp_times(p, 'd') ? strtod(perfdhcp_value(p, 'd'), NULL) : 1;
-	double waits = perfdhcp_times(p, 'i') ? 1 : 2; // for messages of an exchange
+	const char *first = perfdhcp_nth(p, 'd', 0), *second = perfdhcp_nth(p, 'd', 1);
+	double waits = (first ? strtod(first, NULL) : 1) + (perfdhcp_times(p, 'i') ? 0
+								   : second ? strtod(second, NULL)
+									    : 1);
 	double begun;
 
 	if (count > most) {
@@ -242,7 +245,7 @@ static void set_clients(struct perfdhcp *p)
 			count, most);
 		count = most;
 	}
-	begun = ceil(waits * timeout * (double)number(p, 'r') / (double)count);
+	begun = ceil(waits * (double)number(p, 'r') / (double)count);
 
 	if (begun <= 1 || p->avalanche) {
 		front_set(f, option, at(p, "clients"), arena_printf(f->arena, "%lu", count));
@@ -295,6 +298,8 @@ static void map_message(struct perfdhcp *p)
 	for (unsigned i = 0; p->v6 && type && i < sizeof(leases) / sizeof(leases[0]); i++)
 		if (strcmp(type, leases[i][0]) == 0)
 			give(p, 'e', at(p, "lease"), leases[i][1]);
+	if (p->request_timeout)
+		give(p, 'd', at(p, "request_timeout"), p->request_timeout);
 	if (number(p, 'y'))
 		front_set_yaml(&p->run.front, typed(p, 'y', perfdhcp_value(p, 'y')),
 			at(p, p->v6 ? "elapsed" : "secs"),
@@ -335,6 +340,37 @@ static int map_option(struct perfdhcp *p, const char *value)
 	return 0;
 }
 
+// --or [1:]CODE,HEX: in the message of the relay. That of its interface has a setting of its own.
+static int map_relay_option(struct perfdhcp *p, const char *value)
+{
+	const char *typed_as = arena_printf(p->run.arena, "--or %s", value);
+	const char *code = strncmp(value, "1:", 2) == 0 ? value + 2 : value,
+		   *hex = strchr(code, ',');
+	size_t len = hex ? (size_t)(hex++ - code) : 0;
+	char *text;
+	unsigned byte;
+
+	if (!len || strspn(code, "0123456789") != len || !*hex || strlen(hex) % 2 ||
+		hex[strspn(hex, "0123456789abcdefABCDEF")])
+		return as_refuse(&p->run, "%s: not CODE,HEX like 18,616263", typed_as);
+	if (strtoul(code, NULL, 10) != 18) {
+		front_add_yaml(&p->run.front, typed_as, at(p, "options"),
+			arena_printf(p->run.arena, "{code: %.*s, in: relay, hex: \"%s\"}", (int)len,
+				code, hex));
+		return 0;
+	}
+	text = arena_zalloc(p->run.arena, strlen(hex) / 2 + 1);
+	for (size_t i = 0; hex[2 * i]; i++) {
+		sscanf(hex + 2 * i, "%2x", &byte);
+		if (byte < ' ' || byte > '~' || strchr("{}\"\\", (int)byte))
+			return as_refuse(
+				&p->run, "%s: an interface identifier that is not text", typed_as);
+		text[i] = (char)byte;
+	}
+	front_set(&p->run.front, typed_as, at(p, "relay.interface_id"), text);
+	return 0;
+}
+
 static int map_options(struct perfdhcp *p)
 {
 	const char *value;
@@ -342,6 +378,8 @@ static int map_options(struct perfdhcp *p)
 
 	for (unsigned i = 0; !err && (value = perfdhcp_nth(p, 'o', i)); i++)
 		err = map_option(p, value);
+	for (unsigned i = 0; !err && (value = perfdhcp_nth(p, PERFDHCP_OR, i)); i++)
+		err = map_relay_option(p, value);
 	return err;
 }
 
@@ -469,7 +507,10 @@ static void bypass(struct perfdhcp *p, const char *interface, const struct netif
 	struct front *f = &p->run.front;
 	struct addr_prefix own = address_of(p, interface);
 	char text[ADDR_TEXT_SIZE];
+	struct netif netif;
 
+	if (netif_read(interface, &netif) == 0 && netif.mtu < MTU_DEFAULT)
+		set(p, PORT "mtu", arena_printf(p->run.arena, "%u", netif.mtu));
 	set(p, PORT "driver", "af_packet");
 	set(p, PORT "device", interface);
 	front_set_yaml(f, NULL, PORT "force", "true");
@@ -479,10 +520,16 @@ static void bypass(struct perfdhcp *p, const char *interface, const struct netif
 		front_add(f, NULL, PORT "gateway", address_text(p, &route->next_hop));
 }
 
-static int add_relay(struct perfdhcp *p, const char *address)
+static int add_relay(struct perfdhcp *p, const char *text, const char *place)
 {
-	front_add(&p->run.front, typed(p, 'J', perfdhcp_value(p, 'J')), at(p, "relay.addresses"),
-		address);
+	const char *what;
+	struct addr a;
+
+	if (addr_parse(text, &a, &what) < 0 || a.len != (p->v6 ? 16 : 4))
+		return as_refuse(&p->run, "-J %s: \"%s\" is not an IPv%u address", place, text,
+			p->v6 ? 6 : 4);
+	front_add(&p->run.front, arena_printf(p->run.arena, "-J %s", place),
+		at(p, "relay.addresses"), text);
 	return 0;
 }
 
@@ -494,32 +541,33 @@ static void map_relay_port(struct perfdhcp *p)
 	}
 }
 
-// All clients are behind this host, which is the relay; or behind those of -J.
-static int map_relay(struct perfdhcp *p, const char *interface, const struct netif_route *route)
+// All clients are behind this host, which is the relay; or behind those of -J, for which it sends.
+static int map_relay(struct perfdhcp *p, const struct netif_route *route)
 {
 	const char *local = perfdhcp_value(p, 'l'), *file = perfdhcp_value(p, 'J');
 	struct addr own = local ? (struct addr){0} : route->source;
 	unsigned count;
-	int err;
+	int err = 0;
 
-	if (file) {
-		bypass(p, interface, route);
+	set(p, PORT "driver", "socket");
+	if (p->interface)
+		own = address_of(p, p->interface).addr;
+	if (own.len)
+		local = address_text(p, &own);
+	else if (p->interface)
+		return as_refuse(&p->run, "-l %s: the interface has no address of IPv%u",
+			p->interface, p->v6 ? 6 : 4);
+	if (file)
 		err = read_lines(p, 'J', file, add_relay, &count);
-		if (err)
-			return err;
-	} else {
-		set(p, PORT "driver", "socket");
-		if (p->interface)
-			own = address_of(p, p->interface).addr;
-		if (own.len)
-			local = address_text(p, &own);
-		else if (p->interface)
-			return as_refuse(&p->run, "-l %s: the interface has no address of IPv%u",
-				p->interface, p->v6 ? 6 : 4);
+	if (err)
+		return err;
+	if (file)
+		front_set(&p->run.front, perfdhcp_times(p, 'l') ? typed(p, 'l', local) : NULL,
+			at(p, "relay.from"), local);
+	else
 		front_add(&p->run.front, perfdhcp_times(p, 'l') ? typed(p, 'l', local) : NULL,
 			at(p, "relay.addresses"), local);
-		p->relay = local;
-	}
+	p->relay = file ? NULL : local;
 	if (!p->v6)
 		front_set_yaml(&p->run.front, NULL, at(p, "broadcast_flag"), "false");
 	map_relay_port(p);
@@ -533,7 +581,9 @@ static int map_link(
 	struct perfdhcp *p, const char *interface, const struct netif_route *route, bool group)
 {
 	if (!interface)
-		return as_refuse(&p->run, "%s needs the name of an interface (-l)", p->server);
+		return as_refuse(&p->run,
+			"%s needs the name of an interface (-l): there is no default route",
+			p->server);
 	if (perfdhcp_times(p, 'J'))
 		return as_refuse(
 			&p->run, "-J needs %s", p->v6 ? "-A 1" : "the address of a server");
@@ -559,6 +609,9 @@ struct way {
 
 static int find_way(struct perfdhcp *p, struct way *w)
 {
+	// What no route but the default one leads to.
+	const struct addr any = p->v6 ? (struct addr){16, {0x20, 1, 0xd, 0xb8, [15] = 1}}
+	                              : (struct addr){4, {192, 0, 2, 1}};
 	const char *local = perfdhcp_value(p, 'l');
 	struct addr server;
 	int err;
@@ -566,8 +619,14 @@ static int find_way(struct perfdhcp *p, struct way *w)
 	*w = (struct way){.group = strncmp(p->server, "ff0", 3) == 0 ||
 	                           strcmp(p->server, "255.255.255.255") == 0,
 		.interface = local && !p->interface ? interface_of(p, local) : p->interface};
-	if (w->group)
+	if (w->group) {
+		if (!w->interface && netif_route(&any, &w->route) == 0) {
+			w->interface = w->route.name;
+			as_note(&p->run, "-l %s: the interface of the default route", w->interface);
+		}
+		w->route.next_hop.len = 0; // no address is asked for
 		return 0;
+	}
 	if (front_look_up(&p->run.front, p->server, p->v6 ? AF_INET6 : AF_INET, &server))
 		return p->run.tool->error_code;
 	err = netif_route(&server, &w->route);
@@ -585,7 +644,7 @@ static int map_way(struct perfdhcp *p, const struct way *w)
 {
 	if (w->group || (p->v6 && !perfdhcp_times(p, 'A')))
 		return map_link(p, w->interface, &w->route, w->group);
-	return map_relay(p, w->interface, &w->route);
+	return map_relay(p, &w->route);
 }
 
 // -P: first messages at once, as an item of its own that nobody counts.

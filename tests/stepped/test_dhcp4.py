@@ -103,6 +103,25 @@ def relays_on_a_port_of_their_own_are_answered_there_or_at_67():
 
 
 @test
+def replies_to_the_sender_reach_the_clients_of_all_relays():
+    """Relays of other networks, and one address that sends for them."""
+    for of, there, own in ((family, "10.80.0.0/26", "198.18.0.1"), (dhcp6.family, "2001:db8:80::/122", "2001:db8::1")):
+        result = of.served(of.clients(relay={"addresses": [there], "from": own}))
+        assert of_clients(result)["answered"] == 400, result
+
+
+@test
+def the_first_message_and_the_others_have_waits_of_their_own():
+    slow = {"delay": {"constant": "300ms"}}
+    for of, first, second in ((family, "discover-offer", "request-ack"), (dhcp6.family, "solicit-advertise", "request-reply")):
+        patient = of.clients(keys={"timeout": "1s"}, request_timeout="100ms")
+        did = steps(of_clients(of.run(patient, responder=of.answers(slow))))
+        assert (did[first]["lost"], did[second]["lost"], did[second]["answered"]) == (0, 400, 0), did
+        hasty = of.clients(keys={"timeout": "100ms"}, request_timeout="1s")
+        assert steps(of_clients(of.run(hasty, responder=of.answers(slow))))[first]["lost"] == 400, first
+
+
+@test
 def a_server_id_of_the_relay_brings_renewals_back_through_it():
     relay = {**RELAYS, "server_id_override": "relay", "circuit_id": "p{client}", "remote_id": "{mac}"}
     one = of_clients(served(clients(relay=relay, mix={"dora": "50%", "renew": "25%", "release": "25%"})))

@@ -100,9 +100,12 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
 	const struct dhcp_plan *p = ctx->shared;
 	struct dhcp_worker *w = calloc(1, p->family->worker_size);
+	struct proto_env deal = *env;
 
 	ctx->own = NULL;
-	if (!w || dhcp_work_open(&w->work, &p->course, env, p->clients, p->family->client_size,
+	if (p->from) // replies to all relays reach the same worker
+		deal.homes = NULL;
+	if (!w || dhcp_work_open(&w->work, &p->course, &deal, p->clients, p->family->client_size,
 			  p->relay_count) < 0) {
 		free(w);
 		return -ENOMEM;

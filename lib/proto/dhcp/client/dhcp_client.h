@@ -81,6 +81,7 @@ struct dhcp_plan {
 	const struct dhcp_varying *raw[PROTO_MAX_STEPS]; // whole messages by step; NULL: as usual
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
+	const uint8_t *from;   // that all of them send from; NULL: each from its own
 	uint32_t relay_count;
 	struct recip by_relay; // the same
 	uint16_t relay_port;
@@ -255,6 +256,20 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
 // dhcp_client.c: among the further servers.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);
+
+// Where a relay with this address sends from.
+static inline const uint8_t *dhcp_source_of(const struct dhcp_plan *p, const uint8_t *relay)
+{
+	return p->from ? p->from : relay;
+}
+
+// Is a reply for the relay? Servers answer to the address in the message, or to the sender's.
+static inline bool dhcp_is_to_relay(
+	const struct dhcp_plan *p, const uint8_t *dst, const uint8_t *relay, uint8_t len)
+{
+	return addr_bytes_equal(dst, relay, len) ||
+	       (p->from && addr_bytes_equal(dst, p->from, len));
+}
 
 // The worker that plays the client with this number; UINT32_MAX: no worker here.
 static inline uint32_t dhcp_worker_of(const struct dhcp_plan *p, uint32_t number)

@@ -97,7 +97,7 @@ void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d)
 		diag_error(d, &s->mac, NULL,
 			s->relay ? "too near its end for %llu clients"
 				 : "runs into group addresses with %llu clients (the first byte is "
-		                   "even)",
+				   "even)",
 			(unsigned long long)dhcp_clients(s));
 }
 
@@ -140,10 +140,12 @@ static void check_vlans(const struct field_list *vlans, uint64_t clients, struct
 	}
 }
 
-static void check_relays(const struct field_list *relays, uint32_t len, struct diag *d)
+static void check_relays(const struct dhcp_relay_settings *s, uint32_t len, struct diag *d)
 {
+	const struct field_list *relays = &s->addresses;
 	uint64_t count = dhcp_ranges_count(relays, len, d);
 
+	dhcp_family_check(&s->from, &s->from, len, d);
 	if (relays->count == 0)
 		diag_error(d, relays, "addresses", "no address");
 	if (count > RELAYS_MAX)
@@ -151,8 +153,17 @@ static void check_relays(const struct field_list *relays, uint32_t len, struct d
 			(unsigned long long)count, RELAYS_MAX);
 }
 
+static struct dhcp_backoff once(const struct dhcp_settings *s, uint32_t step, uint64_t timeout_ns)
+{
+	bool first = step == DHCP_STEP_FIRST || step == DHCP_STEP_RAPID;
+
+	return (struct dhcp_backoff){
+		.first_ns = first ? timeout_ns : s->request_timeout_ns, .factor = 1, .tries = 1};
+}
+
 // The part of a plan that messages and waits depend on.
-static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp_settings *s)
+static struct dhcp_plan *plan_new(
+	const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t timeout_ns)
 {
 	struct dhcp_plan *p = calloc(1, f->plan_size);
 	struct dhcp_backoff kinds[PROTO_MAX_STEPS];
@@ -168,10 +179,10 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
-	for (uint32_t i = 0; s->retransmit && i < f->steps; i++)
-		kinds[i] = f->backoff(s, i);
-	dhcp_waits_build(&p->course.waits, s->retransmit ? kinds : NULL, f->steps, p->arena,
-		&p->layout.waits);
+	for (uint32_t i = 0; i < f->steps; i++)
+		kinds[i] = s->retransmit ? f->backoff(s, i) : once(s, i, timeout_ns);
+	dhcp_waits_build(&p->course.waits, s->retransmit || s->request_timeout_ns ? kinds : NULL,
+		f->steps, p->arena, &p->layout.waits);
 	p->layout.tries_ns = p->course.waits.tries_ns;
 	return p;
 }
@@ -180,7 +191,7 @@ static struct dhcp_plan *plan_new(const struct dhcp_family *f, const struct dhcp
 static void check_messages(
 	const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
-	struct dhcp_plan *p = plan_new(f, s);
+	struct dhcp_plan *p = plan_new(f, s, 1);
 
 	if (!p)
 		return;
@@ -245,7 +256,7 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 		diag_error(d, &s->servers, "servers", "%u servers (up to %u)", s->servers.count,
 			DHCP_SERVERS_MAX - 1);
 	if (s->relay)
-		check_relays(&s->relay->addresses, f->addr_len, d);
+		check_relays(s->relay, f->addr_len, d);
 	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
 		diag_error(d, s->fqdn, "no_update", "stands beside server_update (%s: not both)",
 			f->fqdn_rfc);
@@ -253,6 +264,9 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 		diag_error(d, s->wrong, "", "more than 100%% of the messages");
 	if (s->wrong && s->raw.count)
 		diag_error(d, s->wrong, "", "stands beside raw, which spoils a message by hand");
+	if (s->request_timeout_ns && s->retransmit)
+		diag_error(d, &s->request_timeout_ns, "request_timeout",
+			"stands beside retransmit, which has the waits of each message");
 	if (s->mac_column && (s->mac_file || s->mac_count))
 		diag_error(d, &s->mac_column, "mac_column", "stands beside mac_file or mac_count");
 	if (s->mac_column && !s->client_file)
@@ -281,6 +295,13 @@ static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *
 	recip_init(&p->by_relay, p->relay_count);
 	p->relay_port = (uint16_t)s->port;
 	p->layout.owned = s->addresses;
+	if (s->from.len) {
+		struct addr_range *one = arena_zalloc(p->arena, sizeof(*one));
+
+		*one = (struct addr_range){s->from, 1};
+		p->from = one->first.bytes;
+		p->layout.owned = (struct field_list){one, 1};
+	}
 }
 
 // The ports that servers answer to: of relays, then of clients.
@@ -497,7 +518,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const uint64_t *codes = s->parameters.items;
 	struct dhcp_plan *p;
 
-	p = plan_new(f, s);
+	p = plan_new(f, s, env->timeout_ns);
 	if (!p)
 		return NULL;
 	p->name = env->name;

@@ -44,7 +44,10 @@
 
 #define DHCP_RELAYS_ROW(help_) \
 	{"addresses", help_, FIELD_ADDR_RANGE, .list = true, .required = true, \
-		.offset = DHCP_RELAY(addresses)}
+		.offset = DHCP_RELAY(addresses)}, \
+	{"from", "address that the messages of all relays leave from, of servers that answer to " \
+		"it; without: each relay's own", \
+		FIELD_ADDR, .offset = DHCP_RELAY(from)}
 
 #define DHCP_RELAY_PORT_ROWS(port_, sub_) \
 	{"port", "UDP port that the relays send from", FIELD_COUNT, .offset = DHCP_RELAY(port), \
@@ -126,6 +129,11 @@
 #define DHCP_RETRANSMIT_ROWS(rest_) \
 	DHCP_SECTION_ROW(struct dhcp_settings, retransmit, &retransmit_section, \
 		"retransmission of unanswered messages"), \
+	{"request_timeout", \
+		"wait for the reply to a message other than the first of an exchange without a " \
+		"lease (like REQUEST, RENEW); 0s: timeout", \
+		FIELD_DURATION, .offset = DHCP_SETTING(request_timeout_ns), .def = "0s", \
+		.max = 3600e9}, \
 	{"decline_rest", \
 		"rest of a client after a DECLINE" rest_ "; auto: 10s with retransmit, otherwise 0s", \
 		FIELD_DURATION, .offset = DHCP_SETTING(decline_rest_ns), .def = "auto", \

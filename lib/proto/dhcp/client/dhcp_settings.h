@@ -64,6 +64,7 @@ struct dhcp_pretend_settings {
 
 struct dhcp_relay_settings {
 	struct field_list addresses; // struct addr_range
+	struct addr from;            // len 0: each sends from its own
 	uint64_t port;
 	bool source_port;
 };
@@ -97,6 +98,7 @@ struct dhcp_settings {
 	struct field_list servers; // struct addr
 	int32_t spread;
 	void *retransmit;                      // of the family's struct; NULL: one try
+	uint64_t request_timeout_ns;           // 0: the item's timeout
 	uint64_t decline_rest_ns;              // UINT64_MAX: as retransmit says
 	struct dhcp_leases_settings *leases;   // NULL: none kept
 	struct dhcp_wrong_settings *wrong;     // NULL: none

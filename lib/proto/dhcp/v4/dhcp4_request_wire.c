@@ -362,7 +362,7 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 		out->more = unicast ? 0 : p->is.layout.more;
 		out->path = set + (out->more ? 0 : a->client->head.server);
 		out->src_port = p->is.relay_port;
-		memcpy(out->src, &a->relay, 4);
+		memcpy(out->src, dhcp_source_of(&p->is, (const uint8_t *)&a->relay), 4);
 		return;
 	}
 	out->path = set + (unicast ? p->path_server + a->client->head.server : 0);

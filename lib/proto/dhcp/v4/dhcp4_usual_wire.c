@@ -31,7 +31,8 @@ static inline bool way_is_ours(const struct dhcp4_worker *w, const struct proto_
 		return false;
 	if (p->templates[t->step].relayed)
 		return (!p->known_server || addr_bytes_equal(e->src, p->is.servers[0], 4)) &&
-		       addr_bytes_equal(e->dst, dhcp4_relay_of(w, t->user, h->is.number), 4) &&
+		       dhcp_is_to_relay(
+			       &p->is, e->dst, dhcp4_relay_of(w, t->user, h->is.number), 4) &&
 		       e->dst_port == p->is.relay_port;
 	to = bytes_be32(e->dst);
 	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);

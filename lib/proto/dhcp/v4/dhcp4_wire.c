@@ -55,7 +55,8 @@ static inline bool dhcp4_way_is_ours(
 	if (e->addr_len != 4)
 		return false;
 	if (p->templates[t->step].relayed)
-		return to == (p->giaddr ? p->giaddr : bytes_be32(h->self.relay)) &&
+		return (p->giaddr ? to == p->giaddr
+				  : dhcp_is_to_relay(&p->is, e->dst, h->self.relay, 4)) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP4_SERVER_PORT);
 	return e->dst_port == DHCP4_CLIENT_PORT &&
 	       (to == UINT32_MAX || to == h->m.yiaddr || to == h->m.ciaddr ||

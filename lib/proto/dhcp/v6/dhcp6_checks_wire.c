@@ -44,9 +44,10 @@ bool dhcp6_way_is_ours(
 	if (e->addr_len != 16)
 		return false;
 	if (dhcp6_asks_about(t->step))
-		return addr_bytes_equal(e->dst, s->relay, 16) && e->dst_port == DHCP6_CLIENT_PORT;
+		return dhcp_is_to_relay(&p->is, e->dst, s->relay, 16) &&
+		       e->dst_port == DHCP6_CLIENT_PORT;
 	if (p->is.relays)
-		return addr_bytes_equal(e->dst, s->relay, 16) &&
+		return dhcp_is_to_relay(&p->is, e->dst, s->relay, 16) &&
 		       (e->dst_port == p->is.relay_port || e->dst_port == DHCP6_SERVER_PORT);
 	addr_link_local(s->mac, own);
 	return e->dst_port == DHCP6_CLIENT_PORT && addr_bytes_equal(e->dst, own, 16);

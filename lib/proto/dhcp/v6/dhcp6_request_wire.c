@@ -350,7 +350,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 		p->is.relays && !dhcp6_asks_about(t->step) ? p->is.relay_port : DHCP6_CLIENT_PORT;
 	if (p->is.relays) {
 		number = dhcp_relay_number(&w->is, t->user, number);
-		memcpy(out->src, dhcp6_relay_of(p, number), 16);
+		memcpy(out->src, dhcp_source_of(&p->is, dhcp6_relay_of(p, number)), 16);
 		return;
 	}
 	dhcp6_mac(p, number, out->mac);

@@ -132,7 +132,8 @@ static inline bool way_is_ours(
 		(p->unicast && !addr_bytes_equal(e->src, p->is.servers[0], 16)))
 		return false;
 	if (relay)
-		return addr_bytes_equal(e->dst, relay, 16) && e->dst_port == p->is.relay_port;
+		return dhcp_is_to_relay(&p->is, e->dst, relay, 16) &&
+		       e->dst_port == p->is.relay_port;
 	return e->dst_port == DHCP6_CLIENT_PORT && bytes_be64(e->dst) == 0xfe80ull << 48 &&
 	       bytes_be64(e->dst + 8) == dhcp6_interface_id(mac);
 }

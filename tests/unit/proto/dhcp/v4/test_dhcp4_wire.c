@@ -914,6 +914,34 @@ static void answers_come_to_where_the_client_is(void **state)
 	assert_int_equal(verdict_of_way(r, true, own, 67, RELAY, 67, false), PROTO_STRAY);
 }
 
+// Servers answer to the sender's address, or to that in the message.
+static void relays_with_one_sender_are_answered_there_or_at_their_own(void **state)
+{
+	static const uint8_t sender[4] = {192, 0, 2, 9};
+	uint8_t relay[4], server[4], other[4] = {192, 0, 2, 8};
+	const uint8_t *to[] = {sender, relay, other};
+
+	bytes_put_be32(relay, RELAY);
+	bytes_put_be32(server, SERVER_ID);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct dhcp4_fixture *f = fixture_relay(4);
+		struct proto_ends ends = {
+			.src = server, .dst = to[i], .addr_len = 4, .src_port = 67, .dst_port = 67};
+		struct proto_flow flow;
+
+		f->relay.is.from = v4(0xc0000209);
+		fixture_next(fixture_open(f));
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_memory_equal(flow.src, sender, 4);
+		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_GIADDR), RELAY);
+		f->ctx.ends = &ends;
+		assert_int_equal(
+			fixture_answer(f, DHCP4_OFFER), i == 2 ? PROTO_STRAY : PROTO_AGAIN);
+		f->ctx.ends = NULL;
+		fixture_end(f);
+	}
+}
+
 static void types_that_do_not_fit_the_state_are_stray(void **state)
 {
 	static const struct {
@@ -1518,6 +1546,7 @@ int main(void)
 		cmocka_unit_test(tries_that_wait_for_as_long_share_a_wait),
 		cmocka_unit_test(what_is_not_for_this_transaction_is_stray),
 		cmocka_unit_test(answers_come_to_where_the_client_is),
+		cmocka_unit_test(relays_with_one_sender_are_answered_there_or_at_their_own),
 		cmocka_unit_test(types_that_do_not_fit_the_state_are_stray),
 		cmocka_unit_test(only_the_offer_of_the_server_wanted_is_taken),
 		cmocka_unit_test(content_that_is_wrong_fails_the_exchange),
