@@ -173,10 +173,21 @@ struct dns_answers {
 	struct dns_tsig_key *keys; // that requests may be signed with
 };
 
+// Why a message is not well formed.
+enum dns_broken {
+	DNS_BROKEN_QUESTION,
+	DNS_BROKEN_NAME,
+	DNS_BROKEN_END,
+	DNS_BROKEN_OPT,
+	DNS_BROKEN_TSIG,
+	DNS_BROKEN_COUNT,
+};
+
 // The parts of a whole message. Pointers are into the message, NULL: not there.
 struct dns_message {
 	uint16_t answers;
 	bool has_opt;
+	uint8_t broken; // enum dns_broken, of one that is not well formed
 	uint8_t ext_rcode, version;
 	uint16_t udp_size, edns_flags;
 	// Data of the options.
@@ -223,7 +234,7 @@ uint32_t dns_name_read(const uint8_t *msg, uint32_t len, uint32_t at, uint8_t *o
 // len >= 12.
 uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
 // Every record of every section from offset `at` (after the question, if any) on. false: not well
-// formed.
+// formed, by m->broken.
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
 
 // Pad a message of len bytes that ends with the OPT record at opt: by an option with `more` bytes,

@@ -187,6 +187,12 @@ static inline const uint8_t *owner_end(
 	return dns_name_end(p, msg, len, steps);
 }
 
+static bool broken(struct dns_message *m, enum dns_broken why)
+{
+	m->broken = why;
+	return false;
+}
+
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m)
 {
 	uint32_t records = bytes_be16(buf + 6) + bytes_be16(buf + 8);
@@ -202,17 +208,17 @@ bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_
 
 		steps += STEPS_MORE;
 		if (!fixed || end - fixed < RECORD_FIXED)
-			return false;
+			return broken(m, fixed || p >= end ? DNS_BROKEN_END : DNS_BROKEN_NAME);
 		p = fixed + RECORD_FIXED;
 		if (end - p < bytes_be16(fixed + 8))
-			return false;
+			return broken(m, DNS_BROKEN_END);
 		p += bytes_be16(fixed + 8);
 		if (i >= records && bytes_be16(fixed) == DNS_OPT && !opt_read(m, fixed, root))
-			return false;
+			return broken(m, DNS_BROKEN_OPT);
 		if (bytes_be16(fixed) != DNS_TSIG)
 			continue;
 		if (i < records || i + 1 < all) // RFC 8945 section 5.1
-			return false;
+			return broken(m, DNS_BROKEN_TSIG);
 		m->tsig = (uint32_t)(start - buf);
 		m->tsig_type = (uint32_t)(fixed - buf);
 	}

@@ -355,13 +355,23 @@ const char *dns_reason(
 		[FOUND_DIFFERENT + DNS_COMPARED_ADDITIONAL] =
 			"another additional section than in the capture",
 	};
+	static const char *const broken[DNS_BROKEN_COUNT] = {
+		[DNS_BROKEN_QUESTION] = "its question is broken, or there are several",
+		[DNS_BROKEN_NAME] = "the owner name of a record is broken",
+		[DNS_BROKEN_END] = "it ends within its records, or before them",
+		[DNS_BROKEN_OPT] = "an OPT record is broken, below a name, or one of two",
+		[DNS_BROKEN_TSIG] = "a TSIG record is not the last one",
+	};
 	struct dns_query q = query_of(ctx->shared, ctx->own, t);
+	enum proto_verdict question;
 	struct dns_message m;
 	uint32_t at, found;
 
-	if (question_check(ctx, t, &q, buf, len, &at) != PROTO_DONE ||
-		!dns_message_walk(buf, len, at, &m))
-		return NULL;
+	question = question_check(ctx, t, &q, buf, len, &at);
+	if (question != PROTO_DONE)
+		return question == PROTO_MALFORMED ? broken[DNS_BROKEN_QUESTION] : NULL;
+	if (!dns_message_walk(buf, len, at, &m))
+		return broken[m.broken];
 	found = expect_find(ctx, &q, buf, len, at, &m);
 	return found < FOUND_SAME ? reasons[found] : NULL;
 }

@@ -178,7 +178,8 @@ static void replies_are_judged_by_the_captured_answer(void **state)
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
 	assert_int_equal(f->n.captured_unknown, 1);
 	f->reply_len--;
-	assert_null(dns_reason(&f->ctx, &f->txn, f->reply, f->reply_len));
+	assert_string_equal(dns_reason(&f->ctx, &f->txn, f->reply, f->reply_len),
+		"its question is broken, or there are several");
 	unlink(path);
 	fixture_end(f);
 }
