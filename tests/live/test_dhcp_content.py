@@ -3,10 +3,12 @@
 # What DHCP clients put into their messages, as real servers take it: INFORM without a lease, and lease queries of each kind.
 # The argument chooses a server.
 
+import contextlib
+import signal
 import tempfile
 from pathlib import Path
 
-from harness import check_ledger, main, nightly, test
+from harness import check_ledger, execute, kill, main, nightly, start, test, until
 from live import DHCP_PORT, SERVER, config, lab, leases
 
 COUNT = 40
@@ -97,6 +99,39 @@ def kea_leases_to_clients_whose_messages_are_given_as_a_whole():
     result, grown = run("kea", leases("raw", "dora", rate=COUNT, mac="02:0f:04:00:00:00", clients=COUNT, raw=RAW,
                                       relay={"addresses": ["198.18.0.64"]}))
     assert result.item("raw")["dhcp4"]["leases"] == grown["leases"] == grown["request"] == COUNT, grown
+
+
+@contextlib.contextmanager
+def dnsmasq(*options):
+    """One that the lab does not know, on a server's side with two addresses."""
+    here = lab("none")
+    execute(here.dut("ip", "addr", "add", "198.18.0.3/24", "dev", "veth1"))
+    with tempfile.TemporaryDirectory() as folder:
+        process = start(here.dut("dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--user=root", "--port=0", "--log-facility=-",
+                                 f"--pid-file={folder}/pid", f"--dhcp-leasefile={folder}/leases", "--interface=veth1", "--no-ping",
+                                 "--dhcp-authoritative", "--dhcp-range=198.18.0.128,198.18.0.254,255.255.255.0,1h", *options))
+        try:
+            until(lambda: Path(folder, "pid").exists() or process.poll() is not None, "dnsmasq")
+            assert process.poll() is None, process.communicate()
+            yield here
+        finally:
+            kill(process, signal.SIGTERM)
+            process.communicate()
+            execute(here.dut("ip", "addr", "del", "198.18.0.3/24", "dev", "veth1"))
+
+
+@test
+def dnsmasq_answers_from_its_first_address_and_says_its_identifier_twice():
+    one = {**leases("other", "dora", rate=COUNT, mac="02:0f:06:00:00:00", relay={"addresses": ["198.18.0.1"], "all": True}),
+           "server": "198.18.0.3"}
+    with dnsmasq("--dhcp-option-force=54,198.18.0.2") as here:
+        result = here.ddiperf(config("af_packet", one, run={"duration": "1s"}))
+    assert result.json, result
+    got = result.item("other")
+    check_ledger(got)
+    assert got["answered"] == got["sent"] == COUNT and got["stray"] == got["malformed"] == 0, result
+    assert got["dhcp4"]["other_source"] == got["dhcp4"]["option_repeated"] == 2 * COUNT, got["dhcp4"]
+    assert f"other: {2 * COUNT} replies came from 198.18.0.2; the server asked is 198.18.0.3" in result.stdout, result
 
 
 @test

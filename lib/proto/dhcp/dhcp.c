@@ -132,6 +132,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.request = family##_request,                                                       \
 		.key = family##_key,                                                               \
 		.reply = family##_reply,                                                           \
+		.reason = family##_reason,                                                         \
 		.timeout = family##_timeout,                                                       \
 	};
 

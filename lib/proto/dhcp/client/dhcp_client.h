@@ -245,6 +245,8 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	bool family##_key(const uint8_t *buf, uint32_t len, uint32_t *key);                        \
 	enum proto_verdict family##_reply(                                                         \
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \
+	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \
+		const uint8_t *buf, uint32_t len);                                                 \
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \
 	bool family##_owns(                                                                        \
 		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);     \

@@ -21,6 +21,7 @@ struct dhcp_heard {
 	uint16_t status;
 	uint32_t text_len;
 	const uint8_t *text;
+	const char *broken; // why it is malformed
 };
 
 enum dhcp_judgement { DHCP_RIGHT, DHCP_WRONG, DHCP_REFUSED };
@@ -346,6 +347,13 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 	return dhcp_decide(f, ctx, t, h, !t->over && !kept);
 }
 
+// Of a reply that is malformed.
+DHCP_INLINE const char *dhcp_reason(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	const struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h)
+{
+	return f->parse(ctx, t->user, buf, len, h) ? NULL : h->broken;
+}
+
 DHCP_INLINE enum proto_verdict dhcp_timeout(
 	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t)
 {
@@ -410,6 +418,14 @@ DHCP_INLINE bool dhcp_happened(
 		struct family##_heard h;                                                           \
                                                                                                    \
 		return dhcp_reply(&family##_messages, ctx, t, buf, buf_len, &h.is);                \
+	}                                                                                          \
+                                                                                                   \
+	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \
+		const uint8_t *buf, uint32_t buf_len)                                              \
+	{                                                                                          \
+		struct family##_heard h;                                                           \
+                                                                                                   \
+		return dhcp_reason(&family##_messages, ctx, t, buf, buf_len, &h.is);               \
 	}                                                                                          \
                                                                                                    \
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t)            \

@@ -147,6 +147,7 @@ struct dhcp_counters {
 	uint64_t no_bound_client;
 	uint64_t rapid_fallback;
 	uint64_t parameters_missing;
+	uint64_t option_repeated;
 	uint64_t other_source;
 	uint64_t way_wrong;
 	uint64_t vlan_wrong;

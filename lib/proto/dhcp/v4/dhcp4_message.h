@@ -122,6 +122,7 @@ struct dhcp4_message {
 	const uint8_t *chaddr;                   // DHCP4_CHADDR_LEN bytes
 	uint8_t type;                            // option 53; 0: none
 	bool has_end;                            // the option field ends with option 255
+	bool repeats;                            // an option twice, with equal content
 	uint64_t present[4];                     // which options are there, a bit each
 	uint32_t server_id;                      // option 54, host order; 0: none or not 4 bytes
 	uint32_t lease_time, t1, t2;             // s; meaningful when present
@@ -131,6 +132,7 @@ struct dhcp4_message {
 	uint16_t client_id_len, relay_info_len, message_len;
 	const uint8_t *parameters; // option 55: only the first piece
 	uint8_t parameters_len;
+	const char *broken; // why it does not parse
 };
 
 // Layouts of earlier messages: servers mostly send the same options in the same order, so most
@@ -176,10 +178,11 @@ static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
 
 // Parse a whole message, requests and replies alike. false: too short, no magic cookie, an option
 // that runs over the end of its field, a fixed-size option (50-54, 58, 59) that is of another size
-// when its pieces are put together (so also one that is there twice), 52 above 3, a split option
-// above DHCP4_OPTION_MAX, or a file or sname field used for options (52) that is broken; *m then
-// shows how far it came. A missing END is not an error. Options of the file field follow those of
-// the options field, then those of sname (RFC 3396 section 7).
+// when its pieces are put together, 52 above 3, a split option above DHCP4_OPTION_MAX, or a file or
+// sname field used for options (52) that is broken; *m then shows how far it came. A missing END is
+// not an error. Options of the file field follow those of the options field, then those of sname
+// (RFC 3396 section 7). A second option of a fixed size (but 52), 61 or 82 that equals the first is
+// no piece of it: some servers add what an administrator configures to what they send anyway.
 bool dhcp4_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m);
 

@@ -36,6 +36,12 @@ static __attribute__((noinline)) bool fixed_join(
 
 	if (o->again)
 		have = k->incomplete & bit ? k->have[o->code] : size;
+	if (have == size && o->len == size) {
+		uint32_t second = size == 1 ? o->data[0] : bytes_be32(o->data);
+
+		k->m->repeats = true;
+		return second == *value && o->code != DHCP4_OPT_OVERLOAD;
+	}
 	if (o->len > size - have)
 		return false;
 	for (uint8_t i = 0; i < o->len; i++)
@@ -73,6 +79,12 @@ static inline bool joined_add(struct walk *k, const struct piece *o, enum joined
 		*whole_len = o->len;
 		return true;
 	}
+	// A piece that another one follows is mostly as long as can be.
+	if (which != JOINED_MESSAGE && o->len == *whole_len && o->len < PIECE_MAX &&
+		memcmp(*whole, o->data, o->len) == 0) {
+		k->m->repeats = true;
+		return true;
+	}
 	if (*whole_len + o->len > DHCP4_OPTION_MAX)
 		return false;
 	if (*whole != bytes)
@@ -81,6 +93,26 @@ static inline bool joined_add(struct walk *k, const struct piece *o, enum joined
 	*whole = bytes;
 	*whole_len = (uint16_t)(*whole_len + o->len);
 	return true;
+}
+
+static const char *broken_by(uint8_t code)
+{
+	static const char *const texts[] = {
+		[DHCP4_OPT_REQUESTED_ADDRESS] =
+			"option 50 (address) is not of 4 octets, or twice with two values",
+		[DHCP4_OPT_LEASE_TIME] =
+			"option 51 (lease time) is not of 4 octets, or twice with two values",
+		[DHCP4_OPT_OVERLOAD] = "option 52 (overload) is not of 1 octet, or twice",
+		[DHCP4_OPT_TYPE] =
+			"option 53 (message type) is not of 1 octet, or twice with two values",
+		[DHCP4_OPT_SERVER_ID] = "option 54 (server identifier) is not of 4 octets, or "
+					"twice with two values",
+		[DHCP4_OPT_T1] = "option 58 (T1) is not of 4 octets, or twice with two values",
+		[DHCP4_OPT_T2] = "option 59 (T2) is not of 4 octets, or twice with two values",
+	};
+	const char *text = code < sizeof(texts) / sizeof(texts[0]) ? texts[code] : NULL;
+
+	return text ? text : "option 56, 61 or 82 is too long when its pieces are put together";
 }
 
 static inline bool piece_add(struct walk *k, const struct piece *o)
@@ -136,12 +168,16 @@ static bool field_walk(struct walk *k, const uint8_t *field, uint32_t field_len,
 		}
 		o.len = read_u8(&r);
 		o.data = read_bytes(&r, o.len);
-		if (!o.data)
+		if (!o.data) {
+			k->m->broken = "an option runs over the end";
 			return false;
+		}
 		o.again = *present & bit;
 		*present |= bit;
-		if (!piece_add(k, &o))
+		if (!piece_add(k, &o)) {
+			k->m->broken = broken_by(o.code);
 			return false;
+		}
 	}
 	return true;
 }
@@ -152,6 +188,7 @@ static bool options_walk(struct walk *k, const uint8_t *buf, uint32_t len)
 
 	if (!field_walk(k, buf + DHCP4_OPTIONS_AT, len - DHCP4_OPTIONS_AT, &k->m->has_end))
 		return false;
+	k->m->broken = "option 52 (overload) is above 3";
 	if (k->overload & ~(uint32_t)(OVERLOAD_FILE | OVERLOAD_SNAME))
 		return false;
 	if ((k->overload & OVERLOAD_FILE) && !field_walk(k, buf + DHCP4_AT_FILE, FILE_LEN, &ended))
@@ -159,6 +196,7 @@ static bool options_walk(struct walk *k, const uint8_t *buf, uint32_t len)
 	if ((k->overload & OVERLOAD_SNAME) &&
 		!field_walk(k, buf + DHCP4_AT_SNAME, SNAME_LEN, &ended))
 		return false;
+	k->m->broken = "an option of a fixed size is too short";
 	return !k->incomplete;
 }
 
@@ -184,10 +222,11 @@ static __attribute__((noinline)) bool walk_parse(
 	struct walk k;
 	bool right;
 
-	*m = (struct dhcp4_message){0};
+	*m = (struct dhcp4_message){.broken = "too short for a header and its magic cookie"};
 	if (len < DHCP4_OPTIONS_AT)
 		return false;
 	header_read(m, buf);
+	m->broken = "no magic cookie: not DHCP, but BOOTP";
 	if (bytes_be32(buf + DHCP4_AT_COOKIE) != DHCP4_COOKIE)
 		return false;
 	k.m = m;
@@ -235,6 +274,7 @@ static inline void layout_read(
 {
 	m->type = buf[l->at.type];
 	m->has_end = true;
+	m->repeats = false;
 	memcpy(m->present, l->present, sizeof(m->present));
 	m->server_id = number_at(buf, l->at.server_id);
 	m->requested = number_at(buf, l->at.requested);

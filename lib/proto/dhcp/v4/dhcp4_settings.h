@@ -122,6 +122,7 @@ struct dhcp4_settings {
 	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
 	C(parameters_missing, "ACKs that lack a requested parameter")                            \
 	X(no_end, "replies whose options do not end with option 255")                            \
+	C(option_repeated, "replies with an option twice, with equal content")                   \
 	C(other_source, "replies from another address or port than the request went to")         \
 	C(way_wrong, "dropped: not to the client's address and port, or the relay's")            \
 	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \

@@ -254,7 +254,8 @@ static bool query_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
-	if (!m->has_end || dhcp4_has(m, DHCP4_OPT_OVERLOAD)) {
+	if (!m->has_end || m->repeats || dhcp4_has(m, DHCP4_OPT_OVERLOAD)) {
+		n->is.option_repeated += m->repeats;
 		n->no_end += !m->has_end;
 		n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
 	}
@@ -342,8 +343,10 @@ static inline bool dhcp4_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	struct dhcp4_worker *w = ctx->own;
 
-	if (!dhcp4_parse(buf, len, &w->scratch, &h->m))
+	if (!dhcp4_parse(buf, len, &w->scratch, &h->m)) {
+		heard->broken = h->m.broken;
 		return false;
+	}
 	dhcp4_self_find(ctx, client, &h->self);
 	heard->client = &h->self.client->head;
 	heard->number = h->self.number;

@@ -364,6 +364,8 @@ enum dhcp_judgement dhcp6_judge(
 	uint16_t has = dhcp6_kinds[t->step].has;
 	struct dhcp6_bytes text;
 
+	n->is.option_repeated += m->notes.repeats;
+	n->trailing += m->notes.trailing;
 	if (!dhcp6_envelope_is_ours(s, n, t, &h->envelope) || !server_check(s, n, t, m))
 		return DHCP_WRONG;
 	if (is_refusal(s, n, t, m, &heard->status, &text)) {

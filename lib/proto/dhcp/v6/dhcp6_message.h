@@ -121,6 +121,13 @@ struct dhcp6_bytes {
 	uint16_t len;
 };
 
+// What the parser found on its way.
+struct dhcp6_notes {
+	bool repeats;       // an option twice that may be there once, with equal content
+	bool trailing;      // up to 3 zero octets behind the last option
+	const char *broken; // why it does not parse
+};
+
 // An address (option 5) or a prefix (option 26).
 struct dhcp6_lease {
 	const uint8_t *address; // 16 bytes
@@ -150,6 +157,7 @@ struct dhcp6_message {
 	uint32_t xid;
 	uint32_t elapsed; // 1/100 s
 	uint32_t sol_max_rt_s, inf_max_rt_s, refresh_s;
+	struct dhcp6_notes notes;
 	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
 	const uint8_t *unicast; // 16 bytes, or NULL
 	uint8_t reconfigure;    // type of the message that a RECONFIGURE asks for
@@ -175,6 +183,7 @@ struct dhcp6_relay {
 	uint8_t hop_count;
 	const uint8_t *link, *peer; // 16 bytes each
 	struct dhcp6_bytes message, interface_id, remote_id, subscriber_id, link_layer, port;
+	struct dhcp6_notes notes;
 };
 
 // A message and the relay messages around it.
@@ -192,13 +201,15 @@ static inline bool dhcp6_has(const struct dhcp6_message *m, uint8_t option)
 
 // Parse a message of a client or server. false: too short, a relay message, an option that runs
 // over the end of what it is in, one that is of a wrong size (DUIDs of less than 3 or more than
-// 130 bytes included), a prefix length above 128, or an option twice that may be there once (all
-// that are named here but IAs and their leases); *m then shows how far it came. Options that do not
-// belong where they are, and IAs and leases beyond the fixed numbers (counted), are passed over.
+// 130 bytes included), a prefix length above 128, or an option twice, with different content, that
+// may be there once (all that are named here but IAs and their leases); *m then shows how far it
+// came. Options that do not belong where they are, IAs and leases beyond the fixed numbers
+// (counted), and zero octets behind the last option that are too few for another one are passed
+// over.
 bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m);
 
 // Parse the data of option 44 (query), or of option 45. false: too short, an option in it that runs
-// over the end, has a wrong size, or is twice.
+// over the end, has a wrong size, or is twice with different content.
 bool dhcp6_parse_subject(const struct dhcp6_bytes *data, bool query, struct dhcp6_subject *s);
 
 // Parse one relay message. false: too short, not one, an option that runs over the end, is twice

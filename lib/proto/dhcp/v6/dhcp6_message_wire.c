@@ -18,18 +18,35 @@
 struct option {
 	uint16_t code, len;
 	const uint8_t *data;
+	struct dhcp6_notes *notes; // of what it is in
 };
+
+static bool broken(struct dhcp6_notes *n, const char *why)
+{
+	n->broken = why;
+	return false;
+}
 
 static inline bool option_read(struct reader *r, struct option *o)
 {
 	const uint8_t *head = read_bytes(r, DHCP6_OPTION_LEN);
 
 	if (!head)
-		return false;
+		return broken(o->notes, "an option without room for its code and length");
 	o->code = bytes_be16(head);
 	o->len = bytes_be16(head + 2);
 	o->data = read_bytes(r, o->len);
-	return o->data != NULL;
+	return o->data || broken(o->notes, "an option runs over the end of what it is in");
+}
+
+// A second option that may be there once does no harm if it says what the first one does.
+static bool is_repeated(const struct option *o, const struct dhcp6_bytes *first)
+{
+	if (o->len != first->len || memcmp(o->data, first->data, o->len) != 0)
+		return broken(o->notes, "an option that may be there once is there twice, with "
+					"different content");
+	o->notes->repeats = true;
+	return true;
 }
 
 static inline struct reader option_reader(const struct option *o)
@@ -40,8 +57,10 @@ static inline struct reader option_reader(const struct option *o)
 static inline bool bytes_take(
 	const struct option *o, uint32_t least, uint32_t most, struct dhcp6_bytes *to)
 {
-	if (to->data || o->len < least || o->len > most)
-		return false;
+	if (to->data)
+		return is_repeated(o, to);
+	if (o->len < least || o->len > most)
+		return broken(o->notes, "an option has a wrong length (a DUID, perhaps)");
 	*to = (struct dhcp6_bytes){o->data, o->len};
 	return true;
 }
@@ -50,17 +69,23 @@ static bool status_take(const struct option *o, uint16_t *status, struct dhcp6_b
 {
 	struct reader r = option_reader(o);
 
-	if (*status != DHCP6_STATUS_NONE || o->len < 2)
-		return false;
+	if (o->len < 2)
+		return broken(o->notes, "a status code (option 13) that is too short");
+	if (*status != DHCP6_STATUS_NONE) {
+		if (*status != bytes_be16(o->data))
+			return broken(o->notes, "two different status codes (option 13)");
+		o->notes->repeats = true;
+		return true;
+	}
 	*status = read_be16(&r);
 	if (text)
 		*text = (struct dhcp6_bytes){r.at, (uint16_t)reader_left(&r)};
 	return true;
 }
 
-static bool lease_options(struct reader *r, struct dhcp6_lease *l)
+static bool lease_options(struct reader *r, struct dhcp6_lease *l, struct dhcp6_notes *notes)
 {
-	struct option o;
+	struct option o = {.notes = notes};
 
 	while (reader_left(r) > 0) {
 		if (!option_read(r, &o))
@@ -79,14 +104,16 @@ static bool lease_read(const struct option *o, struct dhcp6_lease *l)
 	const uint8_t *times;
 
 	if (!fixed)
-		return false;
+		return broken(o->notes, "an address or a prefix (option 5 or 26) is too short");
 	times = prefix ? fixed : fixed + 16;
 	l->status = DHCP6_STATUS_NONE;
 	l->bits = prefix ? fixed[8] : 128;
 	l->address = prefix ? fixed + 9 : fixed;
 	l->preferred_s = bytes_be32(times);
 	l->valid_s = bytes_be32(times + 4);
-	return l->bits <= 128 && lease_options(&r, l);
+	if (l->bits > 128)
+		return broken(o->notes, "a prefix (option 26) longer than 128 bits");
+	return lease_options(&r, l, o->notes);
 }
 
 static bool ia_lease(const struct option *o, struct dhcp6_ia *ia)
@@ -99,10 +126,10 @@ static bool ia_lease(const struct option *o, struct dhcp6_ia *ia)
 	return lease_read(o, &beyond);
 }
 
-static bool ia_options(struct reader *r, struct dhcp6_ia *ia)
+static bool ia_options(struct reader *r, struct dhcp6_ia *ia, struct dhcp6_notes *notes)
 {
 	uint16_t lease_code = dhcp6_lease_code(ia->type);
-	struct option o;
+	struct option o = {.notes = notes};
 
 	while (reader_left(r) > 0) {
 		if (!option_read(r, &o))
@@ -122,7 +149,7 @@ static bool ia_read(const struct option *o, struct dhcp6_ia *ia)
 	const uint8_t *fixed = read_bytes(&r, timed ? IA_LEN : IA_TA_LEN);
 
 	if (!fixed)
-		return false;
+		return broken(o->notes, "an IA (option 3, 4 or 25) is too short");
 	ia->type = o->code;
 	ia->status = DHCP6_STATUS_NONE;
 	ia->whole = (struct dhcp6_bytes){o->data, o->len};
@@ -132,7 +159,7 @@ static bool ia_read(const struct option *o, struct dhcp6_ia *ia)
 	ia->iaid = bytes_be32(fixed);
 	ia->t1_s = timed ? bytes_be32(fixed + 4) : 0;
 	ia->t2_s = timed ? bytes_be32(fixed + 8) : 0;
-	return ia_options(&r, ia);
+	return ia_options(&r, ia, o->notes);
 }
 
 static bool message_ia(const struct option *o, struct dhcp6_message *m)
@@ -145,12 +172,43 @@ static bool message_ia(const struct option *o, struct dhcp6_message *m)
 	return ia_read(o, &beyond);
 }
 
+static bool length_is(const struct option *o, uint32_t len)
+{
+	return o->len == len || broken(o->notes, "an option of a fixed size has another one");
+}
+
+// A number of 1, 2 or 4 bytes.
 static bool number_take(const struct option *o, bool again, uint32_t len, uint32_t *value)
 {
-	if (again || o->len != len)
+	uint32_t number;
+
+	if (!length_is(o, len))
 		return false;
-	*value = len == 2 ? bytes_be16(o->data) : bytes_be32(o->data);
+	number = len == 1 ? o->data[0] : len == 2 ? bytes_be16(o->data) : bytes_be32(o->data);
+	if (again && number != *value)
+		return broken(o->notes, "a number that may be there once is there twice, with "
+					"two values");
+	o->notes->repeats |= again;
+	*value = number;
 	return true;
+}
+
+static bool u8_take(const struct option *o, bool again, uint8_t *value)
+{
+	uint32_t number = *value;
+
+	if (!number_take(o, again, 1, &number))
+		return false;
+	*value = (uint8_t)number;
+	return true;
+}
+
+static bool unicast_take(const struct option *o, struct dhcp6_message *m)
+{
+	if (m->unicast)
+		return is_repeated(o, &(struct dhcp6_bytes){m->unicast, 16});
+	m->unicast = o->data;
+	return length_is(o, 16);
 }
 
 // again: there was one before.
@@ -166,20 +224,17 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 	case DHCP6_OPT_IA_PD:
 		return message_ia(o, m);
 	case DHCP6_OPT_ORO:
-		return o->len % 2 == 0 && bytes_take(o, 0, UINT16_MAX, &m->oro);
+		return length_is(o, o->len & ~1u) && bytes_take(o, 0, UINT16_MAX, &m->oro);
 	case DHCP6_OPT_PREFERENCE:
-		m->preference = o->len ? o->data[0] : 0;
-		return !again && o->len == 1;
+		return u8_take(o, again, &m->preference);
 	case DHCP6_OPT_ELAPSED_TIME:
 		return number_take(o, again, 2, &m->elapsed);
 	case DHCP6_OPT_AUTH:
 		return bytes_take(o, AUTH_LEN, UINT16_MAX, &m->auth);
 	case DHCP6_OPT_RECONFIGURE_MESSAGE:
-		m->reconfigure = o->len ? o->data[0] : 0;
-		return !again && o->len == 1;
+		return u8_take(o, again, &m->reconfigure);
 	case DHCP6_OPT_UNICAST:
-		m->unicast = o->data;
-		return !again && o->len == 16;
+		return unicast_take(o, m);
 	case DHCP6_OPT_STATUS:
 		return status_take(o, &m->status, &m->status_message);
 	case DHCP6_OPT_LQ_QUERY:
@@ -187,10 +242,12 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 	case DHCP6_OPT_CLIENT_DATA:
 		return bytes_take(o, 0, UINT16_MAX, &m->client_data);
 	case DHCP6_OPT_LQ_CLIENT_LINK:
-		return o->len % 16 == 0 && bytes_take(o, 16, UINT16_MAX, &m->client_links);
+		return length_is(o, o->len & ~15u) &&
+		       bytes_take(o, 16, UINT16_MAX, &m->client_links);
 	case DHCP6_OPT_RAPID_COMMIT:
 	case DHCP6_OPT_RECONFIGURE_ACCEPT:
-		return !again && o->len == 0;
+		o->notes->repeats |= again;
+		return length_is(o, 0);
 	case DHCP6_OPT_REFRESH_TIME:
 		return number_take(o, again, 4, &m->refresh_s);
 	case DHCP6_OPT_SOL_MAX_RT:
@@ -204,9 +261,9 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 
 static bool message_options(struct reader *r, struct dhcp6_message *m)
 {
-	struct option o;
+	struct option o = {.notes = &m->notes};
 
-	while (reader_left(r) > 0) {
+	while (reader_left(r) >= DHCP6_OPTION_LEN) {
 		bool again = false;
 
 		if (!option_read(r, &o))
@@ -220,6 +277,10 @@ static bool message_options(struct reader *r, struct dhcp6_message *m)
 		if (!message_option(&o, again, m))
 			return false;
 	}
+	m->notes.trailing = reader_left(r) > 0;
+	while (reader_left(r) > 0)
+		if (read_u8(r))
+			return broken(&m->notes, "less than an option at the end");
 	return true;
 }
 
@@ -237,7 +298,7 @@ bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m)
 	m->status = DHCP6_STATUS_NONE;
 	head = read_be32(&r);
 	if (r.failed)
-		return false;
+		return broken(&m->notes, "too short for a header");
 	m->type = (uint8_t)(head >> 24);
 	m->xid = head & DHCP6_XID_MAX;
 	return !is_relay(m->type) && message_options(&r, m);
@@ -274,7 +335,8 @@ static bool subject_option(const struct option *o, struct dhcp6_subject *s)
 bool dhcp6_parse_subject(const struct dhcp6_bytes *data, bool query, struct dhcp6_subject *s)
 {
 	struct reader r = reader_of(data->data, data->len);
-	struct option o;
+	struct dhcp6_notes notes = {0};
+	struct option o = {.notes = &notes};
 
 	memset(s, 0, offsetof(struct dhcp6_subject, leases));
 	if (query) {
@@ -313,9 +375,9 @@ bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *l)
 {
 	struct reader r = reader_of(buf, len);
 	const uint8_t *head = read_bytes(&r, DHCP6_RELAY_LEN);
-	struct option o;
+	struct option o = {.notes = &l->notes};
 
-	*l = (struct dhcp6_relay){0};
+	*l = (struct dhcp6_relay){.notes = {.broken = "a relay message that is too short"}};
 	if (!head || !is_relay(head[0]))
 		return false;
 	l->type = head[0];
@@ -325,6 +387,7 @@ bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *l)
 	while (reader_left(&r) > 0)
 		if (!option_read(&r, &o) || !relay_option(&o, l))
 			return false;
+	l->notes.broken = "a relay message without a message in it (option 9)";
 	return l->message.data != NULL;
 }
 
@@ -504,7 +567,8 @@ void dhcp6_write_status(struct writer *w, uint16_t status, const char *text)
 uint32_t dhcp6_find_option(const uint8_t *buf, uint32_t begin, uint32_t end, uint16_t code)
 {
 	struct reader r = reader_of(buf + begin, end - begin);
-	struct option o;
+	struct dhcp6_notes notes;
+	struct option o = {.notes = &notes};
 
 	while (reader_left(&r) > 0) {
 		uint32_t at = (uint32_t)(r.at - buf);

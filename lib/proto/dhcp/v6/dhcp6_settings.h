@@ -165,6 +165,8 @@ struct dhcp6_settings {
 	X(ias_unasked, "IAs in replies that were not requested")                                 \
 	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
 	C(parameters_missing, "REPLY messages that lack a requested option")                            \
+	C(option_repeated, "replies with an option twice, with equal content")                   \
+	X(trailing, "replies with 1 to 3 zero octets behind their last option")                  \
 	C(other_source, "replies from another address or port than the request went to")         \
 	C(way_wrong, "dropped: not to the client's address and port, or the relay's")            \
 	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \

@@ -100,7 +100,7 @@ static bool is_plain(const struct dhcp6_message *m)
 {
 	return m->ia_count == 1 && m->ias_ignored == 0 && m->ias[0].lease_count == 1 &&
 	       m->ias[0].leases_ignored == 0 && m->sol_max_rt_s == 0 && m->inf_max_rt_s == 0 &&
-	       !m->auth.data;
+	       !m->auth.data && !m->notes.repeats && !m->notes.trailing;
 }
 
 void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)

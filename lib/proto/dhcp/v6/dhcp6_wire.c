@@ -58,6 +58,19 @@ static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint
 	return true;
 }
 
+// Why relay messages cannot be taken off.
+static const char *envelope_broken(const struct dhcp6_envelope *e)
+{
+	const struct dhcp6_relay *last;
+
+	if (e->levels == DHCP6_LEVELS_MAX)
+		return "too many relay messages around it";
+	last = &e->relays[e->levels];
+	if (e->levels && last->message.data && last->type != e->relays[0].type)
+		return "relay messages of two types around it";
+	return last->notes.broken;
+}
+
 static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf,
 	uint32_t len, struct dhcp_heard *heard)
 {
@@ -66,9 +79,16 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 	h->usual = NULL;
 	h->buf = buf;
 	h->len = len;
-	if (!dhcp6_unwrap(buf, len, &h->envelope) ||
-		!dhcp6_parse(h->envelope.inner, h->envelope.inner_len, &h->m))
+	if (!dhcp6_unwrap(buf, len, &h->envelope)) {
+		heard->broken = envelope_broken(&h->envelope);
 		return false;
+	}
+	if (!dhcp6_parse(h->envelope.inner, h->envelope.inner_len, &h->m)) {
+		heard->broken = h->m.notes.broken;
+		return false;
+	}
+	for (uint32_t i = 0; i < h->envelope.levels; i++)
+		h->m.notes.repeats |= h->envelope.relays[i].notes.repeats;
 	dhcp6_self_find(ctx, client, &h->self);
 	heard->client = &h->self.client->head;
 	heard->number = h->self.number;

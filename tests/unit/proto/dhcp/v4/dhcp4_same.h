@@ -27,6 +27,7 @@ static inline bool same_number(
 static inline bool same_message(const struct dhcp4_message *a, const struct dhcp4_message *b)
 {
 	return same_header(a, b) && a->type == b->type && a->has_end == b->has_end &&
+	       a->repeats == b->repeats &&
 	       memcmp(a->present, b->present, sizeof(a->present)) == 0 &&
 	       a->server_id == b->server_id && a->requested == b->requested &&
 	       same_number(a, DHCP4_OPT_LEASE_TIME, a->lease_time, b->lease_time) &&

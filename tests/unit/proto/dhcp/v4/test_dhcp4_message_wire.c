@@ -340,12 +340,47 @@ static void a_fixed_size_option_of_another_size_is_broken(void **state)
 	}
 }
 
-static void a_fixed_size_option_that_is_there_twice_is_broken(void **state)
+static void an_option_that_is_there_twice_is_broken_if_its_values_differ(void **state)
 {
-	assert_false(PARSE("\x35\1\5\x35\1\5\xff"));
-	assert_false(PARSE("\x36\4\1\2\3\4\x36\4\1\2\3\4\xff"));
+	assert_false(PARSE("\x35\1\5\x35\1\6\xff"));
+	assert_string_equal(
+		m.broken, "option 53 (message type) is not of 1 octet, or twice with two values");
+	assert_false(PARSE("\x36\4\1\2\3\4\x36\4\1\2\3\5\xff"));
+	assert_non_null(strstr(m.broken, "option 54 (server identifier)"));
 	assert_true(PARSE("\x36\4\1\2\3\4\x36\0\xff"));
 	assert_int_equal(m.server_id, 0x01020304);
+	assert_false(m.repeats);
+	assert_true(PARSE("\x35\1\5\x35\1\5\xff"));
+	assert_int_equal(m.type, 5);
+	assert_true(m.repeats);
+	assert_true(PARSE("\x36\4\1\2\3\4\x35\1\5\x36\4\1\2\3\4\xff"));
+	assert_int_equal(m.server_id, 0x01020304);
+	assert_true(m.repeats);
+}
+
+// Beside the options of a fixed size, those whose content is compared.
+static void an_identifier_that_is_there_twice_is_no_longer_one(void **state)
+{
+	assert_true(PARSE("\x3d\3\1ab\x52\4\1\2cd\x3d\3\1ab\x52\4\1\2cd\xff"));
+	assert_true(m.repeats);
+	assert_int_equal(m.client_id_len, 3);
+	assert_int_equal(m.relay_info_len, 4);
+	assert_true(PARSE("\x3d\3\1ab\x3d\3\1ac\xff")); // pieces of one
+	assert_false(m.repeats);
+	assert_int_equal(m.client_id_len, 6);
+	assert_true(PARSE("\x38\2ab\x38\2ab\xff")); // a text may say anything
+	assert_int_equal(m.message_len, 4);
+}
+
+static void what_is_broken_has_a_reason(void **state)
+{
+	assert_false(PARSE("\x36\4\1\2\3"));
+	assert_string_equal(m.broken, "an option runs over the end");
+	assert_false(PARSE("\x34\1\4\xff"));
+	assert_string_equal(m.broken, "option 52 (overload) is above 3");
+	assert_false(PARSE("\x34\1\3\x34\1\3\xff"));
+	assert_false(PARSE("\x33\2\1\2\xff"));
+	assert_string_equal(m.broken, "an option of a fixed size is too short");
 }
 
 static void pieces_of_a_fixed_size_option_are_not_counted_around(void **state)
@@ -624,7 +659,9 @@ int main(void)
 		cmocka_unit_test(padding_is_stepped_over),
 		cmocka_unit_test(nothing_counts_after_the_end),
 		cmocka_unit_test(a_fixed_size_option_of_another_size_is_broken),
-		cmocka_unit_test(a_fixed_size_option_that_is_there_twice_is_broken),
+		cmocka_unit_test(an_option_that_is_there_twice_is_broken_if_its_values_differ),
+		cmocka_unit_test(an_identifier_that_is_there_twice_is_no_longer_one),
+		cmocka_unit_test(what_is_broken_has_a_reason),
 		cmocka_unit_test(pieces_of_a_fixed_size_option_are_not_counted_around),
 		cmocka_unit_test(a_fixed_size_option_may_be_split_between_fields),
 		cmocka_unit_test(overload_says_which_fields_hold_options),

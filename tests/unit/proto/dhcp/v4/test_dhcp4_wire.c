@@ -1079,6 +1079,33 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 	fixture_end(f);
 }
 
+// The reply that is composed, with one more server identifier behind its options.
+static enum proto_verdict with_another_identifier(struct dhcp4_fixture *f, uint32_t id)
+{
+	struct writer w = writer_of(f->reply + f->reply_len, 7);
+
+	dhcp4_write_option_be32(&w, DHCP4_OPT_SERVER_ID, id);
+	write_u8(&w, DHCP4_OPT_END);
+	return dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len + 7);
+}
+
+static void an_option_that_is_there_twice_is_used_if_both_are_equal(void **state)
+{
+	struct dhcp4_fixture *f = in_step(DHCP4_STEP_DISCOVER, false);
+
+	fixture_plan(f, DHCP4_OFFER);
+	f->answer.no_end = true;
+	fixture_compose(f);
+	assert_int_equal(with_another_identifier(f, SERVER_ID + 1), PROTO_MALFORMED);
+	assert_non_null(strstr(dhcp4_reason(&f->ctx, &f->txn, f->reply, f->reply_len + 7),
+		"option 54 (server identifier)"));
+	assert_int_equal(f->n.is.option_repeated, 0);
+	assert_int_equal(with_another_identifier(f, SERVER_ID), PROTO_AGAIN);
+	assert_int_equal(f->n.is.option_repeated, 1);
+	assert_int_equal(client_of(f, 0)->chosen, SERVER_ID);
+	fixture_end(f);
+}
+
 static void what_is_only_counted_fails_nothing(void **state)
 {
 	struct dhcp4_fixture *f = in_step(DHCP4_STEP_REQUEST, false);
@@ -1555,6 +1582,7 @@ int main(void)
 		cmocka_unit_test(lease_times_without_t1_and_t2_are_right),
 		cmocka_unit_test(addresses_outside_the_pool_fail),
 		cmocka_unit_test(another_address_on_renewal_may_be_allowed),
+		cmocka_unit_test(an_option_that_is_there_twice_is_used_if_both_are_equal),
 		cmocka_unit_test(what_is_only_counted_fails_nothing),
 		cmocka_unit_test(overloaded_and_split_options_are_read),
 		cmocka_unit_test(what_does_not_parse_is_malformed_at_any_length),

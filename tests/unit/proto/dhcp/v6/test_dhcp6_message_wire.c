@@ -124,12 +124,18 @@ static void a_captured_status_in_an_ia_is_read(void **state)
 static void a_captured_message_cut_anywhere_is_refused_or_whole(void **state)
 {
 	uint8_t data[512];
-	uint32_t len = from_hex(captured_both, data), whole = 0;
+	uint32_t len = from_hex(captured_both, data), whole = 0, padded = 0;
 
-	for (uint32_t cut = 0; cut < len; cut++)
-		whole += parse(data, cut);
-	// after the header and after six of seven options
-	assert_int_equal(whole, 7);
+	for (uint32_t cut = 0; cut < len; cut++) {
+		bool right = parse(data, cut);
+
+		whole += right;
+		padded += right && m.notes.trailing;
+	}
+	// After the header, and after six of seven options. The first octet of the next one is like
+	// padding.
+	assert_int_equal(whole, 7 + 7);
+	assert_int_equal(padded, 7);
 }
 
 static void write_everything(struct writer *w)
@@ -318,17 +324,57 @@ static void duids_have_3_to_130_bytes(void **state)
 	}
 }
 
-static void options_that_may_be_there_once_are_refused_twice(void **state)
+#define TWICE(a, b)                                                                                \
+	do {                                                                                       \
+		assert_false(PARSE(a b));                                                          \
+		assert_non_null(m.notes.broken);                                                   \
+		assert_true(PARSE(a a));                                                           \
+		assert_true(m.notes.repeats);                                                      \
+		assert_true(PARSE(a));                                                             \
+		assert_false(m.notes.repeats);                                                     \
+	} while (0)
+
+static void options_that_may_be_there_once_are_refused_twice_if_they_differ(void **state)
 {
-	assert_false(PARSE("\0\1\0\3abc\0\1\0\3abc"));
-	assert_false(PARSE("\0\2\0\3abc\0\2\0\3abc"));
-	assert_false(PARSE("\0\6\0\2ab\0\6\0\2ab"));
-	assert_false(PARSE("\0\7\0\1a\0\7\0\1a"));
-	assert_false(PARSE("\0\x08\0\2ab\0\x08\0\2ab"));
-	assert_false(PARSE("\0\x0d\0\2ab\0\x0d\0\2ab"));
-	assert_false(PARSE("\0\x0e\0\0\0\x0e\0\0"));
-	assert_false(PARSE("\0\x52\0\4abcd\0\x52\0\4abcd"));
-	assert_true(PARSE("\0\x17\0\1a\0\x17\0\1a")); // not ours to judge
+	TWICE("\0\1\0\3abc", "\0\1\0\3abd");
+	TWICE("\0\2\0\3abc", "\0\2\0\4abcd");
+	TWICE("\0\6\0\2ab", "\0\6\0\2ac");
+	TWICE("\0\7\0\1a", "\0\7\0\1b");
+	TWICE("\0\x08\0\2ab", "\0\x08\0\2bb");
+	TWICE("\0\x0c\0\x10"
+	      "abcdefghijklmnop",
+		"\0\x0c\0\x10"
+		"abcdefghijklmnoq");
+	TWICE("\0\x0d\0\2ab", "\0\x0d\0\2ac");
+	TWICE("\0\x0e\0\0", "\0\x0e\0\1a");
+	TWICE("\0\x13\0\1a", "\0\x13\0\1b");
+	TWICE("\0\x52\0\4abcd", "\0\x52\0\4abce");
+	assert_true(PARSE("\0\x17\0\1a\0\x17\0\1b")); // not ours to judge
+	assert_false(m.notes.repeats);
+}
+
+static void what_is_broken_has_a_reason(void **state)
+{
+	assert_false(PARSE("\0\1\0\4abc"));
+	assert_string_equal(m.notes.broken, "an option runs over the end of what it is in");
+	assert_false(PARSE("\0\1\0\2ab"));
+	assert_string_equal(m.notes.broken, "an option has a wrong length (a DUID, perhaps)");
+	assert_false(PARSE("\0\x0d\0\2ab\0\x0d\0\2ac"));
+	assert_string_equal(m.notes.broken, "two different status codes (option 13)");
+}
+
+// Padding that is too short for an option; other clients do not look at it.
+static void a_few_octets_behind_the_last_option_are_passed_over(void **state)
+{
+	assert_true(PARSE("\0\1\0\3abc"));
+	assert_false(m.notes.trailing);
+	assert_true(PARSE("\0\1\0\3abc\0"));
+	assert_true(m.notes.trailing);
+	assert_true(PARSE("\0\1\0\3abc\0\0\0"));
+	assert_true(m.notes.trailing);
+	assert_int_equal(m.client_id.len, 3);
+	assert_false(PARSE("\0\1\0\3abc\0\0\1"));
+	assert_false(PARSE("\0\1\0\3abc\0\0\0\1"));
 }
 
 // An IA_NA or IA_PD with the same lease so many times.
@@ -516,8 +562,12 @@ static void every_option_of_a_relay_is_read(void **state)
 	assert_piece("", r.interface_id);
 	assert_piece("\1\0\0\1", r.message);
 	assert_false(dhcp6_parse_relay(exact(data, len - 8), len - 8, &r)); // nothing in it
+	assert_non_null(strstr(r.notes.broken, "without a message"));
 	dhcp6_write_option(&w, DHCP6_OPT_INTERFACE_ID, "", 0);
-	assert_false(dhcp6_parse_relay(exact(data, len + 4), len + 4, &r)); // twice
+	assert_true(dhcp6_parse_relay(exact(data, len + 4), len + 4, &r));
+	assert_true(r.notes.repeats);
+	data[len + 3] = 1; // twice, and not the same
+	assert_false(dhcp6_parse_relay(exact(data, len + 5), len + 5, &r));
 }
 
 static void a_relay_message_is_not_one_of_a_client(void **state)
@@ -587,7 +637,9 @@ int main(void)
 		cmocka_unit_test(what_is_absent_is_zero),
 		cmocka_unit_test(options_of_a_wrong_size_are_refused),
 		cmocka_unit_test(duids_have_3_to_130_bytes),
-		cmocka_unit_test(options_that_may_be_there_once_are_refused_twice),
+		cmocka_unit_test(options_that_may_be_there_once_are_refused_twice_if_they_differ),
+		cmocka_unit_test(what_is_broken_has_a_reason),
+		cmocka_unit_test(a_few_octets_behind_the_last_option_are_passed_over),
 		cmocka_unit_test(ias_and_leases_beyond_the_fixed_numbers_are_counted),
 		cmocka_unit_test(what_is_broken_beyond_the_fixed_numbers_is_refused_too),
 		cmocka_unit_test(leases_that_run_over_their_ia_are_refused),

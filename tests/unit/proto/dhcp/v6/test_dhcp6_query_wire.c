@@ -4,9 +4,11 @@
 
 #include "dhcp6_client_fixture.h"
 
-#define DUID "\0\1\0\12\0\3\0\1\2\0\0\0\0\0"
-#define AGE  "\0\x2e\0\4\0\0\0\x2a"
-#define LINK "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\0"
+#define DUID      "\0\1\0\12\0\3\0\1\2\0\0\0\0\0"
+#define OTHER_ID  "\0\1\0\12\0\3\0\1\2\0\0\0\0\1"
+#define AGE       "\0\x2e\0\4\0\0\0\x2a"
+#define OTHER_AGE "\0\x2e\0\4\0\0\0\x2b"
+#define LINK      "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\0"
 #define ADDRESS                                                                                    \
 	"\0\5\0\x18\x20\1\x0d\xb8\0\0\0\1\0\0\0\0\0\0\0\1"                                         \
 	"\0\0\0\5\0\0\0\6"
@@ -54,8 +56,8 @@ static void broken_subjects_are_refused(void **state)
 	static const size_t ends[] = {14, 22, 50};
 
 	assert_false(reads(true, BYTES("\1\x20\1")));
-	assert_false(reads(false, BYTES(DUID DUID)));
-	assert_false(reads(false, BYTES(AGE AGE)));
+	assert_false(reads(false, BYTES(DUID OTHER_ID)));
+	assert_false(reads(false, BYTES(AGE OTHER_AGE)));
 	assert_false(reads(false, BYTES("\0\1\0\2\0\3")));
 	assert_false(reads(false, BYTES("\0\x2e\0\3\0\0\0")));
 	assert_int_equal(sizeof(whole) - 1, ends[2]);
@@ -142,7 +144,7 @@ static void an_answer_is_about_the_client_and_has_its_lease_and_a_time(void **st
 	fixture_next(f);
 	assert_int_equal(told(f, DATA("\0\1\0\3\0\0\0" ADDRESS AGE)), PROTO_FAIL);
 	fixture_next(f);
-	assert_int_equal(told(f, DATA(DUID ADDRESS AGE AGE)), PROTO_FAIL);
+	assert_int_equal(told(f, DATA(DUID ADDRESS AGE OTHER_AGE)), PROTO_FAIL);
 	assert_int_equal(f->n.client_data_wrong, 4);
 	assert_int_equal(held_by(f, 0), 1);
 	fixture_end(f);

@@ -767,6 +767,30 @@ static void messages_go_where_they_are_to(void **state)
 	fixture_end(f);
 }
 
+static void a_reply_with_an_option_twice_is_used(void **state)
+{
+	struct dhcp6_fixture *f = fixture_new(1);
+	struct writer w;
+
+	fixture_start(f);
+	fixture_plan(f, DHCP6_ADVERTISE);
+	fixture_compose(f);
+	w = writer_of(f->reply + f->reply_len, sizeof(f->reply) - f->reply_len);
+	dhcp6_write_option(&w, DHCP6_OPT_SERVER_ID, SERVER_DUID, DUID_LEN);
+	w.at[-1] ^= 1;
+	f->reply_len = (uint32_t)(w.at - f->reply);
+	assert_int_equal(dhcp6_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_MALFORMED);
+	assert_non_null(strstr(dhcp6_reason(&f->ctx, &f->txn, f->reply, f->reply_len),
+		"twice, with different content"));
+	w.at[-1] ^= 1;
+	write_u8(&w, 0); // padding
+	f->reply_len++;
+	assert_int_equal(dhcp6_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_AGAIN);
+	assert_int_equal(f->n.is.option_repeated, 1);
+	assert_int_equal(f->n.trailing, 1);
+	fixture_end(f);
+}
+
 static void replies_come_to_who_asked(void **state)
 {
 	struct dhcp6_fixture *f = fixture_relay(8, 1);
@@ -989,6 +1013,7 @@ int main(void)
 		cmocka_unit_test(a_rapid_reply_is_taken_before_any_advertise),
 		cmocka_unit_test(link_local_addresses_are_clients),
 		cmocka_unit_test(messages_go_where_they_are_to),
+		cmocka_unit_test(a_reply_with_an_option_twice_is_used),
 		cmocka_unit_test(replies_come_to_who_asked),
 		cmocka_unit_test(relay_messages_nest_and_name_each_other),
 		cmocka_unit_test(a_relay_on_layer_2_leaves_the_link_to_the_next),
