@@ -130,6 +130,7 @@ struct dhcp4_settings {
 	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
 	X(chaddr_wrong, "dropped: for another hardware address")                                 \
 	C(type_wrong, "dropped: a message type that does not fit the state")                     \
+	X(other_naks, "dropped: a NAK of another server than the one whose offer was taken")     \
 	X(nak, "failed: refused with NAK")                                                       \
 	X(lease_unknown, "failed: a lease that the server does not know (RFC 4388)")             \
 	C(server_id_missing, "failed: no server identifier")                                     \

@@ -99,6 +99,10 @@ static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dh
 	n->is.received[bucket]++;
 	if (!((kind->answered | kind->again) & type))
 		return stray(&n->is.type_wrong);
+	// A server that knows no such offer of its own may say so to all (RFC 2131 section 4.3.2).
+	if (m->type == DHCP4_NAK && t->step == DHCP4_STEP_REQUEST && !t->over && m->server_id &&
+		m->server_id != s->client->chosen)
+		return stray(&n->other_naks);
 	other = m->type == DHCP4_OFFER && !t->over &&
 	        m->server_id != (kind->again ? s->client->chosen : s->p->accept);
 	if (kind->again & type)

@@ -966,6 +966,28 @@ static void types_that_do_not_fit_the_state_are_stray(void **state)
 	}
 }
 
+static void only_the_server_that_was_chosen_can_refuse_a_request(void **state)
+{
+	struct dhcp4_fixture *f = in_step(DHCP4_STEP_REQUEST, false);
+
+	ANSWER(f, DHCP4_NAK, PROTO_STRAY, a->server_id++);
+	assert_int_equal(f->n.other_naks, 1);
+	assert_int_equal(f->n.nak, 0);
+	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+	assert_int_equal(f->n.is.leases, 1);
+	fixture_end(f);
+	f = in_step(DHCP4_STEP_REQUEST, false);
+	assert_int_equal(fixture_answer(f, DHCP4_NAK), PROTO_FAIL);
+	assert_int_equal(f->n.nak, 1);
+	fixture_end(f);
+	// Any server may refuse what all were asked.
+	f = fixture_open(fixture_new(1));
+	fixture_bound(f, DHCP4_REBIND);
+	ANSWER(f, DHCP4_NAK, PROTO_FAIL, a->server_id++);
+	assert_int_equal(f->n.other_naks, 0);
+	fixture_end(f);
+}
+
 static void only_the_offer_of_the_server_wanted_is_taken(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(1);
@@ -1575,6 +1597,7 @@ int main(void)
 		cmocka_unit_test(answers_come_to_where_the_client_is),
 		cmocka_unit_test(relays_with_one_sender_are_answered_there_or_at_their_own),
 		cmocka_unit_test(types_that_do_not_fit_the_state_are_stray),
+		cmocka_unit_test(only_the_server_that_was_chosen_can_refuse_a_request),
 		cmocka_unit_test(only_the_offer_of_the_server_wanted_is_taken),
 		cmocka_unit_test(content_that_is_wrong_fails_the_exchange),
 		cmocka_unit_test(option_82_that_was_not_sent_must_not_come),
