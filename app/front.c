@@ -186,6 +186,14 @@ static const char *prefix(const char *value, struct arena *a)
 	                          : arena_printf(a, "%s/%d", value, strchr(value, ':') ? 128 : 32);
 }
 
+bool front_is_no_port(const char *path, const char *value)
+{
+	const char *last = strrchr(path, '.');
+
+	return last && strcmp(last + 1, "server_port") == 0 && *value &&
+	       value[strspn(value, "0")] == '\0';
+}
+
 void front_take(struct front *f, enum front_kind kind, const char *option, const char *path,
 	const char *value)
 {

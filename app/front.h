@@ -4,6 +4,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/addr.h"
@@ -55,6 +56,9 @@ void front_copy(struct front *f, const char *item, const char *name);
 void front_unset(struct front *f, const char *path);
 // NULL: not set, or no text.
 const char *front_get(const struct front *f, const char *path);
+
+// Port 0 of a server, which in a file stands for the protocol's: as an argument it is a mistake.
+bool front_is_no_port(const char *path, const char *value);
 
 void front_take(struct front *f, enum front_kind kind, const char *option, const char *path,
 	const char *value);

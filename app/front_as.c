@@ -94,6 +94,8 @@ static int take_option(struct as_run *r, const struct as_option *row, const char
 		return as_refuse(r, "%s: %s", name, row->refused);
 	if (row->ignored)
 		as_note(r, "%s has no effect: %s", name, row->ignored);
+	if (row->path && value && front_is_no_port(row->path, value))
+		return as_refuse(r, "%s 0: no server has port 0", name);
 	if (row->path && value)
 		front_take(&r->front, row->kind, typed, row->path, value);
 	if (row->most > 0 && as_number(r, row->letter, value, row->least, row->most,

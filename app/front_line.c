@@ -270,8 +270,12 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 
 static int finish(struct front *f, const struct options *o, int err)
 {
-	for (unsigned i = 0; i < o->given_count && !err; i++)
-		apply(f, &o->given[i]);
+	for (unsigned i = 0; i < o->given_count && !err; i++) {
+		if (front_is_no_port(o->given[i].row->path, o->given[i].value))
+			err = refuse(f, "-p 0: no server has port 0");
+		else
+			apply(f, &o->given[i]);
+	}
 	if (!err)
 		err = cmd_run_front(f, o);
 	front_free(f);

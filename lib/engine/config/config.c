@@ -86,8 +86,8 @@ static const struct field item_fields[] = {
 		"address or host name (its first address that the port reaches) of the server; "
 		"clients that broadcast need none",
 		FIELD_HOST, AT(item_settings, host)},
-	{"server_port", "port of the server; default: the protocol's", FIELD_COUNT,
-		AT(item_settings, server_port), .min = 1, .max = 65535},
+	{"server_port", "port of the server; 0: the protocol's", FIELD_COUNT,
+		AT(item_settings, server_port), .def = "0", .max = 65535},
 	{"servers",
 		"further servers beside that one, over UDP; a protocol with such a list in its own "
 		"section takes them there",
