@@ -216,30 +216,41 @@ void front_take(struct front *f, enum front_kind kind, const char *option, const
 	}
 }
 
-int front_look_up(const struct front *f, const char *server, int family, struct addr *out)
+int front_look_up(const struct front *f, const char *server, int family, struct addr_server *out)
 {
 	struct addrinfo hint = {.ai_family = family, .ai_socktype = SOCK_DGRAM}, *list;
+	const char *what;
 	int err;
 
-	if (strchr(server, '%')) {
-		log_error("%s: %s: addresses of one link are not built yet: give another one of "
-			  "the server",
-			f->name, server);
+	if (addr_parse_server(server, out, &what) < 0) {
+		log_error("%s: \"%s\" is not %s", f->name, server, what);
 		return EXIT_CONFIG;
 	}
-	err = getaddrinfo(server, NULL, &hint, &list);
+	if (out->addr.len && (family == AF_UNSPEC || (family == AF_INET) == (out->addr.len == 4)))
+		return 0;
+	err = getaddrinfo(out->host, NULL, &hint, &list);
 	if (err) {
-		log_error("%s: %s: %s%s", f->name, server, gai_strerror(err),
-			strpbrk(server, "[:") ? " (an address, without brackets and port)" : "");
-		return strpbrk(server, "[:") ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+		log_error("%s: %s: %s", f->name, server, gai_strerror(err));
+		return out->addr.len ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	}
-	*out = (struct addr){.len = list->ai_family == AF_INET ? 4 : 16};
-	if (out->len == 4)
-		memcpy(out->bytes, &((struct sockaddr_in *)list->ai_addr)->sin_addr, 4);
+	out->addr = (struct addr){.len = list->ai_family == AF_INET ? 4 : 16};
+	if (out->addr.len == 4)
+		memcpy(out->addr.bytes, &((struct sockaddr_in *)list->ai_addr)->sin_addr, 4);
 	else
-		memcpy(out->bytes, &((struct sockaddr_in6 *)list->ai_addr)->sin6_addr, 16);
+		memcpy(out->addr.bytes, &((struct sockaddr_in6 *)list->ai_addr)->sin6_addr, 16);
 	freeaddrinfo(list);
 	return 0;
+}
+
+const char *front_server(const struct front *f, const struct addr_server *s)
+{
+	bool open = s->port && s->addr.len == 16;
+	char address[ADDR_TEXT_SIZE];
+	const char *text = arena_printf(f->arena, "%s%s%s%s%s", open ? "[" : "",
+		addr_format(&s->addr, address, sizeof(address)), s->link[0] ? "%" : "", s->link,
+		open ? "]" : "");
+
+	return s->port ? arena_printf(f->arena, "%s:%u", text, s->port) : text;
 }
 
 static void print_node(const json_t *node, int depth, FILE *out);

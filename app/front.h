@@ -63,9 +63,11 @@ bool front_is_no_port(const char *path, const char *value);
 void front_take(struct front *f, enum front_kind kind, const char *option, const char *path,
 	const char *value);
 
-// Address of a server. A name is looked up, and its first address taken. family: AF_INET, AF_INET6
-// or AF_UNSPEC. 0, or an exit code after an error, which was logged.
-int front_look_up(const struct front *f, const char *server, int family, struct addr *out);
+// A server as addr_parse_server takes it. A name is looked up, and its first address taken. family:
+// AF_INET, AF_INET6 or AF_UNSPEC. 0, or an exit code after an error, which was logged.
+int front_look_up(const struct front *f, const char *server, int family, struct addr_server *out);
+// The same as the setting of a server: its address with link and port.
+const char *front_server(const struct front *f, const struct addr_server *s);
 
 // The settings as the text of a file.
 const char *front_yaml(const struct front *f);

@@ -119,7 +119,7 @@ static const struct as_option options[] = {
 static void print_json_begin(struct kxdpgun *d)
 {
 	json_t *info = json_pack("{s:s,s:i,s:i,s:s,s:{s:s}}", "interface", d->route.name,
-		"xdp_threads", 1, "ip_version", strchr(d->is.server, ':') ? 6 : 4,
+		"xdp_threads", 1, "ip_version", d->is.address.len == 16 ? 6 : 4,
 		"transport_layer_proto", d->is.tcp ? "TCP" : "UDP", "mode_info", "mode",
 		front_get(&d->is.is.front, "ports.lan.driver"));
 
@@ -163,7 +163,7 @@ static void print_share(const struct kxdpgun *d, const char *label, double count
 // for each connection, an acknowledgement for each query and one for each end.
 static double header_octets(const struct kxdpgun *d, const json_t *item, double replies)
 {
-	double ip = strchr(d->is.server, ':') ? 14 + 40 : 14 + 20;
+	double ip = d->is.address.len == 16 ? 14 + 40 : 14 + 20;
 
 	if (!d->is.tcp)
 		return replies * (ip + 8);

@@ -184,12 +184,20 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 	bool bypass = goes_around_kernel(o);
 	char text[ADDR_TEXT_SIZE];
 	struct netif_route route;
-	struct addr server;
+	struct addr_server server;
 	int err = front_look_up(f, o->operands[0], AF_UNSPEC, &server);
 
 	if (err)
 		return err;
-	err = netif_route(&server, &route);
+	if (addr_is_link_local(&server.addr) && server.addr.len == 16 && !server.link[0] &&
+		!is_given(o, "ports.lan.device")) {
+		log_error("%s: %s: an address of one link: say which (-i eth0, or %s%%eth0)",
+			f->name, o->operands[0], server.host);
+		return EXIT_CONFIG;
+	}
+	if (server.link[0] && !is_given(o, "ports.lan.device"))
+		front_set(f, NULL, "ports.lan.device", server.link);
+	err = netif_route(&server.addr, &route);
 	// On an interface of its own the tester needs no route of the kernel.
 	if (err < 0 && bypass && is_given(o, "ports.lan.device") && (!relay || is_given(o, relay)))
 		return 0;
@@ -200,7 +208,7 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 	}
 	if (relay && !is_given(o, relay))
 		front_add(f, NULL, relay, addr_format(&route.source, text, sizeof(text)));
-	if (bypass && !is_given(o, "ports.lan.device"))
+	if (bypass && !is_given(o, "ports.lan.device") && !server.link[0])
 		front_set(f, NULL, "ports.lan.device", route.name);
 	if (bypass && route.next_hop.len && !is_given(o, "ports.lan.gateway"))
 		front_add(f, NULL, "ports.lan.gateway",

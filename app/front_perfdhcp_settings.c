@@ -613,7 +613,7 @@ static int find_way(struct perfdhcp *p, struct way *w)
 	const struct addr any = p->v6 ? (struct addr){16, {0x20, 1, 0xd, 0xb8, [15] = 1}}
 	                              : (struct addr){4, {192, 0, 2, 1}};
 	const char *local = perfdhcp_value(p, 'l');
-	struct addr server;
+	struct addr_server server;
 	int err;
 
 	*w = (struct way){.group = strncmp(p->server, "ff0", 3) == 0 ||
@@ -629,14 +629,14 @@ static int find_way(struct perfdhcp *p, struct way *w)
 	}
 	if (front_look_up(&p->run.front, p->server, p->v6 ? AF_INET6 : AF_INET, &server))
 		return p->run.tool->error_code;
-	err = netif_route(&server, &w->route);
+	err = netif_route(&server.addr, &w->route);
 	if (err < 0) {
 		log_error("perfdhcp: no route to %s: %s (ip route get %s)", p->server,
 			strerror(-err), p->server);
 		return p->run.tool->error_code;
 	}
 	w->interface = w->interface ? w->interface : w->route.name;
-	set(p, ITEM "server", address_text(p, &server));
+	set(p, ITEM "server", front_server(&p->run.front, &server));
 	return 0;
 }
 

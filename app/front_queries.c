@@ -211,16 +211,13 @@ static void set_secret(struct queries *q)
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option)
 {
 	struct queries *q = (struct queries *)r;
-	char address[ADDR_TEXT_SIZE];
-	struct addr addr;
-	int err = front_look_up(&r->front, q->server, q->family, &addr);
+	struct addr_server server;
 
-	if (err)
+	if (front_look_up(&r->front, q->server, q->family, &server))
 		return r->tool->error_code;
-	addr_format(&addr, address, sizeof(address));
 	front_set(&r->front, arena_printf(r->arena, "%s %s", server_option, q->server),
-		"traffic.queries.server", address);
-	q->address = addr;
+		"traffic.queries.server", front_server(&r->front, &server));
+	q->address = server.addr;
 	front_set(&r->front, arena_printf(r->arena, "%s %s", file_option, q->file), file_setting(q),
 		q->file);
 	set_transport(q);

@@ -22,6 +22,13 @@ static const char range_big[] = "an address range of at most 2^32 addresses";
 static const char mac_is[] = "a MAC address (like 02:00:00:00:00:01)";
 static const char listen_is[] = "a place to listen at (like 127.0.0.1:9464, [::1]:9464 or 9464)";
 
+static const char server_is[] =
+	"an address or a host name, with or without a port (like 198.18.0.1, "
+	"ns1.example.net:53, [2001:db8::1]:53 or fe80::1%eth0)";
+static const char several_servers[] =
+	"one server (several are a list in a file, servers: [192.0.2.2, 192.0.2.3], beside the "
+	"first)";
+
 static int addr_refuse(const char **what, const char *text)
 {
 	*what = text;
@@ -195,6 +202,70 @@ int addr_parse_listen(const char *text, struct addr *out, uint16_t *port, const 
 		return addr_refuse(what, listen_is);
 	*port = (uint16_t)number;
 	return 0;
+}
+
+// RFC 4291 section 2.5.5.2.
+static void unmap(struct addr *a)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+
+	if (a->len != 16 || memcmp(a->bytes, mapped, sizeof(mapped)) != 0)
+		return;
+	a->len = 4;
+	memmove(a->bytes, a->bytes + 12, 4);
+	memset(a->bytes + 4, 0, 12);
+}
+
+// The characters up to `end`, or -EINVAL.
+static int copy_part(const char *text, const char *end, char *out, size_t room)
+{
+	size_t len = (size_t)(end - text);
+
+	if (len == 0 || len >= room)
+		return -EINVAL;
+	memcpy(out, text, len);
+	out[len] = '\0';
+	return 0;
+}
+
+int addr_parse_server(const char *text, struct addr_server *out, const char **what)
+{
+	const char *colon, *end, *port = NULL, *link;
+	unsigned long number;
+
+	*out = (struct addr_server){.port = 0};
+	*what = strchr(text, ',') ? several_servers : server_is;
+	text += *text == '@';
+	colon = strchr(text, ':');
+	end = strpbrk(text, *text == '[' ? "]" : "#");
+	if (*text == '[') {
+		if (!end || (end[1] && end[1] != ':' && end[1] != '#'))
+			return -EINVAL;
+		port = end[1] ? end + 2 : NULL;
+		text++;
+	} else if (end) {
+		port = end + 1;
+	} else if (colon && !strchr(colon + 1, ':')) {
+		end = colon;
+		port = colon + 1;
+	} else {
+		end = text + strlen(text);
+	}
+	if (port) {
+		number = strtoul(port, NULL, 10);
+		if (!*port || port[strspn(port, "0123456789")] || number == 0 ||
+			number > UINT16_MAX)
+			return -EINVAL;
+		out->port = (uint16_t)number;
+	}
+	link = memchr(text, '%', (size_t)(end - text));
+	if ((link && copy_part(link + 1, end, out->link, sizeof(out->link)) < 0) ||
+		copy_part(text, link ? link : end, out->host, sizeof(out->host)) < 0)
+		return -EINVAL;
+	if (addr_parse_part(out->host, strlen(out->host), &out->addr) < 0)
+		out->addr.len = 0;
+	unmap(&out->addr);
+	return out->addr.len == 0 && (link || strpbrk(out->host, ",:[]@ ")) ? -EINVAL : 0;
 }
 
 const char *addr_format(const struct addr *a, char *buf, size_t room)

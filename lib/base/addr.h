@@ -37,6 +37,16 @@ int addr_parse_mac(const char *text, uint8_t out[6], const char **what);
 // A place to listen at: 127.0.0.1:9464, [::1]:9464, or 9464 (of 127.0.0.1). Port 0: any free one.
 int addr_parse_listen(const char *text, struct addr *out, uint16_t *port, const char **what);
 
+// A server as people write it: an address or a name, with a port (HOST:PORT, [IPv6]:PORT,
+// HOST#PORT), with "@" in front, with the link of an IPv6 address (%eth0). IPv4-mapped is IPv4.
+struct addr_server {
+	struct addr addr; // len 0: host is no address
+	char host[254];   // without port and link
+	char link[16];    // "": none
+	uint16_t port;    // 0: none
+};
+int addr_parse_server(const char *text, struct addr_server *out, const char **what);
+
 // Write a NUL-terminated text and return buf. room >= ADDR_TEXT_SIZE. IPv6 as in RFC 5952.
 const char *addr_format(const struct addr *a, char *buf, size_t room);
 const char *addr_format_range(const struct addr_range *r, char *buf, size_t room);

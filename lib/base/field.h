@@ -32,6 +32,8 @@ struct field_bytes {
 struct field_host {
 	struct addr addr;
 	const char *name;
+	const char *link; // of "fe80::1%eth0"; NULL: none
+	uint16_t port;    // 0: none
 };
 
 enum field_type {

@@ -234,16 +234,15 @@ static bool is_host_name(const char *text)
 static int host_parse(struct value_input *in, void *dst)
 {
 	struct field_host *host = dst;
-	struct addr addr;
+	struct addr_server s;
 
-	if (addr_parse(in->text, &addr, &in->what) == 0) {
-		*host = (struct field_host){.addr = addr};
-		return 0;
-	}
-	in->what = "an IP address or a host name (like 198.18.0.1, 2001:db8::1 or ns1.example.net)";
-	if (!is_host_name(in->text))
+	if (addr_parse_server(in->text, &s, &in->what) < 0 ||
+		(s.addr.len == 0 && !is_host_name(s.host)))
 		return -EINVAL;
-	*host = (struct field_host){.name = arena_strdup(in->a, in->text)};
+	*host = (struct field_host){.addr = s.addr,
+		.name = s.addr.len ? NULL : arena_strdup(in->a, s.host),
+		.link = s.link[0] ? arena_strdup(in->a, s.link) : NULL,
+		.port = s.port};
 	return 0;
 }
 

@@ -35,4 +35,4 @@ struct value_type {
 
 extern const struct value_type value_types[];
 
-#define TYPE_SIZE_MAX sizeof(struct addr_range) // the largest
+#define TYPE_SIZE_MAX sizeof(struct field_host) // the largest

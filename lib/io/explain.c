@@ -150,6 +150,9 @@ static const struct complaint {
 	{"number of rx queues not less than peer tx queues", -EINVAL,
 		"its veth peer has more transmit queues than it has receive queues: "
 		"`ethtool -L PEER tx 1`"},
+	{"does not support XDP in native mode", -ENOTSUP,
+		"the interface under it has no XDP of its own: use driver: af_packet (-D "
+		"af_packet)"},
 	{"XDP is not supported", -ENOTSUP, "its kernel driver has no XDP: use driver: af_packet"},
 	{"queue not available", -EBUSY,
 		"its queues are used by another XDP socket: end the program that has them"},

@@ -62,6 +62,11 @@ static int check_addresses(const struct port_settings *p, const struct netif *n,
 	if (!in_use)
 		return 0;
 	addr_format_prefix(in_use, text, sizeof(text));
+	if (n->flags & IFF_LOOPBACK) // the box needs its addresses
+		return port_fail(e, p, -EADDRINUSE,
+			"%s is the loopback interface, which has no ARP: use driver: socket "
+			"(-D socket)",
+			n->name);
 	if (same)
 		return port_fail(e, p, -EADDRINUSE,
 			"%s is an address of this port, but the kernel has it too on %s, and both "

@@ -119,6 +119,33 @@ static void host_give(const struct config *c, struct item_settings *i, const str
 			others[0] ? "; addresses not used: " : "", others);
 }
 
+// Port and link that stand beside the address go where the other settings of them are.
+static void host_place(const struct config *c, struct item_settings *i, struct diag *d)
+{
+	struct port_settings *ports = c->ports.items;
+	const struct port_settings *of = config_item_port(c, i);
+	struct port_settings *p = of ? ports + (of - ports) : NULL;
+
+	if (i->host.port && i->server_port && i->server_port != i->host.port)
+		diag_error(d, &i->host, NULL, "port %u, but server_port is %llu (remove one)",
+			i->host.port, (unsigned long long)i->server_port);
+	else if (i->host.port)
+		i->server_port = i->host.port;
+	if (i->host.link && p && p->device && strcmp(p->device, i->host.link) != 0)
+		diag_error(d, &i->host, NULL,
+			"is on the link %s, but port %s has the device %s (remove one)",
+			i->host.link, p->name, p->device);
+	else if (i->host.link && p)
+		p->device = i->host.link;
+	if (p && p->driver >= 0 && driver_of(p)->sockets && !p->device && i->host.addr.len == 16 &&
+		addr_is_link_local(&i->host.addr))
+		diag_error(d, &i->host, NULL,
+			"an address of one link: say which (server: fe80::1%%eth0, or device: eth0 "
+			"of "
+			"port %s; -i eth0 on a command line)",
+			p->name);
+}
+
 void hosts_resolve(
 	struct config *c, const struct config *before, bool ask, struct arena *a, struct diag *d)
 {
@@ -130,6 +157,7 @@ void hosts_resolve(
 		const char *name = items[i].host.name, *why = NULL;
 		const struct host *known;
 
+		host_place(c, &items[i], d);
 		if (!name)
 			continue;
 		known = host_named(c, name);

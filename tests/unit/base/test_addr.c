@@ -281,6 +281,43 @@ static void a_place_to_listen_at_is_local_unless_it_says_otherwise(void **state)
 		assert_int_equal(addr_parse_listen(bad[i], &a, &port, &what), -EINVAL);
 }
 
+static void a_server_is_read_as_people_write_it(void **state)
+{
+	static const struct {
+		const char *text, *addr, *host, *link;
+		uint16_t port;
+	} good[] = {{"192.0.2.1", "192.0.2.1", "192.0.2.1", "", 0},
+		{"192.0.2.1:5300", "192.0.2.1", "192.0.2.1", "", 5300},
+		{"192.0.2.1#53", "192.0.2.1", "192.0.2.1", "", 53},
+		{"@192.0.2.1", "192.0.2.1", "192.0.2.1", "", 0},
+		{"2001:db8::1", "2001:db8::1", "2001:db8::1", "", 0},
+		{"[2001:db8::1]", "2001:db8::1", "2001:db8::1", "", 0},
+		{"@[2001:db8::1]:65535", "2001:db8::1", "2001:db8::1", "", 65535},
+		{"2001:db8::1#53", "2001:db8::1", "2001:db8::1", "", 53},
+		{"fe80::1%eth0", "fe80::1", "fe80::1", "eth0", 0},
+		{"[fe80::1%eth0.5]:53", "fe80::1", "fe80::1", "eth0.5", 53},
+		{"::ffff:192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1", "", 0},
+		{"ns1.example.net:53", "none", "ns1.example.net", "", 53}};
+	static const char *const bad[] = {"", "@", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536",
+		"192.0.2.1:x", "[2001:db8::1", "[2001:db8::1]x", "2001:db8:::1", "%eth0",
+		"fe80::1%", "fe80::1%abcdefghijklmnop", "ns1.example.net%eth0", "a b",
+		"192.0.2.1,192.0.2.2"};
+	char buf[ADDR_TEXT_SIZE];
+	struct addr_server s;
+	const char *what;
+
+	for (size_t i = 0; i < COUNT(good); i++) {
+		assert_int_equal(addr_parse_server(good[i].text, &s, &what), 0);
+		assert_string_equal(addr_format(&s.addr, buf, sizeof(buf)), good[i].addr);
+		assert_string_equal(s.host, good[i].host);
+		assert_string_equal(s.link, good[i].link);
+		assert_int_equal(s.port, good[i].port);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_int_equal(addr_parse_server(bad[i], &s, &what), -EINVAL);
+	assert_non_null(strstr(what, "servers: ["));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +333,7 @@ int main(void)
 		cmocka_unit_test(link_local_is_known_in_both_families),
 		cmocka_unit_test(macs_are_six_pairs_of_hex_digits),
 		cmocka_unit_test(a_place_to_listen_at_is_local_unless_it_says_otherwise),
+		cmocka_unit_test(a_server_is_read_as_people_write_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,18 @@ static void kernel_addresses_are_refused_with_the_command(void **state)
 	assert_non_null(strstr(e.text, "`ip address del 2001:db8::1/64 dev eth1`"));
 }
 
+// Without its addresses the box does not work.
+static void nobody_is_told_to_delete_an_address_of_lo(void **state)
+{
+	struct netif list[] = {interface_of("lo", 1)};
+
+	list[0].flags |= IFF_LOOPBACK;
+	set_address(&list[0], "::1/128");
+	assert_int_equal(users(port_of("p", "pcap", "lo"), list, 1), -EADDRINUSE);
+	assert_non_null(strstr(e.text, "has no ARP: use driver: socket"));
+	assert_null(strstr(e.text, "del"));
+}
+
 static void an_address_that_both_have_is_named_first(void **state)
 {
 	struct netif list[] = {interface_of("eth1", 2)};
@@ -353,6 +365,7 @@ int main(void)
 		cmocka_unit_test(an_interface_that_nobody_uses_is_free),
 		cmocka_unit_test(the_default_route_is_refused),
 		cmocka_unit_test(kernel_addresses_are_refused_with_the_command),
+		cmocka_unit_test(nobody_is_told_to_delete_an_address_of_lo),
 		cmocka_unit_test(an_address_that_both_have_is_named_first),
 		cmocka_unit_test(bridges_above_and_vlans_on_it_count_too),
 		cmocka_unit_test(what_is_stacked_higher_counts_too),
