@@ -17,6 +17,7 @@ struct bus_settings {
 		*ca; // file of certificates that are trusted beside those of the system; NULL: none
 	const char *cert, *key; // files of a client's certificate; NULL: none
 	const char *name;       // of the connection, as the server lists it
+	bool demanding;         // wants credentials for a server of this host, too
 };
 
 // Valid during the handler.
@@ -31,8 +32,9 @@ struct bus_message {
 typedef void bus_handler(void *ctx, const struct bus_message *m);
 
 // 0, or -errno, which was logged: -EINVAL wrong settings, -EACCES no credentials for a server that
-// is not of this host, or wrong ones, -ECONNREFUSED no server, -EPROTO no agreement on TLS. s may
-// go afterwards, but not its files: they are read again for each connection.
+// is not of this host or that demands them, or wrong ones, -ECONNREFUSED no server, -EPROTO no
+// agreement on TLS. s may go afterwards, but not its files: they are read again for each
+// connection.
 int bus_open(const struct bus_settings *s, struct bus **out);
 void bus_close(struct bus *b); // NULL: nothing to do. What was published is sent first.
 

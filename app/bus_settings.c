@@ -211,6 +211,14 @@ int bus_options(const struct bus_settings *s, natsOptions **out, char *servers, 
 			servers);
 		return -EACCES;
 	}
+	if (s->demanding && !known) {
+		log_error(
+			"%s: each user of this host reaches it, and runs have the capabilities of "
+			"this process. Give a file of credentials, user and password in the URL, "
+			"or a certificate, or allow it (--allow-local-users)",
+			servers);
+		return -EACCES;
+	}
 	if (w.plain && !tls)
 		log_warning("%s: encrypted only if the server wants it; tls:// insists", servers);
 	if (natsOptions_Create(out) != NATS_OK)

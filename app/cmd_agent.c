@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "commands.h"
 #include "fleet_talk.h"
+#include "io/privileges.h"
 #include "signals.h"
 
 #define TICK_MS 5
@@ -38,7 +39,8 @@ int cmd_agent(const struct options *o)
 		.ca = o->ca,
 		.cert = o->cert,
 		.key = o->key,
-		.name = "ddiperf agent"};
+		.name = "ddiperf agent",
+		.demanding = capabilities_now() && !o->local_users};
 	const struct agent_settings s = {.name = name,
 		.labels = o->labels ? o->labels : "",
 		.dir = o->dir ? o->dir : default_dir(name, o->arena),

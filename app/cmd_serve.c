@@ -5,12 +5,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "commands.h"
 #include "engine/config/control.h"
+#include "io/privileges.h"
 #include "serve.h"
 #include "signals.h"
 
@@ -20,8 +22,18 @@
 // Who reaches the place, and may that be?
 static bool may_serve(const struct options *o, const struct serve_place *p)
 {
-	if (p->local || o->token || o->tls_clients)
+	if (o->token || o->tls_clients || p->own)
 		return true;
+	if (p->local && (o->local_users || !capabilities_now()))
+		return true;
+	if (p->local) {
+		log_error(
+			"serve: each user of this host reaches %s, and runs have the "
+			"capabilities of this process: give --token FILE, listen at unix:PATH, or "
+			"allow it (--allow-local-users)",
+			p->text);
+		return false;
+	}
 	log_error("serve: %s is not of this host alone: all that reach it could start runs (give "
 		  "--token FILE or --tls-clients CA, or listen at 127.0.0.1 and come by ssh -L)",
 		p->text);
@@ -82,7 +94,11 @@ static int serve(
 		log_error("serve: nobody can answer (too few threads?)");
 		code = EXIT_ENVIRONMENT;
 	} else {
-		log_note("serve: %s://%s, folder %s", tls ? "https" : "http", p->text, dir);
+		log_note("serve: %s%s, folder %s",
+			p->own ? ""
+			: tls  ? "https://"
+			       : "http://",
+			p->text, dir);
 	}
 	while (code == EXIT_PASS && !interrupt_count) {
 		poll(NULL, 0, TICK_MS);
@@ -93,6 +109,8 @@ static int serve(
 	}
 	runs_end(api.runs);
 	http_stop(&http);
+	if (p->own)
+		unlink(p->text + strlen(SERVE_UNIX));
 	roster_close(api.roster);
 	api_metrics_close(&api.metrics);
 	runs_close(api.runs);
@@ -118,8 +136,8 @@ int cmd_serve(const struct options *o)
 	rc = serve_listen(place, &p);
 	if (rc < 0) {
 		log_error("serve: --listen %s: %s", place,
-			rc == -EINVAL ? "not a place to listen at (like 127.0.0.1:8080, [::1]:8080 "
-					"or 8080)"
+			rc == -EINVAL ? "not a place to listen at (like 127.0.0.1:8080, "
+					"[::1]:8080, 8080 or unix:PATH)"
 				      : strerror(-rc));
 		code = rc == -EINVAL ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	} else if (may_serve(o, &p)) {

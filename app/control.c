@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,47 +16,17 @@
 
 #define OPTION      "responder.control"
 #define CONNECTIONS 4
-#define BACKLOG     4
 #define WAIT_S      2         // for the main thread
 #define BEARER      "Bearer " // in any case (RFC 9110, section 11.1)
 
 // --- the socket ---
 
-// A socket file that nobody listens to any more.
-static void remove_left_over(const struct control_place *p)
-{
-	const struct sockaddr_un *name = (const struct sockaddr_un *)&p->addr;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return;
-	if (connect(fd, (const struct sockaddr *)&p->addr, p->len) < 0 && errno == ECONNREFUSED)
-		unlink(name->sun_path);
-	close(fd);
-}
-
 static int listen_at(struct control *c, const struct control_place *p)
 {
-	bool local = p->addr.ss_family == AF_UNIX;
-	mode_t before;
-	int rc = 0;
-
-	c->fd = socket(p->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (c->fd < 0)
-		return -errno;
-	if (local)
-		remove_left_over(p);
-	else
-		setsockopt(c->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	before = umask(0177);
-	if (bind(c->fd, (const struct sockaddr *)&p->addr, p->len) < 0)
-		rc = -errno;
-	umask(before);
-	if (rc == 0 && local)
+	c->fd = serve_bind(&p->addr, p->len);
+	if (c->fd >= 0 && p->addr.ss_family == AF_UNIX)
 		c->path = strdup(((const struct sockaddr_un *)&p->addr)->sun_path);
-	if (rc == 0 && listen(c->fd, BACKLOG) < 0)
-		rc = -errno;
-	return rc;
+	return c->fd < 0 ? c->fd : 0;
 }
 
 // --- the thread ---

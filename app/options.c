@@ -83,7 +83,7 @@ static const struct option_row {
 		"for an agent: bring up the ports, then take orders to run from standard input and "
 		"print events, JSON objects, a line each (docs/fleet.md)"},
 	{OPTION_SERVE, 'l', "listen", "ADDRESS", AT(listen),
-		"ADDRESS:PORT, or PORT of 127.0.0.1; default: 127.0.0.1:8080"},
+		"ADDRESS:PORT, PORT of 127.0.0.1, or unix:PATH; default: 127.0.0.1:8080"},
 	{OPTION_SERVE, 'd', "dir", "DIR", AT(dir),
 		"folder of runs and files; default: ddiperf in $XDG_STATE_HOME or ~/.local/state"},
 	{OPTION_AGENT, 'd', "dir", "DIR", AT(dir),
@@ -122,6 +122,10 @@ static const struct option_row {
 		"demand a client certificate of one of the CAs in this PEM file"},
 	{OPTION_COMMANDS, '\0', "allow-commands", NULL, AT(commands),
 		"let configurations run commands and choose device arguments"},
+	{OPTION_SERVE, '\0', "allow-local-users", NULL, AT(local_users),
+		"let every user of this host start runs with the capabilities of this process"},
+	{OPTION_AGENT, '\0', "allow-local-users", NULL, AT(local_users),
+		"let every user of this host start runs with the capabilities of this process"},
 	{OPTION_HELP, 'h', "help", NULL, 0, "print this help"},
 };
 

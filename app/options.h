@@ -97,7 +97,7 @@ struct options {
 	const char *fleet, *agents;           // of run, fleet: of others too; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
 	bool quiet, verbose, dump, self_check, brief, schema, force;
-	bool confined, commands, orders, led;
+	bool confined, commands, orders, led, local_users;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // the settings of a command line; NULL: the operand is a file
 	const struct program *program;

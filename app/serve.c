@@ -10,8 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "engine/config/control.h"
 #include "io/privileges.h"
 
 #define TIMEOUT_S 10 // of a connection that is silent
@@ -55,24 +58,74 @@ static void describe(const struct addr *a, const struct place *p, struct serve_p
 	out->local = v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127;
 }
 
-int serve_listen(const char *text, struct serve_place *out)
+// A socket file that nobody listens to any more.
+static void remove_left_over(const struct sockaddr_un *name, socklen_t len)
 {
-	struct place p;
-	struct sockaddr *addr = (struct sockaddr *)&p.addr;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (connect(fd, (const struct sockaddr *)name, len) < 0 && errno == ECONNREFUSED)
+		unlink(name->sun_path);
+	close(fd);
+}
+
+int serve_bind(const struct sockaddr_storage *addr, socklen_t len)
+{
+	int fd = socket(addr->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), rc = 0;
+	mode_t before;
+
+	if (fd < 0)
+		return -errno;
+	if (addr->ss_family == AF_UNIX)
+		remove_left_over((const struct sockaddr_un *)addr, len);
+	else
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	before = umask(0177);
+	if (bind(fd, (const struct sockaddr *)addr, len) < 0)
+		rc = -errno;
+	umask(before);
+	if (rc == 0 && listen(fd, BACKLOG) < 0)
+		rc = -errno;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+static int listen_unix(const char *text, struct serve_place *out)
+{
+	struct control_place p;
 	const char *what;
-	struct addr a;
-	uint16_t port;
-	int rc = addr_parse_listen(text, &a, &port, &what);
+	int rc = control_place(text, &p, &what);
 
 	if (rc < 0)
 		return rc;
+	out->fd = serve_bind(&p.addr, p.len);
+	out->local = out->own = true;
+	snprintf(out->text, sizeof(out->text), "%s", text);
+	return out->fd < 0 ? out->fd : 0;
+}
+
+int serve_listen(const char *text, struct serve_place *out)
+{
+	struct place p;
+	const char *what;
+	struct addr a;
+	uint16_t port;
+	int rc;
+
+	*out = (struct serve_place){.fd = -1};
+	if (strncmp(text, SERVE_UNIX, strlen(SERVE_UNIX)) == 0)
+		return listen_unix(text, out);
+	rc = addr_parse_listen(text, &a, &port, &what);
+	if (rc < 0)
+		return rc;
 	p = place_of(&a, port);
-	out->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	out->fd = serve_bind(&p.addr, p.len);
 	if (out->fd < 0)
-		return -errno;
-	setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	if (bind(out->fd, addr, p.len) < 0 || listen(out->fd, BACKLOG) < 0 ||
-		getsockname(out->fd, addr, &p.len) < 0) {
+		return out->fd;
+	if (getsockname(out->fd, (struct sockaddr *)&p.addr, &p.len) < 0) {
 		rc = -errno;
 		close(out->fd);
 		return rc;

@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "base/addr.h"
 #include "serve_tls.h"
@@ -26,9 +27,16 @@ struct MHD_Daemon *serve_start(const struct serve_daemon *d);
 struct serve_place {
 	int fd;     // listens
 	bool local; // only this host reaches it
-	// "127.0.0.1:8080", with the port that the kernel chose
-	char text[ADDR_TEXT_SIZE + 32];
+	bool own;   // only this user (and root) reaches it: a Unix socket
+	// "127.0.0.1:8080", with the port that the kernel chose; "unix:PATH"
+	char text[128];
 };
 
-// Listen at `text` (addr_parse_listen). 0, or -errno: nothing is open then.
+#define SERVE_UNIX "unix:"
+
+// Listen at `text` (addr_parse_listen, or SERVE_UNIX and a path). 0, or -errno: nothing is open
+// then.
 int serve_listen(const char *text, struct serve_place *out);
+// A listening socket, or -errno. A Unix socket is its owner's alone, and takes the place of one at
+// which nobody listens any more.
+int serve_bind(const struct sockaddr_storage *addr, socklen_t len);

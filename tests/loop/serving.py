@@ -17,6 +17,7 @@ from harness import binary, kill, start
 from loop import item, ring
 
 API = "/api/v1"
+LOCAL = ["--allow-local-users"]  # as root it would want a token or credentials
 CHANGE = {"X-Ddiperf": "1"}
 
 
@@ -30,7 +31,7 @@ class Server:
         self.options = options
 
     def __enter__(self):
-        self.process = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", self.folder, *self.options])
+        self.process = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", self.folder, *LOCAL, *self.options])
         line = self.process.stderr.readline()
         found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
         assert found, line
@@ -87,7 +88,7 @@ class Server:
 def agent(stack, nats, name, *options):
     """An agent that waits; its process."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-", ignore_cleanup_errors=True))
-    process = start([binary(), "agent", "--nats", nats.url(), "--name", name, "--dir", folder, *options])
+    process = start([binary(), "agent", "--nats", nats.url(), "--name", name, "--dir", folder, *LOCAL, *options])
     stack.callback(lambda: (kill(process), process.communicate()))
     assert "waits at" in (line := process.stderr.readline()), line
     return process

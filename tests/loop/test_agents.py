@@ -19,9 +19,10 @@ import threading
 import time
 from pathlib import Path
 
-from harness import EXIT, Result, binary, check_ledger, check_sums, config_file, execute, kill, main, nightly, skip, start, test, timing, until
+from harness import EXIT, Result, binary, check_ledger, check_sums, config_file, execute, kill, main, need_root, nightly, skip, start, test, timing, until
 from loop import RELAXED, cpus, item, ring
 from nats_server import NatsServer, Talk
+from serving import LOCAL
 from tcp_link import Link
 
 VALIDITY = {"validity": {**RELAXED, "fleet_skew": "200ms"}}
@@ -39,7 +40,7 @@ class Agent:
         self.folder = folder or self.stack.enter_context(tempfile.TemporaryDirectory(prefix="ddiperf-agent-"))
         self.name, self.environment = name, environment
         self.server, self.options = server, options
-        self.argv = [binary(), "agent", "--nats", server.url(), "--name", name, "--dir", str(self.folder), *options]
+        self.argv = [binary(), "agent", "--nats", server.url(), "--name", name, "--dir", str(self.folder), *LOCAL, *options]
 
     def __enter__(self):
         environment = {**os.environ, **(self.environment or {})}
@@ -222,14 +223,29 @@ def agents_of_one_user_have_a_folder_each():
         home = {"XDG_STATE_HOME": state}
         agents = [Agent(nats, name, environment=home) for name in "ab"]
         for agent in agents:
-            del agent.argv[agent.argv.index("--dir"):]
+            del agent.argv[agent.argv.index("--dir"):-len(LOCAL)]
             stack.enter_context(agent)
         result = on_fleet(nats, ring(item(load={"rate": "1k"}), run={"duration": "500ms"}, **PATIENT))
         assert result.code == 0, result
         for name in "ab":
             assert list(Path(state, "ddiperf-agent", name, "runs").iterdir()), name
-        code, _, said = execute([binary(), "agent", "--nats", nats.url(), "--name", "c", "--dir", f"{state}/ddiperf-agent/a"])
+        code, _, said = execute([binary(), "agent", "--nats", nats.url(), "--name", "c", "--dir", f"{state}/ddiperf-agent/a", *LOCAL])
         assert code == EXIT["environment"] and "agent c: another agent on this machine uses the folder" in said, (code, said)
+
+
+@test
+def an_agent_with_capabilities_wants_credentials():
+    need_root()
+    user = "authorization { user: a, password: b }"
+    with NatsServer() as nats, NatsServer(user) as guarded, tempfile.TemporaryDirectory() as folder:
+        code, _, said = execute([binary(), "agent", "--nats", nats.url(), "--name", "a", "--dir", folder])
+        assert code == EXIT["usage"] and "each user of this host reaches it" in said and "--allow-local-users" in said, (code, said)
+        for prefix, url in ((["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"], nats.url()), ([], guarded.url("a:b"))):
+            Path(folder).chmod(0o777)
+            process = start([*prefix, binary(), "agent", "--nats", url, "--name", "a", "--dir", f"{folder}/{len(prefix)}"])
+            assert "waits at" in (line := process.stderr.readline()), line
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=30) and process.returncode == 0
 
 
 @test
@@ -523,7 +539,7 @@ def agents_are_chosen_by_labels_and_number():
         for options, words in ((("--select", "rack=3"), "0 agents with the labels rack=3"), (("--agents", "3"), "2 agents are free")):
             result = on_fleet(nats, config, *options)
             assert result.code == EXIT["environment"] and words in result.stderr, result
-        code, _, err = execute([binary(), "agent", "--nats", nats.url(), "--name", "a", "--dir", tempfile.mkdtemp()])
+        code, _, err = execute([binary(), "agent", "--nats", nats.url(), "--name", "a", "--dir", tempfile.mkdtemp(), *LOCAL])
         assert code == EXIT["environment"] and "an agent a already" in err, err
 
 

@@ -16,12 +16,13 @@ import shutil
 import signal
 import socket
 import ssl
+import stat
 import tempfile
 import time
 from pathlib import Path
 
-from harness import binary, execute, nightly, start, test, timing, until
-from serving import API, Server, browser, click, main, quick, wait_for_intervals
+from harness import binary, execute, need_root, nightly, start, test, timing, until
+from serving import API, LOCAL, Server, browser, click, main, quick, wait_for_intervals
 
 HEAP = 200e6  # octets of a tab that was left open for an hour
 HOUR = 3600
@@ -157,7 +158,7 @@ def a_port_has_one_run_that_is_measured_and_ends_with_the_server():
         assert server.wait(other)["verdict"] == "interrupted"
         assert {one for _, one, _ in metrics()[0]} == {run}
     with Server(folder=server.folder) as server:
-        second = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", server.folder])
+        second = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", server.folder, *LOCAL])
         assert "another server has it" in second.communicate(timeout=20)[1] and second.returncode == 3
         state = server.get(f"/runs/{run}")
         assert state["status"] == "ended" and state["exit_code"] == 130, state
@@ -267,6 +268,30 @@ def tokened(*options):
         token.chmod(0o600)
         with Server("--token", token, *options) as server:
             yield server, {"Authorization": "Bearer 0123456789abcdefgh"}
+
+
+@test
+def whoever_reaches_a_server_with_capabilities_shows_a_token():
+    need_root()
+    with tempfile.TemporaryDirectory() as folder:
+        refused = start([binary(), "serve", "--listen", "127.0.0.1:0", "--dir", folder])
+        said = refused.communicate(timeout=20)[1]
+        assert refused.returncode == 2 and "each user of this host reaches 127.0.0.1:" in said and "--allow-local-users" in said, said
+        # Without capabilities there is nothing to gain; a Unix socket is its owner's.
+        Path(folder).chmod(0o777)
+        for prefix, place in ((["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"], "127.0.0.1:0"), ([], f"unix:{folder}/socket")):
+            process = start([*prefix, binary(), "serve", "--listen", place, "--dir", f"{folder}/{len(prefix)}"])
+            line = process.stderr.readline()
+            assert place.removesuffix("0") in line, (prefix, line)
+            if not prefix:
+                assert stat.S_IMODE(os.stat(f"{folder}/socket").st_mode) == 0o600
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.connect(f"{folder}/socket")
+                    connection.sendall(b"GET /api/v1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=60) and process.returncode == 0
+        assert not Path(folder, "socket").exists()
 
 
 @test

@@ -738,8 +738,9 @@ static int run_data(int argc, char **argv)
 // serve OPTION...: ddiperf serve, which is asked by each line of the input.
 static int run_serve(int argc, char **argv)
 {
-	char *words[32] = {"ddiperf", "serve", "--listen", "127.0.0.1:0"}, *lines, *rest;
-	struct command_line line = {4, words};
+	char *words[32] = {"ddiperf", "serve", "--listen", "127.0.0.1:0", "--allow-local-users"},
+	     *lines, *rest;
+	struct command_line line = {5, words};
 	pthread_t thread;
 
 	for (int i = 1; i < argc; i++)
