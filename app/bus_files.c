@@ -25,6 +25,8 @@
 #define HASH_SIZE   32
 #define BASE64_SIZE 96 // of a hash, and of its hexadecimal digits
 #define DIGEST      "SHA-256="
+#define SIZE_MAX_GB 8 // of a file: others may put what they like under our names
+#define FILE_MAX    ((json_int_t)SIZE_MAX_GB * 1000000000)
 
 // Error codes of JetStream's replies.
 enum {
@@ -238,6 +240,7 @@ static int read_meta(struct bus *b, const char *hash, struct meta *m)
 	snprintf(m->digest, sizeof(m->digest), "%s", string(o, "digest"));
 	rc = !json_is_object(o)                            ? -EBADMSG
 	     : json_is_true(json_object_get(o, "deleted")) ? -ENOENT
+	     : m->size < 0 || m->size > FILE_MAX           ? -EFBIG
 	                                                   : 0;
 	json_decref(o);
 	return rc;
@@ -344,7 +347,9 @@ int bus_put_file(struct bus *b, const char *path, char hash[65])
 	rc = fd < 0 ? -errno : walk(fd, b, NULL, &m, sum);
 	if (rc == 0) {
 		describe(&m, sum, hash);
-		rc = read_meta(b, hash, &there);
+		rc = m.size > FILE_MAX ? -EFBIG : read_meta(b, hash, &there);
+		if (rc == -EFBIG && m.size <= FILE_MAX)
+			rc = -ENOENT; // somebody else's, under our name
 		if (rc == 0 && (there.size != m.size || strcmp(there.digest, m.digest) != 0))
 			rc = -ENOENT; // somebody else's, under our name
 		if (rc == -ENOENT)
@@ -432,6 +437,10 @@ static int get(struct bus *b, const struct meta *m, const char *hash, FILE *to)
 		if (rc < 0)
 			break;
 		size += rc;
+		if (size > m->size) {
+			rc = -EBADMSG;
+			break;
+		}
 		EVP_DigestUpdate(sum, c.chunk, (size_t)rc);
 		if (fwrite(c.chunk, (size_t)rc, 1, to) != 1)
 			rc = -errno;

@@ -18,8 +18,8 @@
 #include "merge.h"
 #include "merge_verdict.h"
 
-#define KEPT_MS    10000               // to find the file and its hash
-#define SIZE_LIMIT (UINT64_C(4) << 30) // of a part
+#define KEPT_MS   10000               // to find the file and its hash
+#define SIZES_MAX (UINT64_C(4) << 30) // of all parts
 
 struct fetching {
 	struct bus *bus;
@@ -136,12 +136,13 @@ static bool is_kept(const json_t *said)
 	json_int_t size = json_integer_value(json_object_get(said, "size"));
 
 	return kept_is_file(book_text(said, "file")) && kept_is_hash(book_text(said, "hash")) &&
-	       size > 0 && (uint64_t)size <= SIZE_LIMIT;
+	       size > 0 && (uint64_t)size <= KEPT_SIZE_MAX;
 }
 
 static int ask_all(struct fetching *f)
 {
 	const json_t *member;
+	uint64_t all = 0;
 	size_t i;
 
 	json_array_foreach(f->members, i, member)
@@ -154,6 +155,12 @@ static int ask_all(struct fetching *f)
 			refuse(f, book_text(said, "refused"), member);
 		else if (!is_kept(said))
 			refuse(f, "what it kept is no result", member);
+		else
+			all += (uint64_t)json_integer_value(json_object_get(said, "size"));
+		if (all > SIZES_MAX) {
+			refuse(f, "its part and those before it are more than 4 GiB", member);
+			break;
+		}
 	}
 	return tell_refused(f);
 }
@@ -175,11 +182,14 @@ static const char *fetch_file(
 		const char *octets;
 		size_t count = 0;
 		char *reply = fleet_ask_piece(&q, from, &octets, &count);
-		bool good = reply && count > 0 && fwrite(octets, 1, count, to) == count;
+		bool fits = count <= size - from;
+		bool good = reply && fits && count > 0 && fwrite(octets, 1, count, to) == count;
 
 		free(reply);
 		if (!reply)
 			return "it does not give what it kept";
+		if (!fits)
+			return "what came is longer than what it kept";
 		if (!good)
 			return count ? strerror(errno) : "what it kept has become shorter";
 		from += count;

@@ -11,6 +11,7 @@
 #include "book.h"
 #include "fleet_ask.h"
 #include "fleet_internal.h"
+#include "kept.h"
 #include "live.h"
 
 #define AGAIN_MS   1000 // before an order is given again
@@ -19,7 +20,10 @@
 #define LINE_MAX   (64u << 20)
 #define SILENT_MS  1000 // at least, without a message of an agent that beats
 #define SILENT     2    // intervals without one
-#define BACK_MS    1000 // for an agent to find a server that is back: it looks twice a second
+#define TOO_MUCH                                                                                   \
+	"it told more than 1 GiB of its run, which nobody keeps: longer intervals (run.interval) " \
+	"make it less"
+#define BACK_MS 1000 // for an agent to find a server that is back: it looks twice a second
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {
@@ -122,6 +126,8 @@ static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
 	memcpy(p->line + p->len, octets, count);
 	p->len += count;
 	p->have += count;
+	if (p->have > KEPT_SIZE_MAX)
+		fleet_part_trouble(p, EXIT_INVALID, TOO_MUCH);
 	for (char *end; (end = memchr(p->line, '\n', p->len));) {
 		size_t line = (size_t)(end - p->line);
 
@@ -177,7 +183,7 @@ void fleet_part_hear(void *ctx, const struct bus_message *m)
 	uint64_t from;
 	size_t count, known;
 
-	if (!talk_get_piece(m->data, m->size, &from, &octets, &count))
+	if (p->have > KEPT_SIZE_MAX || !talk_get_piece(m->data, m->size, &from, &octets, &count))
 		return;
 	p->heard_ms = fleet_clock_ms();
 	if (from > p->have)
@@ -280,7 +286,7 @@ static int fetch(struct fleet_part *p, json_t **document)
 		return -ENOMEM;
 	snprintf(file, sizeof(file), "run-%llu.json", (unsigned long long)p->fleet->number);
 	while (count) {
-		reply = read_piece(p, file, from, &octets, &count);
+		reply = from > KEPT_SIZE_MAX ? NULL : read_piece(p, file, from, &octets, &count);
 		if (!reply)
 			break;
 		fwrite(octets, 1, count, f);

@@ -11,6 +11,10 @@
 #define KEPT_RESULT "run-1.json"      // of a run that is neither a search nor repeated
 #define KEPT_PART   "run-1.json.part" // its intervals, when it could not write its result
 
+// Of a file that is fetched, and of the events of a run: an agent cannot fill the coordinator's
+// memory and disk.
+#define KEPT_SIZE_MAX (UINT64_C(1) << 30)
+
 // "events.jsonl", "run-N.json" or "run-N.json.part".
 bool kept_is_file(const char *name);
 bool kept_is_hash(const char *text);

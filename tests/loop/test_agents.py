@@ -365,9 +365,9 @@ def what_an_agent_gives_is_checked():
     with NatsServer() as nats:
         for kept, octets, facts, words in (
                 (right, other.replace("r2", "r3"), {}, "agent a: what came is not what it kept"),
-                (right, other[:-1], {}, "agent a: what it kept has become shorter"), (right, other + "x", {}, "agent a: what came is not"),
+                (right, other[:-1], {}, "agent a: what it kept has become shorter"), (right, other + "x", {}, "agent a: what came is longer"),
                 (right, other, {}, "agent a: what it kept is not its part of run r1"), (right, other, {"version": "0.1"}, f"version 0.1, not {VERSION}"),
-                ({**right, "file": "../run-1.json"}, other, {}, "agent a: what it kept is no result"), ({**right, "size": 1 << 40}, other, {}, "is no result"),
+                ({**right, "file": "../run-1.json"}, other, {}, "agent a: what it kept is no result"), ({**right, "size": (1 << 30) + 1}, other, {}, "is no result"),
                 ({**right, "hash": "00"}, other, {}, "is no result"), ([], other, {}, "agent a: it does not answer"),
                 ({"refused": "it is closed"}, other, {}, "agent a: it is closed")):
             with false_agent(nats, kept, octets, **facts):

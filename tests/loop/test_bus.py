@@ -315,7 +315,7 @@ def with_nats(server, work):
     return asyncio.run(run())
 
 
-async def put_by_hand(js, data, between, change=lambda n, chunk: chunk):
+async def put_by_hand(js, data, between, change=lambda n, chunk: chunk, size=None):
     """A file whose chunks stand between messages of another one."""
     chunks = [data[at:at + CHUNK] for at in range(0, len(data), CHUNK)]
     for n, chunk in enumerate(chunks):
@@ -323,7 +323,7 @@ async def put_by_hand(js, data, between, change=lambda n, chunk: chunk):
             await js.publish("$O.ddiperf.C.other", b"another file's")
         await js.publish(f"$O.ddiperf.C.{hashed(data)[:20]}", change(n, chunk))
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
-    meta = {"name": hashed(data), "bucket": "ddiperf", "nuid": hashed(data)[:20], "size": len(data), "chunks": len(chunks),
+    meta = {"name": hashed(data), "bucket": "ddiperf", "nuid": hashed(data)[:20], "size": len(data) if size is None else size, "chunks": len(chunks),
             "digest": f"SHA-256={digest}"}
     await js.publish(f"$O.ddiperf.M.{base64.urlsafe_b64encode(hashed(data).encode()).decode()}", json.dumps(meta).encode())
 
@@ -359,6 +359,10 @@ def a_file_goes_by_its_hash_as_nats_own_library_sees_it():
         assert bus("get", "0" * 64, copy)[0] == -errno.EBADMSG and "damaged" in bus.said()
         assert bus("get", "../x", copy)[0] == -errno.EINVAL and bus("put", "/nonexistent")[0] == -errno.ENOENT
         assert copy.read_bytes() == b"theirs" and not [*server.folder.glob("out?*")], "a damaged file took its place"
+        # Nobody fills a disk by a file that is said to be larger than any, or is larger than it is said to be.
+        for said, error in ((9 * 10 ** 9, errno.EFBIG), (3, errno.EBADMSG)):
+            with_nats(server, lambda js: put_by_hand(js, b"huge", lambda n: 0, size=said))
+            assert bus("get", hashed(b"huge"), copy)[0] == -error and copy.read_bytes() == b"theirs", bus.said()
         # Chunks of files that are stored at the same time are told apart.
         whole, garbled = os.urandom(20 * CHUNK + 5), os.urandom(20 * CHUNK)
         with_nats(server, lambda js: put_by_hand(js, whole, lambda n: n % 4))
