@@ -2,6 +2,7 @@
 // Queries from anyone to the responder: what it answers must itself be a well-formed response. The
 // first byte gives the room for the answer. Path: tests only.
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void *answers_new(void)
+static void *answers_new(bool proxy)
 {
 	const struct dns_answers_settings s = {
 		.ttl_ns = 60000000000,
 		.address = {4, {192, 0, 2, 1}},
 		.address6 = {16, {0x20, 1, 0xd, 0xb8}},
 		.text = "ddiperf",
+		.proxy = proxy,
 	};
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
@@ -46,25 +48,35 @@ static void check_response(const uint8_t *query, const uint8_t *out, uint32_t le
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const uint8_t signature[] = "\r\n\r\n\0\r\nQUIT\n";
 	static struct dns_answer_counters n;
-	static struct proto_ctx ctx = {.counters = &n};
-	uint32_t room, len;
+	static struct proto_ctx both[2] = {{.counters = &n}, {.counters = &n}};
+	uint32_t room, len, head = 0;
 	uint8_t *query, *out;
+	struct proto_ctx *ctx;
+	bool proxy;
 
-	if (!ctx.shared)
-		ctx.shared = answers_new();
 	if (size < 1 || size > 65535)
 		return 0;
+	// Behind a PROXY header, whose signature is put right: few inputs came beyond it.
+	proxy = size > sizeof(signature) && data[1] == signature[0];
+	ctx = &both[proxy];
+	if (!ctx->shared)
+		ctx->shared = answers_new(proxy);
 	room = data[0] * 6u;
 	query = malloc(size);
 	out = malloc(room + 1);
 	if (query && out) {
 		memcpy(query, data + 1, size - 1);
-		len = dns_answer(&ctx, query, (uint32_t)size - 1, out, room);
+		if (proxy) {
+			memcpy(query, signature, sizeof(signature) - 1);
+			dns_proxy_read(query, (uint32_t)size - 1, false, &head);
+		}
+		len = dns_answer(ctx, query, (uint32_t)size - 1, out, room);
 		if (len > room || n.received != n.answered + n.ignored)
 			abort();
 		if (len)
-			check_response(query, out, len);
+			check_response(query + head, out, len);
 	}
 	free(query);
 	free(out);

@@ -13,6 +13,7 @@
 #define LONGEST   4200
 #define TIMEOUT   100
 #define PARTS     (LONGEST / 8 + 1)
+#define INPUT_MAX 2048 // more of it is more of the same
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,33 +43,19 @@ static void require(bool holds)
 		abort();
 }
 
-static struct fragments *table_make(uint16_t datagrams, uint16_t blocks, void **memory)
+// A table that lasts for all inputs: at the end of each one nothing is left in it.
+static struct fragments *table_of(struct fragments *t, uint16_t datagrams, uint16_t blocks)
 {
-	static struct fragments table;
 	const struct fragments_limits limits = {datagrams, blocks, TIMEOUT};
 
-	*memory = malloc(fragments_memory(&limits));
-	require(*memory);
-	fragments_init(&table, &limits, *memory);
-	return &table;
-}
+	if (!t->blocks) {
+		void *memory = malloc(fragments_memory(&limits));
 
-static void model_make(struct model *m, uint32_t i, uint32_t payload)
-{
-	struct frame_path path = {.dst = {i % 2 ? 16 : 4, {198, 18, 0, 1}},
-		.vlans = {7},
-		.vlan_count = i == 3,
-		.dst_port = 7};
-	const uint8_t src[16] = {198, 18, 0, 2};
-	struct frame_template t;
-
-	memset(m, 0, sizeof(*m));
-	frame_template_build(&t, &path);
-	for (uint32_t k = 0; k < payload; k++)
-		m->frame[t.len + k] = (uint8_t)(k * 31 + (k >> 8) + i);
-	m->len = frame_stamp(&t, m->frame, src, 53, (struct frame_payload){payload, 0});
-	m->total = payload + FRAME_UDP_LEN;
-	require(frame_parse(m->frame, m->len, &m->f) == FRAME_UDP);
+		require(memory);
+		fragments_init(t, &limits, memory);
+	}
+	require(t->free_blocks == blocks);
+	return t;
 }
 
 static void model_forget(struct model *m)
@@ -79,11 +66,35 @@ static void model_forget(struct model *m)
 	m->refused = false;
 }
 
+static void model_make(struct model *m, uint32_t i, uint32_t payload)
+{
+	struct frame_path path = {.dst = {i % 2 ? 16 : 4, {198, 18, 0, 1}},
+		.vlans = {7},
+		.vlan_count = i == 3,
+		.dst_port = 7};
+	const uint8_t src[16] = {198, 18, 0, 2};
+	static uint8_t pattern[LONGEST + DATAGRAMS];
+	struct frame_template t;
+
+	if (m->len && m->total == payload + FRAME_UDP_LEN) { // as of the last input
+		model_forget(m);
+		return;
+	}
+	for (uint32_t k = 0; !pattern[1] && k < sizeof(pattern); k++)
+		pattern[k] = (uint8_t)(k * 31 + (k >> 8));
+	memset(m, 0, sizeof(*m));
+	frame_template_build(&t, &path);
+	memcpy(m->frame + t.len, pattern + i, payload);
+	m->len = frame_stamp(&t, m->frame, src, 53, (struct frame_payload){payload, 0});
+	m->total = payload + FRAME_UDP_LEN;
+	require(frame_parse(m->frame, m->len, &m->f) == FRAME_UDP);
+}
+
 // A part comes: is the datagram complete then?
 static bool model_take(
 	struct model *m, const uint8_t *octets, uint32_t at, uint32_t len, uint64_t now)
 {
-	bool last = at + len == m->total, any = false, same = false;
+	bool last = at + len == m->total, any, same = false;
 
 	if (m->since && now - m->since > TIMEOUT)
 		model_forget(m);
@@ -91,8 +102,7 @@ static bool model_take(
 		m->since = now;
 	if (m->refused)
 		return false;
-	for (uint32_t i = at; i < at + len; i++)
-		any |= m->came[i];
+	any = memchr(m->came + at, 1, len) != NULL;
 	for (uint32_t i = 0; i < m->count; i++)
 		same |= m->parts[i][0] == at && m->parts[i][1] == len;
 	if (len == 0 || (!last && len % 8) ||
@@ -131,8 +141,8 @@ static void check_whole(struct model *m, uint32_t len)
 // Six octets a step: datagram and what happens to it, offset, length, time.
 static void cut(const uint8_t *data, size_t size)
 {
-	void *memory;
-	struct fragments *t = table_make(DATAGRAMS, DATAGRAMS * PARTS, &memory);
+	static struct fragments table;
+	struct fragments *t = table_of(&table, DATAGRAMS, DATAGRAMS * PARTS);
 	uint64_t now = 1;
 
 	for (uint32_t i = 0; i < DATAGRAMS; i++) {
@@ -175,14 +185,13 @@ static void cut(const uint8_t *data, size_t size)
 	}
 	fragments_end(t, counts);
 	require(t->free_blocks == DATAGRAMS * PARTS);
-	free(memory);
 }
 
 // A length before each frame.
 static void raw(const uint8_t *data, size_t size)
 {
-	void *memory;
-	struct fragments *t = table_make(2, 3, &memory);
+	static struct fragments table;
+	struct fragments *t = table_of(&table, 2, 3);
 	uint64_t now = 1;
 
 	while (size > 2) {
@@ -207,13 +216,13 @@ static void raw(const uint8_t *data, size_t size)
 	}
 	fragments_end(t, counts);
 	require(t->free_blocks == 3);
-	free(memory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (size == 0 || size > UINT16_MAX)
+	if (size == 0)
 		return 0;
+	size = size < INPUT_MAX ? size : INPUT_MAX;
 	if (data[0] & 1)
 		cut(data + 1, size - 1);
 	else

@@ -13,7 +13,8 @@
 #include "proto/dns/dns_rdata.h"
 #include "proto/dns/dns_zone.h"
 
-#define CHUNK_MIN    (1 << 20)
+#define CHUNK_FIRST  (1 << 17) // a zone is mostly small; more than any record needs
+#define CHUNK_MORE   (1 << 20)
 #define BUCKETS_MIN  1024
 #define BYTES_A_NAME 96 // of room, at the least: a name and its record
 #define SOA_MIN      22 // bytes of RDATA
@@ -72,7 +73,7 @@ static bool room_make(struct zone_loader *l, const struct dns_zone_need *need)
 
 	if (z->nodes > z->mask && !buckets_set(z, 2ull * z->nodes))
 		return false;
-	return dns_zone_has_room(z, need) || chunk_add(z, CHUNK_MIN);
+	return dns_zone_has_room(z, need) || chunk_add(z, z->chunks ? CHUNK_MORE : CHUNK_FIRST);
 }
 
 // A zone begins with its SOA record.
