@@ -101,12 +101,12 @@ int cmd_check(const struct options *o)
 {
 	struct diag *d;
 	const struct config *c = command_config(o, &d);
-	int code = EXIT_PASS;
+	int code = command_error_code(d);
 
-	if (c && !command_check(c, o->arena, d))
+	if (c) {
+		code = command_check(c, o->arena, d) ? EXIT_PASS : command_error_code(d);
 		diag_print(d, stderr);
-	if (diag_count(d))
-		code = command_error_code(d);
+	}
 	diag_free(d);
 	if (code)
 		return code;
