@@ -707,25 +707,28 @@ static const char *spread_value(double v, const char *unit, char *buf, size_t ro
 static void print_confidence(FILE *out, const struct result_confidence *c)
 {
 	static const char *const titles[] = {
-		"mean", "low", "high", "stddev", "median", "min", "max"};
+		"mean", "low", "high", "stddev", "min", "p25", "median", "p75", "max"};
 	const struct result_spread *s = c->figures.items;
 	char buf[32];
 
-	fprintf(out, "\nrepeats: %llu, intervals hold the mean with %g %% confidence\n  %-36s",
-		(unsigned long long)c->runs, 100 * c->confidence, "");
+	fprintf(out, "\nrepeats: %llu", (unsigned long long)c->runs);
+	if (c->skipped)
+		fprintf(out, " (the first %llu left out)", (unsigned long long)c->skipped);
+	fprintf(out, ", intervals hold the mean with %g %% confidence\n  %-36s",
+		100 * c->confidence, "");
 	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
-		fprintf(out, "%12s", titles[k]);
+		fprintf(out, " %11s", titles[k]);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < c->figures.count; i++) {
-		const double cells[] = {s[i].mean, s[i].low, s[i].high, s[i].stddev, s[i].median,
-			s[i].min, s[i].max};
+		const double cells[] = {s[i].mean, s[i].low, s[i].high, s[i].stddev, s[i].min,
+			s[i].p25, s[i].median, s[i].p75, s[i].max};
 		const size_t len = strlen(s[i].figure);
 		const bool is_time = len > 3 && strcmp(s[i].figure + len - 3, "_ns") == 0;
+		const char *unit = is_time ? "ns" : s[i].item ? "per_s" : "1";
 
-		fprintf(out, "  %-12s%-24s", s[i].item, s[i].figure);
+		fprintf(out, "  %-12s%-24s", s[i].item ? s[i].item : "", s[i].figure);
 		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
-			fprintf(out, "%12s",
-				spread_value(cells[k], is_time ? "ns" : "per_s", buf, sizeof(buf)));
+			fprintf(out, "%12s", spread_value(cells[k], unit, buf, sizeof(buf)));
 		fputs(s[i].reached ? "\n" : "  wider than asked for\n", out);
 	}
 }

@@ -1254,7 +1254,7 @@ function search(node) {
 
 // "latency.response.p99_ns" as a reader says it.
 const words = path => path.replace("latency.", "").replace(/_ns$/, "").replace("per_s", "per second").replace(/[._]/g, " ");
-const formatOf = path => path.endsWith("_ns") ? time : path.endsWith("_per_s") ? perSecond : path === "loss" ? percent : exact;
+const formatOf = path => path.endsWith("_ns") ? time : path.endsWith("_per_s") ? perSecond : path === "loss" || path.endsWith(".used") ? percent : exact;
 
 function repeats(node) {
 	for (const run of runs) {
@@ -1267,17 +1267,19 @@ function repeats(node) {
 			const [low, high] = [number(figure, "low"), number(figure, "high")];
 			const values = all.map(one => {
 				const item = list(at(one, "traffic")).find(item => text(item, "name") === text(figure, "item"));
+				if (!at(figure, "item"))
+					return number(one, path.replace(".", "_"));
 				return at(item, path) === null && number(item, "lost") > 0 ? Infinity : number(item, path);
 			});
 			const above = 1.6 * Math.max(1, ...values.filter(Number.isFinite), ...run.items.map(item => path.endsWith("_ns") && item.timeout || 0));
 			const reach = [low, high, ...values.map(v => v === Infinity ? above : v)].filter(known);
 			const pad = (Math.max(...reach) - Math.min(...reach)) * 0.15 || Math.abs(mean) * 0.1 || 1;
 			new Chart(box, {name: `repeats ${path} ${named(run, text(figure, "item"))}`, above,
-				title: `${question("are the runs alike?", undefined, run)} ${text(figure, "item")}, ${words(path)}`,
+				title: `${question("are the runs alike?", undefined, run)} ${at(figure, "item") ? text(figure, "item") + ", " : ""}${words(path)}`,
 				note: known(mean) ? `mean ${format(mean)}, ${percent(number(run.doc, "confidence.confidence"))} confidence: ${format(low)} to ${format(high)}`
 					: "no mean: the percentile falls among lost transactions",
 				x: {label: "run", name: "run", format: v => Number.isInteger(v) ? String(v) : "", range: [0.5, all.length + 0.5]},
-				y: {label: path.endsWith("_ns") ? "time" : "per second", format: v => v === Infinity ? LOST : format(v), from: values.includes(Infinity) ? 0 : Math.max(0, Math.min(...reach) - pad)},
+				y: {label: path.endsWith("_ns") ? "time" : path.endsWith(".used") ? "share of the CPUs" : "per second", format: v => v === Infinity ? LOST : format(v), from: values.includes(Infinity) ? 0 : Math.max(0, Math.min(...reach) - pad)},
 				lines: [{run, xs: () => count, name: named(run, "run"), values: () => values, colour: path.endsWith("_ns") ? "p99" : "answered", bare: true, points: true}],
 				draw: u => {
 					const {ctx, bbox} = u, [top, bottom] = [high, low].map(v => u.valToPos(v, "y", true));

@@ -73,9 +73,15 @@ char *search_load_path(const struct search_settings *s, struct arena *a)
 	return arena_printf(a, "%.*s", (int)(len - strlen(".rate")), s->variable);
 }
 
-const char *const repeat_figures[] = {[REPEAT_RATE] = "rate", [REPEAT_P99] = "p99", NULL};
+const char *const repeat_figures[] = {[REPEAT_RATE] = "rate",
+	[REPEAT_P99] = "p99",
+	[REPEAT_CPU] = "cpu",
+	[REPEAT_DUT_CPU] = "dut_cpu",
+	NULL};
 
 static const struct field repeat_fields[] = {
+	{"skip", "runs at first that are left out of all figures, like one that fills caches",
+		FIELD_COUNT, AT(repeat_settings, skip), .def = "0", .max = 100},
 	{"min", "runs at least", FIELD_COUNT, AT(repeat_settings, min), .def = "3", .min = 2,
 		.max = 1000},
 	{"max", "runs at most", FIELD_COUNT, AT(repeat_settings, max), .def = "10", .min = 2,
@@ -86,8 +92,11 @@ static const struct field repeat_fields[] = {
 		AT(repeat_settings, width), .def = "5%", .min = 0.0001, .max = 10},
 	{"rest", "between runs", FIELD_DURATION, AT(repeat_settings, rest_ns), .def = "1s",
 		.max = 1e13},
-	{"of", "figures that have to be known: answered rate, 99th percentile", FIELD_ENUM,
-		.list = true, AT(repeat_settings, of), .names = repeat_figures, .def = "rate"},
+	{"of",
+		"figures that have to be known: answered rate, 99th percentile, share of the "
+		"tester's CPUs in use, of the server's (dut.probe)",
+		FIELD_ENUM, .list = true, AT(repeat_settings, of), .names = repeat_figures,
+		.def = "rate"},
 };
 
 const struct field_section repeat_section = {"repeat",

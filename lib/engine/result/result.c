@@ -703,8 +703,8 @@ static const struct counter_section result_search_section = {
 	"search", "a search", COUNTER_ROWS(search_rows), sizeof(struct result_search)};
 
 static const struct counter spread_rows[] = {
-	TEXT(result_spread, item, "item of traffic"),
-	TEXT(result_spread, figure, "figure of the item"),
+	TEXT(result_spread, item, "item of traffic; not there: the figure is that of a box"),
+	TEXT(result_spread, figure, "figure of the item, or of the run"),
 	REAL(result_spread, mean, NULL, "arithmetic mean of the runs"),
 	REAL(result_spread, stddev, NULL, "standard deviation of the runs"),
 	REAL(result_spread, low, NULL, "lower end of the confidence interval of the mean"),
@@ -712,6 +712,10 @@ static const struct counter spread_rows[] = {
 	REAL(result_spread, median, NULL, "median"),
 	REAL(result_spread, min, NULL, "least"),
 	REAL(result_spread, max, NULL, "greatest"),
+	REAL(result_spread, p10, NULL, "10th percentile of the runs, between two in proportion"),
+	REAL(result_spread, p25, NULL, "25th percentile"),
+	REAL(result_spread, p75, NULL, "75th percentile"),
+	REAL(result_spread, p90, NULL, "90th percentile"),
 	{"reached", "whether the interval is as narrow as was asked for", NULL, COUNTER_BOOL,
 		AT(result_spread, reached)},
 };
@@ -720,6 +724,7 @@ static const struct counter_section spread_section = {"figures", "a figure over 
 
 static const struct counter confidence_rows[] = {
 	GAUGE(result_confidence, runs, "valid runs"),
+	GAUGE(result_confidence, skipped, "valid runs before them, left out"),
 	REAL(result_confidence, confidence, "1", "that the interval holds the truth"),
 	REAL(result_confidence, width, "1", "asked for, as a share of the mean"),
 	{"reached", "whether every figure that was asked for is known so well", NULL, COUNTER_BOOL,
@@ -734,6 +739,8 @@ static const struct counter repeat_rows[] = {
 	GAUGE(result_repeat, seed, "seed of the run"),
 	TEXT(result_repeat, verdict, "pass, fail or invalid"),
 	TEXT(result_repeat, capture, "its capture file"),
+	REAL(result_repeat, cpu_used, "1", "share of the tester's CPUs in use"),
+	REAL(result_repeat, dut_used, "1", "share of the server's CPUs in use; null: not known"),
 	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result_repeat, traffic),
 		.section = &result_item_section},
 };

@@ -418,11 +418,12 @@ struct result_search {
 // A figure of an item over all repeats.
 struct result_spread {
 	const char *item, *figure;
-	double mean, stddev, low, high, median, min, max;
+	double mean, stddev, low, high, median, min, max, p10, p25, p75, p90;
 	bool reached; // no wider than asked for
 };
 
 struct result_repeat {
+	double cpu_used, dut_used; // NAN: not known
 	uint64_t seed;
 	const char *verdict;
 	const char *capture;         // file; NULL: none
@@ -430,7 +431,7 @@ struct result_repeat {
 };
 
 struct result_confidence {
-	uint64_t runs;
+	uint64_t runs, skipped;
 	double confidence, width;
 	bool reached;
 	struct counter_list figures; // struct result_spread

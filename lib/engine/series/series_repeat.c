@@ -10,11 +10,24 @@
 
 #define INVALID_MAX 3 // in a row
 
+static double cpu_used(const struct result *r)
+{
+	return r->cpu ? r->cpu->use.used : NAN;
+}
+
+static double dut_used(const struct result *r)
+{
+	return r->dut ? r->dut->use.used : NAN;
+}
+
 static const struct {
-	const char *figure, *unit;
+	const char *figure;
+	double (*of_run)(const struct result *r); // NULL: it is an item's
 } figures[] = {
-	[REPEAT_RATE] = {"answered_per_s", "per_s"},
-	[REPEAT_P99] = {"latency.response.p99_ns", "ns"},
+	[REPEAT_RATE] = {"answered_per_s", NULL},
+	[REPEAT_P99] = {"latency.response.p99_ns", NULL},
+	[REPEAT_CPU] = {"cpu.used", cpu_used},
+	[REPEAT_DUT_CPU] = {"dut.used", dut_used},
 };
 
 #define FIGURES (sizeof(figures) / sizeof(figures[0]))
@@ -24,6 +37,7 @@ struct repeating {
 	const struct repeat_settings *settings;
 	struct result *valid; // results that count, [settings->max]
 	uint32_t count;
+	uint32_t skipped;   // valid ones before them
 	uint32_t runs;      // of all
 	struct result last; // the one that ended it all
 	char *const *texts; // settings of each
@@ -35,6 +49,8 @@ static double figure_of(const struct result *r, uint32_t item, uint32_t figure)
 	const struct result_item *items = r->traffic.items;
 	struct stats_value v = {NAN, NULL};
 
+	if (figures[figure].of_run)
+		return figures[figure].of_run(r);
 	stats_lookup(&result_item_section, &items[item], figures[figure].figure, &v);
 	return v.value;
 }
@@ -58,11 +74,17 @@ static bool repeat_is_wanted(const struct repeating *g, uint32_t figure)
 	return false;
 }
 
+// Items with this figure; a run is one.
+static uint32_t holders(const struct repeating *g, uint32_t figure)
+{
+	return figures[figure].of_run ? 1 : g->valid[0].traffic.count;
+}
+
 // An item that is never answered has no p99 to be known.
 static bool repeat_is_known(const struct repeating *g)
 {
-	for (uint32_t i = 0; i < g->valid[0].traffic.count; i++)
-		for (uint32_t f = 0; f < FIGURES; f++) {
+	for (uint32_t f = 0; f < FIGURES; f++)
+		for (uint32_t i = 0; i < holders(g, f); i++) {
 			struct spread s = spread_over(g, i, f);
 
 			if (repeat_is_wanted(g, f) && !isnan(s.mean) &&
@@ -77,20 +99,41 @@ static bool repeat_is_enough(const struct repeating *g)
 	return g->count >= g->settings->max || (g->count >= g->settings->min && repeat_is_known(g));
 }
 
+static void figure_result(
+	const struct repeating *g, uint32_t item, uint32_t figure, struct result_spread *out)
+{
+	const struct result_item *items = g->valid[0].traffic.items;
+	struct spread s = spread_over(g, item, figure);
+
+	*out = (struct result_spread){.item = figures[figure].of_run ? NULL : items[item].name,
+		.figure = figures[figure].figure,
+		.mean = s.mean,
+		.stddev = s.stddev,
+		.low = s.low,
+		.high = s.high,
+		.median = s.median,
+		.min = s.min,
+		.max = s.max,
+		.p10 = s.p10,
+		.p25 = s.p25,
+		.p75 = s.p75,
+		.p90 = s.p90,
+		.reached = spread_within(&s, g->settings->width)};
+}
+
 static struct counter_list figures_result(const struct repeating *g)
 {
 	uint32_t items = g->valid[0].traffic.count, n = 0;
-	struct result_spread *out = arena_zalloc(g->series->arena, items * FIGURES * sizeof(*out));
+	struct result_spread *out =
+		arena_zalloc(g->series->arena, (items + 1) * FIGURES * sizeof(*out));
 
 	for (uint32_t i = 0; i < items; i++)
-		for (uint32_t f = 0; f < FIGURES; f++) {
-			const struct result_item *item = g->valid[0].traffic.items;
-			struct spread s = spread_over(g, i, f);
-
-			out[n++] = (struct result_spread){item[i].name, figures[f].figure, s.mean,
-				s.stddev, s.low, s.high, s.median, s.min, s.max,
-				spread_within(&s, g->settings->width)};
-		}
+		for (uint32_t f = 0; f < FIGURES; f++)
+			if (!figures[f].of_run)
+				figure_result(g, i, f, &out[n++]);
+	for (uint32_t f = 0; f < FIGURES; f++)
+		if (figures[f].of_run && !isnan(spread_over(g, 0, f).mean))
+			figure_result(g, 0, f, &out[n++]);
 	return (struct counter_list){out, n};
 }
 
@@ -98,8 +141,8 @@ static struct result_confidence *confidence_result(const struct repeating *g)
 {
 	struct result_confidence *out = arena_zalloc(g->series->arena, sizeof(*out));
 
-	*out = (struct result_confidence){g->count, g->settings->confidence, g->settings->width,
-		repeat_is_known(g), figures_result(g)};
+	*out = (struct result_confidence){g->count, g->skipped, g->settings->confidence,
+		g->settings->width, repeat_is_known(g), figures_result(g)};
 	return out;
 }
 
@@ -108,8 +151,12 @@ static struct counter_list repeats_result(const struct repeating *g)
 	struct result_repeat *out = arena_zalloc(g->series->arena, (g->count + 1) * sizeof(*out));
 
 	for (uint32_t i = 0; i < g->count; i++)
-		out[i] = (struct result_repeat){g->valid[i].run.seed, g->valid[i].verdict.status,
-			series_capture(&g->valid[i]), g->valid[i].traffic};
+		out[i] = (struct result_repeat){.cpu_used = figure_of(&g->valid[i], 0, REPEAT_CPU),
+			.dut_used = figure_of(&g->valid[i], 0, REPEAT_DUT_CPU),
+			.seed = g->valid[i].run.seed,
+			.verdict = g->valid[i].verdict.status,
+			.capture = series_capture(&g->valid[i]),
+			.traffic = g->valid[i].traffic};
 	return (struct counter_list){out, g->count};
 }
 
@@ -215,6 +262,13 @@ static int run_again(struct repeating *g, uint32_t *invalid)
 	int code = series_run(g->series, g->texts, g->text_count, &g->last);
 
 	g->runs++;
+	if ((code == EXIT_PASS || code == EXIT_FAIL) && g->skipped < g->settings->skip) {
+		g->skipped++;
+		*invalid = 0;
+		run_note(g->series->options, "run %u: left out (run.repeat.skip: %llu)", g->runs,
+			(unsigned long long)g->settings->skip);
+		return 0;
+	}
 	if (code == EXIT_PASS || code == EXIT_FAIL) {
 		g->valid[g->count++] = g->last;
 		*invalid = 0;

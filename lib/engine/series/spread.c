@@ -16,17 +16,29 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median_of(const double *values, uint32_t count)
+// The value below which that share of the sorted ones lies: the least has 0, the greatest has 1.
+static double quantile(const double *sorted, uint32_t count, double share)
 {
-	double *sorted = malloc(count * sizeof(*sorted)), out = NAN;
+	double at = share * (count - 1);
+	uint32_t low = (uint32_t)at, high = low + 1 < count ? low + 1 : low;
+
+	return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+static void quantiles(struct spread *s, const double *values, uint32_t count)
+{
+	double *sorted = malloc(count * sizeof(*sorted));
 
 	if (!sorted)
-		return out;
+		abort(); // memory: none
 	memcpy(sorted, values, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), by_value);
-	out = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+	s->p10 = quantile(sorted, count, 0.1);
+	s->p25 = quantile(sorted, count, 0.25);
+	s->median = quantile(sorted, count, 0.5);
+	s->p75 = quantile(sorted, count, 0.75);
+	s->p90 = quantile(sorted, count, 0.9);
 	free(sorted);
-	return out;
 }
 
 struct spread spread_of(const double *values, uint32_t count, double confidence)
@@ -47,7 +59,7 @@ struct spread spread_of(const double *values, uint32_t count, double confidence)
 	}
 	s.low = s.mean - half;
 	s.high = s.mean + half;
-	s.median = median_of(values, count);
+	quantiles(&s, values, count);
 	return s;
 }
 

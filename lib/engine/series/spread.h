@@ -11,6 +11,7 @@ struct spread {
 	double mean, stddev; // of the sample
 	double low, high;    // around the mean with the confidence asked for
 	double median, min, max;
+	double p10, p25, p75, p90; // between two values in proportion
 };
 
 // Of count >= 1 values; the interval is infinite with a single one.

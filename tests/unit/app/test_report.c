@@ -282,10 +282,12 @@ static void a_search_answers_in_the_last_line(void **state)
 
 static void repeats_show_times_as_times_and_wide_intervals(void **state)
 {
-	const struct result_spread figures[] = {
-		{"q", "answered_per_s", 1000, 1, 999, 1001, 1000, 998, 1002, true},
-		{"q", "latency.p99_ns", 1000, 1, -INFINITY, INFINITY, 1000, 998, 1002, false}};
-	struct result_confidence c = {.runs = 3, .confidence = 0.95, .figures = {figures, 2}};
+	const struct result_spread figures[] = {{"q", "answered_per_s", 1000, 1, 999, 1001, 1000,
+							998, 1002, 998.4, 999, 1001, 1002, true},
+		{"q", "latency.p99_ns", 1000, 1, -INFINITY, INFINITY, 1000, 998, 1002, 998.4, 999,
+			1001, 1002, false},
+		{NULL, "cpu.used", 0.5, 0.1, 0.4, 0.6, 0.5, 0.4, 0.6, 0.4, 0.45, 0.55, 0.6, true}};
+	struct result_confidence c = {.runs = 3, .confidence = 0.95, .figures = {figures, 3}};
 	const struct result r = {.verdict = {"pass"}, .confidence = &c};
 
 	assert_printed(&r, "repeats: 3, intervals hold the mean with 95 % confidence\n", true);
@@ -293,6 +295,12 @@ static void repeats_show_times_as_times_and_wide_intervals(void **state)
 	assert_printed(&r, "     1.00 us         any         any", true);
 	assert_printed(&r, "1.00 us  wider than asked for\n", true);
 	assert_printed(&r, "/s  wider", false);
+	assert_printed(
+		&r, "              cpu.used                      50.00 %     10.00 %", false);
+	assert_printed(&r,
+		"              cpu.used                      50.0 %      40.0 %      60.0 %", true);
+	c.skipped = 1;
+	assert_printed(&r, "repeats: 3 (the first 1 left out), intervals hold", true);
 }
 
 int main(void)

@@ -20,7 +20,8 @@ struct played_run {
 	const char *stopped;
 	uint64_t sent, answered, failed, lost, in_flight, no_reply;
 	double p99_ns;
-	bool signal; // the user interrupts
+	double cpu_used; // 0: the box was not looked at
+	bool signal;     // the user interrupts
 };
 
 static struct played {
@@ -88,6 +89,10 @@ static void played_result(const struct config *c, const struct played_run *r, st
 		.exit_code = (uint64_t)r->code,
 		.stopped = r->stopped,
 		.reasons = {reason, r->reason != NULL}};
+	if (r->cpu_used > 0) {
+		out->cpu = arena_zalloc(a, sizeof(*out->cpu));
+		out->cpu->use.used = r->cpu_used;
+	}
 	if (c->output.capture) {
 		out->capture = arena_zalloc(a, sizeof(*out->capture));
 		out->capture->file = c->output.capture->file;

@@ -87,6 +87,10 @@ static void the_figures_of_five_values(void **state)
 	assert_near(s.median, 3, 0);
 	assert_near(s.min, 1, 0);
 	assert_near(s.max, 10, 0);
+	assert_near(s.p10, 1.4, 1e-12);
+	assert_near(s.p25, 2, 1e-12);
+	assert_near(s.p75, 4, 1e-12);
+	assert_near(s.p90, 7.6, 1e-12);
 	assert_near(s.high - s.mean, 2.776445 * sqrt(12.5 / 5), 1e-5);
 	assert_near(s.mean - s.low, s.high - s.mean, 1e-12);
 	assert_false(spread_within(&s, 1));
@@ -102,6 +106,8 @@ static void one_value_says_nothing_about_the_next(void **state)
 	assert_true(isinf(s.high) && isinf(s.low));
 	assert_false(spread_within(&s, 10));
 	assert_near(spread_of(two, 2, 0.95).median, 8, 0);
+	assert_near(s.p10, 7, 0);
+	assert_near(s.p90, 7, 0);
 }
 
 int main(void)

@@ -16,6 +16,56 @@ static void steady(const struct config *c, uint32_t n, struct played_run *r)
 	r->answered = 1000 + n;
 }
 
+static void slow_at_first(const struct config *c, uint32_t n, struct played_run *r)
+{
+	r->answered = n < 2 ? 100 : 1000;
+}
+
+static void runs_at_first_are_left_out(void **state)
+{
+	assert_int_equal(
+		played_series(REPEAT("skip: 2, min: 3, max: 9"), slow_at_first), EXIT_PASS);
+	assert_int_equal(played.runs, 5);
+	assert_int_equal(played.out.confidence->runs, 3);
+	assert_int_equal(played.out.confidence->skipped, 2);
+	assert_int_equal(played.out.repeats.count, 3);
+	assert_int_equal(repeat(0)->seed, 42);
+	assert_true(played.out.confidence->reached);
+}
+
+static const struct result_spread *figure(const char *name)
+{
+	const struct result_spread *s = played.out.confidence->figures.items;
+
+	for (uint32_t i = 0; i < played.out.confidence->figures.count; i++)
+		if (strcmp(s[i].figure, name) == 0)
+			return &s[i];
+	return NULL;
+}
+
+static void busier(const struct config *c, uint32_t n, struct played_run *r)
+{
+	r->answered = 1000;
+	r->cpu_used = n % 2 ? 0.2 : 0.8;
+}
+
+static void the_cpu_of_a_run_is_a_figure_too(void **state)
+{
+	played_series(REPEAT("min: 2, max: 4"), busier);
+	assert_int_equal(played.runs, 2);
+	assert_null(figure("cpu.used")->item);
+	assert_null(figure("dut.used"));
+	assert_float_equal(figure("cpu.used")->mean, 0.5, 1e-9);
+	assert_float_equal(repeat(1)->cpu_used, 0.2, 1e-9);
+	assert_true(isnan(repeat(1)->dut_used));
+	played_teardown(state);
+	played_setup(state);
+	played_series(REPEAT("min: 2, max: 4, of: [rate, cpu]"), busier);
+	assert_int_equal(played.runs, 4);
+	assert_false(figure("cpu.used")->reached);
+	assert_true(figure("answered_per_s")->reached);
+}
+
 static void wild(const struct config *c, uint32_t n, struct played_run *r)
 {
 	const uint64_t rates[] = {500, 1500, 900, 2000, 100};
@@ -268,6 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PLAYED_TEST(a_steady_rate_is_known_after_the_least_number_of_runs),
+		PLAYED_TEST(runs_at_first_are_left_out),
+		PLAYED_TEST(the_cpu_of_a_run_is_a_figure_too),
 		PLAYED_TEST(a_wild_rate_is_run_until_the_most),
 		PLAYED_TEST(only_figures_that_are_asked_for_have_to_be_known),
 		PLAYED_TEST(what_is_never_answered_has_no_latency_to_be_known),
