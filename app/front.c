@@ -331,9 +331,13 @@ static void print_error(const void *ctx, const char *path, const char *text, FIL
 {
 	const struct front *f = ctx;
 	const char *option = json_string_value(json_object_get(f->origins, path ? path : ""));
-	const char *from = option ? option : path ? path : "";
+	const char *from = option ? option : path ? path : "", *found = NULL;
+	const char *const(*a)[2] = f->advice;
 
-	fprintf(out, "ddiperf: %s: %s%s%s\n", f->name, from, *from ? ": " : "", text);
+	while (a && (*a)[0] && !(found = strstr(text, (*a)[0])))
+		a++;
+	fprintf(out, "ddiperf: %s: %s%s%.*s%s\n", f->name, from, *from ? ": " : "",
+		found ? (int)(found - text) : (int)strlen(text), text, found ? (*a)[1] : "");
 }
 
 void front_own_errors(const struct front *f, struct diag *d)

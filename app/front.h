@@ -26,6 +26,9 @@ struct front {
 	const char *name; // "dns": messages begin with it
 	json_t *root;     // settings: objects, lists, and texts that are YAML
 	json_t *origins;  // path: "-r 5x", the option that it came from
+	// Pairs of the advice in an error, in terms of a file, and in terms of this line; NULL
+	// ends.
+	const char *const (*advice)[2];
 	struct front_output output;
 	struct arena *arena;
 };

@@ -91,6 +91,10 @@ const char line_dns_help[] =
 			"distinct clients; default: as many as the run can begin"},                \
 		{'A', "again", NULL, "traffic.leases." protocol ".again", "true", FRONT_YAML,      \
 			"clients with a lease start over when no other is free"},                  \
+		{'\0', "leases", "FILE", "traffic.leases." protocol ".leases.load", NULL,          \
+			FRONT_TEXT, "clients begin with the leases of this file"},                 \
+		{'\0', "save-leases", "FILE", "traffic.leases." protocol ".leases.save", NULL,     \
+			FRONT_TEXT, "leases at the end go into this file"},                        \
 		{'m', "mac", "ADDRESS", "traffic.leases." protocol ".mac", NULL, FRONT_TEXT,       \
 			"MAC address of the first client"},                                        \
 	{                                                                                          \
@@ -108,7 +112,9 @@ const char line_dhcp_help[] =
 	"examples:\n"
 	"  ddiperf dhcp 192.0.2.1                      100 leases a second, 10 seconds\n"
 	"  ddiperf dhcp --interface eth1 -r 500 -t 30 -C 'loss <= 1%'\n"
-	"  ddiperf dhcp 192.0.2.1 -x discover -r 5k --dump >test.yaml\n";
+	"  ddiperf dhcp 192.0.2.1 -x discover -r 5k --dump >test.yaml\n"
+	"  ddiperf dhcp 192.0.2.1 -n 500 --save-leases leases.csv\n"
+	"  ddiperf dhcp 192.0.2.1 -n 500 -x renew --leases leases.csv\n";
 
 const struct own_option line_dhcp6_options[] = {
 	CLIENT_OPTIONS("dhcp6"),
@@ -256,6 +262,19 @@ static int build_dns(struct front *f, const struct options *o)
 	return err;
 }
 
+// The rest of an error, from there on.
+static const char *const dhcp_advice[][2] = {
+	{" (with a share of ",
+		" (--leases FILE, with those that another run kept by --save-leases FILE)"},
+	{NULL, NULL}};
+
+// Does a relay send it for the client only if it is told so?
+static bool is_unicast(const char *exchange)
+{
+	return strcmp(exchange, "renew") == 0 || strcmp(exchange, "release") == 0 ||
+	       strcmp(exchange, "inform") == 0;
+}
+
 // protocol: "dhcp4" or "dhcp6".
 static int build_dhcp(struct front *f, const struct options *o, const char *protocol)
 {
@@ -273,6 +292,12 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 		strcmp(protocol, "dhcp4") == 0 ? "dora" : "sarr");
 	if (!err && o->operand)
 		err = follow_route(f, o, arena_printf(o->arena, "%s.relay.addresses", section));
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (o->operand && o->given[i].row->letter == 'x' && is_unicast(o->given[i].value) &&
+			strcmp(protocol, "dhcp4") == 0)
+			front_set_yaml(
+				f, NULL, arena_printf(o->arena, "%s.relay.all", section), "true");
+	f->advice = dhcp_advice;
 	return err;
 }
 

@@ -243,7 +243,7 @@ static int check_words(const struct perfdhcp *p)
 			return as_refuse(&p->run, "%s: not one of: %s", value, all[i].words);
 	}
 	if (perfdhcp_diagnoses(p, 'l') && has(p, 'i'))
-		return as_refuse(&p->run, "-x l: there are no leases without REQUEST (-i)");
+		as_note(&p->run, "-x l: offers that nobody takes up (-i) are not listed");
 	return 0;
 }
 

@@ -273,8 +273,10 @@ static int explain_bind(const struct port_settings *p, const struct addr *a, uin
 	addr_format(a, text, sizeof(text));
 	if (err == -EADDRINUSE)
 		return port_fail(e, p, err,
-			"UDP port %u of %s is in use by another program: other source.ports, or "
-			"none for any free ones",
+			port < 1024 ? "UDP port %u of %s is in use by another program, like a "
+				      "server on this host: another relay.port, or run elsewhere"
+				    : "UDP port %u of %s is in use by another program: other "
+				      "source.ports, or none for any free ones",
 			port, text);
 	if (err == -EADDRNOTAVAIL)
 		return port_fail(e, p, err,

@@ -54,6 +54,7 @@ struct proto_layout {
 	uint8_t more;            // largest flow.more, below PROTO_MAX_COPIES
 	bool own_macs;           // clients have Ethernet addresses of their own
 	bool own_addresses;      // clients send from IP addresses that are not in `owned`
+	bool own_answers;        // or servers may answer to such addresses
 	const struct proto_soliciting *soliciting; // NULL: nobody asks for routers
 };
 

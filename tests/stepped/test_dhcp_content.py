@@ -3,6 +3,8 @@
 # What the user puts into messages of DHCP clients, as tshark reads it and as the responder takes it.
 
 import json
+import tempfile
+from pathlib import Path
 
 import dhcp4
 import dhcp6
@@ -87,6 +89,57 @@ def hardware_addresses_of_groups_are_content_behind_a_relay():
         result = of.served(of.clients(mac="11:22:33:44:55:66", clients=1000))
         assert of.of_clients(result)["answered"] == 400, result
         assert "clients: hardware addresses of groups, which no real client has (client 0: 11:22:33:44:55:66" in result.stderr, result
+
+
+def served_with_file(of, rows, **settings):
+    """Clients with a file, one after the other, and the result."""
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        path = Path(folder, "clients.csv")
+        path.write_text("".join(f"x,{row}\n" for row in rows))
+        one = of.clients(load={"outstanding": 1, "total": len(rows)}, clients=len(rows), client_file=str(path), **settings)
+        return of.run(one)
+
+
+@test
+def each_client_is_given_the_address_of_its_line():
+    """The responder gives its addresses in turn; the second line has another one, the fourth none."""
+    for of in (dhcp4, dhcp6):
+        with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+            saved = Path(folder, "leases.csv")
+            given = of.of_clients(served_with_file(of, ["", "", "", ""], leases={"save": str(saved)}))
+            rows = [line.split(",")[2] for line in saved.read_text().splitlines()[1:]]
+        rows = rows[len(rows) // 4 - 1::len(rows) // 4]  # in DHCPv6 the prefixes
+        assert given["answered"] == len(rows) == 4, rows
+        right = of.of_clients(served_with_file(of, [*rows[:3], ""], address_column=2))
+        assert (right["answered"], right["failed"]) == (4, 0), right
+        wrong = of.of_clients(served_with_file(of, [rows[0], rows[2], rows[2], ""], address_column=2))
+        assert (wrong["answered"], wrong["failed"]) == (3, 1), wrong
+        assert wrong[wrong["protocol"]]["address_unexpected"] == 1, wrong
+
+
+@test
+def options_of_replies_are_as_expected_or_told():
+    """By text, octets, addresses and fields of a client's line; a missing one is no match."""
+    four = {"routers": [6], "right": {"code": 6, "address": ["192.0.2.53"]}, "wrong": {"code": 6, "address": ["192.0.2.54"]},
+            "absent": {"code": 66, "text": "boot"}}
+    six = {"right": {"code": 23, "address": ["2001:db8::53"]}, "wrong": {"code": 23, "address": ["2001:db8::54"]},
+           "absent": {"code": 59, "text": "boot"}}
+    for of, case, dns in ((dhcp4, four, "192.0.2.53"), (dhcp6, six, "2001:db8::53")):
+        codes = [case["right"]["code"], case["absent"]["code"]]
+
+        def run(*wanted):
+            one = of.clients(load={"outstanding": 1, "total": 10}, parameters=codes, expect={"options": list(wanted)})
+            return of.run(one, responder=of.answers(dns=[dns]))
+
+        right = of.of_clients(run(case["right"]))
+        assert (right["answered"], right["failed"]) == (10, 0), right
+        n = right[right["protocol"]]
+        assert n["missing"] == {str(codes[1]): n["parameters_missing"]} and n["parameters_missing"] == 10, n
+        for bad, shown in ((case["wrong"], f"option {codes[0]} of 10 replies"), (case["absent"], f"option {codes[1]} of 10 replies")):
+            result = run(case["right"], bad)
+            n = of.of_clients(result)
+            assert n["failed"] == n[n["protocol"]]["option_unexpected"] == 10, n
+            assert shown in result.stderr and "client 0 was given" in result.stderr, result
 
 
 HEAD = "01010601{xid}{secs}0000 00000000 00000000 00000000{relay} {mac}00000000000000000000" + "00" * 192 + "63825363"

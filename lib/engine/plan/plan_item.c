@@ -4,6 +4,7 @@
 // thread.
 #include <math.h>
 
+#include "base/log.h"
 #include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "engine/core/pages.h"
@@ -233,6 +234,10 @@ static void check_sockets(const struct plan *p, const struct plan_item *i, struc
 			"driver: socket has no unicast messages of clients: their addresses are "
 			"not the host's (relay.all: true sends them through the relay, or "
 			"use driver: af_packet)");
+	else if (i->layout.own_answers)
+		log_warning("traffic %s: answers to the clients' own addresses, and not to their "
+			    "relay, are lost with driver: socket (driver: af_packet hears both)",
+			i->settings->name);
 	if (vlans)
 		diag_error(d, i->settings, "port", "driver: socket sends no VLAN tags");
 }

@@ -120,6 +120,25 @@ static void what_never_came_has_the_form_of_the_original(void **state)
 			"max delay: n/a\nstd deviation: n/a\ncollected packets: 0\n");
 }
 
+// What was offered was given: both blocks have it.
+static void leases_are_in_both_blocks(void **state)
+{
+	static char path[] = "/tmp/ddiperf-test-XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "w");
+	struct fixture x;
+
+	fputs("client,mac,address,server,expires\n0,00:0c:01:02:03:04,10.0.0.1,10.0.0.9,never\n",
+		file);
+	fclose(file);
+	set_up(&x, "x l");
+	x.p.leases = path;
+	report(&x, "{\"traffic\": [{\"sending_s\": 1, \"steps\": []}]}");
+	assert_captured("***Leases for DISCOVER-OFFER***\nclient_id,adrress,prefix\n"
+			"01000c01020304,10.0.0.1,\n\n\n");
+	assert_captured("***Leases for REQUEST-ACK***\nclient_id,adrress,prefix\n"
+			"01000c01020304,10.0.0.1,\n\n\n");
+}
+
 static int tell_intervals(void *ctx)
 {
 	struct fixture *x = ctx;
@@ -163,6 +182,7 @@ int main(void)
 		cmocka_unit_test(losses_of_this_host_and_silence_are_no_drops),
 		cmocka_unit_test(a_refused_lease_is_no_success),
 		cmocka_unit_test(what_never_came_has_the_form_of_the_original),
+		cmocka_unit_test(leases_are_in_both_blocks),
 		cmocka_unit_test(interim_lines_have_sums),
 	};
 

@@ -238,6 +238,31 @@ static void more_log(const struct dhcp_worker *w)
 			w->plan->family->name, (unsigned long long)w->work.clashes_more);
 }
 
+// As text if it is one, in quotes, otherwise as hex digits.
+static void unlike_log(const struct dhcp_worker *w, uint32_t place)
+{
+	const struct dhcp_unlike *u = &w->unlike[place];
+	char text[2 * DHCP_UNLIKE_SHOWN + 3], *to = text;
+	bool printable = u->len > 0;
+
+	for (uint32_t i = 0; i < u->len; i++)
+		printable &= u->bytes[i] >= ' ' && u->bytes[i] < 127;
+	if (printable)
+		to += sprintf(to, "\"%.*s\"", u->len, (const char *)u->bytes);
+	for (uint32_t i = 0; i < u->len && !printable; i++)
+		to += sprintf(to, "%02x", u->bytes[i]);
+	*to = '\0';
+	log_note(
+		"%s: option %u of %llu replies is not the expected one; first: client %u was given "
+		"%s%s",
+		w->plan->name, w->plan->expected.items[place].code, (unsigned long long)u->count,
+		u->client,
+		u->missing ? "none"
+		: *text    ? text
+			   : "an empty one",
+		u->len == DHCP_UNLIKE_SHOWN ? " (and more)" : "");
+}
+
 // A closed loop waits for a client: that is no failure.
 static void unbegun_log(const struct dhcp_worker *w)
 {
@@ -269,6 +294,9 @@ int dhcp_close(struct proto_ctx *ctx)
 	for (uint32_t i = 0; i < w->work.clash_count; i++)
 		clash_log(w, &w->work.clashes[i]);
 	more_log(w);
+	for (uint32_t i = 0; i < w->plan->expected.count; i++)
+		if (w->unlike[i].count)
+			unlike_log(w, i);
 	unbegun_log(w);
 	rc = dhcp_lease_file_close(w, ctx->now_ms);
 	dhcp_work_close(&w->work);

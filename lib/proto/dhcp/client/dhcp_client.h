@@ -64,14 +64,17 @@ struct dhcp_plan {
 	bool automatic; // their number
 	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
-	bool stations;           // a MAC is one of Ethernet: of a single station, not of a group
-	struct dhcp_macs macs;   // of a file or shared; else: computed from the client's number
-	bool shared_macs;        // by several clients
-	struct dhcp_table table; // file of clients
-	uint32_t addresses, prefixes; // that a client leases, in this order
-	uint32_t stride;              // their sum
+	bool stations;         // a MAC is one of Ethernet: of a single station, not of a group
+	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
+	bool shared_macs;      // by several clients
+	struct dhcp_key *own;  // that each client must be given, all 0: any; NULL: none
+	struct dhcp_varying_list expected; // options of replies
+	struct dhcp_table table;           // file of clients
+	uint32_t addresses, prefixes;      // that a client leases, in this order
+	uint32_t stride;                   // their sum
 	struct recip by_stride;
-	bool same_lease; // an extended lease must keep its addresses and prefixes
+	bool names_server; // messages about leases have the server's identifier
+	bool same_lease;   // an extended lease must keep its addresses and prefixes
 	struct dhcp_varying_list options;
 	struct dhcp_varying fqdn; // code 0: none
 	uint8_t fqdn_flags;
@@ -109,6 +112,17 @@ struct dhcp_common {
 	uint32_t count;
 };
 
+#define DHCP_UNLIKE_SHOWN 32
+
+// Replies whose option was not the expected one, and the first of them.
+struct dhcp_unlike {
+	uint64_t count;
+	uint32_t client;
+	uint8_t len;  // of its bytes, up to DHCP_UNLIKE_SHOWN
+	bool missing; // it had no such option
+	uint8_t bytes[DHCP_UNLIKE_SHOWN];
+};
+
 // A worker of a family begins with it: ctx->own. One thread.
 struct dhcp_worker {
 	struct dhcp_work work; // owner: the item's first lease
@@ -116,6 +130,7 @@ struct dhcp_worker {
 	struct dhcp_common *common;
 	void *secrets; // by client, secret_size bytes each; NULL: none
 	bool heard;    // a reply has come or should have, or none was to come
+	struct dhcp_unlike unlike[DHCP_EXPECTED_MAX]; // by place in plan.expected
 };
 
 struct dhcp_family {
@@ -125,6 +140,7 @@ struct dhcp_family {
 	uint8_t steps, exchanges;
 	const struct dhcp_message_kind *kinds; // by step
 	uint16_t spared;                       // flags of kinds that are never wrong on purpose
+	uint16_t has_server;                   // flag of kinds that name a server by its DUID
 	uint16_t wrong_more;                   // bytes that such a message is longer, at most
 	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
@@ -142,6 +158,8 @@ struct dhcp_family {
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
 	// Are messages of clients behind relays sent from the leased address? NULL: none.
 	bool (*unicasts)(const struct dhcp_settings *s);
+	// May messages that relays send be answered to the clients' own addresses? NULL: none.
+	bool (*answered)(const struct dhcp_settings *s);
 	// Do relays send from the port of clients? NULL: none.
 	bool (*asks)(const struct dhcp_settings *s);
 
@@ -255,6 +273,11 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	void family##_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w);        \
 	void family##_identity(                                                                    \
 		const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out);
+
+// dhcp_templates.c: is the option of a reply, NULL: missing, the expected one? Notes that it is
+// not.
+bool dhcp_expected_check(struct dhcp_worker *w, const struct pattern_values *client, uint32_t place,
+	const uint8_t *data, uint32_t len);
 
 // dhcp_client.c: among the further servers.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);

@@ -271,6 +271,8 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 		diag_error(d, &s->mac_column, "mac_column", "stands beside mac_file or mac_count");
 	if (s->mac_column && !s->client_file)
 		diag_error(d, &s->mac_column, "mac_column", "needs a client_file");
+	if (s->address_column && !s->client_file)
+		diag_error(d, &s->address_column, "address_column", "needs a client_file");
 	if (s->mac_file && s->mac_count)
 		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
 	f->check(s, d);
@@ -317,7 +319,8 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 		ports[n++] = p->relay_port;
 	p->layout.own_macs = !s->relay;
 	p->layout.own_addresses = !s->relay || (f->unicasts && f->unicasts(s));
-	if (p->relay_port != f->client_port && (p->layout.own_addresses || (f->asks && f->asks(s))))
+	p->layout.own_answers = p->layout.own_addresses || (f->answered && f->answered(s));
+	if (p->relay_port != f->client_port && (p->layout.own_answers || (f->asks && f->asks(s))))
 		ports[n++] = f->client_port;
 	p->layout.ports = (struct field_list){ports, n};
 }
@@ -334,6 +337,20 @@ static bool path_varies(struct proto_path *path, const struct dhcp_vlan_settings
 	return true;
 }
 
+// The sets of VLANs that clients have, 0: none. One that no client has becomes another one, as the
+// next hop of every path is asked for.
+static void sets_used(const struct dhcp_plan *p, uint32_t *sets)
+{
+	uint32_t some = 0;
+
+	for (uint32_t k = 0; k < p->clients; k++)
+		sets[dhcp_vlans_place(&p->vlans, k)] = 1;
+	while (!sets[some])
+		some++;
+	for (uint32_t i = 0; i <= p->vlans.count; i++)
+		sets[i] = sets[i] ? i : some;
+}
+
 // The destinations of clients without VLANs, then again for each range of clients.
 static void build_paths(
 	struct dhcp_plan *p, const struct dhcp_settings *s, const struct proto_env *env)
@@ -341,19 +358,22 @@ static void build_paths(
 	struct addr to[1 + DHCP_SERVERS_MAX];
 	uint32_t count = p->family->paths(p, s, env, to), all = (1 + p->vlans.count) * count;
 	struct proto_path *paths = arena_zalloc(p->arena, all * sizeof(*paths));
+	uint32_t *sets = arena_zalloc(p->arena, (1 + p->vlans.count) * sizeof(*sets));
 
+	sets_used(p, sets);
 	for (uint32_t i = 0; i < all; i++) {
-		const struct field_list *vlans;
+		uint32_t set = sets[i / count];
+		const struct dhcp_vlan_settings *v;
 
 		paths[i].dst = to[i % count];
-		if (i < count)
+		if (set == 0)
 			continue;
-		if (path_varies(&paths[i], &p->vlans.sets[i / count - 1]))
+		v = &p->vlans.sets[set - 1];
+		if (path_varies(&paths[i], v))
 			continue;
-		vlans = &p->vlans.sets[i / count - 1].vlans;
-		paths[i].vlan_count = (uint8_t)vlans->count;
-		for (uint32_t k = 0; k < vlans->count; k++)
-			paths[i].vlans[k] = (uint16_t)((const uint64_t *)vlans->items)[k];
+		paths[i].vlan_count = (uint8_t)v->vlans.count;
+		for (uint32_t k = 0; k < v->vlans.count; k++)
+			paths[i].vlans[k] = (uint16_t)((const uint64_t *)v->vlans.items)[k];
 	}
 	p->path_stride = count;
 	p->layout.paths = (struct field_list){paths, all};
@@ -465,6 +485,45 @@ static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct 
 	return ret;
 }
 
+// The address or prefix that each client must be given, as a file says.
+static int load_own(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
+{
+	const struct pattern_table *t = &p->table.is;
+	char text[ADDR_TEXT_SIZE + 4];
+	const char *what;
+
+	if (s->address_column > t->columns) {
+		diag_error(d, &s->address_column, NULL, "the file has %u columns", t->columns);
+		return -EINVAL;
+	}
+	if (!s->address_column)
+		return 0;
+	p->own = arena_zalloc(p->arena, (size_t)p->clients * sizeof(*p->own));
+	for (uint32_t i = 0; i < p->clients && i < t->rows; i++) {
+		struct addr_prefix a = {.bits = 0};
+		bool prefix;
+		int ret;
+
+		dhcp_table_text(t, i, (uint32_t)s->address_column - 1, text, sizeof(text));
+		prefix = strchr(text, '/') != NULL;
+		if (!*text)
+			continue;
+		ret = prefix ? addr_parse_prefix(text, &a, &what)
+		             : addr_parse(text, &a.addr, &what);
+		if (ret < 0 || a.addr.len != p->family->addr_len || (prefix && a.addr.len == 4)) {
+			diag_error(d, &s->address_column, NULL,
+				"client %u has \"%s\" there: not an IPv%c address%s", i, text,
+				p->family->addr_len == 4 ? '4' : '6',
+				p->family->addr_len == 4 ? "" : " or prefix");
+			return -EINVAL;
+		}
+		memcpy(p->own[i].bytes, a.addr.bytes, sizeof(p->own[i].bytes));
+		if (prefix)
+			dhcp_key_prefix(&p->own[i], a.addr.bytes, a.bits);
+	}
+	return 0;
+}
+
 // They may change the number of clients.
 static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
@@ -476,6 +535,7 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	ret = ret ? ret : dhcp_lease_file_load(p, s->leases, env, d);
 	if (ret == 0 && f->load)
 		ret = f->load(p, s, d);
+	ret = ret ? ret : load_own(p, s, d);
 	if (ret || p->clients >= env->workers)
 		return ret;
 	diag_error(d, &s->clients, NULL, "%u clients for %u CPUs (at least one for each)",
@@ -536,6 +596,9 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 		dhcp_life_plan(&p->life, s->life, &f->life, (uint8_t)s->exchange, p->clients);
 		p->course.life = &p->life;
 	}
+	for (uint32_t e = 0; e < f->exchanges; e++)
+		p->names_server |= dhcp_does(f, s, e) && f->starts[e].from == DHCP_IS_BOUND &&
+		                   (f->kinds[f->starts[e].step].has & f->has_server);
 	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
 	recip_init(&p->course.by_server, p->server_count);
 	for (uint32_t i = 0; i < s->parameters.count; i++)

@@ -112,6 +112,16 @@ DHCP_INLINE bool dhcp_lacks_parameters(const struct dhcp_plan *p, const uint64_t
 	return lack != 0;
 }
 
+// A reply lacks some: which ones.
+DHCP_INLINE void dhcp_count_missing(
+	const struct dhcp_plan *p, const uint64_t present[4], struct dhcp_counters *n)
+{
+	n->parameters_missing++;
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint64_t lack = p->parameters[i] & ~present[i]; lack; lack &= lack - 1)
+			n->missing[64 * i + (uint32_t)__builtin_ctzll(lack)]++;
+}
+
 DHCP_INLINE bool dhcp_begin(
 	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t)
 {

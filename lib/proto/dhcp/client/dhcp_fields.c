@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sections of settings that both families have. Path: cold. Any thread.
 
+#include <stdio.h>
+
 #include "proto/dhcp/client/dhcp_fields.h"
 
 #define VLAN(member)    offsetof(struct dhcp_vlan_settings, member)
@@ -103,5 +105,13 @@ const char *dhcp_place_label(uint32_t i)
 
 	_Static_assert(sizeof(labels) / sizeof(labels[0]) == DHCP_TRIES_MAX, "tries");
 	_Static_assert(DHCP_SERVERS_MAX <= DHCP_TRIES_MAX, "servers");
+	return labels[i];
+}
+
+const char *dhcp_code_label(uint32_t i)
+{
+	static char labels[DHCP_CODES][4]; // the same text, whoever writes it
+
+	snprintf(labels[i], sizeof(labels[i]), "%u", i & 255);
 	return labels[i];
 }

@@ -35,12 +35,20 @@
 #define DHCP_VALUE_ROWS(S, family_, steps_, usual_) \
 	{"messages", "messages that have it; without: " usual_, FIELD_ENUM, .list = true, \
 		.offset = offsetof(S, value.messages), .names = steps_}, \
+	DHCP_BYTES_ROWS(S, family_)
+#define DHCP_BYTES_ROWS(S, family_) \
 	{"text", "value as text, with {client}, {mac}, {relay}, {address}, {vlan}, {random:N} or {file:N}", \
 		FIELD_STRING, .offset = offsetof(S, value.text)}, \
 	{"hex", "value as hex digits and the same names, which give bytes", FIELD_STRING, \
 		.offset = offsetof(S, value.hex)}, \
 	{"address", "value as one or more " family_ " addresses", FIELD_ADDR, .list = true, \
 		.offset = offsetof(S, value.address)}
+
+// The options that every OFFER and ACK, or ADVERTISE and REPLY, must have.
+#define DHCP_EXPECTED_ROWS(S, family_) \
+	{"code", "option code", FIELD_COUNT, .required = true, \
+		.offset = offsetof(S, code), .min = 1, .max = 65535}, \
+	DHCP_BYTES_ROWS(S, family_)
 
 #define DHCP_RELAYS_ROW(help_) \
 	{"addresses", help_, FIELD_ADDR_RANGE, .list = true, .required = true, \
@@ -118,7 +126,10 @@
 		"{file:N} is column N, from 1, in every text and hex", FIELD_STRING, \
 		.role = FIELD_INPUT, .offset = DHCP_SETTING(client_file)}, \
 	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
-		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}
+		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}, \
+	{"address_column", "column of client_file with the address that the client must be " \
+		"given (in DHCPv6 or one of its prefixes); an empty field: any; 0: none", \
+		FIELD_COUNT, .offset = DHCP_SETTING(address_column), .def = "0", .max = 64}
 
 #define DHCP_SERVERS_ROWS(spread_help_) \
 	{"servers", "further servers beside the item's", FIELD_ADDR, .list = true, \

@@ -32,12 +32,14 @@ static bool number_read(const char *text, uint64_t *out)
 	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
 }
 
+enum { CLIENT, MAC, ADDRESS, SERVER, EXPIRES };
+
 static const char *client_read(const struct dhcp_lease_loading *l, const char *text, uint32_t *out)
 {
 	uint64_t client;
 
 	if (!number_read(text, &client))
-		return "not the number of a client in the first column";
+		return "the client is not a number";
 	*out = (uint32_t)client;
 	return client < l->p->most ? NULL : "a client beyond those of the item";
 }
@@ -48,7 +50,7 @@ static const char *mac_check(const struct dhcp_lease_loading *l, const char *tex
 	uint32_t len = dhcp_mac_read(text, theirs);
 
 	if (len == 0)
-		return "not a MAC address in the second column";
+		return "the MAC address is none";
 	l->p->family->mac(l->p, client, ours);
 	return len == l->p->mac_len && memcmp(theirs, ours, len) == 0
 	               ? NULL
@@ -76,9 +78,8 @@ static const char *lease_read(
 	int ret = is_prefix ? addr_parse_prefix(text, &p, &what) : addr_parse(text, &p.addr, &what);
 
 	if (ret < 0 || !is_lease(l, &p) || (is_prefix && p.bits == 0))
-		return l->p->family->addr_len == 4
-		               ? "not an IPv4 address in the third column"
-		               : "not an IPv6 address or prefix in the third column";
+		return l->p->family->addr_len == 4 ? "the address is not an IPv4 address"
+		                                   : "the address is not an IPv6 address or prefix";
 	if (is_prefix ? !l->p->prefixes : !l->p->addresses)
 		return is_prefix ? "a prefix, which the clients do not ask for"
 		                 : "an address, which the clients do not ask for";
@@ -122,20 +123,41 @@ static int server_find(struct dhcp_lease_loading *l, const struct dhcp_server_id
 	return dhcp_rows_add(&l->servers, id) ? 0 : -ENOMEM;
 }
 
+// Empty or 0: not known, like a lease that does not end.
 static const char *time_read(const struct dhcp_lease_loading *l, const char *text, uint32_t *left_s)
 {
-	uint64_t expires;
+	uint64_t expires = 0;
 
 	*left_s = UINT32_MAX;
-	if (strcmp(text, "never") == 0)
+	if (strcmp(text, "never") == 0 || *text == '\0')
 		return NULL;
 	if (!number_read(text, &expires))
-		return "not seconds since 1970, or \"never\", in the fifth column";
-	if (expires - l->now < UINT32_MAX)
+		return "expires is not seconds since 1970, or \"never\"";
+	if (expires && expires - l->now < UINT32_MAX)
 		*left_s = (uint32_t)(expires - l->now);
-	if (expires < l->now)
+	if (expires && expires < l->now)
 		*left_s = 0;
 	return NULL;
+}
+
+// An unknown server of DHCPv4 is the item's. A DUID cannot be made up.
+static const char *server_read(
+	const struct dhcp_lease_loading *l, const char *text, struct dhcp_server_id *id)
+{
+	const struct dhcp_family *f = l->p->family;
+
+	if (*text == '\0' && f->addr_len == 4) {
+		id->len = 4;
+		memcpy(id->bytes, l->p->servers[0], 4);
+		return NULL;
+	}
+	if (*text == '\0')
+		return l->p->names_server
+		               ? "no server, whose DUID RENEW, RELEASE and DECLINE have in them"
+		               : NULL;
+	if (server_id_read(f->addr_len, text, id))
+		return NULL;
+	return f->addr_len == 4 ? "the server is not an IPv4 address" : "the server is not a DUID";
 }
 
 static const char *count_check(struct dhcp_lease_loading *l, const struct dhcp_saved *one)
@@ -150,37 +172,74 @@ static const char *count_check(struct dhcp_lease_loading *l, const struct dhcp_s
 	                 : "more addresses than the client asks for";
 }
 
-static const char *columns_read(struct dhcp_lease_loading *l, char *columns[COLUMNS],
+// Without a column of clients a line is of the client with its number.
+static const char *columns_read(struct dhcp_lease_loading *l, const char *const columns[COLUMNS],
 	struct dhcp_saved *one, struct dhcp_server_id *id)
 {
-	const char *what = client_read(l, columns[0], &one->client);
+	const char *what = NULL;
 
+	one->client = one->line;
+	if (l->place[CLIENT])
+		what = client_read(l, columns[CLIENT], &one->client);
+	else if (one->client >= l->p->most)
+		what = "a client beyond those of the item";
 	if (!what)
-		what = lease_read(l, columns[2], one);
-	if (!what && !server_id_read(l->p->family->addr_len, columns[3], id))
-		what = l->p->family->addr_len == 4 ? "not an IPv4 address in the fourth column"
-		                                   : "not a DUID in the fourth column";
+		what = lease_read(l, columns[ADDRESS], one);
 	if (!what)
-		what = time_read(l, columns[4], &one->left_s);
+		what = server_read(l, columns[SERVER], id);
 	if (!what)
-		what = mac_check(l, columns[1], one->client);
+		what = time_read(l, columns[EXPIRES], &one->left_s);
+	if (!what && *columns[MAC])
+		what = mac_check(l, columns[MAC], one->client);
 	return what ? what : count_check(l, one);
+}
+
+// Does the line name columns? Each at most once, that of addresses always.
+static bool heading_read(struct dhcp_lease_loading *l, const char *line)
+{
+	static const char *const names[COLUMNS] = {"client", "mac", "address", "server", "expires"};
+	uint8_t place[COLUMNS] = {0}, n = 0;
+
+	while (*line) {
+		size_t len = strcspn(line, ",");
+		unsigned i = 0;
+
+		while (i < COLUMNS && (strlen(names[i]) != len || memcmp(names[i], line, len) != 0))
+			i++;
+		if (i == COLUMNS || place[i])
+			return false;
+		place[i] = ++n;
+		line += len + (line[len] == ',');
+	}
+	if (!place[ADDRESS])
+		return false;
+	memcpy(l->place, place, sizeof(place));
+	l->columns = n;
+	return true;
 }
 
 int dhcp_lease_line(void *to, char *line, const char **what)
 {
 	struct dhcp_lease_loading *l = to;
-	struct dhcp_saved one = {.line = l->line++};
+	const char *in_line[COLUMNS] = {NULL}, *columns[COLUMNS];
 	struct dhcp_server_id id = {.len = 0};
-	char *columns[COLUMNS];
+	struct dhcp_saved one;
 	int ret;
 
-	if (strcmp(line, HEADING) == 0)
-		return 0;
+	if (!l->headed) {
+		l->headed = true;
+		if (heading_read(l, line))
+			return 0;
+		heading_read(l, HEADING);
+	}
+	one = (struct dhcp_saved){.line = l->line++};
+	for (int i = 0; i < l->columns; i++)
+		in_line[i] = strsep(&line, ",");
 	for (int i = 0; i < COLUMNS; i++)
-		columns[i] = strsep(&line, ",");
-	*what = columns[COLUMNS - 1] && !line ? columns_read(l, columns, &one, &id)
-	                                      : "not five columns (" HEADING ")";
+		columns[i] = l->place[i] ? in_line[l->place[i] - 1] : "";
+	*what = in_line[l->columns - 1] && !line
+	                ? columns_read(l, columns, &one, &id)
+	                : "not as many columns as the first line names (without one: " HEADING ")";
 	if (*what)
 		return -EINVAL;
 	ret = server_find(l, &id, &one.server);

@@ -2,8 +2,8 @@
 // Leases in a file, from one run to the next: a CSV line for each address or prefix, "client,mac,
 // address,server,expires". A client's lines are in the order of what it asks for; address is
 // 198.18.64.0, 2001:db8::1 or 2001:db8:8000::/56; server the identifier that it said, an IPv4
-// address or a DUID as hex digits; expires in seconds since 1970, or "never". Path:
-// cold. Management thread.
+// address or a DUID as hex digits; expires in seconds since 1970, or "never". In a file by hand the
+// first line may name its columns: address, and what else is known. Path: cold. Management thread.
 #pragma once
 
 #include "base/arena.h"
@@ -58,6 +58,8 @@ struct dhcp_lease_held {
 struct dhcp_lease_loading {
 	const struct dhcp_plan *p;
 	struct dhcp_rows leases, servers; // struct dhcp_saved, struct dhcp_server_id
+	bool headed;                      // the first line names the columns:
+	uint8_t place[5], columns;        // of each, from 1; 0: there is none
 	uint8_t (*seen)[2];               // lines of each client: addresses, prefixes
 	uint32_t line;
 	uint64_t now; // since 1970

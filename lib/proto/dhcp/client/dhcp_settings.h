@@ -13,6 +13,8 @@
 #define DHCP_SERVERS_MAX  16 // the item's and further ones
 #define DHCP_MIX_MAX      16 // kinds of exchanges
 #define DHCP_TYPE_BUCKETS 19 // messages by type; the last one: any other
+#define DHCP_EXPECTED_MAX 16 // options
+#define DHCP_CODES        256
 #define DHCP_WRONG_COUNT  14 // kinds of messages that are wrong on purpose, of each family
 
 // Both families number these exchanges alike; their other ones follow.
@@ -42,6 +44,12 @@ struct dhcp_value_settings {
 	const char *text, *hex;     // patterns
 	struct field_list address;  // struct addr
 	struct field_list messages; // int32_t, steps of the family; empty: the usual ones
+};
+
+// An option that replies must have.
+struct dhcp_expected_settings {
+	uint64_t code;
+	struct dhcp_value_settings value;
 };
 
 // Messages that are wrong on purpose, by kind of the family.
@@ -89,6 +97,7 @@ struct dhcp_settings {
 	const char *mac_file;
 	const char *client_file;
 	uint64_t mac_column;               // of it; 0: none
+	uint64_t address_column;           // likewise
 	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
 	struct field_list vlans;           // struct dhcp_vlan_settings
 	struct field_list options;         // of the family's struct
@@ -149,6 +158,7 @@ struct dhcp_counters {
 	uint64_t parameters_missing;
 	uint64_t option_repeated;
 	uint64_t other_source;
+	uint64_t missing[DHCP_CODES];
 	uint64_t way_wrong;
 	uint64_t vlan_wrong;
 	uint64_t xid_wrong;
@@ -157,6 +167,8 @@ struct dhcp_counters {
 	uint64_t server_id_changed;
 	uint64_t address_changed;
 	uint64_t outside_pool;
+	uint64_t address_unexpected;
+	uint64_t option_unexpected;
 	uint64_t times_wrong;
 	uint64_t rapid_commit_missing;
 	uint64_t duplicate_address;
@@ -188,5 +200,6 @@ struct dhcp_counters {
 		.length = length_,                                                                 \
 		.label = label_},
 
-// Labels of the numbers of tries and servers, in counters.
+// Labels of the numbers of tries and servers, and of option codes, in counters.
 const char *dhcp_place_label(uint32_t i);
+const char *dhcp_code_label(uint32_t i);

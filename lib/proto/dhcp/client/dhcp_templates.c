@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options in the file to patterns, and names to labels. Path: hot (dhcp_option_begin,
-// dhcp_option_end, dhcp_varying_write, dhcp_varying_options, dhcp_fqdn_write, dhcp_name_labels) |
-// cold (the rest). Management thread; those that are hot: any.
+// dhcp_option_end, dhcp_expected_check, dhcp_varying_write, dhcp_varying_options, dhcp_fqdn_write,
+// dhcp_name_labels) | cold (the rest). Management thread; those that are hot: any.
 
 #include "proto/dhcp/client/dhcp_templates.h"
 
@@ -11,7 +11,8 @@
 #include "proto/dhcp/client/dhcp_client.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
 
-#define WHAT_ROOM 256
+#define WHAT_ROOM     256
+#define EXPECTED_ROOM 1024 // of a value
 
 enum fqdn_flag { FQDN_S = 1, FQDN_E = 4 };
 
@@ -105,6 +106,46 @@ bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const voi
 	if (s->hex)
 		return dhcp_template_compile(b, v, PATTERN_HEX, &s->hex, b->option_room);
 	return addresses(b, v, &s->address);
+}
+
+void dhcp_build_expected(struct dhcp_build *b, const struct field_list *list, uint64_t most)
+{
+	const struct dhcp_expected_settings *s = list->items;
+
+	b->plan->expected = dhcp_list_make(b, DHCP_EXPECTED_MAX);
+	if (list->count > DHCP_EXPECTED_MAX)
+		DHCP_COMPLAIN(
+			b, list, NULL, "%u options (up to %u)", list->count, DHCP_EXPECTED_MAX);
+	for (uint32_t i = 0; i < list->count && i < DHCP_EXPECTED_MAX; i++) {
+		struct dhcp_varying v = {.code = (uint16_t)s[i].code};
+
+		if (s[i].code > most)
+			DHCP_COMPLAIN(b, &s[i], "code", "not an option code (1 to %llu)",
+				(unsigned long long)most);
+		else if (dhcp_template_value(b, &v, &s[i], &s[i].value))
+			dhcp_list_add(&b->plan->expected, &v);
+	}
+}
+
+bool dhcp_expected_check(struct dhcp_worker *w, const struct pattern_values *client, uint32_t place,
+	const uint8_t *data, uint32_t len)
+{
+	struct dhcp_unlike *u = &w->unlike[place];
+	uint8_t wanted[EXPECTED_ROOM];
+	struct writer to = writer_of(wanted, sizeof(wanted));
+
+	dhcp_varying_write(client, &w->plan->expected.items[place], &to);
+	if (data && !to.failed && len == (uint32_t)(to.at - wanted) &&
+		memcmp(data, wanted, len) == 0)
+		return true;
+	if (u->count++)
+		return false;
+	u->client = (uint32_t)client->client;
+	u->missing = !data;
+	u->len = (uint8_t)(len < DHCP_UNLIKE_SHOWN ? len : DHCP_UNLIKE_SHOWN);
+	if (data)
+		memcpy(u->bytes, data, u->len);
+	return false;
 }
 
 void dhcp_template_name(

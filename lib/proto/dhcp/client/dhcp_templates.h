@@ -77,6 +77,8 @@ bool dhcp_template_has_address(const struct dhcp_varying *v);
 // The value of an option; complaints name `code`.
 bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const void *code,
 	const struct dhcp_value_settings *s);
+// The options that replies must have, into the plan; most: the highest code.
+void dhcp_build_expected(struct dhcp_build *b, const struct field_list *list, uint64_t most);
 // Bytes that are the same for all clients.
 void dhcp_template_literal(
 	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len);

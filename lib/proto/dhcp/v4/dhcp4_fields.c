@@ -128,11 +128,25 @@ static const struct field_section retransmit_section =
 	DHCP_SECTION("retransmit", "retransmission (RFC 2131 section 4.1); without: one attempt",
 		retransmit_fields, struct dhcp4_retransmit_settings);
 
+static const struct field expected_fields[] = {
+	DHCP_EXPECTED_ROWS(struct dhcp_expected_settings, "IPv4"),
+};
+
+static const struct field_section expected_section = DHCP_SECTION(
+	"option", "an option of replies", expected_fields, struct dhcp_expected_settings);
+
 static const struct field expect_fields[] = {
 	{"pool", "addresses that the server may give", FIELD_ADDR_RANGE, .list = true,
 		.offset = EXPECT(pool)},
 	{"same_address", "renew, rebind and reboot must get the address that they ask for",
 		FIELD_BOOL, .offset = EXPECT(same_address), .def = "true"},
+	{"options", "options that each OFFER and ACK must have, with these values", FIELD_SECTION,
+		.list = true, .lone = true, .offset = EXPECT(options),
+		.section = &expected_section},
+	{"next_server", "siaddr that each OFFER and ACK must have", FIELD_ADDR,
+		.offset = EXPECT(next_server)},
+	DHCP_PATTERN_ROW(struct dhcp4_expect_settings, boot_file,
+		"file that each OFFER and ACK must have in its header, or in option 67"),
 };
 
 static const struct field_section expect_section =

@@ -17,6 +17,7 @@
 #define DHCP4_BROADCAST   0x8000 // of flags
 #define DHCP4_SERVER_PORT 67
 #define DHCP4_CLIENT_PORT 68
+#define DHCP4_FILE_LEN    128
 #define DHCP4_OPTION_MAX  1024 // bytes of one option, put together again from its pieces
 
 enum dhcp4_htype { // hardware types, as of ARP
@@ -86,6 +87,7 @@ enum dhcp4_option {
 	DHCP4_OPT_T2 = 59,
 	DHCP4_OPT_VENDOR_CLASS = 60,
 	DHCP4_OPT_CLIENT_ID = 61,
+	DHCP4_OPT_BOOT_FILE = 67,
 	DHCP4_OPT_RAPID_COMMIT = 80,
 	DHCP4_OPT_FQDN = 81,
 	DHCP4_OPT_RELAY_INFO = 82,
@@ -226,6 +228,10 @@ void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value);
 // The option in a message that we wrote or parsed before, not overloaded or split: offset of its
 // code byte, 0: not there. Its data lies within len. DHCP4_OPT_END can be asked for as well.
 uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code);
+
+// The data of an option in a message that was parsed, all its pieces one behind the other, also of
+// overloaded fields: its length, -1: not there or longer than room.
+int dhcp4_option_join(const uint8_t *buf, uint32_t len, uint8_t code, uint8_t *out, uint32_t room);
 
 // "DISCOVER", "NotAllowed" ...; NULL for a number without a name.
 const char *dhcp4_type_name(uint32_t type);

@@ -355,6 +355,53 @@ uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code)
 	return 0;
 }
 
+// Adds the pieces in one field. -1: they do not fit.
+static int field_join(
+	struct reader r, uint8_t code, uint8_t *out, uint32_t room, int *sum, uint8_t *overload)
+{
+	while (reader_left(&r) > 0) {
+		uint8_t found = read_u8(&r), len;
+		const uint8_t *data;
+
+		if (found == DHCP4_OPT_PAD)
+			continue;
+		if (found == DHCP4_OPT_END)
+			return 0;
+		len = read_u8(&r);
+		data = read_bytes(&r, len);
+		if (!data)
+			return 0;
+		if (found == DHCP4_OPT_OVERLOAD && len == 1)
+			*overload = data[0];
+		if (found != code)
+			continue;
+		*sum = *sum < 0 ? 0 : *sum;
+		if ((uint32_t)*sum + len > room)
+			return -1;
+		memcpy(out + *sum, data, len);
+		*sum += len;
+	}
+	return 0;
+}
+
+int dhcp4_option_join(const uint8_t *buf, uint32_t len, uint8_t code, uint8_t *out, uint32_t room)
+{
+	const struct reader fields[] = {
+		len < DHCP4_OPTIONS_AT ? reader_of(buf, 0)
+				       : reader_of(buf + DHCP4_OPTIONS_AT, len - DHCP4_OPTIONS_AT),
+		reader_of(buf + DHCP4_AT_FILE, DHCP4_AT_COOKIE - DHCP4_AT_FILE),
+		reader_of(buf + DHCP4_AT_SNAME, DHCP4_AT_FILE - DHCP4_AT_SNAME)};
+	uint8_t overload = 0, none = 0;
+	int sum = -1;
+
+	if (field_join(fields[0], code, out, room, &sum, &overload) < 0)
+		return -1;
+	for (uint32_t i = 1; i < 3; i++)
+		if ((overload & i) && field_join(fields[i], code, out, room, &sum, &none) < 0)
+			return -1;
+	return sum;
+}
+
 const char *dhcp4_type_name(uint32_t type)
 {
 	static const char *const names[DHCP4_TYPES] = {

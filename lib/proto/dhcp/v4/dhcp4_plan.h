@@ -119,7 +119,10 @@ struct dhcp4_plan {
 	// 64, 0: there is none; length and htype of the client identifier, 0: it has none.
 	uint64_t usual_head, usual_id;
 	const struct dhcp4_pool_range *pool;
-	uint32_t pool_count; // 0: any address
+	uint32_t pool_count;           // 0: any address
+	bool judged;                   // by options or fields below
+	uint32_t next_server;          // that replies must have; 0: any
+	struct dhcp_varying boot_file; // likewise; code 0: any
 };
 
 struct dhcp4_worker {
@@ -283,6 +286,7 @@ static inline void dhcp4_self_find(
 }
 
 // dhcp4_request_wire.c
+struct pattern_values dhcp4_values_of(const struct dhcp4_self *s);
 // Data of options 61 and 82, as sent.
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
@@ -294,6 +298,8 @@ uint32_t dhcp4_wrong_spoil(
 // A reply at hand.
 struct dhcp4_heard {
 	struct dhcp_heard is;
+	const uint8_t *buf;
+	uint32_t len;
 	struct dhcp4_self self;
 	struct dhcp4_message m;
 };

@@ -72,6 +72,11 @@ static inline struct pattern_values values_of(const struct dhcp4_self *s)
 		.address = s->address};
 }
 
+struct pattern_values dhcp4_values_of(const struct dhcp4_self *s)
+{
+	return values_of(s);
+}
+
 static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
 {
 	uint8_t *to = write_space(w, s->p->is.mac_len);

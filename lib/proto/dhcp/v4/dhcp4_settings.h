@@ -77,6 +77,9 @@ struct dhcp4_retransmit_settings {
 struct dhcp4_expect_settings {
 	struct field_list pool; // struct addr_range
 	bool same_address;
+	struct field_list options; // struct dhcp_expected_settings
+	struct addr next_server;   // len 0: any
+	const char *boot_file;     // pattern; NULL: any
 };
 
 struct dhcp4_settings {
@@ -121,6 +124,8 @@ struct dhcp4_settings {
 	X(overloaded, "replies with options in file or sname (option 52)")                       \
 	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
 	C(parameters_missing, "ACKs that lack a requested parameter")                            \
+	B(missing, DHCP_CODES, dhcp_code_label, "requested parameters that ACKs lack, by code") \
+	X(proxy_offers, "offers of PXE proxies: without an address, of class PXEClient")         \
 	X(no_end, "replies whose options do not end with option 255")                            \
 	C(option_repeated, "replies with an option twice, with equal content")                   \
 	C(other_source, "replies from another address or port than the request went to")         \
@@ -140,6 +145,8 @@ struct dhcp4_settings {
 	X(address_missing, "failed: no address in OFFER or ACK")                                 \
 	C(address_changed, "failed: the ACK has another address than offered or held")           \
 	C(outside_pool, "failed: the address is not in expect.pool")                             \
+	C(address_unexpected, "failed: not the address of the client in address_column")         \
+	C(option_unexpected, "failed: options, next server or boot file are not as in expect")   \
 	X(lease_time_missing, "failed: no lease time in OFFER or ACK")                           \
 	C(times_wrong, "failed: not T1 < T2 < lease time")                                       \
 	C(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80")                  \

@@ -383,13 +383,29 @@ static void build_message(struct build *b, uint32_t step)
 	m->sum = csum_add(0, m->bytes, m->len);
 }
 
+static void build_expected(struct build *b)
+{
+	const struct dhcp4_expect_settings *s = b->s->expect;
+	struct dhcp4_plan *p = b->p;
+
+	if (!s)
+		return;
+	dhcp_build_expected(&b->is, &s->options, UINT8_MAX - 1);
+	dhcp_family_check(&s->next_server, &s->next_server, 4, b->is.d);
+	p->next_server = bytes_be32(s->next_server.bytes);
+	if (s->boot_file && dhcp_template_compile(&b->is, &p->boot_file, PATTERN_TEXT,
+				    &s->boot_file, DHCP4_OPTION_ROOM))
+		p->boot_file.code = DHCP4_OPT_BOOT_FILE;
+	p->judged = p->is.expected.count || p->next_server || p->boot_file.code;
+}
+
 // Only identifiers that are the MAC, or none, are looked at as words.
 static void build_usual(struct dhcp4_plan *p)
 {
 	uint64_t htype = (uint64_t)p->htype << 48;
 
-	if (p->is.mac_len != 6 || p->hlen != 6 || p->accept || p->giaddr ||
-		(p->client_id != DHCP4_ID_NONE && p->client_id != DHCP4_ID_MAC))
+	if (p->is.mac_len != 6 || p->hlen != 6 || p->accept || p->giaddr || p->judged ||
+		p->is.own || (p->client_id != DHCP4_ID_NONE && p->client_id != DHCP4_ID_MAC))
 		return;
 	p->usual_head = (uint64_t)DHCP4_REPLY_OP << 56 | htype | 6ull << 40;
 	if (p->client_id == DHCP4_ID_MAC)
@@ -407,6 +423,7 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
 	build_header(&b);
+	build_expected(&b);
 	build_usual(p);
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)

@@ -89,6 +89,7 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 		return false;
 	n->client_id_missing += !l->at.client_id && p->usual_id;
 	if (heard->type == DHCP4_ACK)
-		n->is.parameters_missing += dhcp_lacks_parameters(&p->is, l->present);
+		if (dhcp_lacks_parameters(&p->is, l->present))
+			dhcp_count_missing(&p->is, l->present, &n->is);
 	return true;
 }

@@ -54,6 +54,9 @@ static inline bool dhcp4_way_is_ours(
 
 	if (e->addr_len != 4)
 		return false;
+	if (p->templates[t->step].relayed && t->step == DHCP4_STEP_INFORM &&
+		e->dst_port == DHCP4_CLIENT_PORT && to == h->self.client->offered)
+		return true; // RFC 2131 section 4.4.3
 	if (p->templates[t->step].relayed)
 		return (p->giaddr ? to == p->giaddr
 				  : dhcp_is_to_relay(&p->is, e->dst, h->self.relay, 4)) &&
@@ -110,6 +113,18 @@ static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dh
 	return s->p->accept && other ? further(&n->other_offers, true) : PROTO_DONE;
 }
 
+// An offer of a boot server, which has no addresses to give (PXE 2.1 section 2.2.3).
+static bool is_proxy(const struct dhcp4_heard *h)
+{
+	static const char class[] = "PXEClient";
+	uint8_t text[DHCP4_OPTION_ROOM];
+
+	return h->m.type == DHCP4_OFFER && h->m.yiaddr == 0 &&
+	       dhcp4_option_join(h->buf, h->len, DHCP4_OPT_VENDOR_CLASS, text, sizeof(text)) >=
+	               (int)sizeof(class) - 1 &&
+	       memcmp(text, class, sizeof(class) - 1) == 0;
+}
+
 static inline enum proto_verdict dhcp4_ours(
 	const struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
@@ -124,6 +139,9 @@ static inline enum proto_verdict dhcp4_ours(
 	}
 	if (!is_for_us(&h->self, t, m))
 		return stray(&n->chaddr_wrong);
+	if (m->yiaddr == 0 && t->step == DHCP4_STEP_DISCOVER &&
+		h->self.client->head.exchange != DHCP_TWO_WAY && is_proxy(h))
+		return further(&n->proxy_offers, true); // the address is another server's to give
 	return type_ours(&h->self, n, t, m);
 }
 
@@ -197,6 +215,52 @@ static inline uint32_t address_due(
 	return t->step != DHCP4_STEP_RAPID && s->p->is.same_lease ? s->client->offered : 0;
 }
 
+static bool own_is(const struct dhcp_key *own, uint32_t address)
+{
+	uint32_t due = bytes_be32(own->bytes);
+
+	return due == 0 || due == address;
+}
+
+// The file of the header, or option 67 (RFC 2132 section 9.5).
+static bool boot_is_right(const struct dhcp4_heard *h, const struct pattern_values *values)
+{
+	uint8_t file[DHCP4_OPTION_ROOM], wanted[DHCP4_OPTION_ROOM];
+	struct writer to = writer_of(wanted, sizeof(wanted));
+	int len = dhcp4_option_join(h->buf, h->len, DHCP4_OPT_BOOT_FILE, file, sizeof(file));
+
+	if (len < 0) {
+		memcpy(file, h->buf + DHCP4_AT_FILE, DHCP4_FILE_LEN);
+		len = (int)strnlen((const char *)file, DHCP4_FILE_LEN);
+	}
+	if (len > 0 && file[len - 1] == '\0')
+		len--;
+	dhcp_varying_write(values, &h->self.p->boot_file, &to);
+	return (uint32_t)len == (uint32_t)(to.at - wanted) &&
+	       memcmp(file, wanted, (size_t)len) == 0;
+}
+
+// Options and fields of an OFFER or ACK as the user wants them.
+static bool expected_check(struct dhcp4_heard *h, struct dhcp_worker *w, struct dhcp4_counters *n)
+{
+	const struct dhcp4_plan *p = h->self.p;
+	const struct pattern_values values = dhcp4_values_of(&h->self);
+	uint8_t data[DHCP4_OPTION_MAX];
+	bool right = true;
+
+	for (uint32_t i = 0; i < p->is.expected.count; i++) {
+		int len = dhcp4_option_join(
+			h->buf, h->len, (uint8_t)p->is.expected.items[i].code, data, sizeof(data));
+
+		right &= dhcp_expected_check(
+			w, &values, i, len < 0 ? NULL : data, len < 0 ? 0 : (uint32_t)len);
+	}
+	right &= !p->next_server || h->m.siaddr == p->next_server;
+	right &= !p->boot_file.code || boot_is_right(h, &values);
+	n->is.option_unexpected += !right;
+	return right;
+}
+
 static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -208,6 +272,10 @@ static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counte
 	}
 	if (due && m->yiaddr != due) {
 		n->is.address_changed++;
+		return false;
+	}
+	if (s->p->is.own && !own_is(&s->p->is.own[s->number], m->yiaddr)) {
+		n->is.address_unexpected++;
 		return false;
 	}
 	if (dhcp4_in_pool(s->p, m->yiaddr))
@@ -269,8 +337,8 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counte
 		return false;
 	if (m->type == DHCP4_NAK)
 		return true;
-	n->is.parameters_missing +=
-		m->type == DHCP4_ACK && dhcp_lacks_parameters(&s->p->is, m->present);
+	if (m->type == DHCP4_ACK && dhcp_lacks_parameters(&s->p->is, m->present))
+		dhcp_count_missing(&s->p->is, m->present, &n->is);
 	if (t->step == DHCP4_STEP_INFORM)
 		return true;
 	if (!address_check(s, n, t, m) || !times_check(n, m))
@@ -287,7 +355,13 @@ static inline enum dhcp_judgement dhcp4_judge(
 {
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	struct dhcp4_counters *n = ctx->counters;
-	bool right = content_check(&h->self, n, t, &h->m);
+	bool proxy = h->self.client->head.exchange == DHCP_TWO_WAY && is_proxy(h);
+	bool right = proxy || content_check(&h->self, n, t, &h->m);
+
+	n->proxy_offers += proxy;
+	if (right && h->self.p->judged && h->m.type != DHCP4_NAK &&
+		t->step != DHCP4_STEP_LEASEQUERY)
+		right = expected_check(h, ctx->own, n);
 
 	if (h->m.type != DHCP4_NAK) {
 		heard->valid_s = h->m.lease_time;
@@ -347,6 +421,8 @@ static inline bool dhcp4_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	struct dhcp4_worker *w = ctx->own;
 
+	h->buf = buf;
+	h->len = len;
 	if (!dhcp4_parse(buf, len, &w->scratch, &h->m)) {
 		heard->broken = h->m.broken;
 		return false;

@@ -354,6 +354,43 @@ static bool subject_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 		&n->client_data_wrong);
 }
 
+// Is one of the leases the client's own?
+static bool own_check(
+	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_given *given)
+{
+	static const struct dhcp_key none;
+	const struct dhcp_key *own = s->p->is.own ? &s->p->is.own[s->number] : &none;
+
+	if (memcmp(own, &none, sizeof(none)) == 0)
+		return true;
+	for (uint32_t i = 0; i < s->p->is.stride; i++)
+		if (memcmp(&given->keys[i], own, sizeof(*own)) == 0)
+			return true;
+	n->is.address_unexpected++;
+	return false;
+}
+
+// Options as the user wants them.
+static bool expected_check(
+	const struct dhcp6_heard *h, struct dhcp_worker *w, struct dhcp6_counters *n)
+{
+	const struct pattern_values values = dhcp6_values_of(&h->self);
+	const struct dhcp_varying_list *l = &h->self.p->is.expected;
+	const uint8_t *inner = h->envelope.inner;
+	bool right = true;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		uint32_t at = dhcp6_find_option(
+			inner, DHCP6_HEADER_LEN, h->envelope.inner_len, l->items[i].code);
+
+		right &= at ? dhcp_expected_check(
+				      w, &values, i, inner + at + 4, bytes_be16(inner + at + 2))
+		            : dhcp_expected_check(w, &values, i, NULL, 0);
+	}
+	n->is.option_unexpected += !right;
+	return right;
+}
+
 enum dhcp_judgement dhcp6_judge(
 	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
@@ -376,11 +413,14 @@ enum dhcp_judgement dhcp6_judge(
 	}
 	if (dhcp6_asks_about(t->step))
 		return subject_check(s, n, t, m) ? DHCP_RIGHT : DHCP_WRONG;
-	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS))
-		n->is.parameters_missing += dhcp_lacks_parameters(&s->p->is, m->present);
+	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS) &&
+		dhcp_lacks_parameters(&s->p->is, m->present))
+		dhcp_count_missing(&s->p->is, m->present, &n->is);
+	if (s->p->is.expected.count && !expected_check(h, ctx->own, n))
+		return DHCP_WRONG;
 	if (m->type == DHCP6_REPLY && !(has & DHCP_MAKES_LEASE))
 		return DHCP_RIGHT;
-	if (!leases_check(s, n, t, m, &h->given))
+	if (!leases_check(s, n, t, m, &h->given) || !own_check(s, n, &h->given))
 		return DHCP_WRONG;
 	heard->valid_s = h->given.valid_s;
 	heard->t1_s = h->given.t1_s;

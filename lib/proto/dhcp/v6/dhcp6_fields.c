@@ -169,6 +169,13 @@ static const struct field solicitation_fields[] = {
 static const struct field_section solicitation_section = DHCP_SECTION("router_solicitation",
 	"router discovery (RFC 4861)", solicitation_fields, struct dhcp6_solicitation_settings);
 
+static const struct field expected_fields[] = {
+	DHCP_EXPECTED_ROWS(struct dhcp_expected_settings, "IPv6"),
+};
+
+static const struct field_section expected_section = DHCP_SECTION(
+	"option", "an option of replies", expected_fields, struct dhcp_expected_settings);
+
 static const struct field expect_fields[] = {
 	{"pool", "addresses that the server may give", FIELD_PREFIX, .list = true,
 		.offset = EXPECT(pool)},
@@ -178,6 +185,9 @@ static const struct field expect_fields[] = {
 		.offset = EXPECT(prefix_length), .def = "0", .max = DHCP_PREFIX_MAX},
 	{"same_lease", "renew and rebind must get the addresses and prefixes that they ask for",
 		FIELD_BOOL, .offset = EXPECT(same_lease), .def = "true"},
+	{"options", "options that each ADVERTISE and REPLY must have, with these values",
+		FIELD_SECTION, .list = true, .lone = true, .offset = EXPECT(options),
+		.section = &expected_section},
 };
 
 static const struct field_section expect_section =

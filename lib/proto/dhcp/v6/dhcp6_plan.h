@@ -163,8 +163,9 @@ struct dhcp6_image {
 struct dhcp6_usual {
 	uint16_t len; // 0: not known yet
 	uint8_t chosen, preference;
-	bool lacks;   // a parameter that was asked for
-	bool unicast; // it tells the address of the server
+	uint64_t present[4]; // options of the reply, as in a message
+	bool lacks;          // a parameter that was asked for
+	bool unicast;        // it tells the address of the server
 	uint32_t valid_s, t1_s, t2_s;
 	uint32_t missed; // right replies that were not like it
 	struct dhcp6_places at;

@@ -99,6 +99,7 @@ struct dhcp6_expect_settings {
 	struct field_list prefixes; // struct addr_prefix
 	uint64_t prefix_length;     // 0: any
 	bool same_lease;
+	struct field_list options; // struct dhcp_expected_settings
 };
 
 enum dhcp6_router_need { DHCP6_NEEDS_NOTHING, DHCP6_NEEDS_ADVERT, DHCP6_NEEDS_FLAG };
@@ -165,6 +166,7 @@ struct dhcp6_settings {
 	X(ias_unasked, "IAs in replies that were not requested")                                 \
 	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
 	C(parameters_missing, "REPLY messages that lack a requested option")                            \
+	B(missing, DHCP_CODES, dhcp_code_label, "requested options that REPLY messages lack, by code") \
 	C(option_repeated, "replies with an option twice, with equal content")                   \
 	X(trailing, "replies with 1 to 3 zero octets behind their last option")                  \
 	C(other_source, "replies from another address or port than the request went to")         \
@@ -200,6 +202,8 @@ struct dhcp6_settings {
 	C(address_changed, "failed: another address than advertised or held")                    \
 	X(prefix_changed, "failed: another prefix than advertised or held")                      \
 	C(outside_pool, "failed: the address is not in expect.pool")                             \
+	C(address_unexpected, "failed: not the address or prefix of the client in address_column") \
+	C(option_unexpected, "failed: options are not as in expect.options")                     \
 	X(outside_prefixes, "failed: the prefix is not in expect.prefixes")                      \
 	X(prefix_length_wrong, "failed: not of expect.prefix_length, beyond /120, or host bits") \
 	C(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \

@@ -498,6 +498,7 @@ static const struct dhcp_family dhcp6_family = {
 	.steps = DHCP6_STEPS,
 	.exchanges = DHCP6_EXCHANGES,
 	.kinds = dhcp6_kinds,
+	.has_server = DHCP6_HAS_SERVER_ID,
 	.spared = DHCP6_ENDS_LEASE | DHCP_ASKS_ABOUT,
 	.wrong_more = DHCP6_WRONG_MORE,
 	.starts = dhcp6_starts,

@@ -271,8 +271,9 @@ static bool is_usual(const struct dhcp6_plan *p)
 	bool varying = is->options.count || is->fqdn.code || p->ia_na.count ||
 	               p->relay_options.count || p->client_mac;
 
-	return p->duid_mac_at && is->addresses == 1 && is->prefixes == 0 && !varying &&
-	       !p->takes_best && !p->accept_len && (!is->relays || (p->levels == 1 && !p->ldra));
+	return !is->own && !is->expected.count && p->duid_mac_at && is->addresses == 1 &&
+	       is->prefixes == 0 && !varying && !p->takes_best && !p->accept_len &&
+	       (!is->relays || (p->levels == 1 && !p->ldra));
 }
 
 int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
@@ -293,6 +294,8 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
 	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
+	if (s->expect)
+		dhcp_build_expected(&b.is, &s->expect->options, UINT16_MAX);
 	p->usual = is_usual(p);
 	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
 		build_message(&b, i);

@@ -119,6 +119,7 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->preference = h->m.preference;
 	u->unicast = h->self.client->unicast;
 	u->lacks = dhcp_lacks_parameters(&p->is, h->m.present);
+	memcpy(u->present, h->m.present, sizeof(u->present));
 	u->valid_s = h->given.valid_s;
 	u->t1_s = h->given.t1_s;
 	u->t2_s = h->given.t2_s;
@@ -196,7 +197,7 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	h->self.p = p;
 	h->usual = u;
 	h->m.preference = u->preference;
-	if (type == DHCP6_REPLY)
-		n->is.parameters_missing += u->lacks;
+	if (type == DHCP6_REPLY && u->lacks)
+		dhcp_count_missing(&p->is, u->present, &n->is);
 	return true;
 }

@@ -21,6 +21,8 @@ struct reply_plan {
 	uint8_t chaddr_xor;
 	uint32_t yiaddr, server_id, lease_time, t1, t2; // 0: left out
 	bool echo_id, echo_relay, rapid, no_end;
+	const char *vendor_class, *file, *boot_file; // option 60, of the header, option 67
+	uint32_t siaddr;
 	uint8_t relay_xor, id_xor; // of the last byte echoed
 	uint8_t id_first_xor;      // of the first byte of the client identifier
 	uint8_t id_more;           // zeros behind it
@@ -175,6 +177,9 @@ static inline void fixture_compose(struct dhcp4_fixture *f)
 	bytes_put_be32(f->reply + DHCP4_AT_XID, f->txn.key ^ a->xid_xor);
 	bytes_put_be32(f->reply + DHCP4_AT_CIADDR, a->ciaddr);
 	bytes_put_be32(f->reply + DHCP4_AT_YIADDR, a->yiaddr);
+	bytes_put_be32(f->reply + DHCP4_AT_SIADDR, a->siaddr);
+	if (a->file)
+		memcpy(f->reply + DHCP4_AT_FILE, a->file, strlen(a->file));
 	f->reply[DHCP4_AT_CHADDR + 5] ^= a->chaddr_xor;
 	if (a->no_chaddr)
 		memset(f->reply + DHCP4_AT_CHADDR, 0, 16);
@@ -189,6 +194,12 @@ static inline void fixture_compose(struct dhcp4_fixture *f)
 	write_number(&w, 3, SERVER_ID);
 	if (a->message)
 		dhcp4_write_option(&w, DHCP4_OPT_MESSAGE, a->message, (uint32_t)strlen(a->message));
+	if (a->vendor_class)
+		dhcp4_write_option(&w, DHCP4_OPT_VENDOR_CLASS, a->vendor_class,
+			(uint32_t)strlen(a->vendor_class));
+	if (a->boot_file)
+		dhcp4_write_option(
+			&w, DHCP4_OPT_BOOT_FILE, a->boot_file, (uint32_t)strlen(a->boot_file));
 	if (a->rapid)
 		dhcp4_write_option(&w, DHCP4_OPT_RAPID_COMMIT, "", 0);
 	id = w.at;

@@ -178,6 +178,18 @@ static void the_split_option_of_a_captured_offer_is_whole(void **state)
 	assert_int_equal(m.message_len, 240);
 	for (uint32_t i = 0; i < m.message_len; i++)
 		assert_int_equal(m.message[i], 'x');
+	{
+		uint8_t joined[DHCP4_OPTION_MAX];
+
+		assert_int_equal(
+			dhcp4_option_join(data, len, DHCP4_OPT_MESSAGE, joined, sizeof(joined)),
+			240);
+		assert_memory_equal(joined, m.message, 240);
+		assert_int_equal(dhcp4_option_join(data, len, DHCP4_OPT_MESSAGE, joined, 239), -1);
+		assert_int_equal(dhcp4_option_join(data, len, 213, joined, sizeof(joined)), -1);
+		for (uint32_t cut = 0; cut < len; cut++)
+			dhcp4_option_join(data, cut, DHCP4_OPT_MESSAGE, joined, sizeof(joined));
+	}
 }
 
 static void a_captured_nak_is_read(void **state)

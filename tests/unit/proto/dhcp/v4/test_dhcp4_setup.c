@@ -376,17 +376,23 @@ static void bad_files_of_leases_are_refused(void **state)
 	struct dhcp4_fixture *f = fixture_relay(2);
 
 	leases_refused("client,mac,address,server,expires\n0,02:00:00:00:00:00,10.0.0.1\n",
-		":2:1: \"0,02:00:00:00:00:00,10.0.0.1\": not five columns");
-	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1,2\n", "not five columns");
-	leases_refused("x,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n", "first column");
+		":2:1: \"0,02:00:00:00:00:00,10.0.0.1\": not as many columns as the first line");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,1,2\n", "not as many columns");
+	leases_refused(
+		"x,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n", "the client is not a number");
 	leases_refused("2,02:00:00:00:00:02,10.0.0.1,10.0.0.2,never\n", "beyond those of the item");
 	leases_refused("0,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n", "another MAC address now");
-	leases_refused("0,zz,10.0.0.1,10.0.0.2,never\n", "second column");
-	leases_refused("0,02:00:00:00:00:00,10.0.0,10.0.0.2,never\n", "third column");
-	leases_refused("0,02:00:00:00:00:00,0.0.0.0,10.0.0.2,never\n", "third column");
-	leases_refused("0,02:00:00:00:00:00,10.0.0.1,::1,never\n", "fourth column");
-	leases_refused("0,02:00:00:00:00:00,10.0.0.1,0.0.0.0,never\n", "fourth column");
-	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,soon\n", "fifth column");
+	leases_refused("0,zz,10.0.0.1,10.0.0.2,never\n", "the MAC address is none");
+	leases_refused("0,02:00:00:00:00:00,10.0.0,10.0.0.2,never\n",
+		"the address is not an IPv4 address");
+	leases_refused("0,02:00:00:00:00:00,0.0.0.0,10.0.0.2,never\n",
+		"the address is not an IPv4 address");
+	leases_refused(
+		"0,02:00:00:00:00:00,10.0.0.1,::1,never\n", "the server is not an IPv4 address");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,0.0.0.0,never\n",
+		"the server is not an IPv4 address");
+	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,soon\n",
+		"expires is not seconds since 1970");
 	leases_refused("0,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n"
 		       "0,02:00:00:00:00:00,10.0.0.2,10.0.0.2,never\n",
 		"for the second time");
@@ -395,6 +401,40 @@ static void bad_files_of_leases_are_refused(void **state)
 		"10.0.0.1 is leased to two clients");
 	f->leases.save = "/nonexistent/file";
 	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+// What a file by hand does not say is not known, and no reason to leave the client out.
+static void leases_by_hand_need_their_address_alone(void **state)
+{
+	static const char *const texts[] = {
+		"client,mac,address,server,expires\n0,02:00:00:00:00:00,10.0.0.1,,0\n"
+		"1,,10.0.0.2,,\n",
+		"0,02:00:00:00:00:00,10.0.0.1,,\n1,02:00:00:00:00:01,10.0.0.2,,never\n",
+		"address\n10.0.0.1\n10.0.0.2\n", "address,client\n10.0.0.2,1\n10.0.0.1,0\n",
+		"# by hand\naddress,mac,expires\n10.0.0.1,02:00:00:00:00:00,0\n"
+		"10.0.0.2,02:00:00:00:00:01,\n"};
+
+	for (uint32_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct dhcp4_fixture *f = fixture_relay(2);
+		const char *path = file_of(texts[i]);
+
+		f->relay.all = true;
+		f->settings.is.exchange = DHCP4_RENEW;
+		f->leases.load = path;
+		f->settings.is.leases = &f->leases;
+		fixture_open(f);
+		for (uint32_t k = 0; k < 2; k++) {
+			assert_int_equal(dhcp4_client_at(f->ctx.own, k)->address, 0x0a000001 + k);
+			assert_int_equal(dhcp4_client_at(f->ctx.own, k)->server_id, SERVER_ID);
+			assert_int_equal(
+				dhcp4_client_at(f->ctx.own, k)->head.expires_s, UINT32_MAX);
+		}
+		fixture_end(f);
+		unlink(path);
+	}
+	leases_refused("mac,address\n02:00:00:00:00:00\n", "not as many columns");
+	leases_refused("address\n10.0.0.1\n10.0.0.2\n10.0.0.3\n", "beyond those of the item");
+	leases_refused("address,address\n", "not as many columns");
 }
 
 int main(void)
@@ -424,6 +464,7 @@ int main(void)
 		cmocka_unit_test(a_loaded_lease_is_renewed_with_the_server_that_gave_it),
 		cmocka_unit_test(leases_that_ran_out_are_left_out),
 		cmocka_unit_test(bad_files_of_leases_are_refused),
+		cmocka_unit_test(leases_by_hand_need_their_address_alone),
 	};
 
 	log_set_level(LOG_QUIET);

@@ -457,6 +457,137 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	fixture_end(f);
 }
 
+// The next hop of each path is asked for, and may be on one VLAN alone.
+static void no_path_is_without_clients(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(4);
+	const struct proto_path *paths;
+	struct proto_layout layout;
+
+	f->vlan_ids[0] = 7;
+	f->vlan_ids[1] = 8;
+	f->vlans[0] = (struct dhcp_vlan_settings){{4, 9}, {f->vlan_ids + 1, 1}};
+	f->vlans[1] = (struct dhcp_vlan_settings){{0, 3}, {f->vlan_ids, 1}};
+	fixture_open(f);
+	dhcp_layout(f->ctx.shared, &layout);
+	paths = layout.paths.items;
+	assert_int_equal(layout.paths.count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(paths[i].vlan_count == 1 && paths[i].vlans[0] == 7);
+	fixture_end(f);
+}
+
+// RFC 2131 section 4.4.3; some servers answer to the relay.
+static void an_inform_behind_a_relay_is_answered_at_both_addresses(void **state)
+{
+	static const struct {
+		uint32_t to;
+		uint16_t port;
+		enum proto_verdict verdict;
+	} ways[] = {{RELAY, 67, PROTO_DONE}, {0x0a4d0301, 68, PROTO_DONE},
+		{0x0a4d0301, 67, PROTO_STRAY}, {0x0a4d0302, 68, PROTO_STRAY}};
+
+	for (uint32_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct dhcp4_fixture *f = fixture_relay(4);
+		uint8_t from[4], to[4], mac[6];
+		struct proto_ends ends = {.src = from,
+			.dst = to,
+			.addr_len = 4,
+			.src_port = 67,
+			.dst_port = ways[i].port};
+		struct proto_layout layout;
+
+		f->relay.all = true;
+		f->settings.is.exchange = DHCP4_INFORMS;
+		f->settings.inform_address = (struct addr_range){v4(0x0a4d0301), 4};
+		fixture_open(f);
+		dhcp_layout(f->ctx.shared, &layout);
+		assert_true(layout.own_answers && !layout.own_addresses);
+		assert_int_equal(layout.ports.count, 2);
+		assert_int_equal(((const uint16_t *)layout.ports.items)[1], 68);
+		fixture_next(f);
+		bytes_put_be32(from, SERVER_ID);
+		bytes_put_be32(to, ways[i].to);
+		if (ways[i].port == 68)
+			assert_true(dhcp4_owns(&f->ctx, to, 4, mac));
+		f->ctx.ends = &ends;
+		assert_int_equal(fixture_answer(f, DHCP4_ACK), ways[i].verdict);
+		f->ctx.ends = NULL;
+		fixture_end(f);
+	}
+}
+
+static enum proto_verdict proxy_verdict(struct dhcp4_fixture *f, const char *vendor_class)
+{
+	fixture_plan(f, DHCP4_OFFER);
+	f->answer.yiaddr = 0;
+	f->answer.lease_time = f->answer.t1 = f->answer.t2 = 0;
+	f->answer.vendor_class = vendor_class;
+	return fixture_verdict(f);
+}
+
+// The offer of a boot server has no address: it answers a DISCOVER, and an exchange waits on.
+static void offers_of_pxe_proxies_have_no_address(void **state)
+{
+	struct dhcp4_fixture *f = fixture_open(fixture_relay(4));
+
+	fixture_next(f);
+	assert_int_equal(proxy_verdict(f, "PXEClient:Arch:00007"), PROTO_DUPLICATE);
+	assert_int_equal(f->n.proxy_offers, 1);
+	assert_int_equal(f->n.address_missing, 0);
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	fixture_end(f);
+	f = fixture_open(fixture_relay(1));
+	fixture_only(f, DHCP_TWO_WAY);
+	fixture_next(f);
+	assert_int_equal(proxy_verdict(f, "PXEClient"), PROTO_DONE);
+	assert_int_equal(f->n.proxy_offers, 1);
+	fixture_next(f);
+	assert_int_equal(proxy_verdict(f, "PXEServer"), PROTO_FAIL);
+	fixture_next(f);
+	assert_int_equal(proxy_verdict(f, NULL), PROTO_FAIL);
+	assert_int_equal(f->n.proxy_offers, 1);
+	assert_int_equal(f->n.address_missing, 2);
+	fixture_end(f);
+}
+
+static void boot_files_are_in_the_header_or_in_option_67(void **state)
+{
+	static const struct {
+		const char *file, *option;
+		uint32_t siaddr;
+		bool right;
+	} all[] = {{"c1.efi", NULL, 0xc0000209, true}, {NULL, "c1.efi", 0xc0000209, true},
+		{"c0.efi", NULL, 0xc0000209, false}, {"c1.efix", NULL, 0xc0000209, false},
+		{"c1.efi", "other", 0xc0000209, false}, {"c1.efi", NULL, 0xc0000208, false},
+		{NULL, NULL, 0xc0000209, false}};
+	struct dhcp4_fixture *f = fixture_relay(2);
+	uint64_t wrong = 0;
+
+	f->expect.boot_file = "c{client}.efi";
+	f->expect.next_server = v4(0xc0000209);
+	f->settings.expect = &f->expect;
+	fixture_open(f);
+	fixture_only(f, DHCP_TWO_WAY);
+	fixture_next(f); // client 0
+	fixture_answer(f, DHCP4_OFFER);
+	for (uint32_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		do
+			fixture_next(f);
+		while (f->txn.user != 1);
+		fixture_plan(f, DHCP4_OFFER);
+		f->answer.file = all[i].file;
+		f->answer.boot_file = all[i].option;
+		f->answer.siaddr = all[i].siaddr;
+		wrong = f->n.is.option_unexpected;
+		assert_int_equal(fixture_verdict(f), all[i].right ? PROTO_DONE : PROTO_FAIL);
+		assert_int_equal(f->n.is.option_unexpected, wrong + !all[i].right);
+		fixture_next(f); // client 0
+		fixture_answer(f, DHCP4_OFFER);
+	}
+	fixture_end(f);
+}
+
 // --- exchanges ---
 
 static void running_out_of_clients_is_counted(void **state)
@@ -1572,6 +1703,10 @@ int main(void)
 		cmocka_unit_test(workers_have_clients_and_relays_of_their_own),
 		cmocka_unit_test(random_parts_stay_the_same_for_a_client),
 		cmocka_unit_test(clients_have_the_vlans_of_their_range),
+		cmocka_unit_test(no_path_is_without_clients),
+		cmocka_unit_test(offers_of_pxe_proxies_have_no_address),
+		cmocka_unit_test(boot_files_are_in_the_header_or_in_option_67),
+		cmocka_unit_test(an_inform_behind_a_relay_is_answered_at_both_addresses),
 		cmocka_unit_test(running_out_of_clients_is_counted),
 		cmocka_unit_test(a_closed_loop_that_asks_again_is_counted_once),
 		cmocka_unit_test(what_nobody_can_do_does_not_stop_the_others),

@@ -405,7 +405,7 @@ static void bad_files_of_leases_are_refused(void **state)
 	struct dhcp6_fixture *f = fixture_leasing(2);
 
 	leases_refused("client,mac,address,server,expires\n0," MAC0 ",2001:db8::1\n",
-		":2:1: \"0,02:00:00:00:00:00,2001:db8::1\": not five columns");
+		":2:1: \"0,02:00:00:00:00:00,2001:db8::1\": not as many columns as the first line");
 	leases_refused("0," MAC0 ",2001:db8::1," NEVER "0," MAC0 ",2001:db8::2," NEVER,
 		":2:1: \"0,02:00:00:00:00:00,2001:db8::2,000300010200000000fe,never\": "
 		"more addresses than the client asks for");
@@ -415,19 +415,44 @@ static void bad_files_of_leases_are_refused(void **state)
 		"0," MAC0 ",2001:db8::1," NEVER, "client 0 has 1 of its 2 addresses and prefixes");
 	leases_refused("2," MAC0 ",2001:db8::1," NEVER, "a client beyond those of the item");
 	leases_refused("0," MAC1 ",2001:db8::1," NEVER, "another MAC address now");
-	leases_refused("0," MAC0 ",10.0.0.1," NEVER, "not an IPv6 address or prefix in the third");
+	leases_refused(
+		"0," MAC0 ",10.0.0.1," NEVER, "the address is not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",::," NEVER, "not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",2001:db8:8000::/32," NEVER, "not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",2001:db8::1/56," NEVER, "not an IPv6 address or prefix");
 	leases_refused("0," MAC0 ",2001:db8::/121," NEVER, "not an IPv6 address or prefix");
-	leases_refused("0," MAC0 ",2001:db8::1,10.0.0.2,never\n", "not a DUID in the fourth");
-	leases_refused("0," MAC0 ",2001:db8::1,0001,never\n", "not a DUID in the fourth");
-	leases_refused("0," MAC0 ",2001:db8::1," SERVER ",soon\n", "fifth column");
+	leases_refused("0," MAC0 ",2001:db8::1,10.0.0.2,never\n", "the server is not a DUID");
+	leases_refused("0," MAC0 ",2001:db8::1,0001,never\n", "the server is not a DUID");
+	leases_refused(
+		"0," MAC0 ",2001:db8::1," SERVER ",soon\n", "expires is not seconds since 1970");
 	leases_refused("0," MAC0 ",2001:db8::1," NEVER "0," MAC0 ",2001:db8:8000::/56," NEVER
 		       "1," MAC1 ",2001:db8::2," NEVER "1," MAC1 ",2001:db8:8000::/56," NEVER,
 		"2001:db8:8000::/56 is leased to two clients");
 	f->leases.save = "/nonexistent/file";
 	assert_not_set_up(f, "/nonexistent/file: No such file");
+}
+
+// REBIND and CONFIRM have no server in them.
+static void a_lease_without_its_server_can_be_rebound(void **state)
+{
+	const char *path = file_of("client,address\n0,2001:db8::1\n");
+
+	for (uint32_t i = 0; i < 3; i++) {
+		static const uint32_t exchanges[] = {DHCP6_RENEWS, DHCP6_REBINDS, DHCP6_CONFIRMS};
+		struct dhcp6_fixture *f = fixture_relay(1, 1);
+
+		f->settings.is.exchange = (int32_t)exchanges[i];
+		f->settings.is.leases = &f->leases;
+		f->leases.load = path;
+		if (i == 0) {
+			assert_not_set_up(f, "no server, whose DUID RENEW, RELEASE and DECLINE");
+			continue;
+		}
+		fixture_open(f);
+		assert_true(dhcp6_client_at(f->ctx.own, 0)->head.holds);
+		fixture_end(f);
+	}
+	unlink(path);
 }
 
 // A line at a time, each with some of its bytes changed at random.
@@ -498,6 +523,7 @@ int main(void)
 		cmocka_unit_test(leases_that_ran_out_are_left_out_with_all_of_their_client),
 		cmocka_unit_test(overlapping_prefixes_of_a_file_have_one_holder),
 		cmocka_unit_test(bad_files_of_leases_are_refused),
+		cmocka_unit_test(a_lease_without_its_server_can_be_rebound),
 		cmocka_unit_test(broken_lines_never_crash_it),
 		cmocka_unit_test(a_file_has_what_the_clients_ask_for),
 	};
