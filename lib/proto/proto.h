@@ -167,12 +167,20 @@ struct proto_pace {
 struct proto_stock {
 	const char *name;   // "clients"
 	const char *remedy; // how there are more of it, or they last
+	const char *bound;  // how more of it are bound; NULL: none ever is
 	uint64_t count;     // of it
 	uint64_t given;     // in the file, not less: the run cannot use the others
 	uint64_t left;      // when the run begins
 	double each;        // that one transaction uses, on average; 0: none
 	double back_s;      // time after which it is back by itself; 0: never, or unknown
 	bool chosen;        // by fit, for the load
+};
+
+// Why begin has no client.
+enum proto_lack {
+	PROTO_NO_FREE,      // none is free
+	PROTO_NO_BOUND,     // one that is bound would do, and none of these is idle
+	PROTO_NO_BOUND_YET, // none was ever bound
 };
 
 // Per worker and item (or per worker and responder): made by open, used by one thread.
@@ -195,6 +203,7 @@ struct proto_ctx {
 	                  // without a message for so long
 	uint64_t sum; // 0 before request; written by one that knows it without reading the whole
 	              // message: the sum of its bytes (csum_add of net/csum.h)
+	enum proto_lack lack;       // PROTO_NO_FREE before begin; written by one that says false
 	struct proto_ctx *followed; // of the same worker; NULL: the item follows none
 	// Of a follower: 0 before reply; written by one that shows what was waited for: the number
 	// of a mark, from 1, and the `at` of the event since which its time counts, 0: not counted.

@@ -211,7 +211,7 @@ def running_out_of_free_clients_is_counted_and_said():
     assert one["unsent"] == one["dhcp4"]["no_free_client"] == 300 and one["dhcp4"]["no_bound_client"] == 0, one
     assert "300 exchanges could not begin: no client was free" in result.stderr, result
     reasons = result.json["verdict"]["reasons"]
-    said = "300 not sent: no client was free or bound for them (dhcp4.no_... counts the reasons; the first after 0.0"
+    said = "300 not sent: no client was free for them, the first 0.0"
     assert any(said in reason and "raise dhcp4.clients, or set again: true, or" in reason for reason in reasons), reasons
     assert result.json["verdict"]["invalid_by"] == "load", result
     assert result.json["verdict"]["limited_by"] == "none", result
@@ -277,6 +277,24 @@ def running_out_of_bound_clients_is_counted_and_said():
     assert one["due"] == 400 and one["dhcp4"]["released"] <= one["dhcp4"]["leases"], one
     said = f"{one['unsent']} exchanges could not begin: no client held a lease"
     assert said in result.stderr, result
+
+
+@test
+def a_mix_that_starts_from_nothing_is_valid_and_one_that_ends_too_many_leases_says_so():
+    for family_, text in ((family, "dhcp4"), (dhcp6.family, "dhcp6")):
+        for mix, valid in (({"renew": "2.5%"}, True), ({"renew": "10%", "release": "5%"}, True), ({"release": "60%"}, False)):
+            result = family_.run(family_.clients(load={"rate": "1k"}, clients="auto", mix=mix), duration="1s", validity={},
+                                 world="delay=10ms", **({} if valid else {"invalid": True}))
+            one = of_clients(result)
+            assert one["unsent"] == one[text]["no_bound_client"] > 0, one
+            if valid:  # there is no lease for two round trips
+                assert result.code == 0 and one["unsent"] <= 25, (mix, result)
+                continue
+            verdict = result.json["verdict"]
+            assert verdict["invalid_by"] == "load" and result.code == EXIT["invalid"], verdict
+            said = f"{one['unsent']} not sent: no client was bound and idle for them: a greater share of "
+            assert any(said in reason and f"{text}.leases.load" in reason for reason in verdict["reasons"]), verdict
+            assert not any("tester" in reason or "clients," in reason for reason in verdict["reasons"]), verdict
 
 
 @test

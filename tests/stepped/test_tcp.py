@@ -81,6 +81,34 @@ def what_waits_for_answers_is_late_by_the_load():
     assert "382 of them waited until the end, for their connections still waited for answers" in verdict["reasons"][1], verdict
 
 
+SERVERS = {"drop": {"tcp": {"accept": "drop"}}, "silent": {"tcp": {"accept": "silent"}}, "refuse": {"tcp": {"accept": "refuse"}},
+           "late": {"faults": {"delay": {"constant": "200ms"}}}}
+
+
+@test
+def the_tester_is_not_blamed_for_what_a_server_does_to_connections():
+    """Beyond its places a message waits for the server's answers, in the table of transactions or before it."""
+    for name, server in SERVERS.items():
+        for pipeline in ({"pipeline": 1}, {"pipeline": 3}, {}):
+            for load in ({"rate": "500"}, {"outstanding": "20"})[:1 if name == "refuse" else 2]:  # it would go as fast as it can
+                for timeout in ("500ms", "100ms"):
+                    one = {**tcp(load=load, connections=4, **pipeline), "timeout": timeout}
+                    result = ddiperf(ring(one, responder={"dns": {}, **server}, validity={},
+                                          run={"duration": "1s", "warmup": "200ms"}), invalid=True)
+                    found, verdict = result.item("queries"), result.json["verdict"]
+                    check_ledger(found)
+                    case = name, pipeline, load, timeout, verdict, found
+                    answers = name == "late" and timeout == "500ms"
+                    waits = answers and pipeline
+                    assert result.code == (EXIT["invalid"] if waits else 0 if answers else EXIT["unreachable"]), case
+                    assert verdict.get("invalid_by") == ("load" if waits else None) and verdict["limited_by"] != "tester", case
+                    assert not any("tester" in reason or "slots" in reason for reason in verdict["reasons"]), case
+                    assert found["unsent"] == found["connections"]["pipeline_unsent"], case
+                    if waits and "rate" in load:  # each place has five answers
+                        assert (found["due"], found["sent"]) == (500, 20 * pipeline["pipeline"]), case
+                        assert "limited by the load" in result.stdout, result
+
+
 @test
 def nagle_gathers_messages_in_segments():
     load = {"outstanding": "400"}

@@ -37,7 +37,9 @@ struct ledger {
 // Of an item beside the ledger. SHOWN: in the result. INNER: only for the verdict and the notes.
 #define ITEM_COUNTERS(SHOWN, INNER)                                                                \
 	SHOWN(no_slot, "times that a send waited: every slot was in use, or no key was free")      \
-	INNER(no_client, "due, and the protocol had no free client")                               \
+	INNER(no_client, "due, and the protocol had no client for it")                             \
+	INNER(no_bound, "of these, those for which only a bound one would do")                     \
+	INNER(no_bound_yet, "of these, those before the first client was bound")                   \
 	INNER(probe_late, "late replies to queries before the run")
 
 struct item_counters {
@@ -57,7 +59,8 @@ struct item_counters {
 	X(lost_closed, "messages lost because their connection ended")                             \
 	X(asked_again, "messages sent again on another connection for that reason")                \
 	X(pipeline_full, "messages that waited for an answer on their connection")                 \
-	X(pipeline_unsent, "of these, messages that still waited at the end, and were not sent")   \
+	X(pipeline_unsent,                                                                         \
+		"messages that still waited at the end, or behind such, and stay unsent")          \
 	X(no_port, "times that a connection waited: every port was in use, or at rest")            \
 	X(no_memory, "messages and connections given up by the tester for want of memory")
 

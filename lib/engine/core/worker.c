@@ -121,10 +121,12 @@ static bool warmup_drop(struct worker *w)
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		struct worker_item *it = &w->items[i];
 
-		if (it->pace.kind != PACE_RATE || it->asks)
+		if (it->asks || it->pace.kind == PACE_OUTSTANDING)
 			continue;
+		if (it->conns)
+			worker_conn_drop(it, w->times.measure);
 		it->books.ledger[0].due += pace_drop(&it->pace, w->times.measure);
-		all = all && it->pace.next >= w->times.measure;
+		all = all && (it->pace.kind != PACE_RATE || it->pace.next >= w->times.measure);
 	}
 	return all;
 }

@@ -665,16 +665,15 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 
 // --- the end of a run ---
 
-void worker_conn_end(struct worker_item *it, uint64_t now)
+bool worker_conn_drop(struct worker_item *it, uint64_t now)
 {
 	struct worker_conns *wc = it->conns;
+	bool any = false;
 
-	if (wc->behave)
-		worker_behave_end(wc->behave, now);
 	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
 		struct conn_seat *at = &wc->seats[seat];
 
-		while (at->waiting) {
+		for (any = any || at->waiting; at->waiting;) {
 			uint32_t slot =
 				txn_slot_of(&it->txns, seat_number(wc, seat, --at->waiting));
 
@@ -683,6 +682,24 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 			wc->books.counts[it->txns.slots[slot].judged].pipeline_unsent++;
 			worker_drop(it, slot, now);
 		}
+	}
+	return any;
+}
+
+void worker_conn_end(struct worker_item *it, uint64_t now)
+{
+	bool full = txn_room(&it->txns, now) == 0;
+	struct worker_conns *wc = it->conns;
+	struct pace behind = it->pace;
+
+	if (wc->behave)
+		worker_behave_end(wc->behave, now);
+	behind.left = it->left_over;
+	if (worker_conn_drop(it, now) && full) // those found no slot, for all slots waited
+		wc->books.counts[1].pipeline_unsent += pace_missed(&behind, it->ended_at);
+	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
+		struct conn_seat *at = &wc->seats[seat];
+
 		if (at->conn == CONN_NONE)
 			continue;
 		if (conn_at(wc, at->conn)->open == 0)

@@ -86,6 +86,8 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now);
 // A transaction, which is lost, was in flight. Its slot is free by now.
 void worker_conn_lost(struct worker_item *it, uint32_t slot);
+// What waits for a place on its connection stays unsent. false: nothing did.
+bool worker_conn_drop(struct worker_item *it, uint64_t now);
 // Nothing more is begun: what waits stays unsent, connections without a question are closed.
 void worker_conn_end(struct worker_item *it, uint64_t now);
 // The item has ended, and none of its transactions is in flight. Have all connections ended, or had

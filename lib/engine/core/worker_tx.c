@@ -40,10 +40,15 @@ APART bool item_pick_client(
 	if (it->starved_at == 0 && (it->pace.kind == PACE_RATE || it->txns.in_flight == 0))
 		it->starved_at = now;
 	if (it->pace.kind == PACE_RATE) {
+		struct item_counters *n = &it->books.counts[judged];
+
 		pace_pop(&it->pace, now);
 		it->books.ledger[judged].due++;
-		it->books.counts[judged].no_client++;
+		n->no_client++;
+		n->no_bound += it->ctx.lack != PROTO_NO_FREE;
+		n->no_bound_yet += it->ctx.lack == PROTO_NO_BOUND_YET;
 	}
+	it->ctx.lack = PROTO_NO_FREE;
 	return false;
 }
 

@@ -128,6 +128,15 @@ const char *plan_remedy(const struct plan_item *i)
 	return proto->stocks && proto->stocks(i->shared, s) ? s->remedy : "give it more clients";
 }
 
+const char *plan_bound_remedy(const struct plan_item *i)
+{
+	struct proto_stock s[PROTO_MAX_STOCKS] = {{0}};
+
+	return i->run->proto->stocks && i->run->proto->stocks(i->shared, s) && s->bound
+	               ? s->bound
+	               : "more of what binds them";
+}
+
 double plan_starved_s(const struct plan *p, const struct plan_item *i)
 {
 	bool open = i->run->pace.kind == PACE_RATE;

@@ -14,6 +14,8 @@ uint64_t plan_idle_clients(const struct plan_item *i);
 
 // How an item gets more of what runs out first.
 const char *plan_remedy(const struct plan_item *i);
+// How more of them are bound, for an item whose clients may be.
+const char *plan_bound_remedy(const struct plan_item *i);
 
 // Seconds from the start of the run until an item first had no client for a transaction that was
 // due; of a closed loop until no worker ever began one again. -1: never.

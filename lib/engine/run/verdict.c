@@ -77,13 +77,26 @@ static void explain_sending(const struct plan_item *i, struct reasons *out)
 			i->port->settings->name);
 }
 
-static uint64_t made_by_nobody(const struct plan_item *i)
+// Why transactions of the measured part had no client.
+static struct item_counters without_client(const struct plan_item *i)
 {
-	uint64_t n = 0;
+	struct item_counters sum = {0};
 
 	for (uint32_t k = 0; k < i->worker_count; k++)
-		n += plan_run(i, k)->books.counts[1].no_client;
-	return n;
+		counter_sum(&sum, &plan_run(i, k)->books.counts[1], sizeof(sum));
+	return sum;
+}
+
+// Was anything answered, in the warm-up or later?
+static bool ever_answered(const struct plan_item *i)
+{
+	for (uint32_t k = 0; k < 2 * i->worker_count; k++) {
+		const struct ledger *l = &plan_run(i, k / 2)->books.ledger[k % 2];
+
+		if (l->answered + l->failed)
+			return true;
+	}
+	return false;
 }
 
 static uint64_t slots_of(const struct plan_item *i)
@@ -125,20 +138,58 @@ static bool is_of_load(
 	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
 }
 
+// What was unsent for want of clients or connections.
+static void explain_load(const struct plan *p, const struct plan_item *i,
+	const struct result_item *r, const struct item_counters *n, struct reasons *out)
+{
+	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
+	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
+	double starved_s = plan_starved_s(p, i);
+
+	if (n->no_client > n->no_bound)
+		because(out,
+			"%s: %llu not sent: no client was free for them, the first %.3g s after "
+			"the start: %s, or lower the rate",
+			r->name, (unsigned long long)(n->no_client - n->no_bound), starved_s,
+			plan_remedy(i));
+	if (n->no_bound)
+		because(out, "%s: %llu not sent: no client was bound and idle for them: %s",
+			r->name, (unsigned long long)n->no_bound, plan_bound_remedy(i));
+	if (n->no_client == 0 && r->ledger.sent == 0 && starved_s >= 0)
+		because(out,
+			"%s: its %llu clients ran out in the warm-up, %.3g s after the start: %s",
+			r->name, (unsigned long long)r->clients, starved_s, plan_remedy(i));
+	if (queued)
+		because(out,
+			"%s: %llu of them waited until the end, for their connections still waited "
+			"for answers to others (tcp.connections or tcp.pipeline: more, or a lower "
+			"rate)",
+			r->name, (unsigned long long)queued);
+	if (untaken)
+		because(out,
+			"%s: %llu of them found no memory: their connections hold all that the "
+			"server has not taken, or accepted (more tcp.connections, or a lower rate)",
+			r->name, (unsigned long long)untaken);
+}
+
 static void verdict_item(const struct plan *p, const struct plan_item *i,
 	const struct result_item *r, struct reasons *out)
 {
 	const struct validity_settings *v = &p->config->validity;
-	uint64_t nobody = made_by_nobody(i);
+	struct item_counters n = without_client(i);
 	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
-	double starved_s = plan_starved_s(p, i);
+	// Before the first client is bound nobody can do what needs one.
+	uint64_t wanted = r->unsent - (n.no_bound_yet < r->unsent ? n.no_bound_yet : r->unsent);
+	bool starved = r->ledger.sent == 0 && plan_starved_s(p, i) >= 0;
+	bool of_load =
+		is_of_load(v, r, n.no_client + queued + untaken) || r->ledger.due == 0 || starved;
 	uint32_t before = out->count;
 
-	if (r->ledger.due && (double)r->unsent > v->unsent * (double)r->ledger.due)
-		because(out,
-			"%s: the tester did not send %llu of %llu that were due (more than %g %%)",
-			r->name, (unsigned long long)r->unsent, (unsigned long long)r->ledger.due,
+	if ((double)wanted > v->unsent * (double)r->ledger.due)
+		because(out, "%s: %s%llu of %llu that were due%s (more than %g %%)", r->name,
+			of_load ? "" : "the tester did not send ", (unsigned long long)r->unsent,
+			(unsigned long long)r->ledger.due, of_load ? " were not sent" : "",
 			100 * v->unsent);
 	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns)
 		because(out, "%s: the tester sent late: 99th percentile %s (more than %s)", r->name,
@@ -147,32 +198,18 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was %s in the measured part", r->name,
 			r->ledger.due ? "sent" : "due");
-	if (out->count > before && nobody)
-		because(out,
-			"%s: %llu not sent: no client was free or bound for them (%s.no_... counts "
-			"the reasons; the first after %.3g s): %s, or lower the rate",
-			r->name, (unsigned long long)nobody, i->run->proto->name, starved_s,
-			plan_remedy(i));
-	else if (r->ledger.sent == 0 && starved_s >= 0)
-		because(out,
-			"%s: its %llu clients ran out in the warm-up, %.3g s after the start: %s",
-			r->name, (unsigned long long)r->clients, starved_s, plan_remedy(i));
-	if (out->count > before && queued)
-		because(out,
-			"%s: %llu of them waited until the end, for their connections still waited "
-			"for answers to others (tcp.connections or tcp.pipeline: more, or a lower "
-			"rate)",
-			r->name, (unsigned long long)queued);
-	if (out->count > before && untaken)
-		because(out,
-			"%s: %llu of them found no memory: their connections hold all that the "
-			"server has not taken, or accepted (more tcp.connections, or a lower rate)",
-			r->name, (unsigned long long)untaken);
-	if (is_of_load(v, r, nobody + queued + untaken) || r->ledger.due == 0 ||
-		(r->ledger.sent == 0 && starved_s >= 0))
+	if (out->count > before)
+		explain_load(p, i, r, &n, out);
+	if (of_load)
 		out->of_load += out->count - before;
-	// A closed loop that waits for a slot and not for the server measures the table.
-	if (r->no_slot && (out->count > before || i->run->pace.kind == PACE_OUTSTANDING))
+	// A closed loop that waits for a slot and not for the server measures the table. Without an
+	// answer it waits for the server, whose slots are used up by what is lost.
+	if (r->no_slot && queued == 0 &&
+		(i->run->pace.kind == PACE_RATE
+				? out->count > before
+				: ever_answered(i) &&
+					  (out->count > before ||
+						  i->run->pace.kind == PACE_OUTSTANDING)))
 		because(out,
 			"%s: all %llu transaction slots were in use, or all keys were used within "
 			"the last 3 timeouts (raise load.slots, or add source ports or addresses, "
@@ -404,10 +441,34 @@ static struct conn_counters connections_ever(const struct plan *p)
 	return sum;
 }
 
-// Nothing came back over connections but what belongs to them. false: there were none.
-static bool connections_say(const struct conn_counters *c, struct reasons *out)
+static uint64_t others(const struct ledger *l)
 {
-	if (c->established && c->closed + c->reset)
+	return l->late + l->stray + l->malformed + l->duplicate;
+}
+
+// Packets that came and answered nothing: what they were, or that there were none.
+static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons *out)
+{
+	if (others(l) == 0)
+		because(out, "nothing answered: %llu sent, no reply of any kind",
+			(unsigned long long)sent);
+	else
+		because(out,
+			"nothing answered: %llu sent, and what came was late (%llu; a longer "
+			"timeout?), stray (%llu: of another address, port, ID or question), "
+			"malformed (%llu) or a duplicate (%llu)",
+			(unsigned long long)sent, (unsigned long long)l->late,
+			(unsigned long long)l->stray, (unsigned long long)l->malformed,
+			(unsigned long long)l->duplicate);
+}
+
+// How the server treated connections, on which nothing was answered. false: there were none.
+static bool connections_say(
+	const struct conn_counters *c, const struct ledger *l, struct reasons *out)
+{
+	if (others(l))
+		say_what_came(l->sent - l->no_reply, l, out);
+	else if (c->established && c->closed + c->reset)
 		because(out,
 			"the server accepts connections and closes them without an answer (%llu "
 			"accepted, %llu closed, %llu reset)",
@@ -436,25 +497,14 @@ static bool all_hold(const struct result_verdict *v)
 	return !v->stopped;
 }
 
-static uint64_t others(const struct ledger *l)
+static struct ledger of_warmup(const struct plan *p)
 {
-	return l->late + l->stray + l->malformed + l->duplicate;
-}
+	struct ledger sum = {0};
 
-// Packets that came and answered nothing: what they were, or that there were none.
-static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons *out)
-{
-	if (others(l) == 0)
-		because(out, "nothing answered: %llu sent, no reply of any kind",
-			(unsigned long long)sent);
-	else
-		because(out,
-			"nothing answered: %llu sent, and what came was late (%llu; a longer "
-			"timeout?), stray (%llu: of another address, port, ID or question), "
-			"malformed (%llu) or a duplicate (%llu)",
-			(unsigned long long)sent, (unsigned long long)l->late,
-			(unsigned long long)l->stray, (unsigned long long)l->malformed,
-			(unsigned long long)l->duplicate);
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++)
+			counter_sum(&sum, &plan_run(&p->items[i], k)->books.ledger[0], sizeof(sum));
+	return sum;
 }
 
 // Nothing was answered at all, although something was sent. When other packets came, a criterion
@@ -468,6 +518,8 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 
 	for (uint32_t i = 0; i < r->traffic.count; i++)
 		counter_sum(&l, &items[i].ledger, sizeof(l));
+	if (l.sent == 0) // of the warm-up, whose messages were all that could be sent
+		l = of_warmup(p);
 	sent = l.sent - l.no_reply;
 	if (sent == 0 || l.answered + l.failed || (others(&l) && !all_hold(&r->verdict)) ||
 		dropped(p, r) || is_contested(p))
@@ -479,7 +531,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		fragments += c->fragments;
 		whole += c->reassembled;
 	}
-	if (!connections_say(&connections, out))
+	if (!connections_say(&connections, &l, out))
 		say_what_came(sent, &l, out);
 	if (refused)
 		because(out,
@@ -628,6 +680,7 @@ static enum limit item_limit(
 		.open_rate = of->run->pace.kind == PACE_RATE,
 		.sent = i->ledger.sent,
 		.lost = i->ledger.lost,
+		.queued = i->connections ? i->connections->pipeline_unsent : 0,
 		.sent_per_s = i->sent_per_s,
 		.no_slot = i->no_slot,
 		.link_used = port->link_used,
@@ -662,7 +715,7 @@ static const char *limited_by(
 int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,
 	bool interrupted, struct arena *a, struct result *r)
 {
-	struct reasons why = {.arena = a};
+	struct reasons why = {.arena = a}, silence = {.arena = a};
 	struct result_verdict *v = &r->verdict;
 	uint32_t faults;
 
@@ -678,7 +731,10 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		because(&why, "interrupted after %.1f s of the measured part", r->run.measured_s);
 		v->status = "interrupted";
 		v->exit_code = EXIT_INTERRUPTED;
-	} else if (unreachable(r, p, &why)) {
+	} else if (unreachable(r, p, &silence)) {
+		for (uint32_t i = 0; i < why.count; i++)
+			because(&silence, "%s", why.texts[i]);
+		why = silence;
 		v->status = "unreachable";
 		v->exit_code = EXIT_UNREACHABLE;
 	} else if (faults) {

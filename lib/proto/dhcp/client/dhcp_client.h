@@ -148,6 +148,7 @@ struct dhcp_family {
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
 	const char *more_clients; // how a run has more of them
+	const char *more_bound;   // how more of them hold leases
 	// Name of a status in refusals; NULL: refusals have none.
 	const char *(*status_name)(uint32_t status);
 

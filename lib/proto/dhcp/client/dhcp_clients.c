@@ -32,6 +32,8 @@ int dhcp_clients_init(
 		dhcp_clients_free(c);
 		return -ENOMEM;
 	}
+	if (rings)
+		c->rings[DHCP_IS_BOUND].items[0] = DHCP_NOBODY;
 	for (uint32_t i = 0; i < count && rings; i++)
 		dhcp_ring_push(&c->rings[DHCP_IS_FREE], i);
 	return 0;

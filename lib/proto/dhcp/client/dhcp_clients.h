@@ -82,6 +82,12 @@ static inline bool dhcp_clients_any_ended(const struct dhcp_clients *c, uint32_t
 	return bound->count && dhcp_client_ended(dhcp_client_at(c, dhcp_ring_at(bound, 0)), now_s);
 }
 
+// Was any client ever bound, other than by a transaction that still is in flight?
+static inline bool dhcp_clients_ever_bound(const struct dhcp_clients *c)
+{
+	return c->rings[DHCP_IS_BOUND].items[0] != DHCP_NOBODY; // where the first one is put
+}
+
 // The first bound client becomes free if its lease has expired; the caller drops its lease.
 // DHCP_NOBODY: the lease has not, or none is bound.
 static inline uint32_t dhcp_clients_ended(struct dhcp_clients *c, uint32_t now_s)

@@ -162,6 +162,7 @@ uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
 		.remedy = p->automatic ? "there are no more addresses in expect, or hardware "
 	                                 "addresses, or memory"
 	                               : p->family->more_clients,
+		.bound = p->family->more_bound,
 		.count = p->clients,
 		.given = p->automatic ? p->clients : p->most,
 		.left = p->clients - p->leases.count / p->stride,

@@ -103,7 +103,9 @@ static enum dhcp_begun nobody(struct dhcp_work *w, const struct proto_txn *t, ui
 		return DHCP_NOBODY_STILL;
 	w->refused_seq[from] = t->seq + 1;
 	w->unbegun[from]++;
-	return from == DHCP_IS_FREE ? DHCP_NO_FREE : DHCP_NO_BOUND;
+	if (from == DHCP_IS_FREE)
+		return DHCP_NO_FREE;
+	return dhcp_clients_ever_bound(&w->clients) ? DHCP_NO_BOUND : DHCP_NO_BOUND_YET;
 }
 
 static __attribute__((noinline)) uint64_t leases_end(

@@ -114,6 +114,7 @@ enum dhcp_begun {
 	DHCP_BEGUN_AGAIN,  // by a client whose lease has ended for it
 	DHCP_NO_FREE,      // every client is busy, resting or bound
 	DHCP_NO_BOUND,     // no bound client is idle
+	DHCP_NO_BOUND_YET, // no client ever was bound
 	DHCP_NOBODY_STILL, // one of these again, for the same transaction of a closed loop
 };
 

@@ -180,7 +180,8 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	assert_int_equal(reach(f), EXIT_INVALID);
 	assert_string_equal(f->result.verdict.invalid_by, "load");
 	assert_string_equal(f->result.verdict.limited_by, "none");
-	assert_true(says(f, "300 not sent: no client was free or bound for them (some.no_..."));
+	assert_true(says(f, "queries: 301 of 2000 that were due were not sent"));
+	assert_true(says(f, "300 not sent: no client was free for them, the first"));
 	f->result_item.unsent = 303; // three that somebody could have made
 	assert_invalid(f, "300 not sent: no client was free");
 	f->result_item.unsent = 301;
@@ -189,6 +190,69 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	f->result_item.send_lag.p99_ns = 0;
 	f->result_worker.stolen_s = 0.21;
 	assert_invalid(f, "did not have its CPU");
+}
+
+// What needs a client that is bound cannot be sent before one is.
+static void the_first_of_a_mix_find_no_bound_client(void **state)
+{
+	static const struct {
+		uint64_t unsent, none, no_bound, yet;
+		int code;
+		const char *by, *says, *silent_about;
+	} rows[] = {
+		{30, 30, 30, 30, EXIT_PASS, NULL, NULL, "not sent"},
+		{32, 30, 30, 30, EXIT_PASS, NULL, NULL, "not sent"},
+		{33, 30, 30, 30, EXIT_INVALID, "tester", "30 not sent: no client was bound",
+			"free"},
+		{30, 30, 30, 20, EXIT_INVALID, "load",
+			"30 not sent: no client was bound and idle for them: more of", "free"},
+		{30, 30, 0, 0, EXIT_INVALID, "load", "30 not sent: no client was free", "bound"},
+		{30, 30, 10, 10, EXIT_INVALID, "load", "20 not sent: no client was free", "tester"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f->run.books.counts[1].no_client = rows[i].none;
+		f->run.books.counts[1].no_bound = rows[i].no_bound;
+		f->run.books.counts[1].no_bound_yet = rows[i].yet;
+		f->result_item.unsent = rows[i].unsent;
+		f->result_item.ledger.sent = f->result_item.ledger.answered = 2000 - rows[i].unsent;
+		assert_int_equal(reach(f), rows[i].code);
+		assert_string_equal(
+			f->result.verdict.invalid_by ? f->result.verdict.invalid_by : "",
+			rows[i].by ? rows[i].by : "");
+		assert_true(!rows[i].says || says(f, rows[i].says));
+		assert_false(says(f, rows[i].silent_about));
+	}
+}
+
+// Its slots and keys are used up by what is lost.
+static void a_closed_loop_without_an_answer_waits_for_the_server(void **state)
+{
+	struct fixture *f = *state;
+
+	f->run.pace.kind = PACE_OUTSTANDING;
+	f->result_item.no_slot = 9;
+	f->result_item.ledger = (struct ledger){.due = 9, .sent = 9, .lost = 9};
+	assert_int_equal(reach(f), EXIT_UNREACHABLE);
+	assert_false(says(f, "slots"));
+	f->run.books.ledger[0].answered = 1;
+	reach(f);
+	assert_true(says(f, "slots"));
+}
+
+// All that could be sent was due in the warm-up.
+static void a_server_that_was_silent_in_the_warmup_is_unreachable(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.ledger = (struct ledger){.due = 9};
+	f->result_item.unsent = 9;
+	f->run.books.ledger[0] = (struct ledger){.due = 5, .sent = 5, .lost = 5};
+	assert_int_equal(reach(f), EXIT_UNREACHABLE);
+	assert_true(says(f, "nothing answered: 5 sent, no reply of any kind"));
+	f->run.books.ledger[0].answered = 1;
+	assert_invalid(f, "nothing was sent in the measured part");
 }
 
 static void a_connection_that_waits_for_answers_is_no_fault_of_the_tester(void **state)
@@ -401,6 +465,7 @@ static void a_closed_loop_that_waited_for_slots_is_invalid(void **state)
 	f->run.pace.kind = PACE_MAX; // as fast as it goes is what the tester makes of it
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->run.pace.kind = PACE_OUTSTANDING;
+	f->run.books.ledger[1].answered = 2000;
 	assert_invalid(f, "raise load.slots");
 }
 
@@ -777,6 +842,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_without_a_fault_passes),
 		TEST(a_load_that_nobody_can_make_is_no_fault_of_the_tester),
+		TEST(the_first_of_a_mix_find_no_bound_client),
+		TEST(a_closed_loop_without_an_answer_waits_for_the_server),
+		TEST(a_server_that_was_silent_in_the_warmup_is_unreachable),
 		TEST(a_connection_that_waits_for_answers_is_no_fault_of_the_tester),
 		TEST(a_load_without_anything_due_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
