@@ -262,7 +262,7 @@ static int run(struct as_run *r, const struct options *o)
 	int code = r->tool->finish(r);
 
 	if (code)
-		return code;
+		return code == AS_DONE ? EXIT_PASS : code;
 	r->end = r->front.output.end;
 	r->front.output.end = on_end;
 	code = cmd_run_front(&r->front, o);

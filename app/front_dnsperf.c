@@ -123,7 +123,8 @@ static void print_percent(const char *units, const char *label, double count, do
 
 static void print_statistics(const char *units, const json_t *item, double completed)
 {
-	double sent = book_number(item, "sent"), lost = book_number(item, "lost");
+	double sent = book_number(item, "sent");
+	double lost = book_number(item, "lost") + book_number(item, "no_reply");
 	double interrupted = sent - completed - lost;
 	const json_t *latency = book_at(item, "latency.service");
 	double run_s = fmax(book_number(item, "sending_s"),
@@ -228,6 +229,13 @@ static int set_end(struct dnsperf *d)
 	if (d->runs == 0 && r->options->dump)
 		return 0;
 	err = queries_count(r, &lines);
+	if (!err && lines == 0) { // as dnsperf, which has tried to send all of them
+		json_t *nothing = json_pack("{s:i,s:i,s:i}", "sent", 0, "lost", 0, "no_reply", 0);
+
+		print_statistics(d->is.updates ? "Updates" : "Queries", nothing, 0);
+		json_decref(nothing);
+		return AS_DONE;
+	}
 	if (!err && d->runs > 0)
 		front_set(&r->front, "-n", ITEM "load.total",
 			arena_printf(r->arena, "%.0f", d->runs * (double)lines));

@@ -2,10 +2,12 @@
 // Path: cold. Main thread.
 #include "front_line.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/addr.h"
 #include "base/log.h"
@@ -13,6 +15,7 @@
 #include "front.h"
 #include "io/driver.h"
 #include "io/netif.h"
+#include "net/packet_file.h"
 
 // Of every form. item: the name of the traffic item.
 #define COMMON_OPTIONS(item)                                                                       \
@@ -141,6 +144,15 @@ static void apply(struct front *f, const struct given_option *g)
 	front_take(f, r->kind, option, r->path, g->value);
 }
 
+// The value of the option of that setting; NULL: not given.
+static const char *given(const struct options *o, const char *path)
+{
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (strcmp(o->given[i].row->path, path) == 0)
+			return o->given[i].value;
+	return NULL;
+}
+
 static bool is_given(const struct options *o, const char *path)
 {
 	for (unsigned i = 0; i < o->given_count; i++)
@@ -240,6 +252,27 @@ static void add_queries(struct front *f, char *const *words, unsigned count)
 	}
 }
 
+// Queries of a capture go out at their times, unless a load is given: as fast as can be is what
+// nobody wants from a capture of a production.
+static bool paced_as_captured(const struct front *f, const struct options *o)
+{
+	static const char *const loads[] = {"", ".rate", ".outstanding", ".total"};
+	const char *wire = given(o, "traffic.queries.dns.wire");
+	bool is = wire != NULL;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
+		is = is && !is_given(o, arena_printf(f->arena, "traffic.queries.load%s", loads[i]));
+	fd = is && strcmp(wire, "-") != 0 ? open(wire, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	is = fd >= 0 && packet_file_is(fd);
+	if (fd >= 0)
+		close(fd);
+	if (is)
+		log_note("dns: queries go out at the times of the capture (-r, -c, -l: other "
+			 "loads)");
+	return is;
+}
+
 static int build_dns(struct front *f, const struct options *o)
 {
 	bool file = is_given(o, "traffic.queries.dns.queries") ||
@@ -252,7 +285,14 @@ static int build_dns(struct front *f, const struct options *o)
 	front_set(f, o->operands[0], "traffic.queries.server", o->operands[0]);
 	if (file && words)
 		return refuse(f, "queries both in a file and on the command line");
-	err = set_load(f, o, "traffic.queries.load", "outstanding", "100");
+	if (paced_as_captured(f, o)) {
+		front_set(f, NULL, "run.duration", "100h"); // the capture ends it
+		front_set(f, NULL, "traffic.queries.load.replay.file",
+			given(o, "traffic.queries.dns.wire"));
+		err = 0;
+	} else {
+		err = set_load(f, o, "traffic.queries.load", "outstanding", "100");
+	}
 	if (!err)
 		err = follow_route(f, o, NULL);
 	if (words)

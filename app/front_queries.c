@@ -262,6 +262,11 @@ static void warn_of_update(void *ctx, const char *line, size_t len, const struct
 	}
 }
 
+static void warn_of_message(void *ctx, const char *line, size_t len, const struct dns_text_error *e)
+{
+	as_note(ctx, "Warning: failed to send packet: %s", e->reason);
+}
+
 // What can be read once only takes the place of standard input, as a file in memory. 0 or the exit
 // code.
 static int keep_stream(struct queries *q)
@@ -295,7 +300,11 @@ static uint32_t updates_limit(const struct queries *q)
 
 static int load(struct queries *q, struct dns_queries *to, struct diag *d)
 {
-	struct dns_skip skip = {q->updates ? warn_of_update : warn_of_line, &q->is};
+	struct dns_skip skip = {q->updates  ? warn_of_update
+				: q->binary ? warn_of_message
+					    : warn_of_line,
+		&q->is};
+	const struct dns_wire_form wire = {.ports = {53}, .stream = q->tcp, .skip = &skip};
 	static const struct dns_opt none;
 	const struct dns_form form = {
 		.class = 1, .two_words = true, .every_opt = true, .skip = &skip, .opt = &none};
@@ -305,7 +314,7 @@ static int load(struct queries *q, struct dns_queries *to, struct diag *d)
 	if (q->updates)
 		err = dns_updates_load_file(to, updates_limit(q), &skip, q->file, NULL, d);
 	else if (q->binary)
-		err = dns_queries_load_wire(to, NULL, q->file, NULL, a, d);
+		err = dns_queries_load_wire(to, NULL, &wire, q->file, NULL, a, d);
 	else
 		err = dns_queries_load_file(to, &form, q->file, NULL, d);
 	arena_free(a);
@@ -330,6 +339,7 @@ int queries_count(struct as_run *r, uint64_t *count)
 	if (strcmp(q->file, "-") == 0)
 		lseek(STDIN_FILENO, 0, SEEK_SET);
 	*count = all.count;
+	err = err && !all.used; // all that there is was warned of
 	dns_queries_free(&all);
 	if (err && q->binary)
 		diag_print(d, stderr);

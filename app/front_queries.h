@@ -70,9 +70,9 @@ void queries_begin(struct as_run *r);
 // typed. 0, or an exit code after an error, which was logged.
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option);
 
-// Queries or messages in the file that can be sent, with warnings of those that cannot. Standard
-// input and pipes are read now, and kept in memory. 0, or an exit code after an error, which was
-// logged.
+// Queries or messages in the file that can be sent (0: none of them), with warnings of those that
+// cannot. Standard input and pipes are read now, and kept in memory. 0, or an exit code after an
+// error, which was logged.
 int queries_count(struct as_run *r, uint64_t *count);
 
 // The title, and the version of the original.

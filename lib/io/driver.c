@@ -564,8 +564,9 @@ static uint32_t power_of_two(uint32_t least)
 // cards (e1000e) use a power of two of it, and would put the rest of a frame into another buffer.
 uint16_t port_data_room(const struct port_settings *p)
 {
-	uint32_t frame = (uint32_t)p->mtu + (driver_of(p)->xdp ? XDP_OVERHEAD : FRAME_OVERHEAD);
-	uint32_t unit = driver_of(p)->xdp ? 64 : 4096;
+	uint32_t packet = p->longest > p->mtu ? p->longest : (uint32_t)p->mtu;
+	uint32_t frame = packet + (driver_of(p)->xdp ? XDP_OVERHEAD : FRAME_OVERHEAD);
+	uint32_t unit = driver_of(p)->xdp || p->longest ? 64 : 4096;
 
 	if (driver_of(p)->joins_fragments && frame < DATAGRAM)
 		return PORT_HEADROOM + DATAGRAM;

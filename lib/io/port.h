@@ -35,7 +35,8 @@ struct port_settings {
 	struct field_list gateway;   // struct addr, at most one per family
 	struct field_list vlans;     // uint64_t (FIELD_COUNT), outermost first
 	uint64_t mtu;
-	uint64_t burst;                          // packets per burst; 0 or UINT64_MAX: the driver's
+	uint32_t longest; // packet, above mtu, that leaves by sockets: set by the plan
+	uint64_t burst;   // packets per burst; 0 or UINT64_MAX: the driver's
 	uint64_t rx_descriptors, tx_descriptors; // 0 or UINT64_MAX: automatic
 	uint64_t mbufs;                          // per pool; 0 or UINT64_MAX: automatic
 	double link_speed;                       // bits per second; 0 or INFINITY: the device's

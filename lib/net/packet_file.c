@@ -24,6 +24,7 @@ static const struct {
 struct packet_file {
 	pcap_t *pcap;
 	bool ethernet, known;
+	const char *link;
 	uint32_t header; // of another link that is known
 	uint8_t made[ETHERNET_LEN + UINT16_MAX];
 };
@@ -46,6 +47,8 @@ static void link_find(struct packet_file *f)
 	int link = pcap_datalink(f->pcap);
 
 	f->ethernet = f->known = link == DLT_EN10MB;
+	f->link = pcap_datalink_val_to_name(link);
+	f->link = f->link ? f->link : "a link without a name";
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]) && !f->known; i++) {
 		f->known = links[i].link == link;
 		f->header = links[i].header;
@@ -70,6 +73,11 @@ static void frame_make(struct packet_file *f, const uint8_t *data, struct packet
 	p->len = ETHERNET_LEN + len;
 }
 
+static bool ends_early(pcap_t *p)
+{
+	return strncmp(pcap_geterr(p), "truncated", 9) == 0;
+}
+
 static int each(struct packet_file *f, const struct bpf_program *filter, packet_give give, void *to)
 {
 	struct pcap_pkthdr *head;
@@ -78,6 +86,8 @@ static int each(struct packet_file *f, const struct bpf_program *filter, packet_
 
 	while (rc == 0 && (more = pcap_next_ex(f->pcap, &head, &data)) == 1) {
 		struct packet p = {.len = head->caplen,
+			.cut = head->caplen < head->len,
+			.link = f->link,
 			.ns = (uint64_t)head->ts.tv_sec * 1000000000 + (uint64_t)head->ts.tv_usec};
 
 		if (interrupt_count)
@@ -89,7 +99,7 @@ static int each(struct packet_file *f, const struct bpf_program *filter, packet_
 	}
 	if (rc)
 		return rc;
-	return more == PCAP_ERROR_BREAK ? 0 : -EINVAL;
+	return more == PCAP_ERROR_BREAK || ends_early(f->pcap) ? 0 : -EINVAL;
 }
 
 static int each_filtered(struct packet_file *f, const char *filter, packet_give give, void *to)
@@ -127,7 +137,7 @@ int packet_file_each(
 		return -EINVAL;
 	}
 	rc = each_filtered(f, filter, give, to);
-	if (rc)
+	if (rc || ends_early(f->pcap))
 		*why = rc == -ENOMEM ? "not enough memory" : arena_strdup(a, pcap_geterr(f->pcap));
 	pcap_close(f->pcap);
 	return rc;

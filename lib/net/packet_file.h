@@ -12,6 +12,8 @@ struct packet {
 	const uint8_t *frame; // from its Ethernet header on, which is made if the file has another;
 	                      // NULL: the link is neither Ethernet, raw IP nor Linux cooked
 	uint32_t len;         // of what was captured
+	bool cut;             // the packet was longer
+	const char *link;     // name of the link, static
 };
 
 // Takes a packet; its frame lives until it returns. 0, or -errno, which ends the reading.
@@ -22,6 +24,7 @@ bool packet_file_is(int fd);
 
 // Each packet that the filter (tcpdump's language; NULL: all) lets through to give. Closes fd,
 // which is at the begin of the file. 0, the -errno of give, -EINTR, or -EINVAL with *why: static or
-// arena text, lives as long as a.
+// arena text, lives as long as a. A file that ends within a packet, as of a program that was
+// killed, is read up to there: 0, with *why.
 int packet_file_each(
 	int fd, const char *filter, packet_give give, void *to, struct arena *a, const char **why);

@@ -128,8 +128,10 @@ struct proto_env {
 	// Of each address of layout.owned the worker that its replies reach. NULL: worker n mod
 	// workers for address n, or nobody knows. Not in setup.
 	const uint8_t *homes;
-	uint8_t addr_len;   // 4 or 16: family of the item
-	struct addr server; // of the item, or the responder's own; len 0: none was given
+	uint16_t captured_port; // of the server in the user's captures. In setup
+	const char *times_of; // file of a replay, all of whose packets count; NULL: none. In setup
+	uint8_t addr_len;     // 4 or 16: family of the item
+	struct addr server;   // of the item, or the responder's own; len 0: none was given
 	uint16_t server_port;
 	uint64_t timeout_ns;
 	double rate;      // transactions per second; INFINITY: max; 0: closed loop
@@ -439,6 +441,9 @@ struct proto {
 	// What setup used of its input file, if that is not all: "97 of 100 lines of f: ...". NULL:
 	// all, or there are no such texts.
 	const char *(*input)(const void *shared);
+	// When the messages of env.times_of were captured, since the epoch, in the order of the
+	// file: how many. 0: setup has read no such file. NULL: never.
+	uint64_t (*times)(const void *shared, const uint64_t **ns);
 	// No message of request gets longer. NULL: each fits into any packet.
 	uint32_t (*longest)(const void *shared);
 	// Length of the longest reply with these settings, if connections are to hold a part of one

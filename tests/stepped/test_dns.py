@@ -248,6 +248,38 @@ def captured_queries_go_out_again_as_they_were():
             assert answers.item("queries")["dns"]["rcode"] == {"NOERROR": 600}, answers
 
 
+def captured(times):
+    """A capture of raw IP with a query at each time, and its answer 1 ms later."""
+    file = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101)
+    for us in times:
+        for later, flags, ports in ((0, 0x100, (4000, 53)), (1000, 0x8180, (53, 4000))):
+            message = struct.pack(">6H", us & 0xffff, flags, 1, 0, 0, 0) + b"\1a\1x\0\0\1\0\1"
+            udp = struct.pack(">4H", *ports, 8 + len(message), 0) + message
+            packet = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, b"\xc6\x12\0\1", b"\xc6\x12\0\2")
+            file += struct.pack("<4I", 7, us + later, *2 * [len(packet + udp)]) + packet + udp
+    return file
+
+
+@test
+def a_replay_of_the_capture_that_the_queries_are_from_has_their_times():
+    text = ring(item(load={"replay": {"file": "c.pcap"}}, dns={"wire": "c.pcap"}), run={"warmup": "0s", "duration": "1s"})
+    files = {"c.pcap": captured([0, 100_000, 100_500, 300_000])}
+    result = ddiperf(text, files=files)
+    one = result.item("queries")
+    assert result.code == 0 and one["sent"] == one["answered"] == 4, result
+    assert one["input"] == "4 of 8 packets of c.pcap; left out: 4 answers", one["input"]
+    plan = ddiperf(text, command="plan", files=files).stdout
+    assert "10.0 /s exchanges" in plan and "at most" not in plan, plan
+
+
+@test
+def a_capture_that_ends_within_a_packet_is_read_up_to_there():
+    text = ring(item(load={"rate": "100", "total": "3"}, dns={"wire": "c.pcap"}))
+    one = ddiperf(text, files={"c.pcap": captured([0, 100_000])[:-5]}).item("queries")
+    assert one["answered"] == 3, one
+    assert one["input"] == "2 of 4 packets of c.pcap; left out: 1 answers, 1 at the end of the file, which is cut off", one
+
+
 @test
 def a_notify_has_its_opcode_and_so_has_its_answer():
     dns = {"names": ["example.com SOA"], "opcode": "NOTIFY"}

@@ -131,6 +131,8 @@ static void host_place(const struct config *c, struct item_settings *i, struct d
 			i->host.port, (unsigned long long)i->server_port);
 	else if (i->host.port)
 		i->server_port = i->host.port;
+	else
+		i->host.port = (uint16_t)i->server_port; // a self-check asks another one
 	if (i->host.link && p && p->device && strcmp(p->device, i->host.link) != 0)
 		diag_error(d, &i->host, NULL,
 			"is on the link %s, but port %s has the device %s (remove one)",

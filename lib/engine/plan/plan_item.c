@@ -12,6 +12,7 @@
 #include "engine/core/worker_servers.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
+#include "io/driver.h"
 
 // The same for one worker as for an only one; another one has other keys.
 static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)
@@ -138,6 +139,7 @@ static struct proto_env item_env(
 		.addr_len = i->settings->server.len,
 		.server = i->settings->server,
 		.server_port = config_server_port(i->settings),
+		.captured_port = i->settings->host.port,
 		.timeout_ns = i->settings->timeout_ns,
 		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&i->settings->load),
 		.dry = p->dry};
@@ -182,15 +184,20 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, stru
 // A packet is not sent in fragments.
 static void check_length(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
+	struct port_settings *ports = p->config->ports.items;
 	const struct port_settings *port = config_item_port(p->config, i->settings);
 	uint32_t longest = plan_item_longest(i);
 	uint32_t packet = longest + FRAME_UDP_LEN +
 	                  (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN);
 
-	if (packet > port->mtu && !config_is_stream(i->settings))
+	if (packet <= port->mtu || config_is_stream(i->settings))
+		return;
+	if (driver_of(port)->sockets) // the kernel makes fragments
+		ports[port - ports].longest = packet > port->longest ? packet : port->longest;
+	else
 		diag_error(d, i->settings, "",
 			"a message may get %u bytes long, a packet of %u with its headers: more "
-			"than the mtu of port %s, %llu",
+			"than the mtu of port %s, %llu (driver: socket sends it in fragments)",
 			longest, packet, port->name, (unsigned long long)port->mtu);
 }
 
@@ -308,11 +315,27 @@ static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
 	i->layout.owned = (struct field_list){out, (uint32_t)count};
 }
 
+// Where messages and times come from one file, the times are those of the messages.
+static int take_times(
+	struct plan_item *i, const struct proto *proto, struct arena *a, struct diag *d)
+{
+	const uint64_t *ns;
+	uint64_t n = proto->times(i->shared, &ns);
+	int rc = n ? 0 : replay_read(&i->replay, i->settings->load.replay, a, d);
+
+	for (uint64_t k = 0; k < n && rc == 0; k++)
+		rc = timestamps_add(&i->replay, ns[k]);
+	if (n && rc == 0)
+		replay_order(&i->replay);
+	return rc;
+}
+
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
 {
 	struct field_list sources = config_sources(p->config, i->settings, a);
 	const void *settings = NULL;
 	const struct proto *proto = config_item_proto(i->settings, &settings);
+	const struct replay_settings *replay = i->settings->load.replay;
 	struct proto_env env;
 	int rc = 0;
 
@@ -320,8 +343,10 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	i->given = fleet_addresses(&i->settings->source.addresses, &i->share, a);
 	env = item_env(p, i, &sources);
 
-	if (i->settings->load.replay)
-		rc = replay_read(&i->replay, i->settings->load.replay, a, d);
+	if (replay && !replay->filter && proto->times)
+		env.times_of = diag_path(d, &replay->file, a);
+	else if (replay)
+		rc = replay_read(&i->replay, replay, a, d);
 	if (rc)
 		return rc;
 	if (i->settings->load.replay && proto->fit) {
@@ -330,6 +355,8 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 		proto->fit(i->settings->protocol[proto_index(proto)], &work);
 	}
 	i->shared = proto->setup(settings, &env, d);
+	if (i->shared && env.times_of && take_times(i, proto, a, d) < 0)
+		return diag_count(d) ? -EINVAL : -ENOMEM;
 	if (i->shared) {
 		item_layout(i, proto, a);
 		divide_owned(i, a, d);

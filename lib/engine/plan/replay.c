@@ -87,6 +87,13 @@ static int replay_compare(const void *a, const void *b)
 	return *l < *r ? -1 : *l > *r;
 }
 
+void replay_order(struct timestamps *t)
+{
+	qsort(t->ns, t->count, sizeof(*t->ns), replay_compare);
+	for (uint64_t i = t->count; i-- > 0;)
+		t->ns[i] -= t->ns[0];
+}
+
 static int read_packets(
 	struct reader *r, int fd, const struct replay_settings *settings, struct arena *a)
 {
@@ -95,8 +102,6 @@ static int read_packets(
 
 	if (rc == -EINVAL)
 		diag_error(r->d, &settings->file, NULL, "%s: %s", r->path, why);
-	if (r->t->count)
-		qsort(r->t->ns, r->t->count, sizeof(*r->t->ns), replay_compare);
 	return rc;
 }
 
@@ -124,7 +129,7 @@ int replay_read(struct timestamps *t, const struct replay_settings *settings, st
 	if (t->count == 0)
 		diag_error(d, &settings->file, NULL,
 			"%s: no time in it (one in seconds on each line)", r.path);
-	for (uint64_t i = t->count; i-- > 0;)
-		t->ns[i] -= t->ns[0];
+	if (t->count)
+		replay_order(t);
 	return diag_count(d) ? -EINVAL : 0;
 }

@@ -9,5 +9,6 @@
 
 // Into t: ns after the first, ascending. 0, -EINVAL with errors in d, or -ENOMEM. timestamps_free
 // is due in any case.
+void replay_order(struct timestamps *t); // ascending, from 0 on
 int replay_read(
 	struct timestamps *t, const struct replay_settings *r, struct arena *a, struct diag *d);

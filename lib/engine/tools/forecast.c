@@ -201,6 +201,10 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 		.paced = is_paced(s),
 		.per_s = load_peak(&s->load) * share.count / share.of};
 
+	if (sample->replayed_per_s > 0) {
+		out.paced = true;
+		out.per_s = sample->replayed_per_s * share.count / share.of;
+	}
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
 	forecast_place(&out, c, s, a);

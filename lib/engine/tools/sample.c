@@ -169,6 +169,14 @@ static uint64_t item_memory(const struct plan_item *i)
 	return proto->memory && i->shared ? proto->memory(i->shared, &env) : 0;
 }
 
+static double replayed_per_s(const struct plan_item *i)
+{
+	const struct timestamps *t = &i->replay;
+	uint64_t ns = t->count > 1 ? t->ns[t->count - 1] : 0;
+
+	return ns ? (double)(t->count - 1) * 1e9 / (double)ns * i->settings->load.replay->speed : 0;
+}
+
 // Bytes of memory for the input files, and for the state of each item.
 static int measure_input(const struct config *c, struct arena *a, struct diag *d,
 	struct sample *out, uint64_t *bytes, struct counter_list *shortages)
@@ -183,6 +191,7 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 	for (uint32_t i = 0; i < plan.item_count; i++) {
 		out[i].memory = item_memory(&plan.items[i]);
 		out[i].longest = plan_item_longest(&plan.items[i]);
+		out[i].replayed_per_s = replayed_per_s(&plan.items[i]);
 		input = plan_item_input(&plan.items[i]);
 		out[i].input = input ? arena_strdup(a, input) : NULL;
 	}

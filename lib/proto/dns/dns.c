@@ -301,6 +301,15 @@ static const struct field dns_fields[] = {
 		.help = "file of whole messages, of which only the ID is changed: a capture "
 			"(queries over UDP to port 53), or each with its length in front in two "
 			"bytes, as dnsperf -B and kxdpgun -B read it"},
+	{.name = "wire_port",
+		.help = "UDP port of the servers in the capture of wire; auto: 53, and that of the "
+			"item's server",
+		.type = FIELD_COUNT,
+		.offset = SETTING(wire_port),
+		.def = "auto",
+		.word = "auto",
+		.min = 1,
+		.max = 65535},
 	{.name = "transfers",
 		.type = FIELD_STRING,
 		.list = true,
@@ -607,6 +616,7 @@ const struct proto dns_proto = {
 	.setup = dns_setup,
 	.teardown = dns_teardown,
 	.input = dns_input,
+	.times = dns_times,
 	.longest = dns_longest,
 	.longest_reply = dns_longest_reply,
 	.open = dns_open,

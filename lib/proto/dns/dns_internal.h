@@ -17,6 +17,8 @@
 #define DNS_HEADER_LEN        12
 #define DNS_COOKIE_SERVER_MAX 32
 #define DNS_DO                0x8000 // of the flags of an OPT record
+// Of a datagram: a packet buffer counts octets in 16 bits, those of headers and its own included.
+#define DNS_DATAGRAM_MAX 65200
 
 // Of byte 2 of the header.
 #define DNS_QR     0x80
@@ -278,6 +280,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 bool dns_changes(const void *shared);
 uint32_t dns_longest(const void *shared);
 const char *dns_input(const void *shared);
+uint64_t dns_times(const void *shared, const uint64_t **ns);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);

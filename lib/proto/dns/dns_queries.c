@@ -23,6 +23,7 @@ void dns_queries_free(struct dns_queries *q)
 	free(q->blob);
 	free(q->offsets);
 	free(q->used);
+	free(q->ns);
 	*q = (struct dns_queries){0};
 }
 
@@ -226,17 +227,19 @@ static void loader_added(struct dns_loader *l, uint32_t len)
 void dns_loader_add_message(struct dns_loader *l, const uint8_t *message, uint32_t len,
 	uint16_t random_at, uint16_t random_len)
 {
-	struct dns_whole head = {random_at, random_len, 0};
+	uint32_t body = len > 2 ? len - 2 : 0;
+	struct dns_whole head = {random_at, random_len, 0, (uint16_t)(2 + body - len)};
 	uint8_t *p = loader_at(l, DNS_WHOLE_MAX);
 
 	if (!p)
 		return;
-	if (bytes_be16(message + 4) == 1)
+	if (len >= DNS_HEADER_LEN && bytes_be16(message + 4) == 1)
 		head.question_len = (uint16_t)dns_question_len(message, len);
 	memcpy(p, &head, sizeof(head));
-	memcpy(p + sizeof(head), message + 2, len - 2);
+	memcpy(p + sizeof(head), message + 2, body);
 	l->to->whole = true;
-	loader_added(l, (uint32_t)sizeof(head) + len - 2);
+	l->to->shorts |= len < DNS_HEADER_LEN;
+	loader_added(l, (uint32_t)sizeof(head) + body);
 }
 
 void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
@@ -371,19 +374,20 @@ void dns_loader_leave_out(
 		l->skip->bad(l->skip->ctx, line, len, e);
 }
 
-void dns_loader_sum_up(struct dns_loader *l, const char *kind)
+void dns_loader_sum_up(struct dns_loader *l, uint64_t used, const char *kind)
 {
 	const char *folder;
-	char *left_out;
+	char *left_out, first[32] = "";
 
 	if (l->tally.all == 0)
 		return;
 	folder = strrchr(l->file, '/');
 	left_out = dns_tally_text(&l->tally);
-	if (asprintf(&l->to->used, "%llu of %llu %s of %s; left out: %s (first: line %u)",
-		    (unsigned long long)l->to->count,
-		    (unsigned long long)(l->to->count + l->tally.all), kind,
-		    folder ? folder + 1 : l->file, left_out, l->first_left_out) < 0)
+	if (l->first_left_out)
+		snprintf(first, sizeof(first), " (first: line %u)", l->first_left_out);
+	if (asprintf(&l->to->used, "%llu of %llu %s of %s; left out: %s%s",
+		    (unsigned long long)used, (unsigned long long)(used + l->tally.all), kind,
+		    folder ? folder + 1 : l->file, left_out, first) < 0)
 		arena_exhausted();
 	free(left_out);
 }
@@ -471,7 +475,7 @@ static int loader_finish(struct dns_loader *l, const void *setting)
 		diag_error(l->diag, setting, NULL, "%s: more than 4 GiB of queries", l->file);
 	if (l->failure)
 		return l->failure;
-	dns_loader_sum_up(l, "lines");
+	dns_loader_sum_up(l, l->to->count, "lines");
 	if (l->to->count == 0) {
 		diag_error(l->diag, setting, NULL, "%s: holds no query%s%s", l->file,
 			l->to->used ? ": " : "", l->to->used ? l->to->used : "");

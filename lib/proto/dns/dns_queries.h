@@ -72,6 +72,7 @@ struct dns_opt {
 // question), 16 bits each in memory order; then the message from its flags on.
 struct dns_whole {
 	uint16_t random_at, random_len, question_len;
+	uint16_t cut; // octets of the ID that the message does not have
 };
 
 struct dns_queries {
@@ -81,6 +82,8 @@ struct dns_queries {
 	uint32_t random_lens; // bit n: some query has n unique random characters
 	bool own_opts;        // some query has an OPT of its own
 	bool whole;           // all are whole messages
+	bool shorts;          // some of them end within the header
+	uint64_t *ns;         // when each was captured, since the epoch; NULL: not wanted
 	char *used;           // "97 of 100 lines of f: ..."; NULL: all of the file
 };
 
@@ -140,16 +143,27 @@ int dns_queries_load_text(struct dns_queries *q, const struct dns_form *form, co
 // Lines (const char *) with {0-999}, {000-999} and {random:N} in their names.
 int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
 	const struct field_list *names, struct diag *d);
-// A capture, or messages behind their lengths. referee: gets the answers; NULL: not wanted.
+// What is taken out of a file of whole messages.
+struct dns_wire_form {
+	uint16_t ports[2];           // of servers in a capture, over UDP; 0: none
+	bool stream;                 // they go over connections
+	bool times;                  // of captured ones are wanted
+	const struct dns_skip *skip; // told of messages that cannot be sent; NULL: nobody is
+};
+
+// A capture, or messages behind their lengths. What cannot be sent is left out. referee: gets the
+// answers; NULL: not wanted.
 struct dns_referee;
-int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
-	const void *setting, struct arena *a, struct diag *d);
+int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee,
+	const struct dns_wire_form *form, const char *path, const void *setting, struct arena *a,
+	struct diag *d);
 void dns_queries_free(struct dns_queries *q);
 
-// Left-out lines: count one, and at the end of the file sum them up in l->to->used.
+// Left-out lines: count one, and at the end of the file sum them up in l->to->used. used: entries
+// of the file.
 void dns_loader_leave_out(
 	struct dns_loader *l, const char *line, size_t len, const struct dns_text_error *e);
-void dns_loader_sum_up(struct dns_loader *l, const char *kind); // "lines"
+void dns_loader_sum_up(struct dns_loader *l, uint64_t used, const char *kind); // "lines"
 
 // Append the option of a word, "+CODE=HEX", "+CODE:TEXT" or "+CODE", as on the wire. In a text are
 // escapes as in names. NULL, or the error.
@@ -183,8 +197,8 @@ void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uin
 void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, const uint8_t *name,
 	uint32_t len, uint8_t random_at, uint8_t random_len);
 
-// Append one message of len bytes, from its ID on, which each transaction writes over. 12 <= len <=
-// 65535. random_at counts from the end of the header.
+// Append one message of len bytes, up to 65535, from its ID on, which each transaction writes over.
+// random_at counts from the end of the header.
 void dns_loader_add_message(struct dns_loader *l, const uint8_t *message, uint32_t len,
 	uint16_t random_at, uint16_t random_len);
 

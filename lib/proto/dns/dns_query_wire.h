@@ -16,6 +16,7 @@ struct dns_query {
 	uint32_t len;        // of them; 0: of a whole message that has not one question
 	const uint8_t *body; // of a whole message: all from the flags on; NULL: it is a question
 	uint32_t body_len;
+	uint16_t cut;                   // octets of the ID that it does not have
 	uint32_t own_len;               // of an OPT of its own behind wire; 0: it has that of all
 	uint16_t random_at, random_len; // behind the header
 	bool own_subnet;
@@ -90,6 +91,7 @@ static inline struct dns_query whole_at(const struct dns_queries *queries, uint3
 		.len = head.question_len,
 		.body = entry,
 		.body_len = (uint32_t)(queries->blob + queries->offsets[i + 1] - entry),
+		.cut = head.cut,
 		.random_at = head.random_at,
 		.random_len = head.random_len};
 }

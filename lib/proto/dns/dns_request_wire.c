@@ -106,7 +106,7 @@ static uint32_t message_write(const struct dns_plan *p, const struct dns_worker 
 		question_write(p, w, t, q, buf + DNS_HEADER_LEN);
 	}
 	bytes_put_be16(buf, (uint16_t)t->key);
-	return q->body ? 2 + q->body_len : DNS_HEADER_LEN + q->len;
+	return q->body ? 2 + q->body_len - q->cut : DNS_HEADER_LEN + q->len;
 }
 
 // RFC 8467 section 4.1: to a multiple of the block.
@@ -152,12 +152,15 @@ static __attribute__((noinline)) uint32_t request_varied(
 	const struct dns_worker *w = ctx->own;
 	struct dns_counters *n = ctx->counters;
 	uint32_t len = dns_message_build(ctx, t, buf, room);
-	bool wrong = p->wrong && dns_wrong_kind(p, w, t) < DNS_WRONG_COUNT;
+	bool ends_early = len < DNS_HEADER_LEN && p->queries.shorts;
+	bool wrong = !ends_early && p->wrong && dns_wrong_kind(p, w, t) < DNS_WRONG_COUNT;
 
 	if (len && wrong)
 		len = dns_wrong_spoil(ctx, t, buf, len, room);
-	else if (len && p->tsig)
+	else if (len && p->tsig && !ends_early)
 		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
+	if (ends_early && !ctx->stream) // no server knows what to answer
+		t->silent = 1;
 	n->request_bytes += len;
 	return len;
 }

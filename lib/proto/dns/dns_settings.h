@@ -89,6 +89,7 @@ struct dns_settings {
 	const char *queries;
 	struct field_list names; // const char *
 	const char *wire;
+	uint64_t wire_port;          // UINT64_MAX: 53, and that of the item
 	struct field_list transfers; // const char *
 	const char *updates;
 	struct field_list update; // const char *

@@ -293,8 +293,22 @@ static uint32_t updates_limit(
 	return most - p->opt.len - (p->cookies == DNS_COOKIES_FULL ? DNS_COOKIE_SERVER_MAX : 0u);
 }
 
-static int load_queries(
-	struct dns_plan *p, const struct dns_settings *s, bool every_opt, struct diag *d)
+static int load_wire(struct dns_plan *p, const struct dns_settings *s, const struct proto_env *env,
+	struct arena *a, struct diag *d)
+{
+	const char *path = diag_path(d, &s->wire, a);
+	bool own_port = s->wire_port && s->wire_port != UINT64_MAX;
+	const struct dns_wire_form form = {.ports = {own_port ? (uint16_t)s->wire_port : DNS_PORT,
+						   own_port ? 0 : env->captured_port},
+		.stream = s->transport.transport == TRANSPORT_TCP,
+		.times = env->times_of && strcmp(path, env->times_of) == 0};
+
+	return dns_queries_load_wire(
+		&p->queries, p->referee.parts ? &p->referee : NULL, &form, path, &s->wire, a, d);
+}
+
+static int load_queries(struct dns_plan *p, const struct dns_settings *s, bool every_opt,
+	const struct proto_env *env, struct diag *d)
 {
 	static const uint16_t classes[] = {1, 3, 4, 255}; // of the setting
 	static const struct dns_skip skip = {0};
@@ -318,8 +332,7 @@ static int load_queries(
 		ret = dns_updates_load_file(&p->queries, limit, form.skip,
 			diag_path(d, &s->updates, a), &s->updates, d);
 	else if (s->wire)
-		ret = dns_queries_load_wire(&p->queries, p->referee.parts ? &p->referee : NULL,
-			diag_path(d, &s->wire, a), &s->wire, a, d);
+		ret = load_wire(p, s, env, a, d);
 	else
 		ret = dns_queries_load_file(
 			&p->queries, &form, diag_path(d, &s->queries, a), &s->queries, d);
@@ -442,7 +455,8 @@ static bool any_changes(const struct dns_plan *p)
 	bool any = p->header[2] & DNS_OPCODE;
 
 	for (uint32_t i = 0; q->whole && i < q->count && !any; i++)
-		any = q->blob[q->offsets[i] + sizeof(struct dns_whole)] & DNS_OPCODE;
+		any = q->offsets[i + 1] - q->offsets[i] > sizeof(struct dns_whole) &&
+		      q->blob[q->offsets[i] + sizeof(struct dns_whole)] & DNS_OPCODE;
 	return any;
 }
 
@@ -497,6 +511,14 @@ static int load_key(struct dns_plan *p, const struct dns_settings *s, struct dia
 	return s->key && !p->tsig ? -EINVAL : 0;
 }
 
+uint64_t dns_times(const void *shared, const uint64_t **ns)
+{
+	const struct dns_queries *q = &((const struct dns_plan *)shared)->queries;
+
+	*ns = q->ns;
+	return q->ns ? q->count : 0;
+}
+
 const char *dns_input(const void *shared)
 {
 	return ((const struct dns_plan *)shared)->queries.used;
@@ -524,7 +546,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 	p->referee.seed = env->seed;
 	build_expect(p, s->expect);
 	if (!build_proxy(p, s->proxy, env, d) || load_key(p, s, d) < 0 ||
-		load_queries(p, s, every_opt, d) < 0 || build_order(p, s, env) < 0) {
+		load_queries(p, s, every_opt, env, d) < 0 || build_order(p, s, env) < 0) {
 		dns_teardown(p);
 		return NULL;
 	}

@@ -456,7 +456,7 @@ static int update_finish(struct update *u)
 
 	if (l->failure == -EFBIG)
 		diag_error(l->diag, u->setting, NULL, "more than 4 GiB of messages");
-	dns_loader_sum_up(l, "updates");
+	dns_loader_sum_up(l, l->to->count, "updates");
 	if (rc == 0 && l->to->count == 0) {
 		diag_error(l->diag, u->setting, NULL, "no message%s%s", l->to->used ? ": " : "",
 			l->to->used ? l->to->used : "");

@@ -19,6 +19,7 @@ struct wire_file {
 	const char *path;
 	const void *setting;
 	struct diag *diag;
+	const struct dns_wire_form *form;
 	uint64_t number, at; // of the message, from 1; of its first byte
 };
 
@@ -29,7 +30,7 @@ static int wire_error(const struct wire_file *f, const char *what)
 	return -EINVAL;
 }
 
-// The next message: its length; 0: the file has ended; -errno.
+// The next message: its length; -1: the file has ended; or -EINVAL.
 static int message_read(struct wire_file *f, uint8_t *message)
 {
 	uint8_t prefix[2];
@@ -39,16 +40,34 @@ static int message_read(struct wire_file *f, uint8_t *message)
 	if (ferror(f->file))
 		return wire_error(f, "cannot be read");
 	if (got == 0)
-		return 0;
+		return -1;
 	f->number++;
 	if (got < sizeof(prefix))
 		return wire_error(f, "the length is cut off (two bytes)");
 	len = bytes_be16(prefix);
-	if (len < DNS_HEADER_LEN)
-		return wire_error(f, "shorter than the header of a message (12 bytes)");
 	if (fread(message, 1, len, f->file) != len)
 		return wire_error(f, "cut off: the file has fewer bytes than its length says");
 	return (int)len;
+}
+
+static void leave_out(struct dns_loader *l, const char *what)
+{
+	const struct dns_text_error e = {what, 0};
+
+	dns_tally_add(&l->tally, what);
+	if (l->skip && l->skip->bad)
+		l->skip->bad(l->skip->ctx, "", 0, &e);
+}
+
+static void message_take(
+	struct dns_loader *l, const struct wire_file *f, const uint8_t *message, uint32_t len)
+{
+	if (!f->form->stream && len > DNS_DATAGRAM_MAX)
+		leave_out(l, "longer than a datagram can be (65200 octets)");
+	else if (f->form->stream && len == 0)
+		leave_out(l, "without an octet");
+	else
+		dns_loader_add_message(l, message, len, 0, 0);
 }
 
 static int messages_load(struct dns_loader *l, struct wire_file *f)
@@ -56,15 +75,19 @@ static int messages_load(struct dns_loader *l, struct wire_file *f)
 	uint8_t *message = malloc(UINT16_MAX);
 	int len = -ENOMEM;
 
-	while (message && !l->failure && (len = message_read(f, message)) > 0) {
-		dns_loader_add_message(l, message, (uint32_t)len, 0, 0);
+	while (message && !l->failure && (len = message_read(f, message)) >= 0) {
+		message_take(l, f, message, (uint32_t)len);
 		f->at += 2 + (uint64_t)len;
 	}
 	free(message);
-	if (len == 0 && l->to->count == 0)
-		return diag_error(f->diag, f->setting, NULL, "%s: holds no message", f->path),
+	if (len < -1)
+		return len;
+	dns_loader_sum_up(l, l->to->count, "messages");
+	if (len == -1 && l->to->count == 0)
+		return diag_error(f->diag, f->setting, NULL, "%s: holds no message%s%s", f->path,
+			       l->to->used ? ": " : "", l->to->used ? l->to->used : ""),
 		       -EINVAL;
-	return len < 0 ? len : l->failure;
+	return l->failure;
 }
 
 static int stream_load(struct dns_loader *l, struct wire_file *f, int fd)
@@ -89,34 +112,145 @@ static int stream_refuse(const struct wire_file *f, int fd)
 	return -EINVAL;
 }
 
+#define PORTS_NAMED 4 // of servers whose queries are left out
+
 // What a capture has.
 struct captured {
 	struct dns_loader *loader;
+	const struct dns_wire_form *form;
 	struct dns_pairs pairs;
-	uint64_t packets, cut, tcp; // of them: longer than what was captured; segments for the port
-	bool known;                 // the link
+	struct times {
+		uint64_t *ns;
+		uint64_t count, room;
+	} times;
+	uint64_t packets;
+	uint64_t answers;            // for the referee
+	const char *link;            // NULL: it is known
+	uint16_t ports[PORTS_NAMED]; // of other servers, and their queries
+	uint64_t queries[PORTS_NAMED];
 };
+
+static bool is_port(const struct dns_wire_form *form, uint16_t port)
+{
+	return port && (port == form->ports[0] || port == form->ports[1]);
+}
+
+// An ordinary query, to another port: the user may want that one.
+static bool is_query_elsewhere(struct captured *c, const struct frame *f)
+{
+	if (f->payload_len < DNS_HEADER_LEN || f->payload[2] & (DNS_QR | DNS_OPCODE) ||
+		bytes_be16(f->payload + 4) != 1 || bytes_be16(f->payload + 6) != 0 ||
+		dns_question_len(f->payload, f->payload_len) == 0)
+		return false;
+	for (uint32_t i = 0; i < PORTS_NAMED; i++) {
+		if (c->queries[i] && c->ports[i] != f->dst_port)
+			continue;
+		c->ports[i] = f->dst_port;
+		c->queries[i]++;
+		break;
+	}
+	return true;
+}
+
+// Headers that carry other packets, which are not looked into.
+static const struct {
+	uint16_t type;    // EtherType; 0: of IP
+	uint8_t protocol; // 0: of UDP
+	uint16_t port;
+	const char *name;
+} tunnels[] = {{0x8847, 0, 0, "MPLS"}, {0x8848, 0, 0, "MPLS"}, {0x8864, 0, 0, "PPPoE"},
+	{0x8863, 0, 0, "PPPoE"}, {0, 47, 0, "GRE"}, {0, 4, 0, "IP in IP"}, {0, 41, 0, "IPv6 in IP"},
+	{0, 50, 0, "ESP"}, {0, 0, 4789, "VXLAN"}, {0, 0, 8472, "VXLAN"}, {0, 0, 6081, "Geneve"},
+	{0, 0, 2152, "GTP"}, {0, 0, 1701, "L2TP"}};
+
+static const char *tunnel_of(const struct packet *p, const struct frame *f)
+{
+	uint32_t at = 12u + 4u * f->vlan_count;
+	uint16_t type = p->len >= at + 2 ? bytes_be16(p->frame + at) : 0;
+	uint8_t protocol = !f->ip ? 0 : f->addr_len == 4 ? f->ip[9] : f->ip[6];
+
+	for (size_t i = 0; i < sizeof(tunnels) / sizeof(tunnels[0]); i++)
+		if ((tunnels[i].type && tunnels[i].type == type) ||
+			(tunnels[i].protocol && tunnels[i].protocol == protocol) ||
+			(tunnels[i].port && tunnels[i].port == f->dst_port))
+			return tunnels[i].name;
+	return NULL;
+}
+
+// A packet that is no message of ours, in words.
+static const char *kind_of(
+	struct captured *c, const struct packet *p, enum frame_kind kind, const struct frame *f)
+{
+	const char *tunnel;
+
+	if (!p->frame)
+		return p->link;
+	if (kind == FRAME_BAD)
+		return p->cut ? "cut off by the capture" : "malformed";
+	tunnel = tunnel_of(p, f);
+	if (kind == FRAME_UDP && is_query_elsewhere(c, f))
+		return "queries to other ports";
+	if (tunnel)
+		return tunnel;
+	switch (kind) {
+	case FRAME_UDP:
+		return "other UDP";
+	case FRAME_TCP:
+		return is_port(c->form, f->src_port) || is_port(c->form, f->dst_port)
+		               ? "DNS over TCP"
+		               : "other TCP";
+	case FRAME_FRAGMENT:
+		return "fragments";
+	case FRAME_ARP:
+		return "ARP";
+	default:
+		return f->ip ? "other IP" : "other Ethernet";
+	}
+}
+
+static int time_keep(struct captured *c, uint64_t ns)
+{
+	struct times *t = &c->times;
+
+	if (!c->form->times)
+		return 0;
+	if (t->count == t->room) {
+		uint64_t room = t->room ? 2 * t->room : 4096;
+		uint64_t *more = reallocarray(t->ns, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		t->ns = more;
+		t->room = room;
+	}
+	t->ns[t->count++] = ns;
+	return 0;
+}
 
 static int packet_load(void *to, const struct packet *p)
 {
 	struct captured *c = to;
-	struct frame f;
+	struct dns_loader *l = c->loader;
+	struct frame f = {.payload_len = 0};
 	enum frame_kind kind = p->frame ? frame_parse(p->frame, p->len, &f) : FRAME_OTHER;
+	bool udp = kind == FRAME_UDP && f.payload_len >= DNS_HEADER_LEN;
+	int rc;
 
 	c->packets++;
-	c->known |= p->frame != NULL;
-	c->cut += kind == FRAME_BAD;
-	c->tcp += kind == FRAME_TCP && f.dst_port == DNS_PORT && f.payload_len > 20;
-	if (kind != FRAME_UDP || f.payload_len < DNS_HEADER_LEN)
+	c->link = p->frame ? NULL : p->link;
+	if (udp && is_port(c->form, f.src_port) && f.payload[2] & DNS_QR) {
+		c->answers += c->pairs.referee != NULL;
+		if (!c->pairs.referee)
+			dns_tally_add(&l->tally, "answers");
+		return dns_pairs_add(&c->pairs, &f, DNS_PAIRS_ANSWER);
+	}
+	if (!udp || !is_port(c->form, f.dst_port) || f.payload[2] & DNS_QR) {
+		dns_tally_add(&l->tally, kind_of(c, p, kind, &f));
 		return 0;
-	if (f.payload[2] & DNS_QR)
-		return f.src_port == DNS_PORT ? dns_pairs_add(&c->pairs, &f, DNS_PAIRS_ANSWER) : 0;
-	if (f.dst_port != DNS_PORT)
-		return 0;
-	dns_loader_add_message(c->loader, f.payload, f.payload_len, 0, 0);
-	if (c->loader->failure)
-		return c->loader->failure;
-	return dns_pairs_add(&c->pairs, &f, c->loader->to->count - 1);
+	}
+	dns_loader_add_message(l, f.payload, f.payload_len, 0, 0);
+	rc = l->failure ? l->failure : time_keep(c, p->ns);
+	return rc ? rc : dns_pairs_add(&c->pairs, &f, l->to->count - 1);
 }
 
 // The answers are found; are there any?
@@ -134,42 +268,60 @@ static int pairs_check(const struct wire_file *f, uint32_t found, uint32_t count
 	return -EINVAL;
 }
 
+static int capture_empty(const struct wire_file *f, const struct captured *c)
+{
+	char other[128] = "";
+	size_t at = 0;
+
+	if (c->packets > 0 && c->link) {
+		diag_error(f->diag, f->setting, NULL,
+			"%s: its link is %s, and none of Ethernet, raw IP, loopback and Linux "
+			"cooked",
+			f->path, c->link);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < PORTS_NAMED && c->queries[i]; i++)
+		at += (size_t)snprintf(other + at, sizeof(other) - at, "%s%llu to port %u",
+			i ? ", " : "; queries: ", (unsigned long long)c->queries[i], c->ports[i]);
+	diag_error(f->diag, f->setting, NULL, "%s: holds no query over UDP to port %u%s%s%s",
+		f->path, c->form->ports[0], c->loader->to->used ? ": " : " (it has no packet)",
+		c->loader->to->used ? c->loader->to->used : "", other);
+	if (at)
+		diag_error(f->diag, f->setting, "wire_port",
+			"set it to the port of the servers in %s", f->path);
+	return -EINVAL;
+}
+
 static int capture_load(struct dns_loader *l, struct dns_referee *referee,
 	const struct wire_file *f, int fd, struct arena *a)
 {
-	struct captured c = {.loader = l, .pairs.referee = referee};
+	struct captured c = {.loader = l, .form = f->form, .pairs.referee = referee};
 	const char *why = NULL;
 	uint32_t found;
 	int ret = packet_file_each(fd, NULL, packet_load, &c, a, &why);
 	int paired = dns_pairs_end(&c.pairs, l->to->count, &found);
 
+	l->to->ns = c.times.ns;
 	ret = ret ? ret : paired;
 	if (ret == -EINVAL)
 		diag_error(f->diag, f->setting, NULL, "%s: %s", f->path, why);
 	if (ret)
 		return ret;
-	if (c.packets > 0 && !c.known)
-		diag_error(f->diag, f->setting, NULL,
-			"%s: its link is none of Ethernet, raw IP and Linux cooked", f->path);
-	else if (l->to->count == 0)
-		diag_error(f->diag, f->setting, NULL,
-			"%s: holds no query over UDP to port %u (%llu packets, %llu of them cut "
-			"off)",
-			f->path, DNS_PORT, (unsigned long long)c.packets,
-			(unsigned long long)c.cut);
-	else if (c.tcp > 0)
-		log_note("%s: %llu segments of TCP are left out, queries over UDP are taken",
-			f->path, (unsigned long long)c.tcp);
+	if (why)
+		dns_tally_add(&l->tally, "at the end of the file, which is cut off");
+	dns_loader_sum_up(l, l->to->count + c.answers, "packets");
 	if (l->to->count == 0)
-		return -EINVAL;
+		return capture_empty(f, &c);
 	return referee ? pairs_check(f, found, l->to->count) : 0;
 }
 
-int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, const char *path,
-	const void *setting, struct arena *a, struct diag *d)
+int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee,
+	const struct dns_wire_form *form, const char *path, const void *setting, struct arena *a,
+	struct diag *d)
 {
-	struct dns_loader l = {.to = q, .diag = d};
-	struct wire_file f = {.path = path, .setting = setting, .diag = d};
+	struct dns_loader l = {.to = q, .diag = d, .file = input_name(path), .skip = form->skip};
+	struct wire_file f = {
+		.path = input_name(path), .setting = setting, .diag = d, .form = form};
 	int fd = input_open(path, setting, d), ret;
 
 	if (fd < 0)
@@ -181,6 +333,6 @@ int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee, co
 	else
 		ret = stream_load(&l, &f, fd);
 	if (l.failure == -EFBIG)
-		diag_error(d, setting, NULL, "%s: more than 4 GiB of messages", path);
+		diag_error(d, setting, NULL, "%s: more than 4 GiB of messages", f.path);
 	return ret;
 }

@@ -166,11 +166,15 @@ static void every_error_names_its_message(void **state)
 	} cases[] = {
 		{"", 0, "holds no message"},
 		{BYTES("\0"), "message 1, at byte 0: the length is cut off (two bytes)"},
-		{BYTES("\0\x0d\0\0" TWO "\0\0\x0b"),
-			"message 2, at byte 15: shorter than the header of a message (12 bytes)"},
-		{BYTES(PCAP("\x65")), "holds no query over UDP to port 53 (0 packets"},
-		{BYTES(PCAP("\x69") PACKET("\x01") "\0"), "its link is none of Ethernet"},
-		{BYTES(PCAP("\x65") PACKET("\x2f") "\0"), "truncated dump file"},
+		{BYTES(PCAP("\x65")), "holds no query over UDP to port 53 (it has no packet)"},
+		{BYTES(PCAP("\x69") PACKET("\x01") "\0"),
+			"its link is IEEE802_11, and none of Ethernet"},
+		{BYTES(PCAP("\x65") PACKET("\x2f") "\0"),
+			"left out: 1 at the end of the file, which is cut off"},
+		{BYTES(PCAP("\x65") PACKET("\x2f") IP4("\x2f", "\x11") UDP("\x36", "\1")),
+			"0 of 1 packets of "},
+		{BYTES(PCAP("\x65") PACKET("\x2f") IP4("\x2f", "\x11") UDP("\x36", "\1")),
+			"left out: 1 queries to other ports; queries: 1 to port 54"},
 		{BYTES("\0\x0d\0\0" TWO), "message 1, at byte 0: cut off: the file has fewer "
 					  "bytes than its length says"},
 	};
@@ -186,6 +190,102 @@ static void every_error_names_its_message(void **state)
 		free(text);
 		file_end(f);
 	}
+}
+
+// To port 53 over UDP, in GRE, to port 54, over TCP.
+#define QUERY(protocol, port) PACKET("\x2f") IP4("\x2f", protocol) UDP(port, "\1")
+#define CAPTURE_TO_53         PCAP("\x65") QUERY("\x11", "\x35") QUERY("\x2f", "\x35")
+#define CAPTURE               CAPTURE_TO_53 QUERY("\x11", "\x36") QUERY("\x06", "\x35")
+
+// By the port of the item's server, or that of the setting alone.
+static void captured_queries_go_to_the_ports_of_servers(void **state)
+{
+	static const struct {
+		uint16_t captured;
+		uint64_t setting;
+		uint32_t count;
+	} cases[] = {{53, UINT64_MAX, 1}, {54, UINT64_MAX, 2}, {53, 54, 1}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dns_fixture *f = fixture_file(BYTES(CAPTURE));
+
+		f->env.captured_port = cases[i].captured;
+		f->settings.wire_port = cases[i].setting;
+		fixture_open(f);
+		assert_int_equal(
+			((const struct dns_plan *)f->ctx.shared)->queries.count, cases[i].count);
+		file_end(f);
+	}
+}
+
+static void what_a_capture_has_besides_is_counted_by_what_it_is(void **state)
+{
+	struct dns_fixture *f = fixture_file(BYTES(CAPTURE));
+	const char *used;
+
+	fixture_open(f);
+	used = dns_input(f->ctx.shared);
+	assert_non_null(strstr(used, "1 of 4 packets of ddiperf-wire-"));
+	assert_non_null(
+		strstr(used, "; left out: 1 GRE, 1 queries to other ports, 1 DNS over TCP"));
+	file_end(f);
+}
+
+// That of the query, and not of the other packets; only if the replay has the same file.
+static void times_are_those_of_the_messages(void **state)
+{
+	struct dns_fixture *f = fixture_file(BYTES(CAPTURE));
+	const uint64_t *ns;
+
+	f->env.times_of = path;
+	fixture_open(f);
+	assert_int_equal(dns_times(f->ctx.shared, &ns), 1);
+	assert_int_equal(ns[0], 1000002000);
+	file_end(f);
+	f = fixture_file(BYTES(CAPTURE));
+	f->env.times_of = "another";
+	fixture_open(f);
+	assert_int_equal(dns_times(f->ctx.shared, &ns), 0);
+	file_end(f);
+}
+
+static void messages_that_end_within_the_header_have_no_answer(void **state)
+{
+	struct dns_fixture *f =
+		fixture_file(BYTES("\0\0\0\1\xaa\0\3\xaa\xbb\xcc\0\x0d\0\0" TWO "\0"));
+
+	fixture_open(f);
+	for (uint32_t i = 0; i < 4; i++) {
+		static const uint32_t lens[] = {0, 1, 3, 13};
+
+		f->txn.seq = i;
+		f->txn.silent = 0;
+		f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+		assert_int_equal(f->query_len, lens[i]);
+		assert_int_equal(f->txn.silent, i < 3);
+	}
+	assert_int_equal(f->n.request_bytes, 17);
+	file_end(f);
+}
+
+static void messages_beyond_a_datagram_are_left_out_over_udp(void **state)
+{
+	static uint8_t file[2 * (2 + 65535)] = {0xff, 0xff};
+	struct dns_fixture *f;
+	const char *used;
+
+	file[2 + 65535 + 1] = 13;
+	f = fixture_file(file, 2 + 65535 + 2 + 13);
+	fixture_open(f);
+	used = dns_input(f->ctx.shared);
+	assert_non_null(strstr(used, "1 of 2 messages of "));
+	assert_non_null(strstr(used, "left out: 1 longer than a datagram can be"));
+	file_end(f);
+	f = fixture_file(file, 2 + 65535 + 2 + 13);
+	f->settings.transport.transport = TRANSPORT_TCP;
+	fixture_open(f);
+	assert_null(dns_input(f->ctx.shared));
+	file_end(f);
 }
 
 static void settings_of_questions_are_refused(void **state)
@@ -225,6 +325,11 @@ int main(void)
 		cmocka_unit_test(two_questions_are_known_by_id),
 		cmocka_unit_test(queries_of_a_capture_are_messages),
 		cmocka_unit_test(every_error_names_its_message),
+		cmocka_unit_test(captured_queries_go_to_the_ports_of_servers),
+		cmocka_unit_test(what_a_capture_has_besides_is_counted_by_what_it_is),
+		cmocka_unit_test(times_are_those_of_the_messages),
+		cmocka_unit_test(messages_that_end_within_the_header_have_no_answer),
+		cmocka_unit_test(messages_beyond_a_datagram_are_left_out_over_udp),
 		cmocka_unit_test(settings_of_questions_are_refused),
 		cmocka_unit_test(the_opcode_of_questions_can_be_set),
 	};
