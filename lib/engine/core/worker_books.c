@@ -89,9 +89,7 @@ void worker_book_malformed(
 	if (t && it->proto->reason)
 		it->note = it->proto->reason(&it->ctx, t, buf, len);
 	if (!it->malformed)
-		it->malformed = it->note ? it->note
-		                : t      ? "broken"
-		                         : "too short, or no reply of this protocol";
+		it->malformed = it->note ? it->note : "cut short, or no reply of this protocol";
 }
 
 void worker_book_late(struct worker_item *it, bool judged, const struct txn_place *at,

@@ -380,7 +380,9 @@ void dhcp4_check_server(const void *settings, const struct addr *server, struct 
 	if (s->relay)
 		diag_error(d, server, "server", "is missing (the relays send to it)");
 	else if (dhcp4_unicasts(s))
-		diag_error(d, server, "server", "is missing (renew, release and inform go to it)");
+		diag_error(d, server, "server",
+			"is missing (renew, release and inform go to it: the address of its "
+			"identifier, option 54)");
 }
 
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)
