@@ -142,6 +142,16 @@ def options_of_replies_are_as_expected_or_told():
             assert shown in result.stderr and "client 0 was given" in result.stderr, result
 
 
+@test
+def long_options_are_split_and_echoed_whole():
+    relay = {**dhcp4.RELAYS, "circuit_id": "c" * 140 + "{client}", "remote_id": "r" * 140}
+    options = [{"code": 43, "hex": "ab" * 300}, {"code": 77, "text": "{mac}" * 16}]
+    one = dhcp4.of_clients(dhcp4.served(dhcp4.clients(relay=relay, options=options)))
+    assert one["answered"] == 400 and one["dhcp4"]["relay_info_wrong"] == 0, one
+    sent = packets(dhcp4.clients(relay=relay, options=options, load={"rate": "1k"}, clients=4))
+    assert all(packet["dhcp.option.type"].split(",").count("82") == 2 for packet in sent), sent
+
+
 HEAD = "01010601{xid}{secs}0000 00000000 00000000 00000000{relay} {mac}00000000000000000000" + "00" * 192 + "63825363"
 RAW = {
     dhcp4: [{"message": "discover", "hex": HEAD + "350101 3d0701{mac} fe04{client} ff"},

@@ -174,7 +174,8 @@ uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t step, uint32
 
 	for (uint32_t i = 0; i < l->count; i++)
 		if (dhcp_varying_is_in(&l->items[i], step))
-			room += head + l->items[i].pattern.max_len;
+			room += l->items[i].pattern.max_len +
+			        head * (head == 2 ? dhcp_pieces(l->items[i].pattern.max_len) : 1);
 	return room;
 }
 
@@ -189,12 +190,37 @@ uint8_t *dhcp_option_begin(struct writer *w, uint16_t code, bool wide)
 	return head;
 }
 
-void dhcp_option_end(const struct writer *w, uint8_t *head, bool wide)
+// RFC 3396: pieces of 255 bytes, from the last one on, as each moves behind the heads before it.
+static void split(struct writer *w, uint8_t *head, uint32_t len)
 {
-	if (head && wide)
+	uint32_t pieces = dhcp_pieces(len);
+
+	if (!write_space(w, 2 * (pieces - 1)))
+		return;
+	for (uint32_t i = pieces; i-- > 0;) {
+		uint32_t size = i + 1 < pieces ? DHCP_PIECE : len - DHCP_PIECE * (pieces - 1);
+		uint8_t *to = head + (size_t)(DHCP_PIECE + 2) * i;
+
+		memmove(to + 2, head + 2 + (size_t)DHCP_PIECE * i, size);
+		to[0] = head[0];
+		to[1] = (uint8_t)size;
+	}
+}
+
+void dhcp_option_end(struct writer *w, uint8_t *head, bool wide)
+{
+	uint32_t len;
+
+	if (!head)
+		return;
+	if (wide) {
 		bytes_put_be16(head + 2, (uint16_t)(w->at - head - 4));
-	else if (head)
-		head[1] = (uint8_t)(w->at - head - 2);
+		return;
+	}
+	len = (uint32_t)(w->at - head - 2);
+	head[1] = (uint8_t)len;
+	if (len > DHCP_PIECE)
+		split(w, head, len);
 }
 
 void dhcp_varying_write(

@@ -49,6 +49,14 @@ struct dhcp_taken {
 	const char *why;
 };
 
+#define DHCP_PIECE 255 // bytes of an option of DHCPv4
+
+// Options that one of so many bytes takes.
+static inline uint32_t dhcp_pieces(uint32_t len)
+{
+	return len > DHCP_PIECE ? 1 + (len - 1) / DHCP_PIECE : 1;
+}
+
 #define DHCP_NEEDED "is written as the message needs it"
 
 #define DHCP_COMPLAIN(b, ...) ((b)->failed = true, diag_error((b)->d, __VA_ARGS__))
@@ -99,8 +107,8 @@ uint32_t dhcp_list_room(const struct dhcp_varying_list *l, uint32_t step, uint32
 
 // The head of an option, code and length; each has one byte, in DHCPv6 (wide) two. NULL: no room.
 uint8_t *dhcp_option_begin(struct writer *w, uint16_t code, bool wide);
-// Its length is known.
-void dhcp_option_end(const struct writer *w, uint8_t *head, bool wide);
+// Its length is known. One of DHCPv4 above 255 bytes becomes several (RFC 3396).
+void dhcp_option_end(struct writer *w, uint8_t *head, bool wide);
 // The values of a client in what differs; the seed is the client's.
 void dhcp_varying_write(
 	const struct pattern_values *client, const struct dhcp_varying *v, struct writer *w);

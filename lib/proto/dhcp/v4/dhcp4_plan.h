@@ -99,8 +99,8 @@ struct dhcp4_plan {
 	struct dhcp_varying id_text;
 	bool known_server;      // the item's has an address
 	bool relay_unicast;     // renew and the like go through the relay too
-	uint8_t relay_info_len; // of the part that is the same for all clients
-	uint8_t relay_info[DHCP4_OPTION_ROOM];
+	uint16_t relay_info_len; // of the part that is the same for all clients
+	uint8_t relay_info[DHCP4_OPTION_MAX];
 	struct dhcp_varying_list relay_subs; // after relay_info
 
 	uint32_t path_server; // path of the first server

@@ -95,9 +95,9 @@ static void sub_add(struct build *b, uint8_t code, struct dhcp_varying *v)
 	pattern_write(&v->pattern, &(struct pattern_values){0}, &w);
 	if (w.failed)
 		COMPLAIN(b, b->s->is.relay, "", "option 82 is too long (up to %u bytes)",
-			DHCP4_OPTION_ROOM);
+			DHCP4_OPTION_MAX);
 	else
-		p->relay_info_len = (uint8_t)(w.at - p->relay_info);
+		p->relay_info_len = (uint16_t)(w.at - p->relay_info);
 }
 
 static void sub_text(struct build *b, uint8_t code, const char *const *text)
@@ -164,6 +164,9 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 	if (!option_code(b, &o->code, &v.code, &is_sub) ||
 		!dhcp_template_value(&b->is, &v, &o->code, &o->value))
 		return;
+	if (is_sub && v.pattern.max_len > DHCP_PIECE)
+		COMPLAIN(b, &o->code, NULL, "too long: %u bytes (a sub-option has up to %u)",
+			v.pattern.max_len, DHCP_PIECE);
 	if (is_sub && v.steps)
 		COMPLAIN(b, &o->code, NULL, "82 is in all messages through a relay, or in none");
 	if (!is_sub && !v.steps)
@@ -302,7 +305,7 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	if ((has & DHCP4_HAS_OPTIONS) && p->is.fqdn.code)
 		room += 2 + 3 + 2 + p->is.fqdn.pattern.max_len;
 	if (m->relay_info)
-		room += 2 + relay_info_len(p);
+		room += 2 * dhcp_pieces(relay_info_len(p)) + relay_info_len(p);
 	return room;
 }
 
@@ -419,7 +422,7 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	const struct dhcp4_option_settings *options = s->is.options.items;
 	struct build b = {.p = p, .s = s};
 
-	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_ROOM, 0, DHCP4_HAS_OPTIONS, d);
+	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_MAX, 0, DHCP4_HAS_OPTIONS, d);
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
 	build_header(&b);
@@ -429,9 +432,9 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
 	dhcp_build_fqdn(&b.is, DHCP4_OPT_FQDN, DHCP4_OPTION_ROOM - 5, FQDN_N);
-	if (s->is.relay && relay_info_len(p) > DHCP4_OPTION_ROOM)
+	if (s->is.relay && relay_info_len(p) > DHCP4_OPTION_MAX)
 		COMPLAIN(&b, s->is.relay, "", "option 82 may get %u bytes long (up to %u)",
-			relay_info_len(p), DHCP4_OPTION_ROOM);
+			relay_info_len(p), DHCP4_OPTION_MAX);
 	if (b.is.failed)
 		return -EINVAL;
 	for (uint32_t i = 0; i < DHCP4_STEPS && !b.is.failed; i++)

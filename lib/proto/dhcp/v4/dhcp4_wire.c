@@ -185,7 +185,7 @@ static inline bool client_id_check(
 static __attribute__((noinline)) bool relay_info_is_ours(
 	const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
-	uint8_t ours[DHCP4_OPTION_ROOM];
+	uint8_t ours[DHCP4_OPTION_MAX];
 	struct writer w = writer_of(ours, sizeof(ours));
 
 	dhcp4_relay_info_write(s, &w);

@@ -61,7 +61,7 @@ static void option_refused(const char *code, const char *text, const char *hex, 
 
 static void bad_options_are_refused(void **state)
 {
-	static char longer[300];
+	static char longer[1100];
 
 	memset(longer, 'x', sizeof(longer) - 1);
 	option_refused("x", "a", NULL, "\"x\" is not an option code (like 12 or 82.1)");
@@ -80,17 +80,19 @@ static void bad_options_are_refused(void **state)
 	option_refused("12", "a", "00", "needs a value (one of text, hex and address)");
 	option_refused("12", "{nobody}", NULL, "{nobody} is not");
 	option_refused("12", NULL, "0", "half a byte");
-	option_refused("12", longer, NULL, "too long: 299 bytes (up to 255)");
+	option_refused("12", longer, NULL, "too long: 1099 bytes (up to 1024)");
+	longer[256] = '\0';
+	option_refused("82.9", longer, NULL, "too long: 256 bytes (a sub-option has up to 255)");
 	option_refused("82.9", "{address}", NULL, "{address} is not the same");
 }
 
 static void a_template_counts_with_its_longest_client(void **state)
 {
-	static char text[300];
+	static char text[1100];
 
-	memset(text, 'x', 250);
-	strcpy(text + 250, "{client}");
-	REFUSED(fixture_new(1000000), "too long: 256 bytes (up to 255)",
+	memset(text, 'x', 1019);
+	strcpy(text + 1019, "{client}");
+	REFUSED(fixture_new(1000000), "too long: 1025 bytes (up to 1024)",
 		f->options[0] = (struct dhcp4_option_settings){.code = "12", .value.text = text});
 }
 
@@ -109,13 +111,37 @@ static void option_82_has_its_limit(void **state)
 {
 	static char text[260];
 
-	memset(text, 'x', 120);
-	REFUSED(fixture_relay(1), "option 82 may get 258 bytes long (up to 255)",
+	memset(text, 'x', 253);
+	REFUSED(fixture_relay(1), "option 82 may get 1025 bytes long (up to 1024)",
 		f->relay.circuit_id = text, f->relay.remote_id = text,
-		f->relay.subscriber_id = "{random:12}");
-	REFUSED(fixture_relay(1), "option 82 is too long (up to 255 bytes)",
-		f->relay.circuit_id = text, f->relay.remote_id = text,
-		f->relay.subscriber_id = "0123456789ab");
+		f->relay.subscriber_id = text,
+		f->options[0] = (struct dhcp4_option_settings){
+			.code = "82.9", .value.text = "{random:255}"},
+		f->options[1] =
+			(struct dhcp4_option_settings){.code = "82.10", .value.text = "a"});
+}
+
+// RFC 3396: 300 bytes are pieces of 255 and 45.
+static void long_options_are_sent_in_pieces(void **state)
+{
+	static char text[301];
+	struct dhcp4_fixture *f = fixture_new(1);
+	uint8_t joined[DHCP4_OPTION_MAX];
+	uint32_t at;
+
+	for (uint32_t i = 0; i < 300; i++)
+		text[i] = (char)('a' + i % 26);
+	f->options[0] = (struct dhcp4_option_settings){.code = "43", .value.text = text};
+	fixture_next(fixture_open(f));
+	at = dhcp4_find_option(f->sent, f->sent_len, 43);
+	assert_int_equal(f->sent[at + 1], 255);
+	assert_int_equal(f->sent[at + 257], 43);
+	assert_int_equal(f->sent[at + 258], 45);
+	assert_int_equal(
+		dhcp4_option_join(f->sent, f->sent_len, 43, joined, sizeof(joined)), 300);
+	assert_memory_equal(joined, text, 300);
+	assert_int_equal(f->sent[f->sent_len - 1], DHCP4_OPT_END);
+	fixture_end(f);
 }
 
 static void messages_have_their_limit(void **state)
@@ -449,6 +475,7 @@ int main(void)
 		cmocka_unit_test(a_template_counts_with_its_longest_client),
 		cmocka_unit_test(relays_are_needed_where_they_are_named),
 		cmocka_unit_test(option_82_has_its_limit),
+		cmocka_unit_test(long_options_are_sent_in_pieces),
 		cmocka_unit_test(messages_have_their_limit),
 		cmocka_unit_test(a_count_of_macs_is_of_those_that_are_computed),
 		cmocka_unit_test(bad_relays_are_refused),
