@@ -11,6 +11,7 @@
 #include "document.h"
 #include "live.h"
 #include "rescue.h"
+#include "stats/json.h"
 
 #define SCHEMA "ddiperf-result/1"
 
@@ -173,8 +174,7 @@ static void due_add(json_t *item, double answered, double failed, double time_ns
 	failed += number_or_0(due, "failed");
 	json_object_set_new(due, "answered", json_integer((json_int_t)book_whole(answered)));
 	json_object_set_new(due, "failed", json_integer((json_int_t)book_whole(failed)));
-	json_object_set_new(due, "mean_ns",
-		answered + failed > 0 ? json_real(sum / (answered + failed)) : json_null());
+	json_object_set_new(due, "mean_ns", stats_number("mean_ns", sum / (answered + failed)));
 }
 
 // The interval in the window that is so many numbers before the newest, or holds that number, or is

@@ -57,7 +57,7 @@ static void check_assignments(const struct field_list *l, struct diag *d)
 	for (uint32_t i = 0; i < l->count; i++)
 		if (!strchr(text_at(l, i), '='))
 			diag_error(d, (const char *const *)l->items + i, NULL,
-				"\"%s\" is no setting with a value (PATH=VALUE)", text_at(l, i));
+				"\"%s\" is not of the form PATH=VALUE", text_at(l, i));
 }
 
 static void check_vary(const struct campaign *c, struct diag *d)

@@ -186,7 +186,7 @@ static void print_plan(const struct forecast *f)
 	for (uint32_t i = 0; i < f->warnings.count; i++)
 		printf("warning: %s\n", warnings[i]);
 	if (f->warnings.count == 0)
-		printf("nothing speaks against this run\n");
+		printf("no problems found\n");
 }
 
 static int make_plan(const struct options *o, const struct config *c, struct diag *d)

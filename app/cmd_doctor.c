@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf doctor [FILE]: the abilities of this box, missing parts and their fixes. Changes nothing.
+// ddiperf doctor [FILE]: what this machine can do, and how to fix what is missing. Changes nothing.
 // Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>

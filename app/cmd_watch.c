@@ -155,13 +155,13 @@ static bool choose(struct watched *runs, uint32_t count, const char *wanted)
 	if (wanted ? found == 1 : count == 1)
 		return true;
 	if (!count)
-		log_error("watch: no run goes on (only its user can watch a run)");
+		log_error("watch: no test is running (you can watch only your own)");
 	else if (!wanted)
-		log_error("watch: %u runs go on; name one (process, id, name):", count);
+		log_error("watch: %u runs are running; name one (process, id, name):", count);
 	else if (found)
 		log_error("watch: %s is the id of %u runs:", wanted, found);
 	else
-		log_error("watch: no such run: %s; these go on (process, id, name):", wanted);
+		log_error("watch: no such run: %s; these are running (process, id, name):", wanted);
 	list_runs(runs, count);
 	return false;
 }

@@ -80,7 +80,7 @@ static const struct command commands[] = {
 		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
 		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html"),
 		.prints = true},
-	{"doctor", "[FILE]", "Print the abilities of this box, missing parts and their fixes",
+	{"doctor", "[FILE]", "Check what this machine can do and how to fix what is missing",
 		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml"),
 		.prints = true},
 	{"bind", "[CARD]...", "Give network cards to DPDK; without CARD: list them",
@@ -93,8 +93,8 @@ static const struct command commands[] = {
 		"examples:\n  ddiperf list settings\n"
 		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n",
 		.prints = true},
-	{"complete", "[WORD]...", "Print the continuations of a command line, for shells", 0,
-		cmd_complete, NULL, EXAMPLE("ddiperf complete -- run --j"), .prints = true},
+	{"complete", "[WORD]...", "Print shell completions of a command line", 0, cmd_complete,
+		NULL, EXAMPLE("ddiperf complete -- run --j"), .prints = true},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -190,8 +190,9 @@ static int run_as(int argc, char **argv)
 		print_help_of_as(names);
 		code = EXIT_PASS;
 	} else {
-		log_error("as: %s%s(one of: %s)", *word ? word : "no tool",
-			*word ? " is no tool that it can be " : " ", names);
+		log_error("as: %s%s (one of: %s)",
+			*word ? "ddiperf cannot act as " : "the name of a tool is missing", word,
+			names);
 	}
 	arena_free(o.arena);
 	return code;

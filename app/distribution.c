@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "book.h"
+#include "stats/json.h"
 
 bool distribution_is(const json_t *object)
 {
@@ -46,14 +47,14 @@ void distribution_put(const struct distribution *d, json_t *to)
 
 	json_object_set_new(to, "count", json_integer((json_int_t)fmin(d->count, 0x1p62)));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		json_object_set_new(
-			to, rows[i].name, d->count > 0 ? json_real(rows[i].value) : json_null());
+		json_object_set_new(to, rows[i].name,
+			stats_number(rows[i].name, d->count > 0 ? rows[i].value : NAN));
 }
 
 static void set_ns(json_t *in, const char *name, uint64_t ticks, double hz)
 {
 	json_object_set_new(
-		in, name, ticks == UINT64_MAX ? json_null() : json_real((double)ticks * 1e9 / hz));
+		in, name, stats_number(name, ticks == UINT64_MAX ? NAN : (double)ticks * 1e9 / hz));
 }
 
 // Of the name of one of output.percentiles: "p95", "p99999", "p05".
@@ -64,18 +65,57 @@ static double share_of(const char *name)
 	return digits ? strtod(name + 1, NULL) / pow(10, (double)digits) : NAN;
 }
 
+static const struct {
+	const char *name;
+	double share;
+} rows[] = {{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999},
+	{"p9999_ns", 0.9999}};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+bool distribution_knows(double count, double share)
+{
+	return share <= 0.5 || count * (1 - share) > 1 - 1e-6;
+}
+
+static void blank_one(json_t *of, double above)
+{
+	double count = number_or_0(of, "count"), share;
+	json_t *one;
+	size_t i;
+
+	for (i = 0; i < ROWS; i++)
+		if (rows[i].share > above && !distribution_knows(count, rows[i].share))
+			json_object_set_new(of, rows[i].name, json_null());
+	json_array_foreach(json_object_get(of, "percentiles"), i, one)
+	{
+		share = share_of(book_text(one, "name"));
+		if (share > above && !distribution_knows(count, share))
+			json_object_set_new(one, "value_ns", json_null());
+	}
+}
+
+void distribution_blank(json_t *in, double above)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (distribution_is(in))
+		blank_one(in, above);
+	else if (json_is_object(in))
+		json_object_foreach(in, key, value) distribution_blank(value, above);
+	else
+		json_array_foreach(in, i, value) distribution_blank(value, above);
+}
+
 void distribution_finish(json_t *to, const struct hist *h, uint64_t above, double hz)
 {
-	static const struct {
-		const char *name;
-		double share;
-	} rows[] = {{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999},
-		{"p9999_ns", 0.9999}};
 	size_t len = hist_print(h, NULL, 0), n;
 	char *text = malloc(len + 1);
 	json_t *one;
 
-	for (size_t i = 0; h->count + above && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; h->count + above && i < ROWS; i++)
 		set_ns(to, rows[i].name, hist_percentile(h, rows[i].share, above), hz);
 	json_array_foreach(json_object_get(to, "percentiles"), n, one) set_ns(
 		one, "value_ns", hist_percentile(h, share_of(book_text(one, "name")), above), hz);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/schema.h"
+#include "distribution.h"
 #include "stats/json.h"
 
 #define DEPTH_MAX 32
@@ -75,6 +76,7 @@ json_t *document_result(const struct result *r, const struct config *c)
 {
 	json_t *document = stats_json(&result_section, r);
 
+	distribution_blank(document, 0);
 	if (c && c->output.config)
 		json_object_set_new(document, "config", document_settings(config_section(), c));
 	return document;

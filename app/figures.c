@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/student.h"
+#include "distribution.h"
 #include "engine/series/spread.h"
 #include "stats/text.h"
 
@@ -184,12 +185,21 @@ static const char *text_of(const json_t *object, const char *key)
 
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth);
 
+// Of too few values for a percentile the longest one stands for it, which it is.
+static const json_t *known_value(
+	const struct flattening *f, const json_t *in, const char *key, const json_t *value)
+{
+	if (json_is_null(value) && f->lost == 0 && distribution_is(in) && key[0] == 'p')
+		return json_object_get(in, "max_ns");
+	return value;
+}
+
 static void flatten_members(struct flattening *f, json_t *object, const char *path, unsigned depth)
 {
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(object, key, value) flatten(f, value,
+	json_object_foreach(object, key, value) flatten(f, known_value(f, object, key, value),
 		*path ? arena_printf(f->a, "%s.%s", path, key) : arena_strdup(f->a, key), depth);
 }
 

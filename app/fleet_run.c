@@ -11,6 +11,7 @@
 #include "live.h"
 #include "merge_result.h"
 #include "merge_verdict.h"
+#include "stats/json.h"
 
 #define READY_MS    120000 // tables are built, servers found
 #define BEGIN_MS    5000   // for all to say that they have begun
@@ -330,14 +331,15 @@ static void take_earlier(json_t *list, json_t *item, uint64_t more)
 			same) if (json_integer_value(json_object_get(same, "back")) == back) found =
 			same;
 		if (!found) {
-			found = json_pack("{s:I, s:i, s:i, s:f}", "back", back, "answered", 0,
-				"failed", 0, "time_ns", 0.0);
+			found = json_pack("{s:I, s:i, s:i, s:i}", "back", back, "answered", 0,
+				"failed", 0, "time_ns", 0);
 			json_array_append_new(list, found);
 		}
 		add_integer(found, one, "answered");
 		add_integer(found, one, "failed");
 		json_object_set_new(found, "time_ns",
-			json_real(book_number(found, "time_ns") + book_number(one, "time_ns")));
+			stats_number("time_ns",
+				book_number(found, "time_ns") + book_number(one, "time_ns")));
 	}
 	json_object_del(item, LIVE_EARLIER);
 }

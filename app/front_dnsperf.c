@@ -16,7 +16,8 @@
 #include "front_queries.h"
 #include "live.h"
 
-#define ITEM "traffic.queries."
+#define ITEM     "traffic.queries."
+#define CATCH_UP "1ms" // of a worker that lost its CPU for a moment
 
 struct dnsperf {
 	struct queries is;
@@ -194,9 +195,12 @@ static void set_load(struct dnsperf *d)
 	const char *outstanding =
 		arena_printf(r->arena, "%.0f", d->outstanding > 0 ? d->outstanding : 100);
 
-	if (d->rate > 0)
+	// A query that finds no room waits, and what was not asked meanwhile is not made up for.
+	if (d->rate > 0) {
 		front_set(
 			&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+		front_set(&r->front, NULL, ITEM "load.catch_up", CATCH_UP);
+	}
 	front_set(&r->front, "-q", d->rate > 0 ? ITEM "load.slots" : ITEM "load.outstanding",
 		outstanding);
 }

@@ -91,7 +91,7 @@ const char line_dns_help[] =
 			FRONT_TEXT,                                                                \
 			"messages of a transaction, like renew (ddiperf list settings)"},          \
 		{'R', "clients", "COUNT", "traffic.leases." protocol ".clients", NULL, FRONT_TEXT, \
-			"distinct clients; default: as many as the run can begin"},                \
+			"distinct clients; default: enough for the whole run"},                    \
 		{'A', "again", NULL, "traffic.leases." protocol ".again", "true", FRONT_YAML,      \
 			"clients with a lease start over when no other is free"},                  \
 		{'\0', "leases", "FILE", "traffic.leases." protocol ".leases.load", NULL,          \

@@ -48,7 +48,7 @@ static const struct as_option options[] = {
 	{'C', NULL, "CLIENTS", "connections; UDP has as many ports as the load needs",
 		NUMBER(is.clients, 1, 64511)},
 	{'q', NULL, "COUNT", "end the run when more are outstanding", ITEM "load.max_outstanding"},
-	{'v', NULL, NULL, "", .ignored = "there is no more to say"},
+	{'v', NULL, NULL, "", .ignored = "no further output is available"},
 	{'R', NULL, NULL, "start over at the end of the file", .set = set_again},
 	{'F', NULL, "COUNT", "",
 		.ignored = "a run in which the tester fell behind is invalid, and says so"},

@@ -65,7 +65,7 @@ struct http_reply http_file(const char *type, int fd)
 		return http_error(MHD_HTTP_NOT_FOUND, "there is no such file");
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return http_error(MHD_HTTP_NOT_FOUND, "this is no file");
+		return http_error(MHD_HTTP_NOT_FOUND, "not a file");
 	}
 	return reply(MHD_HTTP_OK, type, MHD_create_response_from_fd64((uint64_t)st.st_size, fd));
 }

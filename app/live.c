@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "distribution.h"
 #include "document.h"
 #include "stats/json.h"
 
@@ -80,6 +81,7 @@ void live_interval(struct live *l, const struct result_interval *i, bool warmup)
 	if (!l->count)
 		return;
 	line = stats_json(&result_interval_section, i);
+	distribution_blank(line, 0.99); // a chart over time has the longest as its p99
 	list = json_object_get(line, "traffic");
 	json_object_set_new(line, LIVE_NUMBER, json_integer((json_int_t)i->number));
 	if (warmup)

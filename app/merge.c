@@ -7,6 +7,7 @@
 
 #include "book.h"
 #include "distribution.h"
+#include "stats/json.h"
 
 #define PART      "part" // of a worker: the number of its box
 #define DEPTH_MAX 32     // of objects; deeper ones are left out
@@ -364,7 +365,7 @@ static void set_mean(const struct merge *m, json_t *sum, json_t *const *parts)
 		all += n;
 		time += n * number_or_0(parts[k], "mean_ns");
 	}
-	json_object_set_new(sum, "mean_ns", all > 0 ? json_real(time / all) : json_null());
+	json_object_set_new(sum, "mean_ns", stats_number("mean_ns", time / all));
 }
 
 static void derive(const struct merge *m, json_t *sum, json_t *const *parts)

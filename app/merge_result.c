@@ -10,6 +10,7 @@
 #include "engine/config/config_load.h"
 #include "engine/result/result.h"
 #include "engine/run/cpu.h"
+#include "distribution.h"
 #include "merge.h"
 #include "merge_verdict.h"
 
@@ -328,6 +329,7 @@ static json_t *merge_all(struct merging *m, const char *command)
 	verdict = merge_verdict(c, sum, documents, m->merge.part, m->count, missing, m->arena);
 	json_object_set_new(sum, "verdict", verdict);
 	json_decref(missing);
+	distribution_blank(json_object_get(sum, "traffic"), 0);
 	return sum;
 }
 

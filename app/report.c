@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "distribution.h"
 #include "engine/run/run.h"
 #include "stats/text.h"
 
@@ -31,10 +32,17 @@ static void print_run(FILE *out, const struct result_run *run)
 	fputc('\n', out);
 }
 
+// A dash where there are fewer values than it needs; among lost ones it is lost all the same.
+static double percentile(const struct latency *l, double value_ns, double share)
+{
+	return isinf(value_ns) || distribution_knows((double)l->count, share) ? value_ns : NAN;
+}
+
 static void print_latency(FILE *out, const char *name, const struct latency *l)
 {
-	const double cells[] = {l->min_ns, l->mean_ns, l->p50_ns, l->p90_ns, l->p99_ns, l->p999_ns,
-		l->p9999_ns, l->max_ns};
+	const double cells[] = {l->min_ns, l->mean_ns, l->p50_ns, percentile(l, l->p90_ns, 0.9),
+		percentile(l, l->p99_ns, 0.99), percentile(l, l->p999_ns, 0.999),
+		percentile(l, l->p9999_ns, 0.9999), l->max_ns};
 	char buf[32];
 
 	fprintf(out, "  %-12s", name);
@@ -128,7 +136,7 @@ static void print_steps(FILE *out, const struct counter_list *steps)
 		const uint64_t counts[] = {
 			s[i].sent, s[i].answered, s[i].failed, s[i].lost, s[i].no_reply};
 		const struct latency *l = &s[i].latency.response;
-		const double times[] = {l->p50_ns, l->p99_ns, l->max_ns};
+		const double times[] = {l->p50_ns, percentile(l, l->p99_ns, 0.99), l->max_ns};
 
 		fprintf(out, "  %-16s", s[i].name);
 		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
@@ -164,7 +172,7 @@ static void print_servers(FILE *out, const struct counter_list *servers)
 
 static void print_times(FILE *out, const char *name, const struct latency *l)
 {
-	const double times[] = {l->min_ns, l->p50_ns, l->p99_ns, l->max_ns};
+	const double times[] = {l->min_ns, l->p50_ns, percentile(l, l->p99_ns, 0.99), l->max_ns};
 	static const char *const names[] = {"min", "p50", "p99", "max"};
 	char buf[32];
 
@@ -191,8 +199,9 @@ static void print_marks(FILE *out, const struct counter_list *marks)
 	fputc('\n', out);
 	for (uint32_t i = 0; i < marks->count; i++) {
 		const struct latency *l = &m[i].latency;
-		const double times[] = {
-			l->min_ns, l->p50_ns, l->p90_ns, l->p99_ns, l->p999_ns, l->max_ns};
+		const double times[] = {l->min_ns, l->p50_ns, percentile(l, l->p90_ns, 0.9),
+			percentile(l, l->p99_ns, 0.99), percentile(l, l->p999_ns, 0.999),
+			l->max_ns};
 
 		fprintf(out, "  %-16s" COLUMN, m[i].name, count_text(l->count, buf, sizeof(buf)));
 		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)

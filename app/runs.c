@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,6 +28,7 @@
 #include "io/state.h"
 #include "orders.h"
 #include "runs_ports.h"
+#include "stats/json.h"
 
 #define SHOWN       500   // of the list
 #define START_MS    30000 // for the main thread to start a run
@@ -205,7 +207,7 @@ static void put_figures(const struct runs *r, const char *id, json_t *state)
 {
 	char path[RUNS_PATH];
 	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
-	double answered = 0, sent = 0, lost = 0, p99 = 0;
+	double answered = 0, sent = 0, lost = 0, p99 = NAN;
 	const json_t *item;
 	size_t i;
 
@@ -220,13 +222,13 @@ static void put_figures(const struct runs *r, const char *id, json_t *state)
 		answered += book_number(item, "answered_per_s");
 		sent += book_number(item, "sent");
 		lost += book_number(item, "lost");
-		p99 = one > p99 ? one : p99;
+		p99 = fmax(p99, one); // of those that have one
 	}
 	json_object_set_new(state, "name", json_string(book_text(result, "run.name")));
 	json_object_set_new(state, "verdict", json_string(book_text(result, "verdict.status")));
 	json_object_set_new(state, "answered_per_s", json_real(answered));
 	json_object_set_new(state, "loss", json_real(sent > 0 ? lost / sent : 0));
-	json_object_set_new(state, "p99_ns", json_real(p99));
+	json_object_set_new(state, "p99_ns", stats_number("p99_ns", p99));
 	json_decref(result);
 }
 
@@ -432,7 +434,7 @@ static struct active *reserve(
 			"run %s goes on and uses the same port: %s (wait for its end, or stop it)",
 			other->id, which);
 	else if (r->count == RUNS_ACTIVE_MAX)
-		fail(e, 409, "%d runs go on already", RUNS_ACTIVE_MAX);
+		fail(e, 409, "%d runs are running already", RUNS_ACTIVE_MAX);
 	if (e->code)
 		return NULL;
 	if (getrandom(&random, sizeof(random), 0) < 0)

@@ -75,18 +75,27 @@ static json_t *inside_json(const struct counter *r, const void *place)
 	return section && data ? stats_json(section, data) : NULL;
 }
 
+json_t *stats_number(const char *name, double x)
+{
+	size_t len = strlen(name);
+
+	if (!isfinite(x))
+		return json_null();
+	if (len > 3 && strcmp(name + len - 3, "_ns") == 0 && fabs(x) < 0x1p62)
+		return json_integer((json_int_t)llround(x));
+	return json_real(x);
+}
+
 // NULL: left out.
 static json_t *row_json(const struct counter *r, const void *place)
 {
 	const char *text;
-	double x;
 
 	switch (r->type) {
 	case COUNTER_U64:
 		return u64_json(*(const uint64_t *)place);
 	case COUNTER_F64:
-		x = *(const double *)place;
-		return isfinite(x) ? json_real(x) : json_null();
+		return stats_number(r->name, *(const double *)place);
 	case COUNTER_BOOL:
 		return json_boolean(*(const bool *)place);
 	case COUNTER_STRING:

@@ -7,6 +7,10 @@
 
 #include "base/counter.h"
 
-// A new object with every row, in order of the rows; the caller owns it. Numbers that JSON cannot
-// hold (NaN, infinity) become null; a u64 above INT64_MAX becomes a real.
+// A new object with every row, in order of the rows; the caller owns it. Numbers are as by
+// stats_number; a u64 above INT64_MAX becomes a real.
 json_t *stats_json(const struct counter_section *section, const void *data);
+
+// A number under that name: whole nanoseconds under one that ends in "_ns", null where JSON has no
+// number (NaN, infinity), else a real. The caller owns it.
+json_t *stats_number(const char *name, double x);

@@ -22,6 +22,21 @@ def a_closed_loop_asks_again_as_soon_as_it_is_answered():
 
 
 @test
+def a_rate_is_a_ceiling_after_a_time_without_slots():
+    """500 a second with 100 slots, at a server that is silent from 1 s to 2.5 s: the most of any 200 ms afterwards."""
+    most = {}
+    for catch_up in ("all", "1ms"):
+        one = item(load={"rate": "500", "slots": "100", "catch_up": catch_up}, timeout="1s")
+        result = ddiperf(ring(one, run={"duration": "5s", "interval": "200ms"},
+                              responder={"dns": {}, "faults": {"outage": {"off_at": "1s", "on_at": "2500ms"}}}), invalid=True)
+        check_ledger(result.item("queries"))
+        sent = [interval["traffic"][0]["sent"] for interval in result.json["intervals"]]
+        most[catch_up] = max(sent)
+        assert sum(sent[:5]) >= 499, sent
+    assert most["all"] > 300 and most["1ms"] <= 101, most
+
+
+@test
 def a_closed_loop_never_has_more_in_flight_than_asked():
     with tempfile.TemporaryDirectory() as folder:
         one = item(load={"outstanding": 7}, timeout="600ms")

@@ -120,6 +120,11 @@ static const struct field load_fields[] = {
 		AT(load_settings, max_outstanding), .def = "0"},
 	{"slots", "transactions in flight at most; auto: enough for the load", FIELD_COUNT,
 		AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1, .max = 1e9},
+	{"catch_up",
+		"constant rate: time behind the schedule that is made up for, at a higher rate, "
+		"when slots were all taken; the rest is not due any more",
+		FIELD_DURATION, AT(load_settings, catch_up_ns), .def = "all", .word = "all",
+		.min = 1e3, .max = 1e16},
 };
 
 const struct field_section load_section = {"load", "offered rate, or transactions in flight",
@@ -264,6 +269,10 @@ static void check_arrivals(const struct load_settings *l, struct diag *d)
 	if (l->arrivals == ARRIVALS_POISSON && !rated && !l->ramp && !l->steps.count && !l->wave)
 		diag_error(d, &l->arrivals, NULL,
 			"poisson needs a rate (with rate: 20k, ramp, steps or wave)");
+	if (l->catch_up_ns && l->catch_up_ns != UINT64_MAX &&
+		(!rated || l->arrivals == ARRIVALS_POISSON || l->stop_at_ns != UINT64_MAX))
+		diag_error(d, &l->catch_up_ns, NULL,
+			"is for a constant rate until the end (with rate: 20k)");
 	if (l->ramp_up_ns && !l->outstanding)
 		diag_error(d, &l->ramp_up_ns, NULL,
 			"is for a closed loop only (with outstanding: 100)");

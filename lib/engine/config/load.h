@@ -76,6 +76,7 @@ struct load_settings {
 	uint64_t total;                   // 0: no limit
 	uint64_t max_outstanding;         // 0: no limit
 	uint64_t slots;                   // UINT64_MAX: enough for the load
+	uint64_t catch_up_ns;             // UINT64_MAX, or 0 without a file: all
 };
 
 extern const struct field_section load_section;

@@ -129,6 +129,7 @@ void pace_start(struct pace *p, const struct schedule *s, uint64_t start, struct
 		.of = share.of,
 		.busy = share.of,
 		.stop = s->stop == PACE_NEVER ? PACE_NEVER : start + s->stop,
+		.behind = p->behind,
 		.left = p->left,
 		.measure = p->measure,
 		.schedule = s,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When the next transaction is due: an absolute schedule that is never re-based, so a late send
-// stays late. A load shape is a const list of segments of constant rate (schedule.c makes it); the
-// position in it is kept exactly, in 64.64 fixed point, so nothing drifts. Several workers share a
-// schedule: each takes every n-th send. Knows no packet.
-// Path: hot (ready, pop, turn) | cold (start, backlog). The worker that owns it.
+// stays late (but for pace_give_up). A load shape is a const list of segments of constant rate
+// (schedule.c makes it); the position in it is kept exactly, in 64.64 fixed point, so nothing
+// drifts. Several workers share a schedule: each takes every n-th send. Knows no packet. Path: hot
+// (ready, pop, turn) | cold (start, backlog). The worker that owns it.
 #pragma once
 
 #include <stdbool.h>
@@ -72,8 +72,9 @@ struct pace {
 	uint64_t stop;                // tick from which on nothing is due, or PACE_NEVER
 	uint64_t outstanding;         // PACE_OUTSTANDING
 	uint64_t ramp_up, ramp_scale; // ticks until all are allowed; sends x 2^64 per tick
-	uint64_t left;                // measured transactions still allowed (load.total)
-	uint64_t measure;             // tick from which they are measured
+	uint64_t behind;  // steady: ticks of lateness that are made up for; 0: all of it
+	uint64_t left;    // measured transactions still allowed (load.total)
+	uint64_t measure; // tick from which they are measured
 	// Of a schedule that is not steady.
 	const struct schedule *schedule;
 	const struct pace_segment *segment; // that the next one is in
@@ -140,6 +141,14 @@ static inline bool pace_ready(const struct pace *p, uint64_t now, uint64_t in_fl
 	return in_flight < pace_allowed(p, now);
 }
 
+// One is due, and there is room for it: what is too late for the schedule to make up for is not due
+// any more, and the schedule is that much later.
+static inline void pace_give_up(struct pace *p, uint64_t now)
+{
+	if (p->behind && now - p->next > p->behind)
+		p->next = now - p->behind;
+}
+
 // Take it: the tick at which it was due.
 static inline uint64_t pace_pop(struct pace *p, uint64_t now)
 {
@@ -189,7 +198,8 @@ static inline bool pace_over(const struct pace *p, uint64_t now)
 	return p->left == 0 || p->next == PACE_NEVER || (p->kind != PACE_RATE && now >= p->stop);
 }
 
-// Open loop: from tick `start` on, a share of the schedule. Sets all but left and measure.
+// Open loop: from tick `start` on, a share of the schedule. Sets all but left, measure
+// and behind.
 void pace_start(struct pace *p, const struct schedule *s, uint64_t start, struct pace_share share);
 
 // Closed loop (outstanding > 0) or as fast as it goes, between the ticks start and stop; ramp_up:

@@ -102,6 +102,7 @@ HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, u
 	s->user = view.user;
 	s->step = view.step;
 	s->tries = view.tries;
+	pace_give_up(&it->pace, now);
 	s->due = pace_pop(&it->pace, now);
 	worker_ask(it);
 	s->judged = s->due >= w->times.measure;
@@ -176,6 +177,7 @@ HOT void block_begin(
 			return;
 		}
 		want = room < want ? (uint32_t)room : want;
+		pace_give_up(&it->pace, now);
 		got = pace_take(&it->pace, now, t->in_flight, want, due);
 		for (uint32_t i = 0; i < got; i++) {
 			block_begin_one(it, due[i], due[i] >= measure, b);

@@ -332,6 +332,8 @@ static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t wor
 	run->ctx.began_ms = clock_wall_ns(&p->clock, t->start) / 1000000;
 	pace->left = UINT64_MAX;
 	pace->measure = t->measure;
+	if (l->catch_up_ns && l->catch_up_ns != UINT64_MAX)
+		pace->behind = clock_ticks(&p->clock, l->catch_up_ns);
 	if (load_skips_warmup(l))
 		closed.start = t->measure + clock_ticks(&p->clock, l->start_at_ns);
 	if (l->stop_at_ns != UINT64_MAX)

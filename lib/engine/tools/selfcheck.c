@@ -139,7 +139,8 @@ static struct load_settings steady(const struct load_settings *l)
 		.rate = l->replay ? INFINITY : load_peak(l) * (1 + SELFCHECK_HEADROOM) - l->more,
 		.outstanding = l->outstanding,
 		.stop_at_ns = UINT64_MAX,
-		.slots = l->slots};
+		.slots = l->slots,
+		.catch_up_ns = UINT64_MAX};
 }
 
 // Addresses of the host may be the server's, too: others in place of them (RFC 2544, RFC 5180).

@@ -99,7 +99,7 @@
 		.def = exchange_, .names = names_}, \
 	DHCP_SECTION_ROW(struct dhcp_settings, mix, &mix_section, \
 		"several kinds of exchanges in one item"), \
-	{"clients", "number of clients; auto: as many as the run can begin exchanges with", \
+	{"clients", "number of clients; auto: enough for the whole run", \
 		FIELD_COUNT, .load = true, .offset = DHCP_SETTING(clients), .def = "auto", \
 		.word = "auto", .min = 1, .max = 1e9}, \
 	{"again", "when no client is free, the one with the oldest lease forgets it and starts over", \

@@ -42,6 +42,36 @@ static void ten_million_sends_do_not_drift(void **state)
 	}
 }
 
+// After a time without room the rate is the same as before in every window, but for what `behind`
+// allows; and what is due then is exactly what a count of the backlog says.
+static void what_is_too_late_is_not_due_any_more(void **state)
+{
+	const uint64_t ms = (uint64_t)(HZ / 1000), blocked = 1000 * ms;
+	struct pace p = open_loop(500, 0);
+	uint64_t now = blocked, n = 0;
+
+	p.behind = 5 * ms;
+	assert_true(pace_ready(&p, now, 0));
+	pace_give_up(&p, now);
+	assert_true(p.next == now - 5 * ms);
+	assert_int_equal(pace_backlog(&p, now + 1), 3); // 2 ms apart
+	for (; pace_ready(&p, now, 0); n++) {
+		pace_give_up(&p, now);
+		pace_pop(&p, now);
+	}
+	assert_int_equal(n, 3);
+	for (uint64_t at = now; at < now + 200 * ms; at += ms / 10)
+		while (pace_ready(&p, at, 0)) {
+			pace_give_up(&p, at);
+			pace_pop(&p, at);
+			n++;
+		}
+	assert_in_range(n, 102, 103);
+	p = open_loop(500, 0);
+	pace_give_up(&p, blocked); // without a bound nothing is given up
+	assert_int_equal(pace_backlog(&p, blocked), 500);
+}
+
 static struct pace share_of(double rate, uint64_t start, struct pace_share share)
 {
 	const struct load_settings load = {.rate = rate, .stop_at_ns = UINT64_MAX};
@@ -484,6 +514,7 @@ static void no_worker_waits_for_what_is_outstanding_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_too_late_is_not_due_any_more),
 		cmocka_unit_test(a_block_is_what_would_be_taken_one_by_one),
 		cmocka_unit_test(ten_million_sends_do_not_drift),
 		cmocka_unit_test(another_rate_holds_from_a_boundary_on),
