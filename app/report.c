@@ -748,7 +748,7 @@ static bool is_invalid_by_load(const struct result_verdict *v)
 	return v->invalid_by && strcmp(v->invalid_by, "load") == 0;
 }
 
-static void print_limit(FILE *out, const struct result_verdict *v)
+static void print_limit(FILE *out, const struct result *r)
 {
 	static const struct {
 		const char *by, *text;
@@ -758,10 +758,21 @@ static void print_limit(FILE *out, const struct result_verdict *v)
 		{"wire", "the wire: the link was full"},
 		{"server", "the server"},
 	};
+	const struct result_verdict *v = &r->verdict;
+	const struct result_item *items = r->traffic.items;
+	uint64_t failed = 0;
 	bool judged = v->limited_by && !is_invalid_by_load(v) &&
 	              strcmp(v->status, "unreachable") != 0 &&
 	              strcmp(v->status, "interrupted") != 0;
 
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		failed += items[i].ledger.failed;
+	if (judged && failed && strcmp(v->limited_by, "none") == 0) {
+		fprintf(out,
+			"\nlimited by nothing: the load was sent as asked for, and %llu failed\n",
+			(unsigned long long)failed);
+		return;
+	}
 	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
 		if (strcmp(v->limited_by, limits[i].by) == 0)
 			fprintf(out, "\nlimited by %s\n", limits[i].text);
@@ -804,14 +815,15 @@ struct verdict_text {
 	const char *status, *word, *colour, *text;
 };
 
-static bool link_was_down(const struct counter_list *all)
+// Reasons in which these words occur.
+static uint32_t reasons_with(const struct counter_list *reasons, const char *words)
 {
-	const struct result_port *ports = all->items;
+	const char *const *texts = reasons->items;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < all->count; i++)
-		if (ports[i].link_downs)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < reasons->count; i++)
+		n += strstr(texts[i], words) != NULL;
+	return n;
 }
 
 static const struct verdict_text *verdict_text(const struct result *r)
@@ -834,6 +846,8 @@ static const struct verdict_text *verdict_text(const struct result *r)
 		"for"};
 	static const struct verdict_text down = {"", "INVALID", "\033[33m",
 		"the tester's link was down, so the run says nothing about the server"};
+	static const struct verdict_text event = {"", "INVALID", "\033[33m",
+		"an event failed, so the run is not the one that was asked for"};
 	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
 
 	const struct result_verdict *v = &r->verdict;
@@ -842,8 +856,11 @@ static const struct verdict_text *verdict_text(const struct result *r)
 		return &broken;
 	if (is_invalid_by_load(v))
 		return &load;
-	if (strcmp(v->status, "invalid") == 0 && link_was_down(&r->ports))
+	if (strcmp(v->status, "invalid") == 0 && reasons_with(&v->reasons, ": the link was down "))
 		return &down;
+	if (strcmp(v->status, "invalid") == 0 && v->reasons.count &&
+		reasons_with(&v->reasons, "event \"") == v->reasons.count)
+		return &event;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (strcmp(v->status, texts[i].status) == 0)
 			return &texts[i];
@@ -880,10 +897,14 @@ static void print_totals(FILE *out, const struct counter_list *traffic)
 	}
 	fprintf(out, "%s requests sent, ", count_text(sent, a, sizeof(a)));
 	if (answered + no_reply == sent) {
-		fputs("all answered in time", out);
-		if (no_reply)
-			fprintf(out, " but %s that need no reply",
+		if (answered == 0)
+			fputs("none of which is answered by a server", out);
+		else if (no_reply)
+			fprintf(out, "%s answered in time, %s need no reply",
+				count_text(answered, a, sizeof(a)),
 				count_text(no_reply, b, sizeof(b)));
+		else
+			fputs("all answered in time", out);
 		return;
 	}
 	fprintf(out, "%s answered in time", count_text(answered, a, sizeof(a)));
@@ -966,7 +987,7 @@ static void print_tables(FILE *out, const struct result *result)
 		print_search(out, result->search);
 	if (result->confidence)
 		print_confidence(out, result->confidence);
-	print_limit(out, &result->verdict);
+	print_limit(out, result);
 	print_criteria(out, &result->verdict.criteria);
 	print_reasons(out, &result->verdict.reasons);
 	fputc('\n', out);

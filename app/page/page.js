@@ -741,13 +741,16 @@ const NOT_JUDGED = {done: "no criteria, so nothing was judged",
 	interrupted: "the run was stopped before its end, so it is not judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
 	load: "too few clients or connections were free, so this is not the load that was asked for",
-	down: "the tester's link was down, so the run says nothing about the server"};
+	down: "the tester's link was down, so the run says nothing about the server",
+	event: "an event failed, so the run is not the one that was asked for"};
 
 // Why a run is not judged; undefined: it is.
 function notJudged(run) {
 	const status = text(run.doc, "verdict.status"), code = number(run.doc, "verdict.exit_code");
-	const down = status === "invalid" && list(at(run.doc, "ports")).some(port => number(port, "link_downs") > 0);
-	return NOT_JUDGED[code === 6 ? "broken" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : down ? "down" : status];
+	const why = at(run.doc, "verdict.reasons"), reasons = status === "invalid" && Array.isArray(why) ? why : [];
+	const down = reasons.some(reason => reason.includes(": the link was down "));
+	const event = reasons.length && reasons.every(reason => reason.includes('event "'));
+	return NOT_JUDGED[code === 6 ? "broken" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : down ? "down" : event ? "event" : status];
 }
 
 // The sentence that the terminal prints behind the verdict.
@@ -767,7 +770,8 @@ function sentence(run) {
 		const [rate, bits] = oneWay(run);
 		parts.push(`${exact(sent)} messages sent one way, ${perSecond(rate)}` + (bits ? `, ${megabits(bits)}` : ""));
 	} else if (answered + free === sent)
-		parts.push(`${exact(sent)} requests sent, all answered in time` + (free ? ` but ${exact(free)} that need no reply` : ""));
+		parts.push(`${exact(sent)} requests sent, ` + (!answered ? "none of which is answered by a server"
+			: free ? `${exact(answered)} answered in time, ${exact(free)} need no reply` : "all answered in time"));
 	else
 		parts.push(`${exact(sent)} requests sent, ${exact(answered)} answered in time`
 			+ (total("failed") ? `, ${exact(total("failed"))} failed` : "")

@@ -136,8 +136,9 @@ static void print_as(
 static void every_verdict_is_one_sentence(void **state)
 {
 	struct result result = sample_result();
+	static const char *const reasons[] = {"port lan: the link was down 2 times, 0.25 s",
+		"event \"kill\" failed: exit code 7"};
 	struct report r = report_open(true);
-	struct result_port port;
 
 	print_run(&r, &result);
 	result.verdict.criteria.count = 2;
@@ -148,9 +149,9 @@ static void every_verdict_is_one_sentence(void **state)
 	result.verdict.invalid_by = "load";
 	print_as(&r, "invalid", 5, &result);
 	result.verdict.invalid_by = "tester";
-	port = *(const struct result_port *)result.ports.items;
-	port.link_downs = 1;
-	result.ports = (struct counter_list){&port, 1};
+	result.verdict.reasons = (struct counter_list){reasons, 2};
+	print_as(&r, "invalid", 5, &result);
+	result.verdict.reasons = (struct counter_list){reasons + 1, 1};
 	print_as(&r, "invalid", 5, &result);
 	result.verdict.invalid_by = NULL;
 	print_as(&r, "interrupted", 130, &result);

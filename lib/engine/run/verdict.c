@@ -729,6 +729,7 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		v->exit_code = EXIT_INTERNAL;
 	} else if (interrupted) {
 		because(&why, "interrupted after %.1f s of the measured part", r->run.measured_s);
+		v->limited_by = "none"; // it was limited by its end
 		v->status = "interrupted";
 		v->exit_code = EXIT_INTERRUPTED;
 	} else if (unreachable(r, p, &silence)) {

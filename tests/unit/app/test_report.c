@@ -109,7 +109,7 @@ static void the_last_line_sums_up_all_items(void **state)
 		{{0}, "DONE: no criteria, so nothing was judged (nothing was sent)"},
 		{{.sent = 5, .answered = 5}, "(10 requests sent, all answered in time)"},
 		{{.sent = 5, .answered = 4, .no_reply = 1},
-			"10 requests sent, all answered in time but 2 that need no reply)"},
+			"10 requests sent, 8 answered in time, 2 need no reply)"},
 		{{.sent = 5, .answered = 4, .lost = 1},
 			"10 requests sent, 8 answered in time, 2 lost (20.0 %))"},
 		{{.sent = 5, .answered = 4, .failed = 1},
