@@ -897,9 +897,7 @@ static void print_totals(FILE *out, const struct counter_list *traffic)
 	}
 	fprintf(out, "%s requests sent, ", count_text(sent, a, sizeof(a)));
 	if (answered + no_reply == sent) {
-		if (answered == 0)
-			fputs("none of which is answered by a server", out);
-		else if (no_reply)
+		if (no_reply)
 			fprintf(out, "%s answered in time, %s need no reply",
 				count_text(answered, a, sizeof(a)),
 				count_text(no_reply, b, sizeof(b)));

@@ -770,8 +770,8 @@ function sentence(run) {
 		const [rate, bits] = oneWay(run);
 		parts.push(`${exact(sent)} messages sent one way, ${perSecond(rate)}` + (bits ? `, ${megabits(bits)}` : ""));
 	} else if (answered + free === sent)
-		parts.push(`${exact(sent)} requests sent, ` + (!answered ? "none of which is answered by a server"
-			: free ? `${exact(answered)} answered in time, ${exact(free)} need no reply` : "all answered in time"));
+		parts.push(`${exact(sent)} requests sent, `
+			+ (free ? `${exact(answered)} answered in time, ${exact(free)} need no reply` : "all answered in time"));
 	else
 		parts.push(`${exact(sent)} requests sent, ${exact(answered)} answered in time`
 			+ (total("failed") ? `, ${exact(total("failed"))} failed` : "")

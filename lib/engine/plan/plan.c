@@ -214,7 +214,16 @@ int plan_read_input(
 	return rc;
 }
 
-// The VLANs of an item's clients that are not the port's.
+static bool is_among(const struct frame_vlans *sets, uint32_t count, const struct frame_vlans *one)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (sets[i].count == one->count &&
+			memcmp(sets[i].ids, one->ids, sizeof(one->ids)) == 0)
+			return true;
+	return false;
+}
+
+// The VLANs of an item's clients that are not the port's, each once.
 static void place_vlans(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
 {
 	struct frame_vlans *more;
@@ -226,8 +235,11 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t n = 0; n < p->items[i].path_count && p->items[i].port == port; n++)
 			if (p->items[i].paths[n].vlan_count) {
+				const struct frame_vlans v = plan_vlans(&p->items[i], n);
+
 				w->wire.any_vlan |= p->items[i].paths[n].vlans_vary;
-				more[w->wire.more_count++] = plan_vlans(&p->items[i], n);
+				if (!is_among(more, w->wire.more_count, &v))
+					more[w->wire.more_count++] = v;
 			}
 	w->wire.more = more;
 }

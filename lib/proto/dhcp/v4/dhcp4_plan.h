@@ -97,8 +97,8 @@ struct dhcp4_plan {
 	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits; without a file
 	enum dhcp4_client_id client_id;
 	struct dhcp_varying id_text;
-	bool known_server;      // the item's has an address
-	bool relay_unicast;     // renew and the like go through the relay too
+	bool known_server;       // the item's has an address
+	bool relay_unicast;      // renew and the like go through the relay too
 	uint16_t relay_info_len; // of the part that is the same for all clients
 	uint8_t relay_info[DHCP4_OPTION_MAX];
 	struct dhcp_varying_list relay_subs; // after relay_info

@@ -50,7 +50,7 @@ static struct planned *relayed(const struct given *g)
 	snprintf(text, sizeof(text),
 		"ports:\n  - {name: lan, driver: af_packet, device: nosuch0, cpus: %s, addresses: "
 		"[198.18.0.1/16, \"2001:db8::1/32\"]}\n"
-		"traffic:\n  - {name: r, server: \"%s\", load: {rate: 1}, %s: {clients: %d, "
+		"traffic:\n  - {name: r, server: \"%s\", load: {rate: 192}, %s: {clients: %d, "
 		"relay: {addresses: [%s]}%s}}\n%s",
 		g->cpus, g->server, strchr(g->server, ':') ? "dhcp6" : "dhcp4", CLIENTS, g->relays,
 		g->more ? g->more : "", g->beside ? g->beside : "");

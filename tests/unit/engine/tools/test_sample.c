@@ -10,7 +10,7 @@
 	"}]\n"
 #define DNS "  - {name: q, server: 198.18.0.2, load: {rate: 1k}, " LOADED_DNS "}\n"
 #define DHCP(more)                                                                                 \
-	"  - {name: r, server: 198.18.0.2, load: {rate: 10}, dhcp4: {clients: 5000, "              \
+	"  - {name: r, server: 198.18.0.2, load: {rate: 1k}, dhcp4: {clients: 5000, "              \
 	"relay: {addresses: 198.18.0.64}" more "}}\n"
 
 static struct sample samples[2];

@@ -115,10 +115,9 @@ static void option_82_has_its_limit(void **state)
 	REFUSED(fixture_relay(1), "option 82 may get 1025 bytes long (up to 1024)",
 		f->relay.circuit_id = text, f->relay.remote_id = text,
 		f->relay.subscriber_id = text,
-		f->options[0] = (struct dhcp4_option_settings){
-			.code = "82.9", .value.text = "{random:255}"},
-		f->options[1] =
-			(struct dhcp4_option_settings){.code = "82.10", .value.text = "a"});
+		f->options[0] = (struct dhcp4_option_settings){.code = "82.9",
+			.value.text = "{random:255}"},
+		f->options[1] = (struct dhcp4_option_settings){.code = "82.10", .value.text = "a"});
 }
 
 // RFC 3396: 300 bytes are pieces of 255 and 45.
@@ -137,8 +136,7 @@ static void long_options_are_sent_in_pieces(void **state)
 	assert_int_equal(f->sent[at + 1], 255);
 	assert_int_equal(f->sent[at + 257], 43);
 	assert_int_equal(f->sent[at + 258], 45);
-	assert_int_equal(
-		dhcp4_option_join(f->sent, f->sent_len, 43, joined, sizeof(joined)), 300);
+	assert_int_equal(dhcp4_option_join(f->sent, f->sent_len, 43, joined, sizeof(joined)), 300);
 	assert_memory_equal(joined, text, 300);
 	assert_int_equal(f->sent[f->sent_len - 1], DHCP4_OPT_END);
 	fixture_end(f);
