@@ -245,7 +245,7 @@ CAPTURE = pcap_write([  # a query and its answer
 
 def check(text):
     """What `check` says against a text; empty: nothing."""
-    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "monday.pcapng": CAPTURE, "macs.txt": "02:00:00:00:00:01\n"}
+    files = {"queries.txt": "a.example.com A\n", "tsig.key": 'key k { secret "AAAA"; };', "leases.csv": LEASES, "clients.csv": "02:00:00:00:00:01,a,b,c,192.0.2.80\n", "monday.pcapng": CAPTURE, "macs.txt": "02:00:00:00:00:01\n"}
     with config_file(completed(text)) as path:
         for name, content in files.items():
             (path.parent / name).write_bytes(content.encode() if isinstance(content, str) else content)

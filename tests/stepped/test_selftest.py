@@ -76,7 +76,7 @@ def buckets(text):
     return found
 
 
-GAUGES = {"in_flight", "waiting", "open", "cpu", "min_ns", "ended_ns"}  # and all figures that are no whole numbers
+GAUGES = {"in_flight", "waiting", "open", "cpu"}  # and all times, and all figures that are no whole numbers
 
 
 def check_sums(parts, whole, path=""):
@@ -89,7 +89,7 @@ def check_sums(parts, whole, path=""):
         elif isinstance(value, list):
             for one in value:
                 check_sums([p for part in inside for p in part if p.get("name") == one["name"]], one, where)
-        elif isinstance(value, int) and inside and key not in GAUGES:
+        elif isinstance(value, int) and inside and key not in GAUGES and not key.endswith("_ns"):
             assert sum(inside) == value, (where, value, inside)
 
 
@@ -146,13 +146,13 @@ def answers_are_booked_to_the_interval_of_their_queries_too():
 
 @test
 def percentiles_are_chosen():
-    document = ddiperf(ring(output={"percentiles": [50, 95, 99.999]}, criteria=["p95 <= 1h", "max(interval.p99999) <= 1h"])).json
+    document = ddiperf(ring(output={"percentiles": [50, 95, 98]}, criteria=["p95 <= 1h", "max(interval.p98) <= 1h"])).json
     for one in (document["traffic"][0], document["intervals"][0]["traffic"][0]):
         response = one["latency"]["response"]
-        p50, p95, p99999 = response["percentiles"]
-        assert [p["name"] for p in (p50, p95, p99999)] == ["p50", "p95", "p99999"], response
-        assert p50["value_ns"] == response["p50_ns"] <= p95["value_ns"] <= response["p99_ns"], response
-        assert response["p9999_ns"] <= p99999["value_ns"] <= response["max_ns"], response
+        p50, p95, p98 = response["percentiles"]
+        assert [p["name"] for p in (p50, p95, p98)] == ["p50", "p95", "p98"], response
+        assert p50["value_ns"] == response["p50_ns"] <= p95["value_ns"] <= p98["value_ns"] <= response["p99_ns"], response
+        assert response["count"] < 1000 and response["p999_ns"] is None and response["p9999_ns"] is None, response
     assert [c["pass"] for c in document["verdict"]["criteria"]] == [True, True], document["verdict"]
 
 

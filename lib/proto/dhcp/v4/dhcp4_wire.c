@@ -231,7 +231,8 @@ static bool boot_is_right(const struct dhcp4_heard *h, const struct pattern_valu
 
 	if (len < 0) {
 		memcpy(file, h->buf + DHCP4_AT_FILE, DHCP4_FILE_LEN);
-		len = (int)strnlen((const char *)file, DHCP4_FILE_LEN);
+		for (len = 0; len < DHCP4_FILE_LEN && file[len];)
+			len++;
 	}
 	if (len > 0 && file[len - 1] == '\0')
 		len--;
