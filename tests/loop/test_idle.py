@@ -36,7 +36,7 @@ def a_worker_sleeps_until_its_next_send_unless_an_answer_may_come():
     # On a box that others use too, a worker that polls may get little of its CPU; so it is not compared with one.
     timing(worker["slept_s"] > 0.5 and used < 0.5 * measured_s, (used, measured_s, worker))
     # What the box itself took is in the longest pass.
-    timing(one["send_lag"]["p999_ns"] < LAG_NS + worker["max_gap_ns"], (one, worker))
+    timing(one["send_lag"]["max_ns"] < LAG_NS + worker["max_gap_ns"], (one, worker))
     _, _, worker = slow("150ms", 6)
     assert worker["slept_s"] < 0.1, worker
 

@@ -171,7 +171,7 @@ def a_port_has_one_run_that_is_measured_and_ends_with_the_server():
         assert time.monotonic() < deadline, "the run goes on without its server"
         time.sleep(0.05)
     with Server(folder=server.folder) as server:
-        assert server.get(f"/runs/{run}")["status"] == "lost"
+        assert server.get(f"/runs/{run}")["status"] == "ended"
 
 
 @test
