@@ -199,6 +199,8 @@ static int make_plan(const struct options *o, const struct config *c, struct dia
 		log_error("%s: no traffic to plan for (add an item under traffic:)", c->file);
 		return EXIT_CONFIG;
 	}
+	if (o->json && document_check("--json", o->json) < 0)
+		return EXIT_ENVIRONMENT;
 	rc = forecast_make(c, o->arena, d, &f);
 	diag_print(d, stderr);
 	if (rc == -ENOMEM)

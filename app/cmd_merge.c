@@ -91,6 +91,8 @@ int cmd_merge(const struct options *o)
 	unsigned opened = 0;
 	int code = EXIT_CONFIG;
 
+	if (o->json && document_check("--json", o->json) < 0)
+		return EXIT_ENVIRONMENT;
 	if (o->fleet)
 		return merge_kept(o);
 	while (opened < o->operand_count && book_open(&books[opened], o->operands[opened]) == 0)

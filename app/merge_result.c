@@ -168,16 +168,6 @@ static json_t *number_or_null(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-static double sum_of(const json_t *items, const char *name)
-{
-	const json_t *item;
-	double sum = 0;
-	size_t i;
-
-	json_array_foreach((json_t *)items, i, item) sum += book_number(item, name);
-	return sum;
-}
-
 // The first part asks the server. Its CPU time is for the transactions of all.
 static void put_dut(const json_t *first, json_t *sum)
 {
@@ -188,7 +178,7 @@ static void put_dut(const json_t *first, json_t *sum)
 	json_object_set_new(dut, "us_per_transaction",
 		number_or_null(
 			cpu_demand_us(book_number(dut, "used"), (unsigned)book_number(dut, "cpus"),
-				sum_of(json_object_get(sum, "traffic"), "answered_per_s"))));
+				merge_total(json_object_get(sum, "traffic"), "answered_per_s"))));
 	json_object_set_new(sum, "dut", dut);
 }
 

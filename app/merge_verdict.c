@@ -144,7 +144,7 @@ static json_t *judge(const struct config *c, const json_t *sum, struct arena *a)
 // Of the parts' verdicts.
 struct parts {
 	json_t *reasons; // each names its part
-	unsigned interrupted, invalid, of_load, unreachable, broken;
+	unsigned interrupted, invalid, of_load, unreachable, unanswered, broken;
 	enum limit limit;
 	const json_t *stopped; // the verdict of a part that a rule has ended
 };
@@ -158,8 +158,33 @@ static enum limit limit_read(const char *name)
 	return l;
 }
 
-static void add_part(struct parts *p, const json_t *verdict, uint64_t number, struct arena *a)
+double merge_total(const json_t *items, const char *name)
 {
+	const json_t *item;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach((json_t *)items, i, item) sum += book_number(item, name);
+	return sum;
+}
+
+// Sums hide a box that got no answer, if others did.
+static void add_unanswered(struct parts *p, const json_t *part, uint64_t number, struct arena *a)
+{
+	const json_t *items = json_object_get(part, "traffic");
+	double sent = merge_total(items, "sent") - merge_total(items, "no_reply");
+
+	if (!(sent > 0) || merge_total(items, "answered") + merge_total(items, "failed") > 0)
+		return;
+	p->unanswered++;
+	json_array_append_new(p->reasons,
+		json_string(arena_printf(a, "part %llu: none of its %.0f requests was answered",
+			(unsigned long long)number, sent)));
+}
+
+static void add_part(struct parts *p, const json_t *part, uint64_t number, struct arena *a)
+{
+	const json_t *verdict = json_object_get(part, "verdict");
 	const char *status = book_text(verdict, "status");
 	bool of_load = strcmp(book_text(verdict, "invalid_by"), "load") == 0;
 	enum limit limit = limit_read(book_text(verdict, "limited_by"));
@@ -175,8 +200,10 @@ static void add_part(struct parts *p, const json_t *verdict, uint64_t number, st
 	if (*book_text(verdict, "stopped"))
 		p->stopped = verdict;
 	if (strcmp(status, "pass") == 0 || strcmp(status, "done") == 0 ||
-		strcmp(status, "fail") == 0)
+		strcmp(status, "fail") == 0) {
+		add_unanswered(p, part, number, a);
 		return;
+	}
 	json_array_foreach(json_object_get(verdict, "reasons"), i, reason) json_array_append_new(
 		p->reasons, json_string(arena_printf(a, "part %llu: %s", (unsigned long long)number,
 				    json_string_value(reason) ? json_string_value(reason) : "")));
@@ -210,25 +237,28 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 	struct parts p = {.reasons = json_deep_copy(missing)};
 	unsigned absent = (unsigned)json_array_size(missing);
 	json_t *criteria = judge(c, sum, a), *v;
+	bool by_load;
 
 	for (unsigned k = 0; k < count; k++)
-		add_part(&p, json_object_get(parts[k], "verdict"), numbers[k], a);
+		add_part(&p, parts[k], numbers[k], a);
+	by_load = p.of_load && p.of_load == p.invalid && !absent && !p.unreachable;
 	if (p.broken)
 		v = verdict_of("invalid", EXIT_INTERNAL);
 	else if (p.interrupted)
 		v = verdict_of("interrupted", EXIT_INTERRUPTED);
-	else if (p.unreachable == count)
+	else if (p.unreachable == count + absent)
 		v = verdict_of("unreachable", EXIT_UNREACHABLE);
-	else if (p.invalid || absent)
+	else if (p.invalid || absent || p.unreachable)
 		v = verdict_of("invalid", EXIT_INVALID);
 	else if (!all_hold(criteria, p.reasons, a) || p.stopped)
 		v = verdict_of("fail", EXIT_FAIL);
+	else if (p.unanswered)
+		v = verdict_of("invalid", EXIT_INVALID);
 	else
 		v = verdict_of(c->criteria.count || c->stop.count ? "pass" : "done", EXIT_PASS);
 	json_object_set_new(v, "limited_by", json_string(limit_name(p.limit)));
-	if (json_number_value(json_object_get(v, "exit_code")) == EXIT_INVALID)
-		json_object_set_new(v, "invalid_by",
-			json_string(absent || p.invalid > p.of_load ? "tester" : "load"));
+	if (strcmp(book_text(v, "status"), "invalid") == 0)
+		json_object_set_new(v, "invalid_by", json_string(by_load ? "load" : "tester"));
 	json_object_set_new(v, "reasons", p.reasons);
 	json_object_set_new(v, "criteria", criteria);
 	if (p.stopped)

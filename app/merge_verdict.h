@@ -12,6 +12,9 @@
 struct condition;
 bool merge_figure(const struct condition *k, const char *protocol, const json_t *item, double *out);
 
+// Of all items.
+double merge_total(const json_t *items, const char *name);
+
 // sum: the merged document, without verdict. parts: those of the parts, in order; numbers: theirs.
 // missing: reasons why parts are missing. c: the configuration of the whole.
 json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *parts,
