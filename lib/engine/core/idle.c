@@ -155,12 +155,13 @@ uint64_t idle_until(const struct worker *w, uint64_t now)
 
 uint64_t idle_sleep(struct worker *w, uint64_t now)
 {
-	uint64_t until = idle_until(w, now);
+	uint64_t until = idle_until(w, now), due;
 
 	if (until == now)
 		return now;
+	due = idle_due(w, now);
 	nanosleep(&(struct timespec){.tv_nsec = (long)clock_ns(w->clock, until - now)}, NULL);
-	until = earlier(until, clock_time(w->clock)); // a signal may have ended it
+	until = earlier(due, clock_time(w->clock)); // a signal may have ended it
 	if (now >= w->times.measure)
 		w->slept += until - now;
 	return until;

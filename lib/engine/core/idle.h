@@ -21,5 +21,6 @@ uint64_t idle_responder_due(const struct responder *r, uint64_t now);
 uint64_t idle_until(const struct worker *w, uint64_t now);
 
 // Sleep if it may. The tick from which on the time is the worker's again: `now` when it has not
-// slept, otherwise the planned end of its sleep. A later wake-up counts as time without its CPU.
+// slept, otherwise when it woke up, or should have: from the tick on from which something was due,
+// a late wake-up counts as time without its CPU. Before that it delayed nothing.
 uint64_t idle_sleep(struct worker *w, uint64_t now);

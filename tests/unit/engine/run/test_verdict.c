@@ -306,6 +306,26 @@ static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 	assert_int_equal(reach(f), EXIT_PASS);
 }
 
+static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_worker.stolen_s = 0.9;
+	f->result_worker.slept_s = 1;
+	f->result_item.send_lag.p99_ns = 1e7;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_item.send_lag.p99_ns = 1.1e7;
+	assert_invalid(f, "worker on CPU 1 did not have its CPU for 900 ms");
+	f->result_item.send_lag.p99_ns = NAN; // few sends
+	f->result_item.send_lag.max_ns = 1e7;
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->result_item.send_lag.max_ns = 1.1e7;
+	assert_invalid(f, "worker on CPU 1 did not have its CPU for 900 ms");
+	f->result_item.send_lag.max_ns = 0;
+	f->result_worker.slept_s = 0.8; // it was awake and without its CPU
+	assert_invalid(f, "worker on CPU 1 did not have its CPU for 900 ms");
+}
+
 static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
 {
 	struct fixture *f = *state;
@@ -848,6 +868,8 @@ int main(void)
 		TEST(a_connection_that_waits_for_answers_is_no_fault_of_the_tester),
 		TEST(a_load_without_anything_due_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
+		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
+		TEST(a_worker_that_sleeps_and_sends_on_time_is_no_fault),
 		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
 		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
 		TEST(a_clock_that_jumps_makes_the_run_invalid),
