@@ -848,12 +848,16 @@ static const struct verdict_text *verdict_text(const struct result *r)
 		"the tester's link was down, so the run says nothing about the server"};
 	static const struct verdict_text event = {"", "INVALID", "\033[33m",
 		"an event failed, so the run is not the one that was asked for"};
+	static const struct verdict_text partial = {"", "INVALID", "\033[33m",
+		"a run of the series could not begin, so the series is incomplete"};
 	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
 
 	const struct result_verdict *v = &r->verdict;
 
 	if (v->exit_code == EXIT_INTERNAL)
 		return &broken;
+	if (v->exit_code == EXIT_CONFIG || v->exit_code == EXIT_ENVIRONMENT)
+		return &partial;
 	if (is_invalid_by_load(v))
 		return &load;
 	if (strcmp(v->status, "invalid") == 0 && reasons_with(&v->reasons, ": the link was down "))

@@ -742,7 +742,8 @@ const NOT_JUDGED = {done: "no criteria, so nothing was judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
 	load: "too few clients or connections were free, so this is not the load that was asked for",
 	down: "the tester's link was down, so the run says nothing about the server",
-	event: "an event failed, so the run is not the one that was asked for"};
+	event: "an event failed, so the run is not the one that was asked for",
+	partial: "a run of the series could not begin, so the series is incomplete"};
 
 // Why a run is not judged; undefined: it is.
 function notJudged(run) {
@@ -750,7 +751,7 @@ function notJudged(run) {
 	const why = at(run.doc, "verdict.reasons"), reasons = status === "invalid" && Array.isArray(why) ? why : [];
 	const down = reasons.some(reason => reason.includes(": the link was down "));
 	const event = reasons.length && reasons.every(reason => reason.includes('event "'));
-	return NOT_JUDGED[code === 6 ? "broken" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : down ? "down" : event ? "event" : status];
+	return NOT_JUDGED[code === 6 ? "broken" : code === 2 || code === 3 ? "partial" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : down ? "down" : event ? "event" : status];
 }
 
 // The sentence that the terminal prints behind the verdict.

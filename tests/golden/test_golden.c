@@ -156,6 +156,7 @@ static void every_verdict_is_one_sentence(void **state)
 	result.verdict.invalid_by = NULL;
 	print_as(&r, "interrupted", 130, &result);
 	print_as(&r, "invalid", 6, &result);
+	print_as(&r, "invalid", 2, &result);
 	result.traffic.items = (const struct result_item *)result.traffic.items + 1;
 	result.traffic.count = 1;
 	result.verdict.criteria.count = 0;

@@ -221,19 +221,28 @@ static bool is_ended_by_run(const struct repeating *g, int code)
 	return code != 0 && code != EXIT_INTERRUPTED && g->last.verdict.status;
 }
 
+static const char *why_ended(const struct repeating *g, int code)
+{
+	struct arena *a = g->series->arena;
+
+	if (code == EXIT_INTERRUPTED)
+		return arena_printf(a, "interrupted, after %u runs that count", g->count);
+	if (is_ended_by_run(g, code))
+		return arena_printf(a, "ended by run %u, after %u that count", g->runs, g->count);
+	return arena_printf(a,
+		"run %u could not begin%s, after %u that count: the message on standard error says "
+		"what to change",
+		g->runs, code == EXIT_CONFIG ? " because of the configuration" : "", g->count);
+}
+
 // The run that ended the series early gives the verdict, whatever the runs before it gave.
 static void end_early(const struct repeating *g, int code, struct result *out)
 {
-	struct arena *a = g->series->arena;
 	const char *last = is_ended_by_run(g, code) ? g->last.verdict.status : "invalid";
-	bool interrupted = code == EXIT_INTERRUPTED;
 
-	out->verdict.status = interrupted ? "interrupted" : last;
+	out->verdict.status = code == EXIT_INTERRUPTED ? "interrupted" : last;
 	out->verdict.exit_code = (uint64_t)code;
-	series_reason(g->series, &out->verdict,
-		interrupted ? arena_printf(a, "interrupted, after %u runs that count", g->count)
-			    : arena_printf(a, "ended by run %u, after %u that count", g->runs,
-				      g->count));
+	series_reason(g->series, &out->verdict, why_ended(g, code));
 }
 
 static int repeat_finish(struct repeating *g, int code, struct result *out)

@@ -230,21 +230,38 @@ static void a_signal_after_an_invalid_run_is_the_verdict(void **state)
 	assert_int_equal(played.out.verdict.exit_code, EXIT_INTERRUPTED);
 }
 
-static void no_box_after_one(const struct config *c, uint32_t n, struct played_run *r)
+static int not_begun; // exit code of the second run
+
+static void second_does_not_begin(const struct config *c, uint32_t n, struct played_run *r)
 {
 	if (n == 1) {
-		r->code = EXIT_ENVIRONMENT;
+		r->code = not_begun;
 		r->status = NULL;
 	}
 }
 
 static void a_run_that_does_not_begin_ends_it(void **state)
 {
-	assert_int_equal(
-		played_series(REPEAT("min: 3, max: 9"), no_box_after_one), EXIT_ENVIRONMENT);
-	assert_string_equal(played.out.verdict.status, "invalid");
-	assert_true(played_says("ended by run 2, after 1 that count"));
-	assert_int_equal(played.out.run.seed, 40);
+	static const struct {
+		int code;
+		const char *why;
+	} rows[] = {
+		{EXIT_CONFIG, "run 2 could not begin because of the configuration, after 1 that"},
+		{EXIT_ENVIRONMENT, "run 2 could not begin, after 1 that count: the message"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		not_begun = rows[i].code;
+		assert_int_equal(played_series(REPEAT("min: 3, max: 9"), second_does_not_begin),
+			rows[i].code);
+		assert_string_equal(played.out.verdict.status, "invalid");
+		assert_int_equal(played.out.verdict.exit_code, rows[i].code);
+		assert_true(played_says(rows[i].why));
+		assert_int_equal(played.out.run.seed, 40);
+		played_teardown(state);
+		played_setup(state);
+	}
+	played_load(REPEAT("min: 3"));
 }
 
 static void ports_that_do_not_come_up_are_closed_again(void **state)
