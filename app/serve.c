@@ -61,8 +61,13 @@ static void describe(const struct addr *a, const struct place *p, struct serve_p
 // A socket file that nobody listens to any more.
 static void remove_left_over(const struct sockaddr_un *name, socklen_t len)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct stat st;
+	int fd;
 
+	// A file that is no socket refuses a connection, too.
+	if (lstat(name->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	if (connect(fd, (const struct sockaddr *)name, len) < 0 && errno == ECONNREFUSED)

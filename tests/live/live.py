@@ -184,10 +184,10 @@ def state_files():
     return list(Path("/run/ddiperf").glob(f"*@{namespace}"))
 
 
-def check_untouched():
-    """Up, no XDP program, no promiscuous flag, no state file."""
+def check_untouched(up=True):
+    """As up as before, no XDP program, no promiscuous flag, no state file."""
     now = link()
-    assert "UP" in now["flags"] and "xdp" not in now and not now.get("promiscuity") and "PROMISC" not in now["flags"], now
+    assert ("UP" in now["flags"]) == up and "xdp" not in now and not now.get("promiscuity") and "PROMISC" not in now["flags"], now
     assert not state_files()
 
 

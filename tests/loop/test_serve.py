@@ -292,6 +292,10 @@ def whoever_reaches_a_server_with_capabilities_shows_a_token():
             process.send_signal(signal.SIGTERM)
             assert process.communicate(timeout=60) and process.returncode == 0
         assert not Path(folder, "socket").exists()
+        Path(folder, "file").write_text("kept")
+        refused = start([binary(), "serve", "--listen", f"unix:{folder}/file", "--dir", f"{folder}/0"])
+        assert "in use" in refused.communicate(timeout=20)[1] and refused.returncode == 3
+        assert Path(folder, "file").read_text() == "kept"
 
 
 @test

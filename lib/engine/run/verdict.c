@@ -486,6 +486,8 @@ static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons 
 static bool connections_say(
 	const struct conn_counters *c, const struct ledger *l, struct reasons *out)
 {
+	if (c->opened == 0)
+		return false;
 	if (others(l))
 		say_what_came(l->sent - l->no_reply, l, out);
 	else if (c->established && c->closed + c->reset)
@@ -503,7 +505,7 @@ static bool connections_say(
 	else if (c->opened > c->established)
 		because(out, "no answer to %llu connections: each SYN was lost or dropped",
 			(unsigned long long)(c->opened - c->established));
-	return c->opened > 0;
+	return true;
 }
 
 // No criterion failed, and no rule stopped the run.
