@@ -10,11 +10,12 @@
 #include "front_queries.h"
 #include "live.h"
 
-#define ITEM "traffic.queries."
+#define ITEM   "traffic.queries."
+#define MARGIN 0.01 // of a query, for the rounding of times
 
 struct resperf {
 	struct queries is;
-	double peak, ramp_s, hold_s, every_s;
+	double peak, ramp_s, hold_s, every_s, start_s;
 	double most_lost; // percent
 	bool again;       // over the file
 };
@@ -109,8 +110,8 @@ static int on_end(void *ctx, struct book *b, int code)
 	queries_print_codes(item, completed);
 	printf("  Reconnection(s):      %.0f\n  Run time (s):         %.6f\n",
 		d->is.tcp ? queries_reconnections(&d->is.is, item) : 0,
-		fmax(book_number(item, "sending_s"),
-			completed > 0 ? book_number(item, "last_answer_s") : 0));
+		d->start_s + fmax(book_number(item, "sending_s"),
+				     completed > 0 ? book_number(item, "last_answer_s") : 0));
 	print_maximum(d, b);
 	queries_explain(&d->is.is, b);
 	return EXIT_PASS;
@@ -134,18 +135,44 @@ static int make_report(struct as_run *r)
 	return out ? 0 : as_refuse(r, "%s.output cannot be written", name);
 }
 
+// What a ramp from 0 and a hold have in them.
+static double queries_due(const struct resperf *d)
+{
+	return d->peak * (d->ramp_s / 2 + d->hold_s);
+}
+
 // Warns of lines that cannot be sent. Without -R resperf gives up, without a result, when it has
 // asked the whole file.
 static int check_file(struct resperf *d)
 {
-	double needed = d->peak * (d->ramp_s / 2 + d->hold_s);
+	double due = queries_due(d), needed = d->hold_s > 0 ? ceil(due) - 1 : floor(due);
 	uint64_t lines = 0;
 	int err = d->again && d->is.is.options->dump ? 0 : queries_count(&d->is.is, &lines);
 
-	if (err || d->again || (double)lines >= floor(needed))
+	if (err || d->again || (double)lines >= needed)
 		return err;
 	return as_refuse(&d->is.is,
 		"Error: ran out of query data: %.0f queries are needed (-R starts over)", needed);
+}
+
+// resperf sends the k-th query when k are due, and at the end itself only without a hold; here it
+// is due half a query earlier. So the start is later, by the time of that at the end.
+static void set_start(struct resperf *d)
+{
+	struct as_run *r = &d->is.is;
+	double later = d->hold_s > 0 ? 0.5 + MARGIN : 0.5 - MARGIN;
+	double ramp = d->peak * d->ramp_s / 2, all = queries_due(d);
+	bool in_hold = d->peak * d->hold_s >= later;
+
+	if (all <= later)
+		return;
+	d->start_s = in_hold ? later / d->peak
+	                     : d->hold_s + d->ramp_s * (1 - sqrt((all - later) / ramp));
+	front_set(
+		&r->front, NULL, ITEM "load.start_at", arena_printf(r->arena, "%.9fs", d->start_s));
+	if (!in_hold) // the ramp is cut
+		front_set(&r->front, NULL, ITEM "load.stop_at",
+			arena_printf(r->arena, "%.9gs", d->ramp_s + d->hold_s));
 }
 
 static int finish(struct as_run *r)
@@ -176,6 +203,7 @@ static int finish(struct as_run *r)
 	front_set(&r->front, "-m", ITEM "load.ramp.to", arena_printf(r->arena, "%.9g", d->peak));
 	front_set(
 		&r->front, "-r", ITEM "load.ramp.over", arena_printf(r->arena, "%.9gs", d->ramp_s));
+	set_start(d);
 	as_default(r, ITEM "load.max_outstanding", "65536");
 	d->is.most_per_s = d->peak;
 	err = queries_finish(r, "-s", "-d");

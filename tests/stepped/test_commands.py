@@ -256,4 +256,28 @@ def every_option_of_the_originals_is_known():
         assert len(theirs) > 10 and theirs <= ours, (tool, theirs - ours)
 
 
+def as_resperf(*words):
+    """The lines of a run that all answer."""
+    ports = [{"name": "lan", "driver": "ring", "device": "dut", "addresses": ["127.0.0.1/8"]},
+             {"name": "dut", "driver": "ring", "device": "lan", "addresses": ["127.0.0.2/8"]}]
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        queries = Path(folder) / "queries"
+        queries.write_text("www.example.com A\n")
+        code, out, err = execute(
+            [binary(), "as", "resperf", "-s", "127.0.0.2", "-d", str(queries), "-R", "-P", f"{folder}/plot", *words, "--set",
+             f"ports={json.dumps(ports)}", "--set", "traffic.queries.port=lan", "--set", "responder={port: dut, dns: {}}"])
+    assert code == 0, (code, out, err)
+    return out.split("\n")
+
+
+@test
+def a_ramp_sends_as_many_queries_as_resperf_and_as_long():
+    for words, sent, run_s in [("-m 1 -r 2 -c 2", 2, 4), ("-m 100 -r 2 -c 1", 199, 3), ("-m 100 -r 2", 100, 2), ("-m 3 -r 1 -c 1.4", 5, 2.4),
+                               ("-m 10 -r 1 -c 0.01", 5, 1.01), ("-m 5000 -r 2 -c 1", 9999, 3), ("-m 101 -r 1", 50, 1)]:
+        lines = as_resperf(*words.split())
+        assert f"  Queries sent:         {sent}" in lines, (words, sent, lines)
+        took = float(next(line for line in lines if "Run time" in line).split()[-1])
+        assert abs(took - run_s) <= 0.02, (words, took)
+
+
 main()
