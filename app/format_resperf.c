@@ -9,7 +9,8 @@
 #include "format_resperf.h"
 #include "format_writers.h"
 
-#define PART 0.1 // of an interval that may be without sending
+#define PART     0.1 // of an interval that may be without sending
+#define ROWS_MAX 1e6 // of one interval
 
 static double positive(double x)
 {
@@ -64,34 +65,81 @@ static double sending_s(const struct book *b)
 	return end > 0 ? end : INFINITY;
 }
 
-bool resperf_next(struct book *b, struct resperf_row *r)
+// The shortest interval but for the last one, which ends with the run; 0: not known.
+static double every_s(struct book *b)
 {
-	double end = sending_s(b);
+	double shortest = INFINITY, last = INFINITY;
 	const json_t *interval;
 
+	book_rewind(b);
 	while ((interval = book_next(b))) {
-		*r = row_of(interval);
-		if (r->length_s > 0 && r->middle_s + r->length_s / 2 - end <= PART * r->length_s)
+		shortest = fmin(shortest, last);
+		last = positive(book_number(interval, "length_s"));
+	}
+	return isfinite(shortest) ? shortest : 0;
+}
+
+struct resperf_rows resperf_begin(struct book *b)
+{
+	struct resperf_rows rows = {.book = b, .end_s = sending_s(b), .every_s = every_s(b)};
+
+	book_rewind(b);
+	return rows;
+}
+
+static unsigned rows_in(const struct resperf_row *r, double every)
+{
+	double n = every > 0 ? round(r->length_s / every) : 1;
+
+	return n >= 1 && n <= ROWS_MAX ? (unsigned)n : 1;
+}
+
+static void take_share(struct resperf_row *r, unsigned n)
+{
+	double *const counts[] = {&r->length_s, &r->answered, &r->failed, &r->time_ns,
+		&r->connections, &r->handshakes, &r->handshake_ns};
+	double start_s = r->middle_s - r->length_s / 2;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		*counts[i] /= n;
+	r->middle_s = start_s + r->length_s / 2;
+}
+
+bool resperf_next(struct resperf_rows *rows)
+{
+	struct resperf_row *r = &rows->row;
+	const json_t *interval;
+
+	for (;;) {
+		if (rows->left > 0) {
+			rows->left--;
+			r->middle_s += r->length_s;
+		} else if ((interval = book_next(rows->book))) {
+			*r = row_of(interval);
+			rows->left = rows_in(r, rows->every_s);
+			take_share(r, rows->left--);
+		} else {
+			return false;
+		}
+		if (r->length_s > 0 &&
+			r->middle_s + r->length_s / 2 - rows->end_s <= PART * r->length_s)
 			return true;
 	}
-	return false;
 }
 
 int resperf_write(const struct format_input *in, FILE *out)
 {
-	struct book *b = in->books[0];
-	struct resperf_row r;
-	unsigned rows = 0;
+	struct resperf_rows rows = resperf_begin(in->books[0]);
+	unsigned count = 0;
 
 	fputs("# time target_qps actual_qps responses_per_sec failures_per_sec avg_latency "
 	      "connections conn_avg_latency\n",
 		out);
-	book_rewind(b);
-	for (; resperf_next(b, &r); rows++)
-		put_row(&r, out);
-	if (rows)
+	for (; resperf_next(&rows); count++)
+		put_row(&rows.row, out);
+	if (count)
 		return 0;
-	log_error("%s: no whole interval in this result", b->file);
+	log_error("%s: no whole interval in this result", in->books[0]->file);
 	return -EINVAL;
 }
 

@@ -14,5 +14,14 @@ struct resperf_row {
 		handshake_ns; // that were accepted; those timed, and the sum
 };
 
-// The next interval of the book in which sending did not end; false: that was the last one.
-bool resperf_next(struct book *b, struct resperf_row *r);
+// Intervals that the tester could collect only together are as many rows, each with its share.
+struct resperf_rows {
+	struct book *book;
+	double end_s, every_s;
+	unsigned left; // of the interval in row
+	struct resperf_row row;
+};
+
+struct resperf_rows resperf_begin(struct book *b);
+// The next row in which sending did not end, in rows->row; false: that was the last one.
+bool resperf_next(struct resperf_rows *rows);

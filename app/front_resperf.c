@@ -74,11 +74,11 @@ static void on_line(void *ctx, const json_t *line)
 static void print_maximum(const struct resperf *d, struct book *b)
 {
 	double best = 0, lost = 0;
-	struct resperf_row row;
+	struct resperf_rows rows = resperf_begin(b);
 	bool last = false; // the best one
 
-	book_rewind(b);
-	while (resperf_next(b, &row)) {
+	while (resperf_next(&rows)) {
+		struct resperf_row row = rows.row;
 		double sent = row.sent_per_s * row.length_s, replies = row.answered + row.failed;
 		double percent = sent > 0 ? 100 * fmax(sent - replies, 0) / sent : 0;
 
