@@ -163,7 +163,7 @@ static void print_port(const struct forecast_port *p)
 	print_direction("to server", p->out_per_s, p->out_bps, p->out_share, p->link_bps > 0);
 	print_direction("from server", p->in_per_s, p->in_bps, p->in_share, p->link_bps > 0);
 	printf("  CPUs         %.2f of %llu busy%s\n", p->cpus, (unsigned long long)p->workers,
-		p->driver_known ? "" : ", plus the driver, whose cost was never measured");
+		p->driver_known ? "" : ", plus the driver, whose time is not known");
 	printf("  buffers      %.1f MiB\n", (double)p->memory / MIB);
 }
 

@@ -435,6 +435,8 @@ const struct driver drivers[] = {
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
 		.descriptors = 1024,
+		.cost_known = true,
+		.cost_ns = 1750,
 		.devargs = devargs_null,
 	},
 	{

@@ -107,7 +107,7 @@ def line_of(driver, results):
 
 
 def drivers(bench):
-    """af_xdp, af_packet and pcap on a veth pair with the reflector; memif to another process; tap."""
+    """af_xdp, af_packet, pcap and socket on a veth pair with the reflector; memif to another process; tap."""
     with reflector() as wire:
         yield line_of("af_xdp on veth, XDP reflector", bench.alternate(
             one=lambda: bench.run(tester(bench), wire.lab.tester()))["one"])
@@ -115,6 +115,9 @@ def drivers(bench):
         for driver in ("af_packet", "pcap"):
             results = bench.alternate(one=lambda: bench.run(tester(bench, driver), wire.lab.tester()))
             yield line_of(f"{driver} on veth, generic XDP reflector", results["one"])
+        with wire.kernel_client(through=False) as prefix:
+            results = bench.alternate(one=lambda: bench.run(tester(bench, "socket"), prefix))
+            yield line_of("socket on veth, generic XDP reflector", results["one"])
     yield from memif(bench)
     yield from tap(bench)
 

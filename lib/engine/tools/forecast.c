@@ -16,7 +16,7 @@
 
 #define STREAM_COST_NS 85 // of a message and its answer over a connection that lives, beside UDP
 
-#define WARNINGS_MAX (1 + 3 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
+#define WARNINGS_MAX (1 + 4 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
 #define CPU_FULL     0.9 // of a worker: above it there is no room for bursts
 #define MIB          1048576.0
 
@@ -91,6 +91,18 @@ static void judge_cpus(struct forecast *f, const struct forecast_port *p, struct
 				p->workers == 1 ? "" : "s", CPU_FULL));
 }
 
+// Whether its workers are enough is then not known.
+static void judge_driver(struct forecast *f, const struct forecast_port *p, struct arena *a)
+{
+	if (p->out_per_s > 0 && !p->driver_known)
+		warn(f, arena_printf(a,
+				"port %s: the CPU time of driver %s is not known, so %llu worker%s "
+				"may be too few (measure it: a short run with load: {outstanding: "
+				"100} has workers[].ns_per_transaction)",
+				p->name, p->driver, (unsigned long long)p->workers,
+				p->workers == 1 ? "" : "s"));
+}
+
 static void forecast_judge_item(struct forecast *f, const struct forecast_item *i, struct arena *a)
 {
 	if (i->sampled == 0)
@@ -118,6 +130,7 @@ void forecast_judge(struct forecast *f, struct arena *a)
 	for (uint32_t i = 0; i < f->ports.count; i++) {
 		forecast_judge_link(f, &ports[i], a);
 		judge_cpus(f, &ports[i], a);
+		judge_driver(f, &ports[i], a);
 	}
 	if (f->memory_available && f->memory > f->memory_available)
 		warn(f, arena_printf(a, "memory: %.0f MiB, this box has %.0f left",

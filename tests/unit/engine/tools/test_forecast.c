@@ -214,6 +214,22 @@ static void what_is_too_much_is_said_before_the_run(void **state)
 	file_close(&file);
 }
 
+static void a_driver_whose_time_is_not_known_is_named(void **state)
+{
+	struct forecast_port p = {.name = "lan", .driver = "pci", .out_per_s = 1, .workers = 2};
+	struct file file = {.a = arena_new(), .d = diag_new(), .f = {.ports = {&p, 1}}};
+
+	forecast_judge(&file.f, file.a);
+	expect_warning(&file, "port lan: the CPU time of driver pci is not known, so 2 workers");
+	p.driver_known = true;
+	forecast_judge(&file.f, file.a);
+	assert_int_equal(file.f.warnings.count, 0);
+	p = (struct forecast_port){.name = "dut", .driver = "pci", .workers = 1}; // no traffic
+	forecast_judge(&file.f, file.a);
+	assert_int_equal(file.f.warnings.count, 0);
+	file_close(&file);
+}
+
 static void as_fast_as_it_goes_is_never_too_much_for_the_workers(void **state)
 {
 	struct file file;
@@ -237,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_query_has_the_length_that_it_has_on_the_wire),
 		cmocka_unit_test(slots_source_ports_and_tables_follow_from_rate_and_timeout),
 		cmocka_unit_test(what_is_too_much_is_said_before_the_run),
+		cmocka_unit_test(a_driver_whose_time_is_not_known_is_named),
 		cmocka_unit_test(as_fast_as_it_goes_is_never_too_much_for_the_workers),
 	};
 
