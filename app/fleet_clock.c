@@ -90,6 +90,34 @@ struct fleet_offset fleet_clock_offset(const struct fleet_clock *c, int64_t own_
 	return (struct fleet_offset){c->offset_ns, within, "nats"};
 }
 
+void fleet_skew_add(struct fleet_skew *s, int64_t sent_ns, const struct fleet_offset *clock)
+{
+	int64_t at = sent_ns - clock->ns, least = clock->within_ns;
+
+	if (sent_ns == 0)
+		return;
+	s->first_ns = s->count == 0 || at < s->first_ns ? at : s->first_ns;
+	s->last_ns = s->count == 0 || at > s->last_ns ? at : s->last_ns;
+	s->count++;
+	for (int i = 0; i < 2; i++)
+		if (least > s->within_ns[i]) {
+			int64_t most = least;
+
+			least = s->within_ns[i];
+			s->within_ns[i] = most;
+		}
+}
+
+void fleet_skew_put(const struct fleet_skew *s, bool known, json_t *fleet)
+{
+	bool any = s->count > 1;
+
+	json_object_set_new(
+		fleet, "start_skew_ns", any ? json_integer(s->last_ns - s->first_ns) : json_null());
+	json_object_set_new(fleet, "start_skew_within_ns",
+		any && known ? json_integer(s->within_ns[0] + s->within_ns[1]) : json_null());
+}
+
 unsigned fleet_clock_lead_ms(unsigned agents, int64_t slowest_ns)
 {
 	int64_t ms = LEAD_MS + ORDER_MS * (int64_t)agents + LEAD_TRIPS * slowest_ns / 1000000;

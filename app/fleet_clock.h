@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #define FLEET_CLOCK_TEXT 64
 
 // CLOCK_REALTIME; and one that never jumps, in milliseconds.
@@ -51,6 +53,19 @@ struct fleet_offset {
 // What keeps both clocks counts if it states the smaller error, and if the exchanges do not
 // contradict it. own_error: of our clock.
 struct fleet_offset fleet_clock_offset(const struct fleet_clock *c, int64_t own_error_ns);
+
+// How far apart the first messages of the parts were. Zeroed before the first fleet_skew_add.
+struct fleet_skew {
+	unsigned count; // parts that sent anything
+	int64_t first_ns, last_ns;
+	int64_t within_ns[2]; // the two largest: no two parts are less well known to each other
+};
+
+// sent_ns: by the clock of the part, 0: it sent nothing, and is left out.
+void fleet_skew_add(struct fleet_skew *s, int64_t sent_ns, const struct fleet_offset *clock);
+// As start_skew_ns and start_skew_within_ns; null: fewer than two parts sent anything. known: the
+// offsets of the clocks were measured.
+void fleet_skew_put(const struct fleet_skew *s, bool known, json_t *fleet);
 
 // Milliseconds from the order to begin until all begin: so that it reaches each of the agents in
 // time, although this box or that is busy. slowest_ns: the longest way there and back.

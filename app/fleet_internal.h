@@ -34,6 +34,7 @@ struct fleet_part {
 	// of this run
 	bool ready, started, ended;
 	int64_t started_ns;   // by its clock
+	int64_t sent_ns;      // its first message, by its clock; 0: none
 	double hz;            // of its ticks
 	json_t *begin;        // what it knew when it began
 	json_t *intervals;    // that were not merged yet

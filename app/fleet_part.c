@@ -257,6 +257,7 @@ void fleet_part_begin(struct fleet_part *p)
 
 	fleet_part_forget(p);
 	p->ready = p->started = p->ended = false;
+	p->sent_ns = 0;
 	p->number_last = 0;
 	p->interval_ms = fleet_clock_ms();
 	p->intervals = json_array();

@@ -538,13 +538,15 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 {
 	const double most = (double)f->config->validity.fleet_skew_ns;
 	int64_t first = INT64_MAX, last = INT64_MIN, within = 0;
-	json_t *members = json_array();
+	json_t *members = json_array(), *out;
+	struct fleet_skew skew = {0};
 	char text[160];
 
 	for (unsigned i = 0; i < f->count; i++) {
 		const struct fleet_part *p = &f->parts[i];
 		int64_t at = p->started_ns - p->offset.ns;
 
+		fleet_skew_add(&skew, p->sent_ns, &p->offset);
 		if (!p->started)
 			continue;
 		first = at < first ? at : first;
@@ -568,9 +570,10 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 	for (unsigned i = 0; i < f->count; i++)
 		if (*f->parts[i].trouble)
 			json_array_append_new(reasons, json_string(f->parts[i].trouble));
-	return json_pack("{s:i, s:I, s:I, s:o, s:O}", "agents", (int)f->count, "start_skew_ns",
-		(json_int_t)(last > first ? last - first : 0), "skew_within_ns", (json_int_t)within,
-		"members", members, "reasons", reasons);
+	out = json_pack("{s:i, s:I, s:o, s:O}", "agents", (int)f->count, "skew_within_ns",
+		(json_int_t)within, "members", members, "reasons", reasons);
+	fleet_skew_put(&skew, true, out);
+	return out;
 }
 
 // "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.
@@ -627,6 +630,8 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 
 		if (fleet_part_book(p, &books[count]) < 0)
 			continue;
+		p->sent_ns =
+			json_integer_value(book_at(books[count].document, "run.first_sent_ns"));
 		from = book_at(books[count++].document, "run.measured_from_ns");
 		if (json_integer_value(from) > 0) // better than what it planned
 			p->started_ns = json_integer_value(from) - (int64_t)f->now->run.warmup_ns;

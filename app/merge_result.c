@@ -11,6 +11,7 @@
 #include "engine/result/result.h"
 #include "engine/run/cpu.h"
 #include "distribution.h"
+#include "fleet_clock.h"
 #include "merge.h"
 #include "merge_verdict.h"
 
@@ -134,27 +135,33 @@ static const struct config *config_of(
 	return c;
 }
 
-// How far apart the parts began, by the clocks of their boxes.
+static json_int_t first_sent_ns(const struct merging *m, unsigned k)
+{
+	return json_integer_value(book_at(m->books[k]->document, "run.first_sent_ns"));
+}
+
+// By the clocks of the boxes as they are, whose offsets are not known here.
 static json_t *fleet_of(const struct merging *m)
 {
-	json_int_t first = INT64_MAX, last = 0;
+	json_t *out = json_pack("{s:I}", "agents", (json_int_t)m->agents);
+	const struct fleet_offset none = {0};
+	struct fleet_skew skew = {0};
 
-	for (unsigned k = 0; k < m->count; k++) {
-		json_int_t from =
-			json_integer_value(book_at(m->books[k]->document, "run.measured_from_ns"));
-
-		first = from < first ? from : first;
-		last = from > last ? from : last;
-	}
-	return json_pack(
-		"{s:I, s:I}", "agents", (json_int_t)m->agents, "start_skew_ns", last - first);
+	for (unsigned k = 0; k < m->count; k++)
+		fleet_skew_add(&skew, first_sent_ns(m, k), &none);
+	fleet_skew_put(&skew, false, out);
+	return out;
 }
 
 static json_t *run_of(struct merging *m, const char *command)
 {
 	json_t *run = json_copy(json_object_get(m->books[0]->document, "run"));
+	json_int_t sent_ns = 0; // of the first part that sent anything
 	double measured_s = 0;
 
+	for (unsigned k = 0; k < m->count && sent_ns == 0; k++)
+		sent_ns = first_sent_ns(m, k);
+	json_object_set_new(run, "first_sent_ns", json_integer(sent_ns));
 	for (unsigned k = 0; k < m->count; k++)
 		measured_s = fmax(measured_s, book_number(m->books[k]->document, "run.measured_s"));
 	json_object_set_new(run, "measured_s", json_real(measured_s));

@@ -243,6 +243,12 @@ def a_result_says_who_asked_when_and_for_what():
     # The world begins at that second, and asks for its neighbours first.
     assert EPOCH * 1e9 < run["measured_from_ns"] < (EPOCH + 2) * 1e9, run
     assert [one["ended_ns"] - run["measured_from_ns"] for one in intervals] == [one["t_s"] * 1e9 for one in intervals], (run, intervals)
+    assert 0 < run["first_sent_ns"] - run["measured_from_ns"] < 1e6, run
+    for protocol in "udp", "tcp":
+        warmed = ddiperf(ring(item(dns={"names": ["a.x A"], "transport": protocol}), run={"warmup": "100ms"})).json["run"]
+        assert 90e6 < warmed["measured_from_ns"] - warmed["first_sent_ns"] < 100e6, warmed
+    silent = ddiperf(ring(item(load={"rate": "1"})), invalid=True)
+    assert silent.json["run"]["first_sent_ns"] == 0, silent
     dump = ddiperf(text, "--dump", command="check").stdout
     assert run["config_sha256"] == hashlib.sha256(dump.encode()).hexdigest(), run
     assert ddiperf(ring()).json["run"]["config_sha256"] != run["config_sha256"]

@@ -174,6 +174,7 @@ struct worker_item {
 	uint64_t interval;      // as run_times.interval
 	uint64_t interval_from; // tick: of the interval that the next snapshot ends; 0: the first
 	uint64_t earlier_than;  // tick: that one, or the end of the last gap of an event
+	uint64_t first_sent;    // tick, in the warm-up too; 0: nothing was sent
 	uint64_t last_answer;   // tick, after the end of sending too
 	struct item_looked looked;
 	struct step_books *steps;       // [proto->step_count]; NULL: there is only one

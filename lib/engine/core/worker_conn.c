@@ -122,6 +122,8 @@ static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 
 	if (!s->begun) {
 		s->begun = 1;
+		if (!it->first_sent)
+			it->first_sent = now;
 		it->books.ledger[s->judged].sent++;
 		if (s->judged)
 			hist_add(&it->books.lag, s->time - s->due);

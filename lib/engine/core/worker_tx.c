@@ -499,6 +499,8 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 	if (it->servers)
 		servers_sent(it, it->pending_slots + it->pending_first, n, now);
 	hist_run_end(&it->books.lag, &lag);
+	if (sent && !it->first_sent)
+		it->first_sent = now;
 	it->books.ledger[1].sent += judged;
 	it->books.ledger[0].sent += sent - judged;
 	it->pending_first += n;

@@ -555,6 +555,11 @@ static const struct counter run_rows[] = {
 	{"measured_s", "length of the measured part", "s", COUNTER_F64, AT(result_run, measured_s)},
 	{"measured_from_ns", "start of the measured part by the wall clock, since 1970 (UTC)", "ns",
 		COUNTER_U64, AT(result_run, measured_from_ns), .gauge = true},
+	{"first_sent_ns",
+		"first message of the load, in the warm-up too, by the wall clock, since 1970 "
+		"(UTC); "
+		"0: nothing was sent",
+		"ns", COUNTER_U64, AT(result_run, first_sent_ns), .gauge = true},
 	GAUGE(result_run, seed, "seed"),
 	TEXT(result_run, command, "command line"),
 	{"host", "the tester's machine", NULL, COUNTER_SECTION, AT(result_run, host),

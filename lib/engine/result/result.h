@@ -327,6 +327,7 @@ struct result_run {
 	const char *config_sha256;  // of the text of ddiperf check --dump
 	double measured_s;
 	uint64_t measured_from_ns; // start of the measured part by the wall clock, since 1970
+	uint64_t first_sent_ns;    // likewise, of the warm-up too; 0: nothing was sent
 	uint64_t seed;
 	struct result_host host;
 	struct result_tester_delay *tester_delay; // NULL: not measured

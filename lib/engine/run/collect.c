@@ -651,6 +651,19 @@ bool collect_responder_running(const struct plan *p, struct arena *a, struct res
 	return told;
 }
 
+uint64_t collect_first_sent(const struct plan *p)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+			uint64_t at = plan_run(&p->items[i], k)->first_sent;
+
+			first = at && at < first ? at : first;
+		}
+	return first < UINT64_MAX ? first : 0;
+}
+
 void collect_result(const struct plan *p, struct arena *a, struct result *out)
 {
 	struct result_item *items = arena_zalloc(a, (p->item_count + 1) * sizeof(*items));

@@ -60,6 +60,9 @@ void collect_last_interval(const struct plan *p, struct collect_state *s, struct
 
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a);
 
+// Tick of the first message of all items, 0: nothing was sent.
+uint64_t collect_first_sent(const struct plan *p);
+
 // After the workers have ended: items, ports, workers, responder.
 void collect_result(const struct plan *p, struct arena *a, struct result *out);
 

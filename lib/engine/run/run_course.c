@@ -416,6 +416,14 @@ static void report_peer(struct run *r)
 	}
 }
 
+// By the wall clock as it was at the start: over a long run it drifts from the ticks.
+static uint64_t first_sent_ns(const struct run *r)
+{
+	uint64_t at = collect_first_sent(&r->plan);
+
+	return at ? r->begun_ns + (uint64_t)clock_ns(&r->plan.clock, at - r->begun_at) : 0;
+}
+
 static int course_measure(struct run *r)
 {
 	struct plan *p = &r->plan;
@@ -442,6 +450,7 @@ static int course_measure(struct run *r)
 	r->events = NULL;
 	r->result->run.measured_from_ns =
 		clock_wall_ns(&p->clock, p->items[0].worker->times.measure);
+	r->result->run.first_sent_ns = first_sent_ns(r);
 	run_report_steering(r);
 	run_warn_starved(r);
 	watch_report(&r->watch, p, r->result);
@@ -525,8 +534,10 @@ static void begin_schedule(struct run *r, uint64_t at)
 
 	plan_schedule(&r->plan, at);
 	launch(r, false);
+	r->begun_at = at;
+	r->begun_ns = clock_wall_ns(&r->plan.clock, at);
 	if (h->started)
-		h->started(h->ctx, clock_wall_ns(&r->plan.clock, at));
+		h->started(h->ctx, r->begun_ns);
 }
 
 // Of a run that does not begin.

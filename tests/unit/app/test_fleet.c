@@ -14,8 +14,9 @@
 #include "fleet_talk.h"
 #include "kept.h"
 
-#define US 1000
-#define MS 1000000
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
+#define S  INT64_C(1000000000)
 
 // An exchange with a clock that is ahead by so much; the ways there and back take so long.
 static void exchange(struct fleet_clock *c, int64_t ahead, int64_t there, int64_t back)
@@ -55,6 +56,60 @@ static void an_offset_is_right_within_its_bound(void **state)
 		assert_int_equal(o.within_ns, 500 * US);
 		assert_true(llabs(o.ns + 7 * MS) <= o.within_ns);
 	}
+}
+
+static json_t *skew_put(const struct fleet_skew *s, bool known)
+{
+	json_t *fleet = json_object();
+
+	fleet_skew_put(s, known, fleet);
+	return fleet;
+}
+
+static json_int_t integer_of(const json_t *fleet, const char *name)
+{
+	const json_t *one = json_object_get(fleet, name);
+
+	assert_true(json_is_integer(one));
+	return json_integer_value(one);
+}
+
+// Of clocks hours apart, and of a part that sent nothing, whose clock is the least known.
+static void first_sends_are_apart_by_one_clock(void **state)
+{
+	static const struct {
+		int64_t sent_ns;
+		struct fleet_offset clock;
+	} parts[] = {{1800000000 * S, {0, 40 * US, "nats"}}, {0, {5 * MS, 900 * MS, "nats"}},
+		{1800007200 * S + 250 * US, {7200 * S - 50 * US, 70 * US, "nats"}},
+		{1799996400 * S + 100 * US, {-3600 * S, 20 * US, "kernel"}}};
+	struct fleet_skew s = {0};
+	json_t *fleet;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		fleet_skew_add(&s, parts[i].sent_ns, &parts[i].clock);
+	fleet = skew_put(&s, true);
+	assert_int_equal(integer_of(fleet, "start_skew_ns"), 300 * US);
+	assert_int_equal(integer_of(fleet, "start_skew_within_ns"), 110 * US);
+	json_decref(fleet);
+	fleet = skew_put(&s, false);
+	assert_int_equal(integer_of(fleet, "start_skew_ns"), 300 * US);
+	assert_true(json_is_null(json_object_get(fleet, "start_skew_within_ns")));
+	json_decref(fleet);
+}
+
+static void one_part_that_sends_is_not_apart_from_any(void **state)
+{
+	const struct fleet_offset clock = {0, 40 * US, "nats"};
+	struct fleet_skew s = {0};
+	json_t *fleet;
+
+	fleet_skew_add(&s, 1000 * MS, &clock);
+	fleet_skew_add(&s, 0, &clock);
+	fleet = skew_put(&s, true);
+	assert_true(json_is_null(json_object_get(fleet, "start_skew_ns")));
+	assert_true(json_is_null(json_object_get(fleet, "start_skew_within_ns")));
+	json_decref(fleet);
 }
 
 static void only_exit_codes_of_ours_are_believed(void **state)
@@ -244,6 +299,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shortest_exchange_gives_the_offset),
 		cmocka_unit_test(an_offset_is_right_within_its_bound),
+		cmocka_unit_test(first_sends_are_apart_by_one_clock),
+		cmocka_unit_test(one_part_that_sends_is_not_apart_from_any),
 		cmocka_unit_test(only_exit_codes_of_ours_are_believed),
 		cmocka_unit_test(kept_clocks_count_if_they_are_known_better),
 		cmocka_unit_test(a_slow_exchange_makes_the_lead_longer),
