@@ -557,8 +557,7 @@ static const struct counter run_rows[] = {
 		COUNTER_U64, AT(result_run, measured_from_ns), .gauge = true},
 	{"first_sent_ns",
 		"first message of the load, in the warm-up too, by the wall clock, since 1970 "
-		"(UTC); "
-		"0: nothing was sent",
+		"(UTC); 0: nothing was sent",
 		"ns", COUNTER_U64, AT(result_run, first_sent_ns), .gauge = true},
 	GAUGE(result_run, seed, "seed"),
 	TEXT(result_run, command, "command line"),
