@@ -49,11 +49,12 @@ def server():
 
 def call(*words):
     code, out, err = execute([binary(), "as", *words], timeout=30)
-    return Result(code, None, out, err)
+    return Result(code, None, out, err, invalid=True)
 
 
 @test
 def a_line_for_each_query_has_its_rcode_text_and_latency():
+    """Of an invalid run (exit code 1) as well."""
     with server() as (p, port, _, queries):
         result = call("dnsperf", "-v", "-d", queries, p, port, "-t", "1", "-n", "20", "-Q", "400")
     lines = [re.sub(r" 0\.\d{6}$", " TIME", line) for line in result.stdout.splitlines() if line.startswith("> ")]
