@@ -14,6 +14,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "base/rand.h"
+#include "net/timestamps.h"
 #include "net/transport.h"
 
 #define PROTO_MAX_STEPS  16
@@ -441,9 +442,9 @@ struct proto {
 	// What setup used of its input file, if that is not all: "97 of 100 lines of f: ...". NULL:
 	// all, or there are no such texts.
 	const char *(*input)(const void *shared);
-	// When the messages of env.times_of were captured, since the epoch, in the order of the
-	// file: how many. 0: setup has read no such file. NULL: never.
-	uint64_t (*times)(const void *shared, const uint64_t **ns);
+	// When the messages of env.times_of were captured; none: setup has read no such file. NULL:
+	// never.
+	const struct timestamps *(*times)(const void *shared);
 	// No message of request gets longer. NULL: each fits into any packet.
 	uint32_t (*longest)(const void *shared);
 	// Length of the longest reply with these settings, if connections are to hold a part of one

@@ -10,7 +10,7 @@
 #include "engine/plan/schedule.h"
 #include "engine/core/worker.h"
 #include "io/port.h"
-#include "io/timestamps.h"
+#include "net/timestamps.h"
 
 // Where a traffic item runs.
 struct plan_item {

@@ -319,13 +319,14 @@ static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
 static int take_times(
 	struct plan_item *i, const struct proto *proto, struct arena *a, struct diag *d)
 {
-	const uint64_t *ns;
-	uint64_t n = proto->times(i->shared, &ns);
-	int rc = n ? 0 : replay_read(&i->replay, i->settings->load.replay, a, d);
+	const struct timestamps *t = proto->times(i->shared);
+	int rc = 0;
 
-	for (uint64_t k = 0; k < n && rc == 0; k++)
-		rc = timestamps_add(&i->replay, ns[k]);
-	if (n && rc == 0)
+	if (t->count == 0)
+		return replay_read(&i->replay, i->settings->load.replay, a, d);
+	for (uint64_t k = 0; k < t->count && rc == 0; k++)
+		rc = timestamps_add(&i->replay, t->ns[k]);
+	if (rc == 0)
 		replay_order(&i->replay);
 	return rc;
 }

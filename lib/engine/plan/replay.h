@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "engine/config/load.h"
-#include "io/timestamps.h"
+#include "net/timestamps.h"
 
 // Into t: ns after the first, ascending. 0, -EINVAL with errors in d, or -ENOMEM. timestamps_free
 // is due in any case.

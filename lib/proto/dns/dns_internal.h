@@ -280,7 +280,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 bool dns_changes(const void *shared);
 uint32_t dns_longest(const void *shared);
 const char *dns_input(const void *shared);
-uint64_t dns_times(const void *shared, const uint64_t **ns);
+const struct timestamps *dns_times(const void *shared);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);

@@ -23,7 +23,7 @@ void dns_queries_free(struct dns_queries *q)
 	free(q->blob);
 	free(q->offsets);
 	free(q->used);
-	free(q->ns);
+	timestamps_free(&q->times);
 	*q = (struct dns_queries){0};
 }
 

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "net/timestamps.h"
 
 #define DNS_NAME_MAX      255 // octets of wire form, root included
 #define DNS_QUESTION_MAX  (DNS_NAME_MAX + 4)
@@ -79,12 +80,12 @@ struct dns_queries {
 	uint8_t *blob;
 	uint32_t *offsets; // count + 1
 	uint32_t count;
-	uint32_t random_lens; // bit n: some query has n unique random characters
-	bool own_opts;        // some query has an OPT of its own
-	bool whole;           // all are whole messages
-	bool shorts;          // some of them end within the header
-	uint64_t *ns;         // when each was captured, since the epoch; NULL: not wanted
-	char *used;           // "97 of 100 lines of f: ..."; NULL: all of the file
+	uint32_t random_lens;    // bit n: some query has n unique random characters
+	bool own_opts;           // some query has an OPT of its own
+	bool whole;              // all are whole messages
+	bool shorts;             // some of them end within the header
+	struct timestamps times; // when each was captured; none: not wanted
+	char *used;              // "97 of 100 lines of f: ..."; NULL: all of the file
 };
 
 // What is left out of a file, by what it is: static texts, of which the part before " (" counts.

@@ -511,12 +511,9 @@ static int load_key(struct dns_plan *p, const struct dns_settings *s, struct dia
 	return s->key && !p->tsig ? -EINVAL : 0;
 }
 
-uint64_t dns_times(const void *shared, const uint64_t **ns)
+const struct timestamps *dns_times(const void *shared)
 {
-	const struct dns_queries *q = &((const struct dns_plan *)shared)->queries;
-
-	*ns = q->ns;
-	return q->ns ? q->count : 0;
+	return &((const struct dns_plan *)shared)->queries.times;
 }
 
 const char *dns_input(const void *shared)

@@ -119,10 +119,6 @@ struct captured {
 	struct dns_loader *loader;
 	const struct dns_wire_form *form;
 	struct dns_pairs pairs;
-	struct times {
-		uint64_t *ns;
-		uint64_t count, room;
-	} times;
 	uint64_t packets;
 	uint64_t answers;            // for the referee
 	const char *link;            // NULL: it is known
@@ -208,25 +204,6 @@ static const char *kind_of(
 	}
 }
 
-static int time_keep(struct captured *c, uint64_t ns)
-{
-	struct times *t = &c->times;
-
-	if (!c->form->times)
-		return 0;
-	if (t->count == t->room) {
-		uint64_t room = t->room ? 2 * t->room : 4096;
-		uint64_t *more = reallocarray(t->ns, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		t->ns = more;
-		t->room = room;
-	}
-	t->ns[t->count++] = ns;
-	return 0;
-}
-
 static int packet_load(void *to, const struct packet *p)
 {
 	struct captured *c = to;
@@ -234,7 +211,7 @@ static int packet_load(void *to, const struct packet *p)
 	struct frame f = {.payload_len = 0};
 	enum frame_kind kind = p->frame ? frame_parse(p->frame, p->len, &f) : FRAME_OTHER;
 	bool udp = kind == FRAME_UDP && f.payload_len >= DNS_HEADER_LEN;
-	int rc;
+	int rc = 0;
 
 	c->packets++;
 	c->link = p->frame ? NULL : p->link;
@@ -249,7 +226,9 @@ static int packet_load(void *to, const struct packet *p)
 		return 0;
 	}
 	dns_loader_add_message(l, f.payload, f.payload_len, 0, 0);
-	rc = l->failure ? l->failure : time_keep(c, p->ns);
+	if (!l->failure && c->form->times)
+		rc = timestamps_add(&l->to->times, p->ns);
+	rc = l->failure ? l->failure : rc;
 	return rc ? rc : dns_pairs_add(&c->pairs, &f, l->to->count - 1);
 }
 
@@ -301,7 +280,6 @@ static int capture_load(struct dns_loader *l, struct dns_referee *referee,
 	int ret = packet_file_each(fd, NULL, packet_load, &c, a, &why);
 	int paired = dns_pairs_end(&c.pairs, l->to->count, &found);
 
-	l->to->ns = c.times.ns;
 	ret = ret ? ret : paired;
 	if (ret == -EINVAL)
 		diag_error(f->diag, f->setting, NULL, "%s: %s", f->path, why);

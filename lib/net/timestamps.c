@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Times of packets, in a list that grows. Path: cold. Management thread.
-#include "io/timestamps.h"
+#include "net/timestamps.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "io/timestamps.h"
 #include "net/packet_file.h"
+#include "net/timestamps.h"
 
 static char path[64];
 static bool no_memory;
