@@ -157,7 +157,7 @@ static bool choose(struct watched *runs, uint32_t count, const char *wanted)
 	if (!count)
 		log_error("watch: no test is running (you can watch only your own)");
 	else if (!wanted)
-		log_error("watch: %u runs are running; name one (process, id, name):", count);
+		log_error("watch: %u tests are running; name one (process, id, name):", count);
 	else if (found)
 		log_error("watch: %s is the id of %u runs:", wanted, found);
 	else

@@ -20,10 +20,8 @@
 #define LINE_MAX   (64u << 20)
 #define SILENT_MS  1000 // at least, without a message of an agent that beats
 #define SILENT     2    // intervals without one
-#define TOO_MUCH                                                                                   \
-	"it told more than 1 GiB of its run, which nobody keeps: longer intervals (run.interval) " \
-	"make it less"
-#define BACK_MS 1000 // for an agent to find a server that is back: it looks twice a second
+#define TOO_MUCH   "it sent more than 1 GiB of events, the most that is kept (raise run.interval)"
+#define BACK_MS    1000 // for an agent to find a server that is back: it looks twice a second
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {

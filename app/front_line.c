@@ -252,8 +252,8 @@ static void add_queries(struct front *f, char *const *words, unsigned count)
 	}
 }
 
-// Queries of a capture go out at their times, unless a load is given: as fast as can be is what
-// nobody wants from a capture of a production.
+// Queries of a capture go out at their times, unless a load is given: nobody wants a capture of
+// live traffic replayed as fast as the server answers.
 static bool paced_as_captured(const struct front *f, const struct options *o)
 {
 	static const char *const loads[] = {"", ".rate", ".outstanding", ".total"};

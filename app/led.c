@@ -175,7 +175,7 @@ static const char *heed_stop(struct led *s, const json_t *value)
 	int wanted = (int)json_integer_value(value);
 
 	if (s->state == LED_IDLE)
-		return "no run is running";
+		return "no run is in progress";
 	if (!json_is_integer(value) || wanted < 0 || wanted > 2)
 		return "stop: 0 (enough), 1 (wait for replies) or 2 (at once) is missing";
 	s->enough |= wanted == 0;

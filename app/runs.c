@@ -434,7 +434,7 @@ static struct active *reserve(
 			"run %s goes on and uses the same port: %s (wait for its end, or stop it)",
 			other->id, which);
 	else if (r->count == RUNS_ACTIVE_MAX)
-		fail(e, 409, "%d runs are running already", RUNS_ACTIVE_MAX);
+		fail(e, 409, "%d runs are in progress already", RUNS_ACTIVE_MAX);
 	if (e->code)
 		return NULL;
 	if (getrandom(&random, sizeof(random), 0) < 0)

@@ -165,7 +165,7 @@ def of_several_runs_one_is_named():
         until_watched(one)
         until_watched(two)
         code, out, err = watch()
-        assert code == EXIT["usage"] and "runs are running; name one" in err and not out, (code, out, err)
+        assert code == EXIT["usage"] and "tests are running; name one" in err and not out, (code, out, err)
         for process, rest in ((one, "11111111-aaaa one"), (two, "22222222-bbbb two")):
             assert [str(process.pid), *rest.split()] in [line.split() for line in err.splitlines()], err
         watcher = start([binary(), "watch", "2222"])

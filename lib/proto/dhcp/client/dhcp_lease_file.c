@@ -50,7 +50,7 @@ static const char *mac_check(const struct dhcp_lease_loading *l, const char *tex
 	uint32_t len = dhcp_mac_read(text, theirs);
 
 	if (len == 0)
-		return "the MAC address is none";
+		return "not a MAC address";
 	l->p->family->mac(l->p, client, ours);
 	return len == l->p->mac_len && memcmp(theirs, ours, len) == 0
 	               ? NULL

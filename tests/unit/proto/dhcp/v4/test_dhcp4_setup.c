@@ -406,7 +406,7 @@ static void bad_files_of_leases_are_refused(void **state)
 		"x,02:00:00:00:00:00,10.0.0.1,10.0.0.2,never\n", "the client is not a number");
 	leases_refused("2,02:00:00:00:00:02,10.0.0.1,10.0.0.2,never\n", "beyond those of the item");
 	leases_refused("0,02:00:00:00:00:01,10.0.0.1,10.0.0.2,never\n", "another MAC address now");
-	leases_refused("0,zz,10.0.0.1,10.0.0.2,never\n", "the MAC address is none");
+	leases_refused("0,zz,10.0.0.1,10.0.0.2,never\n", "not a MAC address");
 	leases_refused("0,02:00:00:00:00:00,10.0.0,10.0.0.2,never\n",
 		"the address is not an IPv4 address");
 	leases_refused("0,02:00:00:00:00:00,0.0.0.0,10.0.0.2,never\n",
