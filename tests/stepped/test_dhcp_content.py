@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the user puts into messages of DHCP clients, as tshark reads it and as the responder takes it.
 
+import ipaddress
 import json
 import tempfile
 from pathlib import Path
@@ -135,11 +136,12 @@ def options_of_replies_are_as_expected_or_told():
         assert (right["answered"], right["failed"]) == (10, 0), right
         n = right[right["protocol"]]
         assert n["missing"] == {str(codes[1]): n["parameters_missing"]} and n["parameters_missing"] == 10, n
-        for bad, shown in ((case["wrong"], f"option {codes[0]} of 10 replies"), (case["absent"], f"option {codes[1]} of 10 replies")):
+        given = ipaddress.ip_address(dns).packed.hex()
+        for bad, shown, first in ((case["wrong"], f"option {codes[0]} of 10 replies", given), (case["absent"], f"option {codes[1]} of 10 replies", "none")):
             result = run(case["right"], bad)
             n = of.of_clients(result)
             assert n["failed"] == n[n["protocol"]]["option_unexpected"] == 10, n
-            assert shown in result.stderr and "client 0 was given" in result.stderr, result
+            assert shown in result.stderr and f"client 0 was given {first}\n" in result.stderr, result
 
 
 @test

@@ -68,6 +68,13 @@ static void what_is_too_late_is_not_due_any_more(void **state)
 		}
 	assert_in_range(n, 102, 103);
 	p = open_loop(500, 0);
+	p.behind = 5 * ms;
+	now = p.next + p.behind;
+	pace_give_up(&p, now);
+	assert_int_equal(p.next, now - p.behind);
+	pace_give_up(&p, now + 1);
+	assert_int_equal(p.next, now + 1 - p.behind);
+	p = open_loop(500, 0);
 	pace_give_up(&p, blocked); // without a bound nothing is given up
 	assert_int_equal(pace_backlog(&p, blocked), 500);
 }
