@@ -502,18 +502,19 @@ static void print_cpu_line(
 static void print_head_room(FILE *out, const struct counter_list *workers)
 {
 	const struct result_worker *w = workers->items, *busiest = NULL;
-	char work[32], busy[32];
+	char work[32], busy[32], cpu[32] = "";
 
 	for (uint32_t i = 0; i < workers->count; i++)
 		if (w[i].ns_per_transaction > 0 && (!busiest || w[i].busy > busiest->busy))
 			busiest = &w[i];
 	if (!busiest)
 		return;
+	if (!isnan(busiest->cpu))
+		snprintf(cpu, sizeof(cpu), " on CPU %.0f", busiest->cpu);
 	fprintf(out,
-		"  worker       busiest on CPU %llu: %s of work for each transaction, %s of its "
+		"  worker       busiest%s: %s of work for each transaction, %s of its "
 		"time (room for %.3g times the load)\n",
-		(unsigned long long)busiest->cpu,
-		stats_format(busiest->ns_per_transaction, "ns", work, sizeof(work)),
+		cpu, stats_format(busiest->ns_per_transaction, "ns", work, sizeof(work)),
 		stats_format(busiest->busy, "1", busy, sizeof(busy)), fmax(1 / busiest->busy, 1));
 }
 
@@ -742,10 +743,15 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 	}
 }
 
+static bool is_invalid_by(const struct result_verdict *v, const char *cause)
+{
+	return v->invalid_by && strcmp(v->invalid_by, cause) == 0;
+}
+
 // The load was not made: no client was free for a part of it.
 static bool is_invalid_by_load(const struct result_verdict *v)
 {
-	return v->invalid_by && strcmp(v->invalid_by, "load") == 0;
+	return is_invalid_by(v, "load");
 }
 
 static void print_limit(FILE *out, const struct result *r)
@@ -757,11 +763,13 @@ static void print_limit(FILE *out, const struct result *r)
 		{"tester", "the tester: this box was too slow, or its port failed"},
 		{"wire", "the wire: the link was full"},
 		{"server", "the server"},
+		{"undecided", "the server or this box: nobody can say, as others disturbed it"},
 	};
 	const struct result_verdict *v = &r->verdict;
 	const struct result_item *items = r->traffic.items;
 	uint64_t failed = 0;
 	bool judged = v->limited_by && !is_invalid_by_load(v) &&
+	              (strcmp(v->status, "invalid") != 0 || strcmp(v->limited_by, "none") != 0) &&
 	              strcmp(v->status, "unreachable") != 0 &&
 	              strcmp(v->status, "interrupted") != 0;
 
@@ -844,6 +852,8 @@ static const struct verdict_text *verdict_text(const struct result *r)
 	static const struct verdict_text load = {"", "INVALID", "\033[33m",
 		"too few clients or connections were free, so this is not the load that was asked "
 		"for"};
+	static const struct verdict_text disturbed = {"", "INVALID", "\033[33m",
+		"other programs had the tester's CPU, so the run says nothing about the server"};
 	static const struct verdict_text down = {"", "INVALID", "\033[33m",
 		"the tester's link was down, so the run says nothing about the server"};
 	static const struct verdict_text event = {"", "INVALID", "\033[33m",
@@ -860,6 +870,8 @@ static const struct verdict_text *verdict_text(const struct result *r)
 		return &partial;
 	if (is_invalid_by_load(v))
 		return &load;
+	if (is_invalid_by(v, "disturbance"))
+		return &disturbed;
 	if (strcmp(v->status, "invalid") == 0 && reasons_with(&v->reasons, ": the link was down "))
 		return &down;
 	if (strcmp(v->status, "invalid") == 0 && v->reasons.count &&

@@ -96,10 +96,10 @@ static void add_members(json_t *to, const struct counter_section *s, const json_
 		add_member(to, s, key, value);
 }
 
-// The object of the list with the same name, or port and CPU; a new one if there is none.
+// The object of the list with the same name, or port, number and CPU; a new one if there is none.
 static json_t *same_in(json_t *list, const json_t *one)
 {
-	static const char *const names[] = {"name", "port", "cpu"};
+	static const char *const names[] = {"name", "port", "number", "cpu"};
 	json_t *other;
 	size_t i;
 

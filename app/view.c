@@ -413,7 +413,8 @@ static void put_workers(struct drawing *d, unsigned lines)
 	json_array_foreach(list, n, w)
 	{
 		snprintf(one, sizeof(one), "  %.40s/%.0f %s", book_text(w, "port"),
-			number_of(w, "cpu"), stats_format(number_of(w, "busy"), "1", busy, TEXT));
+			number_of(w, "number"),
+			stats_format(number_of(w, "busy"), "1", busy, TEXT));
 		if (append(line, d->size->columns, one) || lines <= 1)
 			continue;
 		put(d, "%s", line);

@@ -741,6 +741,7 @@ const NOT_JUDGED = {done: "no criteria, so nothing was judged",
 	interrupted: "the run was stopped before its end, so it is not judged",
 	broken: "the tester's own counters contradict each other, so trust no figure",
 	load: "too few clients or connections were free, so this is not the load that was asked for",
+	disturbance: "other programs had the tester's CPU, so the run says nothing about the server",
 	down: "the tester's link was down, so the run says nothing about the server",
 	event: "an event failed, so the run is not the one that was asked for",
 	partial: "a run of the series could not begin, so the series is incomplete"};
@@ -751,7 +752,7 @@ function notJudged(run) {
 	const why = at(run.doc, "verdict.reasons"), reasons = status === "invalid" && Array.isArray(why) ? why : [];
 	const down = reasons.some(reason => reason.includes(": the link was down "));
 	const event = reasons.length && reasons.every(reason => reason.includes('event "'));
-	return NOT_JUDGED[code === 6 ? "broken" : code === 2 || code === 3 ? "partial" : text(run.doc, "verdict.invalid_by") === "load" ? "load" : down ? "down" : event ? "event" : status];
+	return NOT_JUDGED[code === 6 ? "broken" : code === 2 || code === 3 ? "partial" : ["load", "disturbance"].includes(text(run.doc, "verdict.invalid_by")) ? text(run.doc, "verdict.invalid_by") : down ? "down" : event ? "event" : status];
 }
 
 // The sentence that the terminal prints behind the verdict.
@@ -788,7 +789,7 @@ function sentence(run) {
 	return parts.join("; ");
 }
 
-const LIMITS = {none: "nothing", tester: "the tester", wire: "the wire", server: "the server"};
+const LIMITS = {none: "nothing", tester: "the tester", wire: "the wire", server: "the server", undecided: "the server or this box (undecided)"};
 
 // The slowest item decides the latency of the head; a rank among lost transactions is the slowest.
 function slowest(run, name) {
@@ -1107,7 +1108,7 @@ function limitCards(run) {
 	const worst = (path, from) => Math.max(...from.map(one => number(one, path)).filter(known));
 	const finite = v => Number.isFinite(v) ? v : NaN, docs = run.items.map(item => item.doc);
 	return {
-		tester: [...run.workers.map((worker, i) => say(`worker ${i} (CPU ${exact(number(worker.doc, "cpu"))}) busy`, number(worker.doc, "busy"), percent)),
+		tester: [...run.workers.map((worker, i) => say(`worker ${i}${known(number(worker.doc, "cpu")) ? ` (CPU ${exact(number(worker.doc, "cpu"))})` : ""} busy`, number(worker.doc, "busy"), percent)),
 			say("due but unsent", total("unsent"), exact), say("send lag, p99", finite(worst("send_lag.p99_ns", docs)), time),
 			say("packets dropped", drops, exact), say("without its CPU", sum(run.workers.map(w => number(w.doc, "stolen_s"))), seconds),
 			say("longest time without it", finite(worst("max_gap_ns", run.workers.map(w => w.doc))), time),

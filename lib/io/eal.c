@@ -25,6 +25,7 @@
 #include <rte_log.h>
 
 #include "base/log.h"
+#include "io/cpus.h"
 #include "io/driver.h"
 #include "io/explain.h"
 #include "io/memory.h"
@@ -32,10 +33,9 @@
 #include "io/state.h"
 
 #define MIB           (UINT64_C(1) << 20)
-#define MARGIN_MIB    96 // EAL's own tables, device structures, rings
-#define CPUS_MAX      4096
-#define CPU_SET_LEN   CPU_ALLOC_SIZE(CPUS_MAX)
-#define FDS           24 // files that DPDK and a run open beside those of threads and ports
+#define MARGIN_MIB    96   // EAL's own tables, device structures, rings
+#define FDS           24   // files that DPDK and a run open beside those of threads and ports
+#define CPUS_TEXT     1024 // of a list of CPUs
 #define FDS_OF_THREAD 4
 #define FDS_OF_PORT   8
 #define FDS_WANTED    1024
@@ -46,7 +46,7 @@ static struct {
 	struct eal_args args;
 	char state_dir[256];
 	char runtime_dir[300];
-	cpu_set_t *affinity; // of the process, before
+	struct cpus cpus; // of the process, before
 } eal;
 
 __attribute__((format(printf, 2, 3))) static int add_arg(struct eal_args *a, const char *fmt, ...)
@@ -65,15 +65,31 @@ __attribute__((format(printf, 2, 3))) static int add_arg(struct eal_args *a, con
 	return 0;
 }
 
-static int add_lcores(struct eal_args *a, const struct lcore_plan *lcores)
+// ",3@5", or with any CPU ",3@(0-3,8)".
+static size_t put_lcore(
+	char *text, size_t room, uint32_t lcore, uint32_t cpu, const cpu_set_t *allowed)
 {
-	char text[16 * (PORT_MAX * PORT_MAX_QUEUES + 1)];
-	size_t used = (size_t)snprintf(text, sizeof(text), "0@%u", lcores->management_cpu);
+	char list[CPUS_TEXT];
+	size_t used;
+
+	if (cpu != LCORE_ANY_CPU)
+		return (size_t)snprintf(text, room, "%s%u@%u", lcore ? "," : "", lcore, cpu);
+	cpus_format(allowed, list, sizeof(list));
+	for (char *c = list; (c = strchr(c, ' '));)
+		memmove(c, c + 1, strlen(c));
+	used = (size_t)snprintf(text, room, "%s%u@(%s)", lcore ? "," : "", lcore, list);
+	return used < room ? used : room;
+}
+
+static int add_lcores(struct eal_args *a, const struct lcore_plan *lcores, const cpu_set_t *allowed)
+{
+	char text[sizeof(a->text)];
+	size_t used = put_lcore(text, sizeof(text), 0, lcores->management_cpu, allowed);
 
 	for (uint32_t i = 0; i < lcores->worker_count; i++)
-		used += (size_t)snprintf(
-			text + used, sizeof(text) - used, ",%u@%u", i + 1, lcores->worker_cpus[i]);
-	return add_arg(a, "--lcores=%s", text);
+		used += put_lcore(
+			text + used, sizeof(text) - used, i + 1, lcores->worker_cpus[i], allowed);
+	return used < sizeof(text) ? add_arg(a, "--lcores=%s", text) : -E2BIG;
 }
 
 static int add_memory(struct eal_args *a, uint64_t pages_mib)
@@ -110,7 +126,7 @@ static int add_devices(struct eal_args *a, const struct port_settings *ports, un
 	return err ? err : add_arg(a, "--iova-mode=va");
 }
 
-int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores,
+int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores, const cpu_set_t *allowed,
 	const struct port_settings *ports, unsigned count, uint64_t pages_mib, const char *prefix)
 {
 	int err;
@@ -120,27 +136,9 @@ int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores,
 	err = err ? err : add_arg(a, "--no-telemetry");
 	err = err ? err : add_arg(a, "--file-prefix=%s", prefix);
 	err = err ? err : add_arg(a, "--main-lcore=0");
-	err = err ? err : add_lcores(a, lcores);
+	err = err ? err : add_lcores(a, lcores, allowed);
 	err = err ? err : add_memory(a, pages_mib);
 	return err ? err : add_devices(a, ports, count);
-}
-
-// "0-3, 8": the CPUs of the set.
-static void format_cpus(const cpu_set_t *set, char *buf, size_t room)
-{
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (int i = 0; i < CPUS_MAX && used < room; i++) {
-		int first = i;
-
-		if (!CPU_ISSET_S(i, CPU_SET_LEN, set))
-			continue;
-		while (i + 1 < CPUS_MAX && CPU_ISSET_S(i + 1, CPU_SET_LEN, set))
-			i++;
-		used += (size_t)snprintf(buf + used, room - used, first == i ? "%s%d" : "%s%d-%d",
-			used ? ", " : "", first, i);
-	}
 }
 
 static int check_cpu(
@@ -148,9 +146,9 @@ static int check_cpu(
 {
 	char list[256];
 
-	if (cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPU_SET_LEN, allowed))
+	if (cpu == LCORE_ANY_CPU || (cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPUS_SET_LEN, allowed)))
 		return 0;
-	format_cpus(allowed, list, sizeof(list));
+	cpus_format(allowed, list, sizeof(list));
 	return io_fail(e, -EINVAL,
 		"CPU %u (%s) is not one that this process may use (it may use: %s)", cpu, setting,
 		list);
@@ -170,13 +168,12 @@ static int check_cpus(const struct lcore_plan *lcores, const cpu_set_t *allowed,
 	return err;
 }
 
-static int save_affinity(struct io_error *e)
+static int read_cpus(struct io_error *e)
 {
-	eal.affinity = calloc(1, CPU_SET_LEN);
-	if (!eal.affinity || sched_getaffinity(0, CPU_SET_LEN, eal.affinity) < 0)
-		return io_fail(
-			e, -errno, "the CPUs of this process cannot be read: %s", strerror(errno));
-	return 0;
+	int err = cpus_read(&eal.cpus);
+
+	return err ? io_fail(e, err, "the CPUs of this process cannot be read: %s", strerror(-err))
+	           : 0;
 }
 
 // Where a file descriptor is missing DPDK and libraries of the C library abort the process. The
@@ -211,24 +208,20 @@ static int check_descriptors(const struct lcore_plan *lcores, unsigned ports, st
 // Before EAL starts its own threads: they inherit it and stay off the workers' CPUs.
 static int bind_to(uint32_t cpu, struct io_error *e)
 {
-	cpu_set_t *one = calloc(1, CPU_SET_LEN);
-	int err = 0;
+	struct cpus one;
 
-	if (!one)
-		return io_fail(e, -ENOMEM, "out of memory");
-	CPU_SET_S(cpu, CPU_SET_LEN, one);
-	if (sched_setaffinity(0, CPU_SET_LEN, one) < 0)
-		err = io_fail(e, -errno, "CPU %u cannot be used: %s", cpu, strerror(errno));
-	free(one);
-	return err;
+	if (cpu == LCORE_ANY_CPU)
+		return 0;
+	memset(&one, 0, sizeof(one));
+	CPU_SET_S(cpu, CPUS_SET_LEN, &one.allowed.set);
+	if (sched_setaffinity(0, CPUS_SET_LEN, &one.allowed.set) < 0)
+		return io_fail(e, -errno, "CPU %u cannot be used: %s", cpu, strerror(errno));
+	return 0;
 }
 
 static void restore_affinity(void)
 {
-	if (eal.affinity)
-		sched_setaffinity(0, CPU_SET_LEN, eal.affinity);
-	free(eal.affinity);
-	eal.affinity = NULL;
+	sched_setaffinity(0, CPUS_SET_LEN, &eal.cpus.allowed.set);
 }
 
 static int not_enough_hugepages(uint64_t need, uint64_t have, struct io_error *e)
@@ -346,16 +339,15 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 
 	if (eal.tried)
 		return io_fail(e, -EALREADY, "DPDK can be started once in a process");
-	err = save_affinity(e);
-	err = err ? err : check_cpus(lcores, eal.affinity, e);
+	err = read_cpus(e);
+	err = err ? err : check_cpus(lcores, &eal.cpus.allowed.set, e);
 	err = err ? err : check_descriptors(lcores, count, e);
 	err = err ? err : choose_memory(h, ports, count, &pages_mib, e);
-	if (err) {
-		restore_affinity();
+	if (err)
 		return err;
-	}
 	snprintf(prefix, sizeof(prefix), "ddiperf-%d", (int)getpid());
-	err = eal_args_build(&eal.args, lcores, ports, count, pages_mib, prefix);
+	err = eal_args_build(
+		&eal.args, lcores, &eal.cpus.allowed.set, ports, count, pages_mib, prefix);
 	if (err)
 		io_fail(e, err, "too many ports or CPUs for the arguments of DPDK: use fewer");
 	err = err ? err : make_runtime(e);

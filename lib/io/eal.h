@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "io/cpus.h"
 #include "io/port.h"
 
 #define EAL_ARGS_MAX (32 + 2 * PORT_MAX)
@@ -19,7 +20,7 @@ struct eal_args {
 };
 
 // pages_mib 0: hugepages. prefix: name of this run among other users of DPDK. 0, or -E2BIG.
-int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores,
+int eal_args_build(struct eal_args *a, const struct lcore_plan *lcores, const cpu_set_t *allowed,
 	const struct port_settings *ports, unsigned count, uint64_t pages_mib, const char *prefix);
 
 // While ports start, DPDK logs all that may explain a failure (into a capture). At other times it

@@ -86,18 +86,19 @@ int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned i
 
 // host: in the file.
 struct host_settings {
-	struct field_range management_cpu;
-	int32_t memory;       // enum host_memory
-	uint64_t memory_size; // bytes, UINT64_MAX: automatic
-	int32_t idle;         // enum host_idle
+	uint64_t management_cpu; // UINT64_MAX: automatic
+	int32_t memory;          // enum host_memory
+	uint64_t memory_size;    // bytes, UINT64_MAX: automatic
+	int32_t idle;            // enum host_idle
 };
 
 enum host_memory { MEMORY_AUTO, MEMORY_HUGEPAGES, MEMORY_PAGES };
-enum host_idle { IDLE_POLL, IDLE_SLEEP }; // of a worker that has nothing to do
+// Of a worker that has nothing to do. AUTO: it polls on an isolated CPU, else it sleeps.
+enum host_idle { IDLE_AUTO, IDLE_POLL, IDLE_SLEEP };
 
 extern const struct field_section host_section;
 
-void host_check(const struct host_settings *h, struct diag *d);
+#define LCORE_ANY_CPU UINT32_MAX // any CPU that the process may use: the kernel chooses
 
 // Which CPU runs which lcore. lcore 0 is the management thread; worker i runs on lcore 1 + i.
 struct lcore_plan {

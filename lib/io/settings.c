@@ -47,7 +47,7 @@ static const struct field port_fields[] = {
 		.min = 1,
 		.max = 4000},
 	{.name = "cpus",
-		.help = "one worker and one queue pair on each; absent: chosen",
+		.help = "one worker and one queue pair on each; absent: an isolated CPU, or any",
 		.type = FIELD_RANGE,
 		.list = true,
 		.offset = AT(cpus),
@@ -152,14 +152,16 @@ const struct field_section port_section = {
 };
 
 static const char *const memory_names[] = {"auto", "hugepages", "pages", NULL};
-static const char *const idle_names[] = {"poll", "sleep", NULL};
+static const char *const idle_names[] = {"auto", "poll", "sleep", NULL};
 
 static const struct field host_fields[] = {
 	{.name = "management_cpu",
-		.help = "CPU of everything that is not a worker",
-		.type = FIELD_RANGE,
+		.help = "CPU of everything that is not a worker; auto: one that is not isolated, "
+			"or any",
+		.type = FIELD_COUNT,
 		.offset = offsetof(struct host_settings, management_cpu),
-		.def = "0",
+		.def = "auto",
+		.word = "auto",
 		.min = 0,
 		.max = 4095},
 	{.name = "memory",
@@ -177,11 +179,11 @@ static const struct field host_fields[] = {
 		.min = 64 << 20,
 		.max = 1ull << 40},
 	{.name = "idle",
-		.help = "a worker with nothing in flight and nothing due soon: poll on, or sleep "
-			"to spare its CPU",
+		.help = "a worker that waits for packets or for its next send: poll, or sleep; "
+			"auto: poll on isolated CPUs, sleep on others",
 		.type = FIELD_ENUM,
 		.offset = offsetof(struct host_settings, idle),
-		.def = "poll",
+		.def = "auto",
 		.names = idle_names},
 };
 
@@ -191,12 +193,6 @@ const struct field_section host_section = {
 	FIELD_ROWS(host_fields),
 	.size = sizeof(struct host_settings),
 };
-
-void host_check(const struct host_settings *h, struct diag *d)
-{
-	if (h->management_cpu.first != h->management_cpu.last)
-		diag_error(d, &h->management_cpu, NULL, "must be one CPU");
-}
 
 bool port_has(const struct port_settings *p, const struct addr *a)
 {

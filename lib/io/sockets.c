@@ -109,6 +109,18 @@ int sockets_route(const struct addr *to, const char *device, struct addr *from)
 	return err;
 }
 
+bool sockets_is_own(const struct addr *a)
+{
+	union socket_addr own;
+	socklen_t len = socket_addr_make(&own, a->bytes, a->len, 0, 0);
+	int fd = socket_of(a, false);
+	bool is = fd >= 0 && bind(fd, &own.any, len) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 // --- opening ---
 
 static uint64_t addresses_of(const struct socket_group *g)
@@ -625,6 +637,21 @@ void sockets_deal(struct sockets *s, struct socket_home (*home)(void *of, uint16
 		watch_members(s->queue[i]);
 		socket_queue_prepare(s->queue[i]);
 	}
+}
+
+uint32_t sockets_wait(const struct sockets *s, uint16_t queue, int *fds, uint32_t room)
+{
+	const struct socket_queue *q = s->queue[queue];
+	const struct socket_end *only =
+		q->member_count == 1 ? &q->table->ends[q->members[0]] : NULL;
+	const int all[] = {q->epoll, q->tcp ? socket_tcp_descriptor(q->tcp) : -1,
+		only ? only->fd : -1, only ? only->others : -1};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < RTE_DIM(all) && n < room; i++)
+		if (all[i] >= 0)
+			fds[n++] = all[i];
+	return n;
 }
 
 // --- counting, closing ---

@@ -32,6 +32,9 @@ struct sockets;
 // device: interface to be bound to, or NULL. Nothing is sent.
 int sockets_route(const struct addr *to, const char *device, struct addr *from);
 
+// Is it an address of this host, in this namespace?
+bool sockets_is_own(const struct addr *a);
+
 // Bind all sockets of p->groups. 0, or -errno with e: -EADDRINUSE, -EADDRNOTAVAIL, -EACCES,
 // -EMFILE, -ENETUNREACH.
 int sockets_open(
@@ -46,6 +49,10 @@ struct field_list sockets_ports(const struct sockets *s, uint32_t group);
 
 // Before a run: connect each socket, and give it to its queue. home: of a port number.
 void sockets_deal(struct sockets *s, struct socket_home (*home)(void *of, uint16_t port), void *of);
+
+// Descriptors that are readable when something waits for the queue: their number, up to room. Until
+// the sockets are dealt again.
+uint32_t sockets_wait(const struct sockets *s, uint16_t queue, int *fds, uint32_t room);
 
 // Added to out. Drops of the kernel count as missed.
 void sockets_read(const struct sockets *s, struct port_counters *out);

@@ -532,6 +532,11 @@ static bool conn_serve(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n,
 	return true;
 }
 
+int socket_tcp_descriptor(const struct socket_tcp *t)
+{
+	return t->epoll;
+}
+
 uint16_t socket_tcp_rx(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t got = 0;

@@ -33,6 +33,9 @@ void socket_tcp_attach(struct socket_tcp *t, struct rte_mempool *pool);
 void socket_tcp_reset(struct socket_tcp *t);
 void socket_tcp_free(struct socket_tcp *t); // NULL: nothing
 
+// Readable when the kernel has news of a connection.
+int socket_tcp_descriptor(const struct socket_tcp *t);
+
 // A frame of the worker. false: it is no TCP, or the kernel refused its connection: that is for the
 // caller to count, and the worker's SYN stays without an answer.
 bool socket_tcp_tx(struct socket_tcp *t, const struct rte_mbuf *m);

@@ -4,7 +4,7 @@
 #include "machine.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <math.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "engine/run/cpu.h"
 #include "engine/run/tester_delay.h"
+#include "io/cpus.h"
 #include "io/port.h"
 #include "world.h"
 
@@ -92,11 +93,12 @@ int __wrap_usleep(useconds_t us)
 
 // --- CPUs and memory ---
 
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+int __wrap_cpus_read(struct cpus *out)
 {
-	CPU_ZERO_S(size, set);
+	memset(out, 0, sizeof(*out));
 	for (int cpu = 0; cpu < WORLD_CPUS; cpu++)
-		CPU_SET_S(cpu, size, set);
+		CPU_SET_S(cpu, CPUS_SET_LEN, &out->allowed.set);
+	out->quota = INFINITY;
 	return 0;
 }
 

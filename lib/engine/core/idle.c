@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a loop has something to do next, when a worker may sleep, and the call that does it.
+// When a loop has something to do next, and whether and how long it sleeps until then.
 // Path: cold. The loop's own thread, between two passes.
 #include "engine/core/idle.h"
-
-#include <time.h>
 
 #include "base/clock.h"
 #include "engine/core/responder.h"
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
-#define LONGEST_NS 1000000 // asked for our address, or told to end, it does not take longer
-#define EARLY_NS   300000  // before a send is due it is awake: timers of a kernel are late
-#define LEAST_NS   50000   // for less it is not worth it
+#define LONGEST_NS 5000000   // told to end, it does not take longer
+#define MOMENT_NS  1000000   // the same where others wait for it
+#define BLIND_NS   50000     // where no packet wakes it
+#define LEAST_NS   3000      // for less it is not worth it
+#define SPIN_NS    50000     // after it had work
+#define CROWDED_NS 300000000 // after others had its CPU
+#define LEARNS     8         // timers
 
 #define BUCKETS_SEEN 64 // of a wheel of deadlines
 
@@ -138,31 +140,89 @@ uint64_t idle_responder_due(const struct responder *r, uint64_t now)
 	return r->conns ? earlier(due, conns_due(&r->conns->cs, r->clock, now)) : due;
 }
 
-uint64_t idle_until(const struct worker *w, uint64_t now)
+// Others had the CPU if a pass, or a timer, took longer than one does: for a while it leaves the
+// CPU whenever it can, and gets it back the sooner.
+static void idle_look(struct idle *i, const struct clock *clock, uint64_t now)
 {
-	uint64_t until, early = clock_ticks(w->clock, EARLY_NS);
-
-	if (w->hand || w->all_ended)
-		return now;
-	for (uint32_t i = 0; i < w->item_count; i++)
-		if (w->items[i].txns.in_flight)
-			return now;
-	until = earlier(idle_due(w, now), w->next_publish);
-	if (until < now + early + clock_ticks(w->clock, LEAST_NS))
-		return now;
-	return earlier(until - early, now + clock_ticks(w->clock, LONGEST_NS));
+	if (i->turn_at && now - i->turn_at > i->stall)
+		i->crowded_to = now + clock_ticks(clock, CROWDED_NS);
+	i->turn_at = now;
 }
 
-uint64_t idle_sleep(struct worker *w, uint64_t now)
+// How late timers are, in the mean of the last ones.
+static void idle_learn(struct idle *i, const struct clock *clock, uint64_t late)
 {
-	uint64_t until = idle_until(w, now), due;
+	if (late > i->stall)
+		i->crowded_to = i->turn_at + clock_ticks(clock, CROWDED_NS);
+	else
+		i->late += late / LEARNS - i->late / LEARNS;
+}
 
-	if (until == now)
+// Sleep from `now` until `due`, or not: the tick at which it woke up, or `now`. longest: ns.
+static uint64_t idle_rest(
+	struct idle *i, const struct clock *clock, uint64_t now, uint64_t due, uint64_t longest)
+{
+	bool crowded = !i->spins || now < i->crowded_to;
+	uint64_t early = crowded ? 0 : i->late, ns, woke;
+
+	if (!crowded && now - i->active_at < clock_ticks(clock, SPIN_NS))
 		return now;
+	if (due <= now + early)
+		return now;
+	ns = (uint64_t)clock_ns(clock, due - now - early);
+	if (ns < LEAST_NS)
+		return now;
+	ns = ns < longest ? ns : longest;
+	wait_for(&i->wait, ns);
+	woke = clock_time(clock);
+	i->turn_at = woke;
+	if (woke - now > clock_ticks(clock, ns))
+		idle_learn(i, clock, woke - now - clock_ticks(clock, ns));
+	return woke;
+}
+
+// Where no packet wakes it, it looks for one often if one may come. Several workers of a port wait
+// for each other's progress, and for packets that another one received, except with sockets, of
+// which each has its own.
+static uint64_t worker_longest(const struct worker *w)
+{
+	bool blind = w->idle.wait.count == 0 || (w->hand && !w->idle.wait.own);
+	bool waits = w->hand != NULL;
+
+	for (uint32_t i = 0; i < w->item_count; i++)
+		waits = waits || w->items[i].txns.in_flight || w->items[i].conns;
+	if (blind && waits)
+		return BLIND_NS;
+	return blind || w->hand ? MOMENT_NS : LONGEST_NS;
+}
+
+uint64_t idle_turn(struct worker *w, uint64_t now, bool worked)
+{
+	uint64_t due, until;
+
+	idle_look(&w->idle, w->clock, now);
+	if (worked) {
+		w->idle.active_at = now;
+		return now;
+	}
 	due = idle_due(w, now);
-	nanosleep(&(struct timespec){.tv_nsec = (long)clock_ns(w->clock, until - now)}, NULL);
-	until = earlier(due, clock_time(w->clock)); // a signal may have ended it
+	until = idle_rest(&w->idle, w->clock, now, due, worker_longest(w));
+	until = earlier(due, until);
 	if (now >= w->times.measure)
 		w->slept += until - now;
 	return until;
+}
+
+uint64_t idle_responder_turn(struct responder *r, uint64_t now, bool worked)
+{
+	uint64_t due, woke;
+
+	idle_look(&r->idle, r->clock, now);
+	if (worked) {
+		r->idle.active_at = now;
+		return now;
+	}
+	due = idle_responder_due(r, now);
+	woke = idle_rest(&r->idle, r->clock, now, due, r->idle.wait.count ? MOMENT_NS : BLIND_NS);
+	return earlier(due, woke);
 }

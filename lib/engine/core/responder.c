@@ -539,13 +539,17 @@ bool responder_turn(struct responder *r, uint64_t *at)
 {
 	uint32_t phase = atomic_load_explicit(r->phase, memory_order_acquire), asked;
 	uint64_t before = *at;
+	bool worked;
 
 	if (phase == PHASE_STOP) {
 		responder_halt(r);
 		return false;
 	}
-	if (responder_pass(r) == 0 && r->yields)
+	worked = responder_pass(r) > 0;
+	if (!worked && r->yields)
 		sched_yield();
+	if (r->idle.sleeps)
+		before = idle_responder_turn(r, before, worked);
 	*at = clock_time(r->clock);
 	if (*at - before > r->stall && phase != PHASE_WARMUP)
 		responder_stalled(&r->counts, *at - before);
@@ -560,6 +564,8 @@ int responder_loop(void *arg)
 	struct responder *r = arg;
 	uint64_t now = clock_time(r->clock);
 
+	if (r->idle.sleeps)
+		wait_prepare();
 	while (responder_turn(r, &now))
 		;
 	return 0;

@@ -104,6 +104,7 @@ struct responder {
 	_Atomic uint32_t asked; // ctlplane: wo; another value: copy the counters
 	_Atomic uint32_t told;  // dataplane: wo
 	// dataplane: rw
+	struct idle idle;
 	struct frame_template
 		base; // of replies without VLAN and destination; addr_len 0: not made yet
 	struct responder_counts counts;

@@ -345,7 +345,7 @@ bool worker_turn(struct worker *w, uint64_t *at)
 	worked = worker_pass(w, now);
 	if (w->yields && !worked)
 		sched_yield();
-	before = w->sleeps && !worked ? idle_sleep(w, now) : now;
+	before = w->idle.sleeps ? idle_turn(w, now, worked) : now;
 	*at = clock_time(w->clock);
 	worker_account(w, before, *at, worked);
 	return true;
@@ -357,6 +357,8 @@ int worker_loop(void *arg)
 	uint64_t now = clock_time(w->clock);
 
 	worker_begin(w);
+	if (w->idle.sleeps)
+		wait_prepare();
 	while (worker_turn(w, &now))
 		;
 	return 0;

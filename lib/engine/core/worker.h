@@ -11,6 +11,7 @@
 #include "base/hist.h"
 #include "engine/core/evidence.h"
 #include "engine/core/counters.h"
+#include "engine/core/idle.h"
 #include "engine/core/pace.h"
 #include "engine/core/servers.h"
 #include "engine/core/txn.h"
@@ -213,7 +214,6 @@ struct worker {
 	uint32_t port;                     // index into the plan's
 	uint32_t number;                   // among the workers of that port
 	bool yields;                       // shares its CPU with another worker
-	bool sleeps;                       // when nothing is to be done (engine/core/idle.h)
 	uint16_t spares;                   // each round begins with this number of them
 	const struct port_entry *by_port;  // [65536], of the worker that it is for
 	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
@@ -230,6 +230,7 @@ struct worker {
 	uint64_t look_every; // ticks between two looks whether replies come
 	const struct clock *clock;
 	// dataplane: rw
+	struct idle idle;
 	uint16_t spare_count;
 	uint32_t full_bursts;  // received in a row
 	uint64_t expire_after; // nothing expires before: the CPU was elsewhere

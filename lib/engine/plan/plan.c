@@ -184,8 +184,12 @@ static void place_items(struct plan *p, struct arena *a)
 		place_follower(p, &p->items[i], a);
 }
 
-static bool shares_cpu(const struct lcore_plan *l, uint32_t i)
+static bool shares_cpu(const struct plan *p, uint32_t i)
 {
+	const struct lcore_plan *l = &p->lcores;
+
+	if (l->worker_cpus[i] == LCORE_ANY_CPU)
+		return l->worker_count > (uint32_t)CPU_COUNT_S(CPUS_SET_LEN, &p->cpus.allowed.set);
 	for (uint32_t k = 0; k < l->worker_count; k++)
 		if (k != i && l->worker_cpus[k] == l->worker_cpus[i])
 			return true;
@@ -244,6 +248,26 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 	w->wire.more = more;
 }
 
+// On a CPU of its own a worker polls. With less time than its threads could use, polling would take
+// that of the others.
+static void plan_idle(struct plan *p, uint32_t i)
+{
+	struct worker *w = &p->workers[i];
+	uint32_t cpu = p->lcores.worker_cpus[i], threads = p->worker_count + 1;
+	bool isolated = cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPUS_SET_LEN, &p->cpus.isolated.set);
+	int allowed = CPU_COUNT_S(CPUS_SET_LEN, &p->cpus.allowed.set);
+
+	w->idle = (struct idle){
+		.sleeps = !p->clock.set && // a clock that stands still wakes nobody
+	                  (p->config->host.idle == IDLE_SLEEP ||
+				  (p->config->host.idle == IDLE_AUTO && !isolated)),
+		.spins = p->cpus.quota >= threads && (uint32_t)allowed >= threads,
+		.stall = clock_ticks(&p->clock, PLAN_STALL_NS),
+	};
+	if (!p->dry)
+		w->idle.wait = wait_of(&p->ports[w->port], w->number);
+}
+
 static int build_worker(struct plan *p, struct worker *w, struct arena *a)
 {
 	const struct port *port = &p->ports[w->port];
@@ -252,8 +276,7 @@ static int build_worker(struct plan *p, struct worker *w, struct arena *a)
 	fill_wire(p, &w->wire, port, w->number, owned_on(p, port, a));
 	w->spares = max_u16(w->spares, w->wire.burst);
 	w->cpu = p->lcores.worker_cpus[index];
-	w->yields = shares_cpu(&p->lcores, index);
-	w->sleeps = p->config->host.idle == IDLE_SLEEP;
+	w->yields = shares_cpu(p, index);
 	w->clock = &p->clock;
 	w->phase = &p->phase;
 	w->wire.self.others = worker_owns;
@@ -288,6 +311,8 @@ int plan_build(struct plan *p, struct arena *a)
 		rc = build_worker(p, &p->workers[i], a);
 	for (uint32_t i = 0; i < p->port_count && rc == 0; i++)
 		rc = deal_port(p, &p->ports[i], a);
+	for (uint32_t i = 0; i < p->worker_count && rc == 0; i++)
+		plan_idle(p, i);
 	if (rc == 0)
 		rc = plan_open_common(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)

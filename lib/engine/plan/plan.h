@@ -9,6 +9,7 @@
 #include "engine/core/responder.h"
 #include "engine/plan/schedule.h"
 #include "engine/core/worker.h"
+#include "io/cpus.h"
 #include "io/port.h"
 #include "net/timestamps.h"
 
@@ -48,6 +49,7 @@ struct plan {
 	struct port_settings *port_settings; // of the ports that are started
 	struct port *ports;
 	uint32_t port_count;
+	struct cpus cpus;
 	struct lcore_plan lcores;
 	struct worker *workers;        // port by port; the responder's have no items, not started
 	uint32_t worker_count;         // worker i has lcores.worker_cpus[i]

@@ -183,6 +183,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	r->queues = port->queue;
 	r->cpu = w->cpu;
 	r->yields = w->yields;
+	r->idle = w->idle;
 	r->clock = &p->clock;
 	r->phase = &p->phase;
 	r->patience = clock_ticks(&p->clock, REORDER_NS);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decisions before EAL starts: ports to bring up, their numbers of queues, the CPU of each worker.
 // Not here: the work of the workers (plan.c). Path: cold. Management thread.
+#include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,20 +21,24 @@ static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 	return false;
 }
 
-// A CPU of the process that has no worker yet, the management CPU last; with none left, the least
-// bad: CPUs in turn.
-static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *allowed)
+// An isolated CPU that has no worker yet. Without one the kernel chooses.
+static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *isolated)
 {
-	uint32_t all[CPU_SETSIZE], n = 0;
+	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
+		if (CPU_ISSET_S(cpu, CPUS_SET_LEN, isolated) && cpu != l->management_cpu &&
+			!cpu_is_used(l, cpu))
+			return cpu;
+	return LCORE_ANY_CPU;
+}
 
-	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, allowed) && cpu != l->management_cpu)
-			all[n++] = cpu;
-	all[n++] = l->management_cpu;
-	for (uint32_t i = 0; i < n; i++)
-		if (!cpu_is_used(l, all[i]))
-			return all[i];
-	return all[l->worker_count % n];
+// Where there are isolated CPUs, the first one that is not.
+static uint32_t management_pick(const struct cpus *c)
+{
+	for (uint32_t cpu = 0; cpu < CPUS_MAX && CPU_COUNT_S(CPUS_SET_LEN, &c->isolated.set); cpu++)
+		if (CPU_ISSET_S(cpu, CPUS_SET_LEN, &c->allowed.set) &&
+			!CPU_ISSET_S(cpu, CPUS_SET_LEN, &c->isolated.set))
+			return cpu;
+	return LCORE_ANY_CPU;
 }
 
 // The n-th CPU of a port.
@@ -50,24 +54,28 @@ static uint32_t cpu_of(const struct port_settings *s, uint32_t n)
 static int check_worker_cpu(
 	const struct port_settings *s, uint32_t cpu, const cpu_set_t *allowed, struct io_error *e)
 {
-	if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed))
+	if (cpu == LCORE_ANY_CPU || (cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPUS_SET_LEN, allowed)))
 		return 0;
 	snprintf(e->text, sizeof(e->text),
 		"ports.%s.cpus: this process may not run on CPU %u (it has %d CPUs; leave cpus out "
 		"to choose by itself)",
-		s->name, cpu, CPU_COUNT(allowed));
+		s->name, cpu, CPU_COUNT_S(CPUS_SET_LEN, allowed));
 	return -EINVAL;
 }
 
 static int plan_cpus(struct plan *p, struct io_error *e)
 {
-	cpu_set_t allowed;
+	const struct host_settings *h = &p->config->host;
+	const cpu_set_t *allowed = &p->cpus.allowed.set;
 	struct lcore_plan *l = &p->lcores;
+	int rc = cpus_read(&p->cpus);
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
-		return -errno;
-	l->management_cpu = p->config->host.management_cpu.first;
-	if (!CPU_ISSET(l->management_cpu, &allowed)) {
+	if (rc < 0)
+		return rc;
+	l->management_cpu = h->management_cpu == UINT64_MAX ? management_pick(&p->cpus)
+	                                                    : (uint32_t)h->management_cpu;
+	if (h->management_cpu != UINT64_MAX &&
+		!CPU_ISSET_S(l->management_cpu, CPUS_SET_LEN, allowed)) {
 		snprintf(e->text, sizeof(e->text),
 			"host.management_cpu: this process may not run on CPU %u (see taskset -p "
 			"$$)",
@@ -77,9 +85,10 @@ static int plan_cpus(struct plan *p, struct io_error *e)
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct worker *w = &p->workers[i];
 		const struct port_settings *s = &p->port_settings[w->port];
-		uint32_t cpu = s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &allowed);
-		int rc = check_worker_cpu(s, cpu, &allowed, e);
+		uint32_t cpu =
+			s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &p->cpus.isolated.set);
 
+		rc = check_worker_cpu(s, cpu, allowed, e);
 		if (rc < 0)
 			return rc;
 		l->worker_cpus[l->worker_count++] = cpu;
@@ -409,6 +418,7 @@ void plan_adopt(struct plan *p, const struct plan *before, struct arena *a)
 	p->ports = before->ports;
 	p->port_count = before->port_count;
 	p->responder_port = before->responder_port;
+	p->cpus = before->cpus;
 	p->lcores = before->lcores;
 	plan_workers(p, a);
 }

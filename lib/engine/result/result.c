@@ -248,7 +248,10 @@ SECTION("ports", port_rows, result_port, "a port");
 #define WORKER_SHARE_ROW(member, text)   REAL(result_worker, member, "1", text),
 static const struct counter worker_rows[] = {
 	TEXT(result_worker, port, "port served"),
-	GAUGE(result_worker, cpu, "CPU"),
+	GAUGE(result_worker, number, "place among the workers of that port"),
+	REAL(result_worker, cpu, NULL,
+		"number of the CPU that it was bound to; null: it ran on any"),
+	TEXT(result_worker, idle, "what it did while it waited: poll or sleep (host.idle)"),
 	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
 		AT(result_worker, ns_per_transaction)},
 	PASS_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_NS_ROW) // core/counters.h
@@ -412,7 +415,9 @@ const struct counter_section result_earlier_section = {"earlier",
 #define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
 static const struct counter interval_worker_rows[] = {
 	TEXT(result_interval_worker, port, "port served"),
-	GAUGE(result_interval_worker, cpu, "CPU"),
+	GAUGE(result_interval_worker, number, "place among the workers of that port"),
+	REAL(result_interval_worker, cpu, NULL,
+		"number of the CPU that it was bound to; null: it ran on any"),
 	PASS_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, COUNTER_SKIP) // core/counters.h
 	WORKER_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, WORKER_PART_SHARE_ROW)
 		HANDOFF_COUNTERS(WORKER_PART_ROW, WORKER_PART_ROW, COUNTER_SKIP) // io/handoff.h
@@ -583,9 +588,14 @@ static const struct counter verdict_rows[] = {
 		"pass, done (no criteria: nothing was judged), fail, invalid, unreachable or "
 		"interrupted"),
 	GAUGE(result_verdict, exit_code, "exit code of the program"),
-	TEXT(result_verdict, limited_by, "none, tester, wire or server"),
+	TEXT(result_verdict, limited_by,
+		"none, server, tester, wire, or undecided: others disturbed the box"),
 	TEXT(result_verdict, invalid_by,
-		"tester, or load: too few clients or connections were free for it"),
+		"tester; disturbance: others had its CPU; or load: too few clients or connections "
+		"were free for it"),
+	REAL(result_verdict, disturbed, "1",
+		"share of the time for which others had the CPU of a worker or of the embedded "
+		"responder"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
 		.section = &criterion_rows_section},
@@ -673,7 +683,7 @@ static const struct counter goal_rows[] = {
 	REAL(result_goal, answered_per_s, "per_s",
 		"answered rate there; mlr: the conditional throughput"),
 	TEXT(result_goal, limited_by,
-		"server, tester, range (met up to the end), or none (interrupted)"),
+		"server, undecided, tester, range (met up to the end), or none (cut short)"),
 	REAL(result_goal, repeats_met, NULL,
 		"repeats at the answer that met it; null: none were made"),
 };

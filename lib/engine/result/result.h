@@ -138,7 +138,9 @@ struct result_port {
 
 struct result_worker {
 	const char *port;
-	uint64_t cpu;
+	uint64_t number;
+	double cpu; // NAN: any
+	const char *idle;
 	double ns_per_transaction;
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
@@ -249,7 +251,8 @@ struct result_interval_port {
 
 struct result_interval_worker {
 	const char *port;
-	uint64_t cpu;
+	uint64_t number;
+	double cpu; // NAN: any
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SKIP)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
@@ -343,13 +346,14 @@ struct result_criterion {
 struct result_verdict {
 	const char *status; // pass fail invalid unreachable interrupted
 	uint64_t exit_code;
-	const char *limited_by;       // none tester wire server
-	const char *invalid_by;       // tester load; NULL: it is not
+	const char *limited_by;       // none server undecided tester wire
+	const char *invalid_by;       // tester disturbance load; NULL: it is not
 	struct counter_list reasons;  // const char *
 	struct counter_list criteria; // struct result_criterion
 	const char *stopped;          // the rule that ended the run; NULL: none
 	double stopped_s;             // when, from the start of the measured part
 	double stopped_value;         // its figure then
+	double disturbed;             // share of the time, at the item that was disturbed most
 };
 
 struct result_responder {
@@ -398,7 +402,7 @@ struct result_goal {
 	double answer; // value of the variable; NAN: not even the lowest one
 	double upper;  // lowest value that was too much; INFINITY: none
 	double answered_per_s;
-	const char *limited_by; // server, tester, range
+	const char *limited_by; // server, undecided, tester, range
 	double repeats_met;     // repeats at the answer; NAN: there were none
 };
 

@@ -530,7 +530,9 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 	double hz = p->clock.hz, busy = (double)w->busy[1] / hz;
 	struct result_worker out = {
 		.port = p->ports[w->port].settings->name,
-		.cpu = w->cpu,
+		.number = w->number,
+		.cpu = collect_cpu(w),
+		.idle = w->idle.sleeps ? "sleep" : "poll",
 		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
 		.passes = collect_latency(&p->clock, &w->passes, 0),
 	};

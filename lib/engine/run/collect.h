@@ -3,6 +3,8 @@
 // of the ledger. Path: cold. Management thread.
 #pragma once
 
+#include <math.h>
+
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
 #include "engine/run/timeline.h"
@@ -33,6 +35,12 @@ struct collect_state {
 	uint64_t taken;              // snapshots
 	uint64_t at_before;          // tick
 };
+
+// The CPU that a worker is bound to, NAN: the kernel chooses.
+static inline double collect_cpu(const struct worker *w)
+{
+	return w->cpu == LCORE_ANY_CPU ? NAN : w->cpu;
+}
 
 // A histogram of ticks as figures; lost: number of samples that rank above all. Without samples
 // NAN.

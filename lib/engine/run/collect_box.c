@@ -37,7 +37,8 @@ static void worker_since(struct worker_snapshot *to, const struct worker_snapsho
 static struct result_interval_worker worker_part(const struct plan *p, const struct worker *w,
 	const struct worker_snapshot *from, double length_s)
 {
-	struct result_interval_worker out = {p->ports[w->port].settings->name, w->cpu};
+	struct result_interval_worker out = {
+		p->ports[w->port].settings->name, w->number, collect_cpu(w)};
 	struct result_interval_worker *to = &out;
 	double hz = p->clock.hz;
 

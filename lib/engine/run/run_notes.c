@@ -142,14 +142,8 @@ static void note_sharing(const struct run *r, uint32_t port)
 	const struct port *of = &r->plan.ports[port];
 	const struct worker *first = &r->plan.workers[r->plan.first_worker[port]];
 
-	if (!first->hand)
-		return;
-	run_note(r->options, "port %s: %s", of->settings->name, steer_text(of->steer.how));
-	if (first->sleeps)
-		run_note(r->options,
-			"port %s: its workers do not sleep, as each may receive replies to another "
-			"one",
-			of->settings->name);
+	if (first->hand)
+		run_note(r->options, "port %s: %s", of->settings->name, steer_text(of->steer.how));
 }
 
 static void note_plan(const struct run *r)
@@ -159,10 +153,16 @@ static void note_plan(const struct run *r)
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct port *port = &p->ports[p->workers[i].port];
 
-		run_note(r->options, "port %s: %s%s%s, worker on CPU %u%s", port->settings->name,
+		const struct worker *w = &p->workers[i];
+		char cpu[16] = "any CPU";
+
+		if (w->cpu != LCORE_ANY_CPU)
+			snprintf(cpu, sizeof(cpu), "CPU %u", w->cpu);
+		run_note(r->options, "port %s: %s%s%s, worker on %s, %s%s", port->settings->name,
 			port->driver->name, port->settings->device ? " " : "",
-			port->settings->device ? port->settings->device : "", p->workers[i].cpu,
-			p->workers[i].yields ? " (shared with another worker)" : "");
+			port->settings->device ? port->settings->device : "", cpu,
+			w->idle.sleeps ? "sleeping while it waits" : "polling",
+			w->yields ? " (shared with another worker)" : "");
 	}
 	for (uint32_t i = 0; i < p->port_count; i++)
 		note_sharing(r, i);

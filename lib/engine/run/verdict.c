@@ -25,6 +25,7 @@ struct reasons {
 	const char **texts;
 	uint32_t count, room;
 	uint32_t of_load; // those that are no fault of the tester
+	uint32_t late;    // those that say that others had its CPU, no more
 };
 
 __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, const char *fmt, ...)
@@ -191,10 +192,12 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 			of_load ? "" : "the tester did not send ", (unsigned long long)r->unsent,
 			(unsigned long long)r->ledger.due, of_load ? " were not sent" : "",
 			100 * v->unsent);
-	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns)
+	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns) {
 		because(out, "%s: the tester sent late: 99th percentile %s (more than %s)", r->name,
 			in_words(out, r->send_lag.p99_ns),
 			in_words(out, (double)v->send_lag_p99_ns));
+		out->late++;
+	}
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was %s in the measured part", r->name,
 			r->ledger.due ? "sent" : "due");
@@ -321,12 +324,14 @@ static void verdict_stolen(const struct plan *p, const char *who, double stolen_
 {
 	// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there
 	// is.
-	if (fmin(stolen_s, of_s) > p->config->validity.stolen * of_s)
-		because(out,
-			"%s did not have its CPU for %s of %.3g s (more than %g %%; %llu times "
-			"over 1 ms, longest %s)",
-			who, in_words(out, stolen_s * 1e9), of_s, 100 * p->config->validity.stolen,
-			(unsigned long long)gaps, in_words(out, longest_ns));
+	if (fmin(stolen_s, of_s) <= p->config->validity.stolen * of_s)
+		return;
+	because(out,
+		"%s did not have its CPU for %s of %.3g s (more than %g %%; %llu times over 1 ms, "
+		"longest %s)",
+		who, in_words(out, stolen_s * 1e9), of_s, 100 * p->config->validity.stolen,
+		(unsigned long long)gaps, in_words(out, longest_ns));
+	out->late++;
 }
 
 // Did all that was due on this port leave within the bound on late sends?
@@ -350,23 +355,35 @@ static bool sends_on_time(const struct plan *p, const struct result *r, const ch
 static void verdict_worker(const struct plan *p, const struct result *r,
 	const struct result_worker *w, struct reasons *out)
 {
+	const char *cpu = isnan(w->cpu) ? "" : arena_printf(out->arena, " on CPU %.0f", w->cpu);
+
 	if (w->slept_s > w->stolen_s && sends_on_time(p, r, w->port))
 		return;
-	verdict_stolen(p,
-		arena_printf(out->arena, "port %s: the worker on CPU %llu", w->port,
-			(unsigned long long)w->cpu),
+	verdict_stolen(p, arena_printf(out->arena, "port %s: the worker%s", w->port, cpu),
 		w->stolen_s, r->run.measured_s, w->gaps_over_1ms, w->max_gap_ns, out);
 }
 
-// The embedded server is on the tester's box: the box's faults are not the server's.
+static bool lost_any(const struct result *r)
+{
+	const struct result_item *items = r->traffic.items;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		if (items[i].ledger.lost)
+			return true;
+	return false;
+}
+
+// The embedded server is on the tester's box: the box's faults are not the server's. One that
+// sleeps while it waits was only slower for them.
 static void verdict_responder(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
 	const struct result_responder *of = r->responder;
 
-	verdict_stolen(p, arena_printf(out->arena, "port %s: the responder", of->port),
-		of->stolen_s, r->run.measured_s * p->responder_count, of->gaps_over_1ms,
-		of->max_gap_ns, out);
+	if (!p->responders || !p->responders->idle.sleeps || lost_any(r))
+		verdict_stolen(p, arena_printf(out->arena, "port %s: the responder", of->port),
+			of->stolen_s, r->run.measured_s * p->responder_count, of->gaps_over_1ms,
+			of->max_gap_ns, out);
 	for (uint32_t i = 0; i < p->item_count && p->config->validity.stolen < 1; i++)
 		if (items[i].ledger.lost &&
 			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
@@ -689,7 +706,32 @@ static bool verdict_criteria(const struct result *r, struct reasons *out)
 	return pass;
 }
 
-static enum limit item_limit(
+// The tester's part in what became of an item: by figures alone, whatever was tolerated.
+static void facts_of_tester(const struct plan *p, const struct result *r, uint32_t item,
+	const struct result_port *port, struct limit_facts *f)
+{
+	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
+	const struct result_worker *workers = r->workers.items;
+	const struct plan_item *of = &p->items[item];
+	const struct item_counters n = without_client(of);
+	uint64_t kept = n.no_client + f->queued + (i->connections ? i->connections->no_memory : 0);
+	bool own = config_asks_responder(p->config, of->settings);
+	bool near = !own && of->run->server.len && sockets_is_own(&of->run->server);
+
+	f->due = i->ledger.due;
+	f->unsent = i->unsent > kept ? i->unsent - kept : 0;
+	f->late_ns = isnan(i->send_lag.p99_ns) ? 0 : i->send_lag.p99_ns;
+	f->dropped = port->rx_missed + port->rx_no_mbuf + port->hand_over_full;
+	for (uint32_t k = 0; k < r->workers.count && r->run.measured_s > 0; k++)
+		if (strcmp(workers[k].port, port->name) == 0)
+			f->disturbed = fmax(f->disturbed, workers[k].stolen_s / r->run.measured_s);
+	if (own && r->responder && r->run.measured_s > 0)
+		f->disturbed = fmax(f->disturbed,
+			r->responder->stolen_s / r->run.measured_s / p->responder_count);
+	f->box = near && r->cpu ? r->cpu->use.used : 0;
+}
+
+static struct limit_facts item_facts(
 	const struct plan *p, const struct timeline *t, const struct result *r, uint32_t item)
 {
 	const struct timeline_growth growth = timeline_growth(t, item, r->run.measured_s);
@@ -718,20 +760,50 @@ static enum limit item_limit(
 	}
 	if (r->run.measured_s > 0)
 		f.busy = busy / p->clock.hz / r->run.measured_s;
-	return limit_of(&f);
+	facts_of_tester(p, r, item, port, &f);
+	return f;
 }
 
-static const char *limited_by(
-	const struct plan *p, const struct timeline *t, const struct result *r, bool valid)
+// The limit that is to be named of all items; *why: the facts of its item.
+static enum limit find_limit(
+	const struct plan *p, const struct timeline *t, struct result *r, struct limit_facts *why)
 {
 	enum limit worst = LIMIT_NONE;
+	double disturbed = 0;
 
+	*why = (struct limit_facts){.sent = 0};
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
-		enum limit l = item_limit(p, t, r, i);
+		struct limit_facts f = item_facts(p, t, r, i);
+		enum limit l = limit_of(&f);
 
+		disturbed = fmax(disturbed, f.disturbed);
+		if (l > worst)
+			*why = f;
 		worst = l > worst ? l : worst;
 	}
-	return limit_name(!valid && worst != LIMIT_WIRE ? LIMIT_TESTER : worst);
+	r->verdict.disturbed = fmin(disturbed, 1);
+	return worst;
+}
+
+static void say_undecided(const struct limit_facts *f, struct reasons *out)
+{
+	if (f->disturbed > LIMIT_DISTURBED)
+		because(out,
+			"undecided: others had the CPU for %.0f %% of the time, so what was lost "
+			"or "
+			"slow may be their doing or the server's",
+			100 * fmin(f->disturbed, 1));
+	else if (f->late_ns > LIMIT_LATE_NS)
+		because(out,
+			"undecided: sends were late (99th percentile %s), so they came in bursts "
+			"that may have been too much for the server",
+			in_words(out, f->late_ns));
+	else
+		because(out,
+			"undecided: the server runs on this box, whose CPUs were %.0f %% in use: "
+			"on "
+			"CPUs of its own it may do more",
+			100 * f->box);
 }
 
 int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,
@@ -739,12 +811,18 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 {
 	struct reasons why = {.arena = a}, silence = {.arena = a};
 	struct result_verdict *v = &r->verdict;
-	uint32_t faults;
+	struct limit_facts facts;
+	uint32_t faults, late;
+	enum limit limit;
 
 	v->criteria = criteria_judge(&t->criteria, r, a);
 	verdict_tester(p, r, &why);
 	faults = why.count;
-	v->limited_by = limited_by(p, t, r, faults == why.of_load);
+	late = why.late;
+	limit = find_limit(p, t, r, &facts);
+	if (faults > why.of_load + late && limit != LIMIT_WIRE)
+		limit = LIMIT_TESTER;
+	v->limited_by = limit_name(limit);
 	if (broken) {
 		because(&why, "internal error: %s", broken);
 		v->status = "invalid";
@@ -762,7 +840,9 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		v->exit_code = EXIT_UNREACHABLE;
 	} else if (faults) {
 		v->status = "invalid";
-		v->invalid_by = faults == why.of_load ? "load" : "tester";
+		v->invalid_by = faults == why.of_load          ? "load"
+		                : faults == why.of_load + late ? "disturbance"
+		                                               : "tester";
 		v->exit_code = EXIT_INVALID;
 	} else if (!verdict_criteria(r, &why)) {
 		v->status = "fail";
@@ -771,6 +851,8 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		v->status = p->config->criteria.count || p->config->stop.count ? "pass" : "done";
 		v->exit_code = EXIT_PASS;
 	}
+	if (limit == LIMIT_UNDECIDED && !interrupted)
+		say_undecided(&facts, &why);
 	verdict_replies(p, r, &why);
 	v->reasons = (struct counter_list){why.texts, why.count};
 	return (int)v->exit_code;

@@ -40,7 +40,8 @@ static json_t *interval(double t_s, double length_s, unsigned items, unsigned wo
 				"FINE", 40, "NONE", 0, "plain", 7));
 	for (unsigned i = 0; i < workers; i++)
 		json_array_append_new(json_object_get(line, "workers"),
-			json_pack("{s:s, s:i, s:f}", "port", "lan", "cpu", (int)i, "busy", 0.25));
+			json_pack(
+				"{s:s, s:i, s:f}", "port", "lan", "number", (int)i, "busy", 0.25));
 	return line;
 }
 

@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plan from YAML text on ports that were never opened and CPUs that need not be there: without
-// EAL, without packets. A test that includes it is linked with --wrap=sched_getaffinity; tests of
+// EAL, without packets. A test that includes it is linked with --wrap=cpus_read; tests of
 // one program share what it answers (weak).
 // Path: cold. Test.
 #pragma once
 
 #include "loaded.h"
 
-#include <sched.h>
+#include <math.h>
 
 #include "engine/plan/plan_internal.h"
+#include "io/cpus.h"
 #include "io/driver.h"
 
 // CPUs of the process: those whose bit is set.
 __attribute__((weak)) uint64_t planned_cpus = 0xff;
 
-int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+// Those of them that are isolated, and the share of time that it has.
+__attribute__((weak)) uint64_t planned_isolated = 0;
+__attribute__((weak)) double planned_quota = INFINITY;
 
-__attribute__((weak)) int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+int __wrap_cpus_read(struct cpus *out);
+
+__attribute__((weak)) int __wrap_cpus_read(struct cpus *out)
 {
-	memset(set, 0, size);
-	for (int cpu = 0; cpu < 64; cpu++)
+	memset(out, 0, sizeof(*out));
+	for (int cpu = 0; cpu < 64; cpu++) {
 		if (planned_cpus >> cpu & 1)
-			CPU_SET(cpu, set);
+			CPU_SET_S(cpu, CPUS_SET_LEN, &out->allowed.set);
+		if (planned_isolated >> cpu & 1)
+			CPU_SET_S(cpu, CPUS_SET_LEN, &out->isolated.set);
+	}
+	out->quota = planned_quota;
 	return 0;
 }
 

@@ -276,19 +276,6 @@ static void a_ring_beside_a_driver_that_was_not_read_waits(void **state)
 	assert_non_null(strstr(checked(ports, 2), "names no other port"));
 }
 
-static void management_has_one_cpu(void **state)
-{
-	struct host_settings h = {.management_cpu = {0, 1}};
-	struct diag *d = diag_new();
-
-	host_check(&h, d);
-	assert_int_equal(diag_count(d), 1);
-	h.management_cpu.last = 0;
-	host_check(&h, d);
-	assert_int_equal(diag_count(d), 1);
-	diag_free(d);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,7 +294,6 @@ int main(void)
 		cmocka_unit_test(names_and_devices_are_used_once),
 		cmocka_unit_test(a_driver_that_was_not_read_is_left_alone),
 		cmocka_unit_test(a_ring_beside_a_driver_that_was_not_read_waits),
-		cmocka_unit_test(management_has_one_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may sleep, and until when: never with something in flight or waiting to be sent, never close
-// to the next send, never on a port of several workers. Path: cold. Test.
+// Who sleeps, and until when; who polls on, and for how long. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,18 +10,28 @@
 
 #include "base/clock.h"
 #include "engine/core/idle.h"
+#include "engine/core/responder.h"
 #include "engine/core/worker.h"
 
-#define NOW    1000000000ull // ticks are nanoseconds
-#define EARLY  300000ull
-#define MOMENT 1000000ull
-#define FAR    (NOW + 50 * MOMENT)
-#define SLOTS  16
+void __wrap_wait_for(const struct wait *wait, uint64_t ns);
+
+#define NOW     1000000000ull // ticks are nanoseconds
+#define LONGEST 5000000ull
+#define MOMENT  1000000ull
+#define BLIND   50000ull
+#define SPIN    50000ull
+#define STALL   1000000ull
+#define CROWDED 300000000ull
+#define FAR     (NOW + 50 * MOMENT)
+#define SLOTS   16
 
 static struct worker w;
 static struct worker_item items[2];
 static struct txn_slot lists[2][1]; // of transactions that go on: nothing is in it
 static const struct clock nanoseconds = {.hz = 1e9};
+static uint64_t now, asked, late, packet_after;
+static unsigned sleeps;
+static const struct clock stepped = {.hz = 1e9, .set = &now};
 
 static int fresh(void **state)
 {
@@ -30,7 +39,11 @@ static int fresh(void **state)
 	memset(items, 0, sizeof(items));
 	w.items = items;
 	w.item_count = 2;
-	w.clock = &nanoseconds;
+	w.clock = &stepped;
+	w.idle = (struct idle){.sleeps = true, .wait.count = 1, .stall = STALL};
+	late = 0;
+	sleeps = 0;
+	packet_after = UINT64_MAX;
 	w.next_publish = w.look_at = w.next_expiry = FAR;
 	for (int i = 0; i < 2; i++) {
 		memset(lists[i], 0, sizeof(lists[i]));
@@ -41,36 +54,97 @@ static int fresh(void **state)
 	return 0;
 }
 
-static void with_nothing_to_do_it_is_left_alone_for_a_moment(void **state)
+// A sleep that takes as long as it was asked for, and `late` more; shorter when a packet comes.
+void __wrap_wait_for(const struct wait *wait, uint64_t ns)
 {
-	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
+	asked = ns;
+	sleeps++;
+	now += packet_after < ns ? packet_after : ns + late;
 }
 
-static void it_wakes_up_before_the_next_send_of_any_item(void **state)
+// The tick to which an empty pass that began at NOW sleeps.
+static uint64_t slept_to(uint64_t from)
+{
+	now = from;
+	asked = 0;
+	return idle_turn(&w, from, false);
+}
+
+static void with_nothing_to_do_it_sleeps_for_a_while(void **state)
+{
+	assert_int_equal(slept_to(NOW), NOW + LONGEST);
+	assert_int_equal(asked, LONGEST);
+	w.idle.wait.count = 0; // nobody asks it for its address while it looks less often
+	assert_int_equal(slept_to(NOW), NOW + MOMENT);
+	w.idle.wait.count = 1;
+	w.hand = (struct handoff *)&w; // other workers wait for its progress
+	assert_int_equal(slept_to(NOW), NOW + BLIND);
+	w.idle.wait.own = true;
+	assert_int_equal(slept_to(NOW), NOW + MOMENT);
+}
+
+static void it_wakes_up_for_whatever_is_due(void **state)
 {
 	items[1].pace.next = NOW + 700000;
-	assert_int_equal(idle_until(&w, NOW), NOW + 700000 - EARLY);
-	items[0].pace.next = NOW + 600000;
-	assert_int_equal(idle_until(&w, NOW), NOW + 600000 - EARLY);
-	items[0].pace.next = NOW + EARLY + 49999;
-	assert_int_equal(idle_until(&w, NOW), NOW);
+	assert_int_equal(slept_to(NOW), NOW + 700000);
+	w.next_publish = NOW + 600000;
+	assert_int_equal(slept_to(NOW), NOW + 600000);
+	items[0].pace.next = NOW + 2999; // less than a sleep is worth
+	assert_int_equal(slept_to(NOW), NOW);
+	assert_int_equal(asked, 0);
 	items[0].pace.next = NOW - 5;
-	assert_int_equal(idle_until(&w, NOW), NOW);
+	assert_int_equal(slept_to(NOW), NOW);
+	items[0].pace.next = FAR;
+	items[0].pending_count = 1; // a copy that the device has not taken yet
+	assert_int_equal(slept_to(NOW), NOW);
 }
 
-static void it_wakes_up_to_publish(void **state)
-{
-	w.next_publish = NOW + 800000;
-	assert_int_equal(idle_until(&w, NOW), NOW + 800000 - EARLY);
-}
-
-static void with_something_in_flight_it_stays_awake(void **state)
+static void with_something_in_flight_a_packet_wakes_it(void **state)
 {
 	items[1].txns.in_flight = 1;
-	assert_int_equal(idle_until(&w, NOW), NOW);
-	items[1].txns.in_flight = 0;
-	items[0].pending_count = 1; // a copy that the device has not taken yet
-	assert_int_equal(idle_until(&w, NOW), NOW);
+	packet_after = 77777;
+	assert_int_equal(slept_to(NOW), NOW + 77777);
+	assert_int_equal(w.slept, 77777);
+	w.idle.wait.count = 0; // or it looks itself
+	packet_after = UINT64_MAX;
+	assert_int_equal(slept_to(NOW), NOW + BLIND);
+}
+
+static void after_work_it_polls_on_for_a_moment(void **state)
+{
+	w.idle.spins = true;
+	assert_int_equal(idle_turn(&w, NOW, true), NOW);
+	assert_int_equal(slept_to(NOW + SPIN - 1), NOW + SPIN - 1);
+	assert_int_equal(sleeps, 0);
+	assert_int_equal(slept_to(NOW + SPIN), NOW + SPIN + LONGEST);
+}
+
+// Of programs that had its CPU meanwhile.
+static void a_long_pass_ends_polling_for_a_while(void **state)
+{
+	w.idle.spins = true;
+	idle_turn(&w, NOW, true);
+	idle_turn(&w, NOW + STALL + 1, true);
+	assert_int_equal(slept_to(NOW + STALL + 1), NOW + STALL + 1 + LONGEST);
+	for (uint64_t at = NOW + STALL + 1; at < NOW + CROWDED + 2 * STALL; at += STALL)
+		idle_turn(&w, at, true);
+	assert_int_equal(slept_to(w.idle.turn_at), w.idle.turn_at);
+}
+
+static void it_learns_how_late_timers_are(void **state)
+{
+	w.idle.spins = true;
+	late = 80000;
+	for (int i = 0; i < 200; i++) {
+		w.idle.turn_at = 0;
+		items[0].pace.next = NOW + 700000;
+		slept_to(NOW);
+	}
+	assert_in_range(w.idle.late, late - 100, late);
+	assert_in_range(asked, 700000 - late, 700000 - late + 100);
+	w.idle.turn_at = 0;
+	items[0].pace.next = NOW + 70000; // its timer would be too late: it polls
+	assert_int_equal(slept_to(NOW), NOW);
 }
 
 static void what_has_no_more_to_send_keeps_nobody_awake(void **state)
@@ -79,29 +153,23 @@ static void what_has_no_more_to_send_keeps_nobody_awake(void **state)
 	items[0].pace.next = NOW - 1;
 	items[1].pace.left = 0;
 	items[1].pace.next = NOW - 1;
-	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
-	w.all_ended = true; // what comes late is looked at at once
-	assert_int_equal(idle_until(&w, NOW), NOW);
+	assert_int_equal(slept_to(NOW), NOW + LONGEST);
 }
 
-static void a_closed_loop_sleeps_only_before_its_start(void **state)
+static void a_responder_sleeps_until_an_answer_is_due(void **state)
 {
-	items[0].pace = (struct pace){.kind = PACE_OUTSTANDING,
-		.outstanding = 1,
-		.next = NOW,
-		.stop = FAR,
-		.left = UINT64_MAX};
-	assert_int_equal(idle_until(&w, NOW), NOW);
-	items[0].pace.next = FAR;
-	assert_int_equal(idle_until(&w, NOW), NOW + MOMENT);
-}
+	struct responder r = {.idle = w.idle, .clock = w.clock};
 
-static void one_of_several_workers_stays_awake_for_the_others(void **state)
-{
-	struct handoff *hand = (struct handoff *)&w;
-
-	w.hand = hand;
-	assert_int_equal(idle_until(&w, NOW), NOW);
+	now = NOW;
+	assert_int_equal(idle_responder_turn(&r, NOW, false), NOW + MOMENT);
+	r.swapped = (struct rte_mbuf *)&r;
+	r.swapped_at = NOW;
+	r.patience = 300000;
+	now = NOW;
+	assert_int_equal(idle_responder_turn(&r, NOW, false), NOW + 300001);
+	assert_int_equal(idle_responder_turn(&r, NOW + 5, true), NOW + 5);
+	r.asked = 1; // for its counters
+	assert_int_equal(idle_responder_turn(&r, NOW, false), NOW);
 }
 
 static void a_pass_is_due_with_whatever_comes_first(void **state)
@@ -191,56 +259,34 @@ static void a_protocol_is_asked_anew_when_it_is_due(void **state)
 	assert_int_equal(idle_due(&w, NOW + 5400000), NOW + 6000001);
 }
 
-static void a_sleep_takes_its_time_and_is_counted(void **state)
-{
-	struct clock real;
-	uint64_t now, until;
-
-	clock_calibrate(&real, 5);
-	w.clock = &real;
-	now = clock_now();
-	w.next_publish = w.look_at = items[0].pace.next = items[1].pace.next =
-		now + 1000000000000ull;
-	until = idle_sleep(&w, now);
-	assert_true(until > now && until <= clock_now());
-	assert_true(until - now >= clock_ticks(&real, MOMENT - 10000));
-	assert_int_equal(w.slept, until - now);
-	items[0].txns.in_flight = 1;
-	assert_int_equal(idle_sleep(&w, now), now);
-	assert_int_equal(w.slept, until - now);
-}
-
 // The kernel wakes it up late: that costs something only from the time of the next send on.
 static void a_late_wake_up_is_sleep_until_something_is_due(void **state)
 {
-	uint64_t woken = NOW + 5 * MOMENT;
-	const struct clock late = {.hz = 1e9, .set = &woken};
-
-	w.clock = &late;
+	late = 4 * MOMENT;
 	w.times.measure = NOW;
-	assert_int_equal(idle_sleep(&w, NOW), NOW + 5 * MOMENT);
-	assert_int_equal(w.slept, 5 * MOMENT);
+	assert_int_equal(slept_to(NOW), NOW + LONGEST + late);
+	assert_int_equal(w.slept, LONGEST + late);
 	items[1].pace.next = NOW + 2 * MOMENT;
-	assert_int_equal(idle_sleep(&w, NOW), NOW + 2 * MOMENT);
-	assert_int_equal(w.slept, 7 * MOMENT);
+	assert_int_equal(slept_to(NOW), NOW + 2 * MOMENT);
+	assert_int_equal(w.slept, LONGEST + late + 2 * MOMENT);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(with_nothing_to_do_it_is_left_alone_for_a_moment, fresh),
-		cmocka_unit_test_setup(it_wakes_up_before_the_next_send_of_any_item, fresh),
-		cmocka_unit_test_setup(it_wakes_up_to_publish, fresh),
-		cmocka_unit_test_setup(with_something_in_flight_it_stays_awake, fresh),
+		cmocka_unit_test_setup(with_nothing_to_do_it_sleeps_for_a_while, fresh),
+		cmocka_unit_test_setup(it_wakes_up_for_whatever_is_due, fresh),
+		cmocka_unit_test_setup(with_something_in_flight_a_packet_wakes_it, fresh),
+		cmocka_unit_test_setup(after_work_it_polls_on_for_a_moment, fresh),
+		cmocka_unit_test_setup(a_long_pass_ends_polling_for_a_while, fresh),
+		cmocka_unit_test_setup(it_learns_how_late_timers_are, fresh),
 		cmocka_unit_test_setup(what_has_no_more_to_send_keeps_nobody_awake, fresh),
-		cmocka_unit_test_setup(a_closed_loop_sleeps_only_before_its_start, fresh),
-		cmocka_unit_test_setup(one_of_several_workers_stays_awake_for_the_others, fresh),
+		cmocka_unit_test_setup(a_responder_sleeps_until_an_answer_is_due, fresh),
 		cmocka_unit_test_setup(a_pass_is_due_with_whatever_comes_first, fresh),
 		cmocka_unit_test_setup(something_in_flight_may_expire, fresh),
 		cmocka_unit_test_setup(a_full_table_waits_for_what_is_in_flight, fresh),
 		cmocka_unit_test_setup(a_closed_loop_is_due_when_it_may_send, fresh),
 		cmocka_unit_test_setup(a_protocol_is_asked_anew_when_it_is_due, fresh),
-		cmocka_unit_test_setup(a_sleep_takes_its_time_and_is_counted, fresh),
 		cmocka_unit_test_setup(a_late_wake_up_is_sleep_until_something_is_due, fresh),
 	};
 

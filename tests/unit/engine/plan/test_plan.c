@@ -64,7 +64,7 @@ static void a_worker_has_a_queue_and_a_cpu_of_its_own(void **state)
 		assert_int_equal(w[n].wire.self.mac[5], n < 2 ? 0 : 1);
 		assert_int_equal(w[n].wire.self.vlan_count, n < 2 ? 1 : 0);
 		assert_false(w[n].yields);
-		assert_false(w[n].sleeps);
+		assert_true(w[n].idle.sleeps && w[n].idle.spins);
 		assert_non_null(w[n].hand);
 		assert_ptr_equal(w[n].phase, &p->plan.phase);
 		assert_ptr_equal(w[n].wire.self.others_of, &w[n]);
@@ -89,7 +89,7 @@ static void workers_of_one_cpu_yield_and_sleep_when_told_to(void **state)
 	assert_true(p->plan.workers[1].yields);
 	assert_false(p->plan.workers[2].yields);
 	assert_true(p->plan.workers[3].yields);
-	assert_true(p->plan.workers[0].sleeps);
+	assert_true(p->plan.workers[0].idle.sleeps);
 	planned_free(p);
 }
 

@@ -6,6 +6,7 @@
 #include "io/rules.h"
 #include "net/frame.h"
 
+#define ANY LCORE_ANY_CPU
 #define PORT(name, peer, more)                                                                     \
 	"  - {name: " name ", driver: ring, device: " peer ", addresses: [198.18.0.1/24]" more "}" \
 	"\n"
@@ -19,6 +20,7 @@
 static int setup(void **state)
 {
 	planned_cpus = 0xff;
+	planned_isolated = 0;
 	return 0;
 }
 
@@ -35,31 +37,38 @@ static void expect_cpus(const char *text, const uint32_t *cpus, uint32_t count)
 
 static void workers_take_the_cpus_that_the_file_names(void **state)
 {
-	expect_cpus(BOTH(", cpus: [5, 2-4]"), (const uint32_t[]){5, 2, 3, 4, 1}, 5);
+	expect_cpus(BOTH(", cpus: [5, 2-4]"), (const uint32_t[]){5, 2, 3, 4, ANY}, 5);
 	expect_cpus("ports:\n" PORT("lan", "dut", ", cpus: 3-4") SERVER(", cpus: [6, 7]") TRAFFIC,
 		(const uint32_t[]){3, 4, 6, 7}, 4);
 }
 
-static void a_worker_without_one_takes_a_free_cpu_and_the_management_cpu_last(void **state)
+static void expect_management(const char *text, uint32_t cpu)
 {
-	expect_cpus(BOTH(""), (const uint32_t[]){1, 2}, 2);
-	expect_cpus("host: {management_cpu: 1}\n" BOTH(""), (const uint32_t[]){0, 2}, 2);
-	planned_cpus = 0x21;
-	expect_cpus(BOTH(""), (const uint32_t[]){5, 0}, 2);
-	planned_cpus = 0x1;
-	expect_cpus(BOTH(""), (const uint32_t[]){0, 0}, 2);
+	struct planned *p = planned_start(text, false);
+
+	assert_int_equal(p->plan.lcores.management_cpu, cpu);
+	planned_free(p);
 }
 
-// With none left, CPUs in turn: a third and a fourth worker on two CPUs.
-static void too_many_workers_share_cpus_in_turn(void **state)
+static void without_isolated_cpus_the_kernel_chooses(void **state)
 {
-	const char *text = "ports:\n" PORT("lan", "dut", "") SERVER(
-		"") "  - {name: lan2, driver: ring, device: dut2, addresses: [198.19.0.1/24]}\n"
-		    "  - {name: dut2, driver: ring, device: lan2, addresses: "
-		    "[198.19.0.2/24]}\n" TRAFFIC;
+	expect_cpus(BOTH(""), (const uint32_t[]){ANY, ANY}, 2);
+	expect_management(BOTH(""), ANY);
+	expect_management("host: {management_cpu: 3}\n" BOTH(""), 3);
+}
 
-	planned_cpus = 0x3;
-	expect_cpus(text, (const uint32_t[]){1, 0, 1, 0}, 4);
+static void isolated_cpus_are_the_workers_and_another_one_manages(void **state)
+{
+	planned_isolated = 0x31;
+	expect_management(BOTH(""), 1);
+	expect_cpus(BOTH(""), (const uint32_t[]){0, 4}, 2);
+	expect_cpus("host: {management_cpu: 0}\n" BOTH(""), (const uint32_t[]){4, 5}, 2);
+	expect_cpus(BOTH(", cpus: [4, 0]"), (const uint32_t[]){4, 0, 5}, 3);
+	planned_isolated = 0x2;
+	expect_management(BOTH(""), 0);
+	expect_cpus(BOTH(""), (const uint32_t[]){1, ANY}, 2);
+	planned_cpus = planned_isolated;
+	expect_management(BOTH(""), ANY);
 }
 
 static void expect_no_start(const char *text, const char *part)
@@ -389,8 +398,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(workers_take_the_cpus_that_the_file_names),
-		TEST(a_worker_without_one_takes_a_free_cpu_and_the_management_cpu_last),
-		TEST(too_many_workers_share_cpus_in_turn),
+		TEST(without_isolated_cpus_the_kernel_chooses),
+		TEST(isolated_cpus_are_the_workers_and_another_one_manages),
 		TEST(a_cpu_that_the_process_may_not_use_is_an_error),
 		TEST(a_responder_alone_has_its_port_alone),
 		TEST(workers_are_counted_port_by_port),

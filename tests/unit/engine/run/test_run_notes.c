@@ -65,8 +65,9 @@ static void the_plan_is_told_worker_by_worker(void **state)
 	begin(TEXT("1-2"));
 	run_introduce(&r);
 	assert_int_equal(notes, 4);
-	assert_non_null(strstr(said, "port lan: af_packet nosuch0, worker on CPU 1\n"));
-	assert_non_null(strstr(said, "worker on CPU 2\n"));
+	assert_non_null(strstr(
+		said, "port lan: af_packet nosuch0, worker on CPU 1, sleeping while it waits\n"));
+	assert_non_null(strstr(said, "worker on CPU 2, sleeping while it waits\n"));
 	assert_non_null(strstr(said, "traffic q: 1308 transaction slots"));
 	assert_non_null(strstr(said, "1 source addresses x 64512 ports"));
 	planned_free(p);

@@ -159,6 +159,16 @@ static void assert_invalid(struct fixture *f, const char *words)
 	assert_true(says(f, words));
 }
 
+// Others had its CPU: the run is not to be used, and nobody is at fault for it.
+static void assert_disturbed(struct fixture *f, const char *limit, const char *words)
+{
+	assert_int_equal(reach(f), EXIT_INVALID);
+	assert_string_equal(f->result.verdict.status, "invalid");
+	assert_string_equal(f->result.verdict.limited_by, limit);
+	assert_string_equal(f->result.verdict.invalid_by, "disturbance");
+	assert_true(says(f, words));
+}
+
 static void a_run_without_a_fault_passes(void **state)
 {
 	struct fixture *f = *state;
@@ -189,7 +199,7 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	assert_invalid(f, "the tester sent late");
 	f->result_item.send_lag.p99_ns = 0;
 	f->result_worker.stolen_s = 0.21;
-	assert_invalid(f, "did not have its CPU");
+	assert_disturbed(f, "none", "did not have its CPU");
 }
 
 // What needs a client that is bound cannot be sent before one is.
@@ -299,9 +309,9 @@ static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 	f->result_worker.stolen_s = 0.19;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_worker.stolen_s = 0.21;
-	assert_invalid(f, "worker on CPU 1 did not have its CPU for 210 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 210 ms");
 	f->result_worker.stolen_s = 2.1;
-	assert_invalid(f, "worker on CPU 1 did not have its CPU for 2.10 s of 2 s");
+	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 2.10 s of 2 s");
 	f->config.validity.stolen = 1;
 	assert_int_equal(reach(f), EXIT_PASS);
 }
@@ -315,15 +325,15 @@ static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
 	f->result_item.send_lag.p99_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.send_lag.p99_ns = 1.1e7;
-	assert_invalid(f, "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
 	f->result_item.send_lag.p99_ns = NAN; // few sends
 	f->result_item.send_lag.max_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.send_lag.max_ns = 1.1e7;
-	assert_invalid(f, "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
 	f->result_item.send_lag.max_ns = 0;
 	f->result_worker.slept_s = 0.8; // it was awake and without its CPU
-	assert_invalid(f, "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
 }
 
 static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
@@ -335,7 +345,8 @@ static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
 	f->result.responder = &responder;
 	assert_int_equal(reach(f), EXIT_PASS);
 	responder.stolen_s = 0.21;
-	assert_invalid(f, "port dut: the responder did not have its CPU for 210 ms of 2 s");
+	assert_disturbed(
+		f, "none", "port dut: the responder did not have its CPU for 210 ms of 2 s");
 	f->plan.responder_count = 2;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->config.validity.stolen = 1;
@@ -537,7 +548,7 @@ static void a_bound_is_the_last_value_that_is_allowed(void **state)
 	f->result_item.send_lag.p99_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.send_lag.p99_ns = 1e7 + 1;
-	assert_invalid(f, "the tester sent late");
+	assert_disturbed(f, "none", "the tester sent late");
 	f->result_item.send_lag.p99_ns = NAN; // nothing was timed
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->config.validity.dropped = 0.01;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sched_getaffinity, /sys/devices/system/cpu and the control groups of this process, from its own
+// one to the root. Path: cold. Management thread.
+#include "io/cpus.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ISOLATED "/sys/devices/system/cpu/isolated"
+#define ONLINE   "/sys/devices/system/cpu/online"
+#define GROUPS   "/sys/fs/cgroup"
+
+// The first line of a file, without its end; "" if there is none.
+static const char *read_line(const char *path, char *line, size_t room)
+{
+	FILE *f = fopen(path, "re");
+
+	if (!f || !fgets(line, (int)room, f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+// "0-3,8", as the kernel writes it.
+static void read_set(const char *path, cpu_set_t *out)
+{
+	char line[4096], *at = line, *end;
+
+	CPU_ZERO_S(CPUS_SET_LEN, out);
+	read_line(path, line, sizeof(line));
+	for (;; at = end + 1) {
+		unsigned long first = strtoul(at, &end, 10), last = first;
+
+		if (end == at)
+			return;
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < CPUS_MAX; first++)
+			CPU_SET_S(first, CPUS_SET_LEN, out);
+		if (*end != ',')
+			return;
+	}
+}
+
+// Of a control group: "max 100000" or "50000 100000".
+static double group_quota(const char *group)
+{
+	char path[4096], line[128];
+	double quota, period;
+
+	snprintf(path, sizeof(path), GROUPS "%s/cpu.max", group);
+	if (sscanf(read_line(path, line, sizeof(line)), "%lf %lf", &quota, &period) != 2 ||
+		!(period > 0))
+		return INFINITY;
+	return quota / period;
+}
+
+static double read_quota(void)
+{
+	char line[4096], *group, *end;
+	double least = INFINITY;
+
+	// One line with version 2 alone; the last one with both.
+	FILE *f = fopen("/proc/self/cgroup", "re");
+
+	group = NULL;
+	while (f && !group && fgets(line, sizeof(line), f))
+		group = strncmp(line, "0::/", 4) == 0 ? line + 3 : NULL;
+	if (f)
+		fclose(f);
+	if (!group)
+		return INFINITY;
+	group[strcspn(group, "\n")] = '\0';
+	for (;;) {
+		least = fmin(least, group_quota(group));
+		end = strrchr(group, '/');
+		if (!end)
+			return least;
+		*end = '\0';
+	}
+}
+
+int cpus_read(struct cpus *out)
+{
+	cpu_set_t *allowed = &out->allowed.set, *isolated = &out->isolated.set;
+	struct cpus all;
+
+	memset(out, 0, sizeof(*out));
+	memset(&all, 0, sizeof(all));
+	if (sched_getaffinity(0, CPUS_SET_LEN, allowed) < 0)
+		return -errno;
+	read_set(ISOLATED, isolated);
+	read_set(ONLINE, &all.allowed.set);
+	CPU_XOR_S(CPUS_SET_LEN, &all.allowed.set, &all.allowed.set, isolated);
+	if (CPU_EQUAL_S(CPUS_SET_LEN, &all.allowed.set, allowed))
+		CPU_OR_S(CPUS_SET_LEN, allowed, allowed, isolated);
+	CPU_AND_S(CPUS_SET_LEN, isolated, isolated, allowed);
+	out->quota = read_quota();
+	return 0;
+}
+
+void cpus_format(const cpu_set_t *set, char *buf, size_t room)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < CPUS_MAX && used < room; i++) {
+		int first = i;
+
+		if (!CPU_ISSET_S(i, CPUS_SET_LEN, set))
+			continue;
+		while (i + 1 < CPUS_MAX && CPU_ISSET_S(i + 1, CPUS_SET_LEN, set))
+			i++;
+		used += (size_t)snprintf(buf + used, room - used, first == i ? "%s%d" : "%s%d-%d",
+			used ? ", " : "", first, i);
+	}
+}
