@@ -20,6 +20,7 @@
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
 #define LAUNCH_AHEAD_NS 40000000ll // of a time that was ordered: two ticks
 #define TICK_NS         20000000ull
+#define REFUSALS        3
 #define DRAIN_TIMEOUTS  4
 #define DRAIN_MARGIN_NS 2000000000ull
 #define LATE_ANSWERS_NS 2000000ull // after everything is accounted for, for duplicates on their way
@@ -215,6 +216,27 @@ static void look_for_stop(struct run *r, const struct result_interval *i)
 	v->stopped_value = value;
 }
 
+// What says whether the server is there at all.
+static void look_for_server(struct run *r, const struct result_interval *i)
+{
+	const struct result_interval_item *items = i->traffic.items;
+	const struct result_interval_port *ports = i->ports.items;
+
+	for (uint32_t n = 0; n < i->traffic.count; n++)
+		r->heard |= items[n].answered || items[n].failed || items[n].late;
+	for (uint32_t n = 0; n < i->ports.count; n++)
+		if (ports[n].other)
+			r->refused += ports[n].other->icmp_errors[ICMP_PORT_UNREACHABLE];
+}
+
+// Nobody listens at the server's port. With events it may be started later, and of a fleet another
+// part may have heard it.
+static bool is_refused(const struct run *r)
+{
+	return r->refused >= REFUSALS && !r->heard && r->config->events.count == 0 &&
+	       !r->config->fleet;
+}
+
 static void tick_interval(struct run *r, struct result_interval *i, bool warmup, struct arena *a)
 {
 	const struct run_hooks *h = &r->options->hooks;
@@ -223,6 +245,7 @@ static void tick_interval(struct run *r, struct result_interval *i, bool warmup,
 	i->dut = dut_figures(r, a);
 	if (i->length_s <= 0)
 		return;
+	look_for_server(r, i);
 	if (!warmup)
 		events_interval(r->events, i, is_measured(r, i), a);
 	if (!warmup)
@@ -292,7 +315,7 @@ static bool is_to_end(const struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
 
-	return *r->options->signals || r->result->verdict.stopped ||
+	return *r->options->signals || r->result->verdict.stopped || is_refused(r) ||
 	       (h->enough && h->enough(h->ctx));
 }
 
@@ -315,7 +338,7 @@ static void course_supervise(struct run *r)
 		tick_intervals(r);
 		if (is_to_end(r) && p->phase < PHASE_DRAIN) {
 			set_phase(p, PHASE_DRAIN);
-			give_up = now + drain;
+			give_up = is_refused(r) ? now : now + drain;
 		} else if (p->phase == PHASE_WARMUP && now >= t->measure) {
 			set_phase(p, PHASE_MEASURE);
 			start_tally(r);
@@ -432,6 +455,8 @@ static int course_measure(struct run *r)
 	const char *broken;
 
 	r->cpu_read = 0;
+	r->heard = false;
+	r->refused = 0;
 	r->moves_noted = 0;
 	memset(r->moves_seen, 0, sizeof(r->moves_seen));
 	start_intervals(r);

@@ -46,6 +46,8 @@ struct run {
 	uint64_t begun_at, begun_ns;   // tick of the start, and its Unix time as read then
 	struct result_responder peer;  // with dut.control: before the first message
 
+	bool heard;       // something was answered
+	uint64_t refused; // times that a host said that nobody listens
 	struct collect_state collected;
 	struct stop stop;
 	struct timeline timeline;

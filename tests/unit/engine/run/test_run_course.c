@@ -461,6 +461,52 @@ static void a_rule_that_holds_drains(void **state)
 	assert_int_equal(seen.kept_count, 4);
 }
 
+// "Port unreachable" so often, in the last interval that was made.
+static void refuse(struct wire_counters *counters, uint64_t times)
+{
+	struct result_interval *i = &seen.list[seen.count - 1];
+	static struct result_interval_port port;
+
+	counters->icmp_errors[ICMP_PORT_UNREACHABLE] = times;
+	port = (struct result_interval_port){.other = counters};
+	i->ports = (struct counter_list){&port, 1};
+}
+
+// In the warm-up too, and without waiting for replies.
+static void a_port_that_nobody_listens_at_ends_the_run(void **state)
+{
+	struct wire_counters counters = {.fragments = 0};
+
+	begin(TEXT(""), false);
+	make(1, 1, true);
+	refuse(&counters, 3);
+	seen.pass = note_phase;
+	run_course(&r);
+	assert_int_equal(seen.passes, 1);
+	assert_int_equal(seen.phase_at_verdict, PHASE_STOP);
+	assert_false(seen.interrupted);
+}
+
+static void a_server_that_was_heard_or_refused_twice_does_not(void **state)
+{
+	struct wire_counters counters = {.fragments = 0};
+
+	begin(TEXT(""), false);
+	make(1, 1, true)->answered = 1;
+	refuse(&counters, 1000);
+	seen.pass = finish_at_3;
+	run_course(&r);
+	assert_int_equal(seen.passes, 3);
+	teardown(state);
+	setup(state);
+	begin(TEXT(""), false);
+	make(1, 1, true);
+	refuse(&counters, 2);
+	seen.pass = finish_at_3;
+	run_course(&r);
+	assert_int_equal(seen.passes, 3);
+}
+
 static void an_interval_of_the_warmup_is_shown_and_not_kept(void **state)
 {
 	begin(TEXT(""), false);
@@ -716,6 +762,8 @@ int main(void)
 		TEST(a_worker_that_does_not_finish_after_a_signal_is_given_up_too),
 		TEST(a_run_whose_purpose_is_known_drains),
 		TEST(a_rule_that_holds_drains),
+		TEST(a_port_that_nobody_listens_at_ends_the_run),
+		TEST(a_server_that_was_heard_or_refused_twice_does_not),
 		TEST(an_interval_of_the_warmup_is_shown_and_not_kept),
 		TEST(rules_hold_until_the_end_of_the_measured_part),
 		TEST(all_intervals_are_handed_out_however_many_there_are),
