@@ -27,7 +27,8 @@ struct search_settings {
 	uint64_t warmup_ns, trial_ns, final_ns, sum_ns, settle_ns;
 	uint64_t verify; // bisect
 	uint64_t attempts;
-	uint64_t steps; // ramp
+	uint64_t time_ns; // UINT64_MAX: as long as it takes
+	uint64_t steps;   // ramp
 };
 
 extern const struct field_section search_section;

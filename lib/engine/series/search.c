@@ -11,6 +11,8 @@
 #include "engine/series/search_ramp.h"
 
 #define TRIALS_MAX 1000
+#define SPOILT     3   // trials
+#define GUESSES    200 // trials that are guessed at most
 #define COLLAPSE   0.9 // of the peak: less is a collapse
 #define KNEE       3.0 // times the lowest p99 so far
 #define KNEE_LOADS 3   // that have to be there before
@@ -30,6 +32,7 @@ struct bounds {
 	double upper, upper2; // INFINITY: none
 	double open;          // measured, not decided; 0: none
 	bool tester;          // upper is the limit of the tester
+	bool undecided;       // its last trial there was disturbed
 };
 
 static double seconds(uint64_t ns)
@@ -55,6 +58,7 @@ struct sums {
 	double good, bad;             // seconds of full length
 	double short_good, short_bad; // seconds below
 	uint64_t invalid;             // in a row, the last ones
+	bool undecided;               // the last one of them
 	uint32_t trials;
 };
 
@@ -69,8 +73,9 @@ static struct sums trials_sum_up(const struct search *s, const struct target *t,
 
 		if (one->load != load)
 			continue;
-		out.invalid = one->invalid ? out.invalid + 1 : 0;
-		if (one->invalid)
+		out.invalid = search_void(t->goal, one) ? out.invalid + 1 : 0;
+		out.undecided = out.invalid && one->undecided;
+		if (out.invalid)
 			continue;
 		met = search_met(t->goal, one);
 		to = full ? (met ? &out.good : &out.bad) : met ? &out.short_good : &out.short_bad;
@@ -168,6 +173,7 @@ static struct bounds bounds_of(const struct search *s, const struct target *t)
 		if (is == BOUND_UPPER || is == BOUND_TESTER)
 			add_upper(&b, s->trials[i].load, is == BOUND_TESTER);
 	}
+	b.undecided = b.tester && trials_sum_up(s, t, b.upper).undecided;
 	for (uint32_t i = 0; i < s->count; i++) {
 		double load = s->trials[i].load;
 		enum bound is = load < b.upper ? load_classify(s, t, load) : BOUND_UNKNOWN;
@@ -418,9 +424,63 @@ struct search_answer search_answer(const struct search *s, uint32_t goal)
 		return ramp_answer(s, g);
 	b = bounds_of(s, &t);
 	if (b.lower == 0)
-		return (struct search_answer){NAN, b.upper, NAN, b.tester};
+		return (struct search_answer){NAN, b.upper, NAN, b.tester, b.undecided};
 	return (struct search_answer){
-		b.lower, b.upper, conditional_throughput(s, &t, b.lower), b.tester};
+		b.lower, b.upper, conditional_throughput(s, &t, b.lower), b.tester, b.undecided};
+}
+
+bool search_is_spoilt(const struct search *s)
+{
+	const struct search_goal *g = search_goal_of(s, 0);
+	double highest = 0, lowest = INFINITY;
+
+	if (s->settings->method == SEARCH_RAMP || s->count < SPOILT)
+		return false;
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct search_trial *t = &s->trials[i];
+
+		if (!search_void(g, t))
+			return false;
+		highest = fmax(highest, t->load);
+		lowest = fmin(lowest, t->load);
+	}
+	return 2 * lowest <= highest || lowest <= s->settings->from;
+}
+
+// What it would cost to go on, with trials that turn out as if the answer was in the middle.
+double search_left_s(const struct search *s)
+{
+	struct search_answer now = search_answer(s, 0);
+	double lower = isnan(now.load) ? s->settings->from : now.load;
+	double upper = fmin(now.upper, s->settings->to), middle = (lower + upper) / 2, left = 0;
+	struct search guess = *s;
+	struct search_trial *trials;
+	struct search_step step;
+
+	if (s->settings->method == SEARCH_RAMP || !(upper >= lower))
+		return NAN;
+	trials = calloc(s->count + GUESSES, sizeof(*trials));
+	if (!trials)
+		return NAN;
+	for (uint32_t i = 0; i < s->count; i++)
+		trials[i] = s->trials[i];
+	guess.trials = trials;
+	for (step = search_next(&guess); !step.done; step = search_next(&guess)) {
+		bool met = step.load <= middle;
+
+		if (guess.count == s->count + GUESSES) {
+			left = NAN;
+			break;
+		}
+		trials[guess.count++] = (struct search_trial){.load = step.load,
+			.length_ns = step.length_ns,
+			.loss = met ? 0 : 1,
+			.p99_ns = met ? 0 : INFINITY,
+			.answered_per_s = fmin(step.load, middle)};
+		left += seconds(step.length_ns + s->settings->warmup_ns + s->settings->settle_ns);
+	}
+	free(trials);
+	return left;
 }
 
 static int by_load(const void *a, const void *b)

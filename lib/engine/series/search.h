@@ -19,8 +19,9 @@ struct search_trial {
 	double loss, failed;   // shares of sent
 	double p50_ns, p99_ns; // INFINITY: among the lost ones
 	double answered_per_s;
-	bool stopped; // by a rule of the user: too much for the server, whatever it answered
-	bool invalid; // because of the tester: says nothing about the server
+	bool stopped;   // by a rule of the user: too much for the server, whatever it answered
+	bool invalid;   // because of the tester: says nothing about the server
+	bool undecided; // others disturbed the box: if it failed, that says nothing either
 };
 
 struct search {
@@ -39,10 +40,11 @@ struct search_step {
 };
 
 struct search_answer {
-	double load;       // NAN: not even `from` meets the goal
+	double load;       // NAN: `from` does not meet the goal, or nothing is known yet
 	double upper;      // lowest load that does not; INFINITY: none up to `to`
 	double throughput; // answered per second there; see docs/measurement.md for mlr and ramp
 	bool tester;       // the tester was too weak to measure above
+	bool undecided;    // it was disturbed there
 };
 
 // Further findings of the trials.
@@ -62,6 +64,18 @@ static inline bool search_met(const struct search_goal *g, const struct search_t
 	return !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed &&
 	       (g->p99_ns == 0 || t->p99_ns <= (double)g->p99_ns);
 }
+
+// Does the trial say nothing about the goal?
+static inline bool search_void(const struct search_goal *g, const struct search_trial *t)
+{
+	return t->invalid || (t->undecided && !search_met(g, t));
+}
+
+// Is whatever spoils the trials no matter of the load? The last trials, at half of the load and
+// less as well, say nothing, and none before them says anything.
+bool search_is_spoilt(const struct search *s);
+// Seconds that its trials will take, if the answer is in the middle of what is known; NAN: unknown.
+double search_left_s(const struct search *s);
 
 struct search_step search_next(const struct search *s);
 // Of a ramp under way: is every goal broken, for good and far enough below to see a collapse? Or

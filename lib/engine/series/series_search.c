@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "conf/schema.h"
+#include "engine/run/limit.h"
 #include "engine/series/series_internal.h"
 #include "stats/text.h"
 
@@ -25,6 +27,8 @@ struct searching {
 	struct result confirmed;       // their result
 	bool heard;                    // the server answered something in some trial
 	bool cut;                      // it ended before it was done
+	const char *ended;             // why; NULL: it was done, or interrupted
+	uint64_t began_ns;             // CLOCK_MONOTONIC
 };
 
 static void search_prepare(struct searching *g, struct series *s)
@@ -81,13 +85,16 @@ static double rate_of(const struct result_item *i)
 static struct search_trial figures(
 	const struct searching *g, const struct result *r, struct search_step step)
 {
+	const char *by = r->verdict.invalid_by ? r->verdict.invalid_by : "";
+	bool disturbed = strcmp(by, "disturbance") == 0;
 	struct search_trial t = {.run = g->runs,
 		.load = step.load,
 		.length_ns = step.length_ns,
 		.loss = 1,
 		.p99_ns = INFINITY,
 		.stopped = r->verdict.stopped != NULL,
-		.invalid = strcmp(r->verdict.status, "invalid") == 0};
+		.undecided = disturbed || r->verdict.disturbed > LIMIT_DISTURBED,
+		.invalid = !disturbed && strcmp(r->verdict.status, "invalid") == 0};
 	const struct result_item *items = r->traffic.items;
 
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
@@ -101,6 +108,7 @@ static struct search_trial figures(
 		t.p50_ns = items[i].latency.response.p50_ns;
 		t.p99_ns = items[i].latency.response.p99_ns;
 		t.answered_per_s = rate_of(&items[i]);
+		t.undecided |= items[i].send_lag.p99_ns > LIMIT_LATE_NS;
 	}
 	return t;
 }
@@ -119,7 +127,9 @@ static const char *trial_verdict(const struct searching *g, const struct search_
 {
 	if (t->invalid)
 		return "invalid";
-	return goals_met(g, t) == g->settings->goals.count ? "pass" : "fail";
+	if (goals_met(g, t) == g->settings->goals.count)
+		return "pass";
+	return t->undecided ? "undecided" : "fail";
 }
 
 // "12 500", "12.5 k/s": the value as people read it.
@@ -156,18 +166,21 @@ static unsigned at_texts(const struct searching *g, struct search_step step, cha
 static void search_tell(const struct searching *g, const struct search_trial *t)
 {
 	struct search_answer now = search_answer(&g->search, 0);
-	char load[32], loss[32], p99[32], answer[32], length[32], failed[32];
+	char load[32], loss[32], p99[32], answer[32], length[32], failed[32], left[64] = "";
+	double left_s = search_left_s(&g->search);
 
 	search_value(g, t->load, load, sizeof(load));
 	stats_format(1e-9 * (double)t->length_ns, "s", length, sizeof(length));
 	stats_format(t->loss, "1", loss, sizeof(loss));
 	stats_format(t->failed, "1", failed, sizeof(failed));
 	stats_format(t->p99_ns, "ns", p99, sizeof(p99));
+	if (left_s > 0)
+		snprintf(left, sizeof(left), ", about %.0f s left", left_s);
 	run_note(g->series->options,
-		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s",
+		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s%s",
 		g->search.count, load, length, loss, failed, isinf(t->p99_ns) ? "lost" : p99,
-		trial_verdict(g, t), search_value(g, now.load, answer, sizeof(answer)));
-	if (t->invalid || t->stopped)
+		trial_verdict(g, t), search_value(g, now.load, answer, sizeof(answer)), left);
+	if (t->invalid || t->undecided || t->stopped)
 		tell_reasons(g, &g->results[t->run]);
 }
 
@@ -284,7 +297,7 @@ static const char *goal_text(const struct search_goal *goal, struct arena *a)
 static const char *limit_text(const struct searching *g, const struct search_answer *a)
 {
 	if (a->tester)
-		return "tester";
+		return a->undecided ? "undecided" : "tester";
 	if (!isinf(a->upper))
 		return "server";
 	return g->cut ? "none" : "range";
@@ -367,13 +380,15 @@ static struct result_search *search_result(const struct searching *g)
 // trial, else of the last one. With repeats, the repeat that stands for them.
 static const struct result *representative(const struct searching *g)
 {
+	const struct search_goal *goal = g->settings->goals.items;
 	double answer = search_answer(&g->search, 0).load;
 	const struct result *out = NULL;
 
 	if (g->confirmed.verdict.status)
 		return &g->confirmed;
 	for (uint32_t i = 0; i < g->search.count; i++)
-		if (!g->trials[i].invalid && (isnan(answer) || g->trials[i].load == answer))
+		if (!search_void(goal, &g->trials[i]) &&
+			(isnan(answer) || g->trials[i].load == answer))
 			out = &g->results[g->trials[i].run];
 	return out ? out : &g->results[g->runs - 1];
 }
@@ -405,12 +420,33 @@ static const char *remark(const struct searching *g, const struct result_goal *g
 			"%s: %s is the tester's own limit (at %s its trials were invalid); the "
 			"server may do more",
 			goal->goal, answer, upper);
+	if (strcmp(goal->limited_by, "undecided") == 0)
+		return arena_printf(a,
+			"%s: %s%s, and undecided from %s on: others disturbed the box in each "
+			"trial there, so nobody can say whether the server failed",
+			goal->goal, isnan(goal->answer) ? "" : "at least ", answer, upper);
+	if (isnan(goal->answer) && g->ended)
+		return arena_printf(a, "%s: no answer yet", goal->goal);
 	if (isnan(goal->answer))
 		return arena_printf(a, "%s: not even met at %s", goal->goal, from);
+	if (g->ended && !isinf(goal->upper))
+		return arena_printf(a, "%s: at least %s, below %s", goal->goal, answer, upper);
 	if (strcmp(goal->limited_by, "range") == 0)
 		return arena_printf(
 			a, "%s: met up to %s, the end of the search", goal->goal, answer);
 	return NULL;
+}
+
+// Goals that were met though others had the CPU are met.
+static void forgive_disturbance(struct result *out)
+{
+	struct result_verdict *v = &out->verdict;
+
+	if (!v->invalid_by || strcmp(v->invalid_by, "disturbance") != 0)
+		return;
+	v->status = "pass";
+	v->exit_code = EXIT_PASS;
+	v->invalid_by = NULL;
 }
 
 // A ramp goes beyond the server's capacity, so a failure there is no verdict. A tester that fell
@@ -454,12 +490,15 @@ static void conclude_repeats(struct searching *g, struct result *out)
 static void search_conclude(struct searching *g, struct result *out)
 {
 	const struct result_goal *goals = out->search->goals.items;
-	bool none = false, tester = false, server = false;
+	bool none = false, tester = false, server = false, undecided = false;
 
-	for (uint32_t i = 0; i < out->search->goals.count; i++)
+	for (uint32_t i = 0; i < out->search->goals.count; i++) {
 		tester |= strcmp(goals[i].limited_by, "tester") == 0;
+		undecided |= strcmp(goals[i].limited_by, "undecided") == 0;
+	}
 	if (strcmp(out->verdict.status, "done") == 0)
 		out->verdict.status = "pass"; // the goals are judged
+	forgive_disturbance(out);
 	if (g->settings->method == SEARCH_RAMP && !g->confirmed.verdict.status && !tester)
 		forgive_ramp(g, out);
 	conclude_repeats(g, out);
@@ -471,11 +510,17 @@ static void search_conclude(struct searching *g, struct result *out)
 		if (why)
 			series_reason(g->series, &out->verdict, why);
 	}
-	out->verdict.limited_by = tester ? "tester" : server ? "server" : "none";
+	out->verdict.limited_by = tester      ? "tester"
+	                          : undecided ? "undecided"
+	                          : server    ? "server"
+	                                      : "none";
+	tester = tester || (none && (undecided || g->ended));
 	if (tester || (none && strcmp(out->verdict.status, "pass") == 0)) {
 		out->verdict.status = tester ? "invalid" : "fail";
 		out->verdict.exit_code = tester ? EXIT_INVALID : EXIT_FAIL;
 	}
+	if (g->ended)
+		series_reason(g->series, &out->verdict, g->ended);
 }
 
 static int search_finish(struct searching *g, int code, struct result *out)
@@ -485,7 +530,7 @@ static int search_finish(struct searching *g, int code, struct result *out)
 		return code;
 	}
 	*out = *representative(g);
-	g->cut = code || *g->series->options->signals;
+	g->cut = code || g->ended || *g->series->options->signals;
 	out->search = search_result(g);
 	if (*g->series->options->signals) {
 		conclude_as(g, out, "interrupted", EXIT_INTERRUPTED,
@@ -503,12 +548,45 @@ static int search_finish(struct searching *g, int code, struct result *out)
 	return (int)out->verdict.exit_code;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// Whether the search ends before the next trial, though it is not done: the reason, or NULL.
+static const char *search_ends(const struct searching *g, struct search_step step)
+{
+	const struct search_settings *s = g->settings;
+	uint64_t whole = step.ramp ? s->trial_ns * s->steps : step.length_ns;
+	uint64_t next = s->settle_ns + s->warmup_ns + whole;
+	char text[32];
+
+	if (search_is_spoilt(&g->search))
+		return arena_printf(g->series->arena,
+			"the search was ended: its first %u trials are invalid or disturbed at any "
+			"load, so a lower one does not help, but a quieter machine or another CPU "
+			"(ports.*.cpus, taskset) would",
+			g->search.count);
+	if (s->time_ns == UINT64_MAX || g->runs == 0 || now_ns() - g->began_ns + next <= s->time_ns)
+		return NULL;
+	return arena_printf(g->series->arena,
+		"search.time is over (%s): the answer is that of the trials so far",
+		stats_format(1e-9 * (double)s->time_ns, "s", text, sizeof(text)));
+}
+
 static int search_all(struct searching *g)
 {
 	struct search_step step = search_next(&g->search);
 	int code = 0;
 
+	g->began_ns = now_ns();
 	while (!step.done && code == 0) {
+		g->ended = search_ends(g, step);
+		if (g->ended)
+			return 0;
 		if (g->runs && !series_rest(g->series, g->settings->settle_ns))
 			return EXIT_INTERRUPTED;
 		code = search_measure(g, step);
@@ -527,7 +605,8 @@ static int search_confirm(struct searching *g)
 	unsigned n;
 	int code;
 
-	if (!s->config->run.repeat || isnan(at.load) || search_answer(&g->search, 0).tester)
+	if (!s->config->run.repeat || isnan(at.load) || g->ended ||
+		search_answer(&g->search, 0).tester)
 		return 0;
 	if (!series_rest(s, g->settings->settle_ns))
 		return EXIT_INTERRUPTED;

@@ -819,6 +819,77 @@ static void without_trials_nothing_is_known(void **state)
 	assert_false(search_next(&f.search).done);
 }
 
+// Trials of a disturbed box: those that met the goal all the same count, the others are repeated.
+static void a_disturbed_trial_counts_only_if_it_met_the_goal(void **state)
+{
+	struct fixture f;
+	struct search_trial t = {.load = 200000, .length_ns = 8000000000, .undecided = true};
+
+	prepare(&f, SEARCH_BISECT);
+	f.search.count = 1;
+	f.trials[0] = t;
+	assert_near(search_answer(&f.search, 0).load, 200000, 0);
+	f.trials[0].loss = 0.5;
+	assert_true(isnan(search_answer(&f.search, 0).load));
+	assert_true(isinf(search_answer(&f.search, 0).upper));
+	for (; f.search.count < f.settings.attempts; f.search.count++)
+		f.trials[f.search.count] = f.trials[0];
+	assert_near(search_answer(&f.search, 0).upper, 200000, 0);
+	assert_true(search_answer(&f.search, 0).tester && search_answer(&f.search, 0).undecided);
+	f.trials[2].undecided = false;
+	f.trials[2].invalid = true; // the last one decides on the name
+	assert_true(search_answer(&f.search, 0).tester && !search_answer(&f.search, 0).undecided);
+	f.trials[2].invalid = false; // and here a server that failed
+	assert_false(search_answer(&f.search, 0).tester);
+}
+
+static void trials_that_are_spoilt_at_any_load_end_a_search(void **state)
+{
+	struct fixture f;
+
+	prepare(&f, SEARCH_MLR);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_false(search_is_spoilt(&f.search));
+		f.trials[f.search.count++] = (struct search_trial){
+			.load = 200000, .loss = 0.5, .invalid = i < 2, .undecided = i == 2};
+	}
+	assert_false(search_is_spoilt(&f.search)); // a tester that is too slow for that load
+	f.trials[2].load = 100001;
+	assert_false(search_is_spoilt(&f.search));
+	f.trials[2].load = 100000;
+	assert_true(search_is_spoilt(&f.search));
+	f.trials[1].invalid = false; // one that says something
+	assert_false(search_is_spoilt(&f.search));
+	f.trials[1].invalid = true;
+	for (uint32_t i = 0; i < 3; i++)
+		f.trials[i].load = f.settings.from; // there is no lower load
+	assert_true(search_is_spoilt(&f.search));
+	f.settings.method = SEARCH_RAMP;
+	assert_false(search_is_spoilt(&f.search));
+}
+
+// Trials of a server whose capacity is in the middle of what is known: seconds that they take.
+static void the_time_that_is_left_is_that_of_the_trials_to_come(void **state)
+{
+	struct server v = {.capacity = 100500};
+	struct fixture f;
+	double said, took = 0;
+
+	prepare(&f, SEARCH_BISECT);
+	f.settings.warmup_ns = 500000000;
+	f.settings.settle_ns = 1000000000;
+	said = search_left_s(&f.search);
+	for (struct search_step step = search_next(&f.search); !step.done;
+		step = search_next(&f.search)) {
+		f.trials[f.search.count++] = serve(&v, step.load, step.length_ns);
+		took += 1e-9 * (double)step.length_ns + 1.5;
+	}
+	assert_near(said, took, 1e-6);
+	assert_near(search_left_s(&f.search), 0, 0);
+	f.settings.method = SEARCH_RAMP;
+	assert_true(isnan(search_left_s(&f.search)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -849,6 +920,9 @@ int main(void)
 		cmocka_unit_test(mlr_ends_with_long_trials_and_begins_with_short_ones),
 		cmocka_unit_test(peak_and_collapse_are_named),
 		cmocka_unit_test(a_count_is_never_a_fraction),
+		cmocka_unit_test(a_disturbed_trial_counts_only_if_it_met_the_goal),
+		cmocka_unit_test(trials_that_are_spoilt_at_any_load_end_a_search),
+		cmocka_unit_test(the_time_that_is_left_is_that_of_the_trials_to_come),
 		cmocka_unit_test(refusals_count_as_loss_and_have_a_limit_of_their_own),
 		cmocka_unit_test(a_trial_that_a_rule_stopped_meets_no_goal),
 		cmocka_unit_test(a_load_is_given_up_after_so_many_invalid_trials_in_a_row),
