@@ -29,6 +29,9 @@ static const char several_servers[] =
 	"one server (several are a list in a file, servers: [192.0.2.2, 192.0.2.3], beside the "
 	"first)";
 
+static const char server_port_is[] = "possible: the port is out of range (1 to 65535)";
+static const char listen_port_is[] = "possible: the port is out of range (0 to 65535)";
+
 static int addr_refuse(const char **what, const char *text)
 {
 	*what = text;
@@ -196,10 +199,12 @@ int addr_parse_listen(const char *text, struct addr *out, uint16_t *port, const 
 	unsigned long number = strtoul(digits, NULL, 10);
 
 	*out = (struct addr){.len = 4, .bytes = {127, 0, 0, 1}};
-	if (count == 0 || count > 5 || strspn(digits, "0123456789") != count || number > UINT16_MAX)
+	if (count == 0 || strspn(digits, "0123456789") != count || (count > 1 && *digits == '0'))
 		return addr_refuse(what, listen_is);
 	if (colon && (addr_parse_part(text + v6, len - 2 * v6, out) < 0 || (out->len == 16) != v6))
 		return addr_refuse(what, listen_is);
+	if (number > UINT16_MAX)
+		return addr_refuse(what, listen_port_is);
 	*port = (uint16_t)number;
 	return 0;
 }
@@ -253,9 +258,10 @@ int addr_parse_server(const char *text, struct addr_server *out, const char **wh
 	}
 	if (port) {
 		number = strtoul(port, NULL, 10);
-		if (!*port || port[strspn(port, "0123456789")] || number == 0 ||
-			number > UINT16_MAX)
+		if (!*port || port[strspn(port, "0123456789")])
 			return -EINVAL;
+		if (number == 0 || number > UINT16_MAX)
+			return addr_refuse(what, server_port_is);
 		out->port = (uint16_t)number;
 	}
 	link = memchr(text, '%', (size_t)(end - text));

@@ -300,6 +300,8 @@ struct proto_server {
 // addresses and the ports of each message. Without one, the engine takes them from the item's
 // source section. Every verb is required, unless it says otherwise.
 struct proto_router {
+	// The list of further servers (struct field_host) in the settings. NULL: there is none.
+	struct field_list *(*servers)(void *settings);
 	// Is this server's address (len 0: none was given) sufficient, and of the right family?
 	void (*check_server)(const void *settings, const struct addr *server, struct diag *d);
 	void (*layout)(const void *shared, struct proto_layout *out);

@@ -91,7 +91,7 @@ static const struct field item_fields[] = {
 	{"servers",
 		"further servers beside that one, over UDP; a protocol with such a list in its own "
 		"section takes them there",
-		FIELD_ADDR, .list = true, AT(item_settings, servers)},
+		FIELD_HOST, .list = true, AT(item_settings, servers)},
 	{"spread",
 		"the server that a transaction asks: round_robin; hash: by its source address and "
 		"port; stub: the first, and after each timeout the next, as a stub resolver does",
@@ -551,6 +551,14 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 		if (gw[i].len == addr->len)
 			return true;
 	return false;
+}
+
+struct field_list *config_further(const struct item_settings *i)
+{
+	for (unsigned n = 0; protos[n]; n++)
+		if (i->protocol[n] && protos[n]->router && protos[n]->router->servers)
+			return protos[n]->router->servers(i->protocol[n]);
+	return (struct field_list *)(uintptr_t)&i->servers;
 }
 
 struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i)

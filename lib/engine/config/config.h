@@ -55,7 +55,7 @@ struct item_settings {
 		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
 	};
 	uint64_t server_port;      // 0: the protocol's
-	struct field_list servers; // struct addr: further ones; of protocols without a router
+	struct field_list servers; // struct field_host: further ones; of protocols without a router
 	int32_t spread;            // enum server_spread
 	uint64_t attempts;         // with SPREAD_STUB, of each server
 	bool rotate;
@@ -181,6 +181,8 @@ const struct port_settings *config_item_port(const struct config *c, const struc
 const struct port_settings *config_responder_port(const struct config *c);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
+// The servers beside the item's own (struct field_host): its list, or that of its protocol.
+struct field_list *config_further(const struct item_settings *i);
 // Is the embedded responder the server of this item? One that is told no server takes any.
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
 // The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.

@@ -224,37 +224,44 @@ static void check_servers(const struct config *c, const struct item_settings *i,
 {
 	const struct proto *proto = config_item_proto(i, NULL);
 	const struct port_settings *p = config_item_port(c, i);
-	const struct addr *all = i->servers.items;
+	const struct field_list *further = config_further(i);
+	const struct field_host *all = further->items;
+	bool own = i->servers.count > 0;
 
-	if (!proto || !p || (i->servers.count == 0 && i->spread != SPREAD_STUB))
+	if (!proto || !p)
 		return;
-	if (routing_is_own(proto))
-		diag_error(d, i, i->servers.count ? "servers" : "spread",
+	if ((own || i->spread == SPREAD_STUB) && routing_is_own(proto))
+		diag_error(d, i, own ? "servers" : "spread",
 			"not with %s, which has its own (%s: {servers: ..., spread: ...})",
 			proto->name, proto->name);
-	else if (config_tcp(i))
-		diag_error(d, i, i->servers.count ? "servers" : "spread",
+	else if ((own || i->spread == SPREAD_STUB) && config_tcp(i))
+		diag_error(d, i, own ? "servers" : "spread",
 			"not over connections: they lead to one server (an item for each server)");
 	if (i->servers.count >= SERVERS_MAX)
 		diag_error(d, &i->servers, "servers", "%u servers (up to %d)", i->servers.count,
 			SERVERS_MAX - 1);
-	for (uint32_t n = 0; n < i->servers.count; n++) {
-		bool again = addr_equal(&all[n], &i->server);
+	for (uint32_t n = 0; n < further->count; n++) {
+		const struct addr *addr = &all[n].addr;
+		bool again = addr_equal(addr, &i->server);
 
+		if (addr->len == 0)
+			continue; // a name without an address
 		for (uint32_t k = 0; k < n; k++)
-			again = again || addr_equal(&all[n], &all[k]);
-		if (i->server.len && all[n].len != i->server.len)
-			diag_error(d, &all[n], NULL, "not of the first server's family (IPv%c)",
+			again = again || addr_equal(addr, &all[k].addr);
+		if (i->server.len && addr->len != i->server.len && routing_is_own(proto))
+			continue; // the protocol says so
+		if (i->server.len && addr->len != i->server.len)
+			diag_error(d, addr, NULL, "not of the first server's family (IPv%c)",
 				i->server.len == 4 ? '4' : '6');
 		else if (again)
-			diag_error(d, &all[n], NULL, "is among the servers already");
-		else if (port_has(p, &all[n]) && !config_on_sockets(c, i))
-			diag_error(d, &all[n], NULL, "is an address of the tester, on port %s",
-				p->name);
-		else if (!config_reaches(p, &all[n]))
-			diag_error(d, &all[n], NULL,
+			diag_error(d, addr, NULL, "is among the servers already");
+		else if (port_has(p, addr) && !config_on_sockets(c, i))
+			diag_error(
+				d, addr, NULL, "is an address of the tester, on port %s", p->name);
+		else if (!config_reaches(p, addr))
+			diag_error(d, addr, NULL,
 				"not on a subnet of port %s, and the port has no IPv%c gateway",
-				p->name, all[n].len == 4 ? '4' : '6');
+				p->name, addr->len == 4 ? '4' : '6');
 	}
 }
 

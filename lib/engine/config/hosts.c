@@ -55,7 +55,8 @@ static const struct host *host_named(const struct config *c, const char *name)
 	return NULL;
 }
 
-// Is the address of a family that the item can send from, and has the port a way to it?
+// Is the address of a family that the item can send from and that its first server has, and has the
+// port a way to it?
 static bool item_reaches(
 	const struct item_settings *i, const struct port_settings *p, const struct addr *addr)
 {
@@ -74,7 +75,8 @@ static bool item_reaches(
 		has = sockets_route(addr, p->device, &from) == 0;
 	if (proto)
 		routing_of(proto)->check_server(settings, addr, wrong);
-	has = has && diag_count(wrong) == 0 && config_reaches(p, addr);
+	has = has && diag_count(wrong) == 0 && config_reaches(p, addr) &&
+	      (i->server.len == 0 || i->server.len == addr->len);
 	diag_free(wrong);
 	return has;
 }
@@ -93,8 +95,8 @@ static const char *addr_list(const struct host *h, const struct addr *without, s
 	return text;
 }
 
-static void host_give(const struct config *c, struct item_settings *i, const struct host *h,
-	bool note, struct arena *a, struct diag *d)
+static void host_give(const struct config *c, const struct item_settings *i, struct field_host *to,
+	const struct host *h, bool note, struct arena *a, struct diag *d)
 {
 	const struct port_settings *p = config_item_port(c, i);
 	const struct addr *addrs = h->addrs.items, *taken = NULL;
@@ -105,13 +107,14 @@ static void host_give(const struct config *c, struct item_settings *i, const str
 		if (!p || item_reaches(i, p, &addrs[n]))
 			taken = &addrs[n];
 	if (!taken) {
-		diag_error(d, &i->host, NULL,
+		diag_error(d, to, NULL,
 			"%s is %s: port %s reaches none of them (it needs an address and a subnet "
-			"or gateway of that family)",
-			h->name, addr_list(h, NULL, a), p->name);
+			"or gateway of that family%s)",
+			h->name, addr_list(h, NULL, a), p->name,
+			to == &i->host ? "" : ", which is that of the first server");
 		return;
 	}
-	i->server = *taken;
+	to->addr = *taken;
 	others = addr_list(h, taken, a);
 	if (note)
 		log_note("traffic %s: server %s is %s%s%s", i->name, h->name,
@@ -119,12 +122,35 @@ static void host_give(const struct config *c, struct item_settings *i, const str
 			others[0] ? "; addresses not used: " : "", others);
 }
 
-// Port and link that stand beside the address go where the other settings of them are.
-static void host_place(const struct config *c, struct item_settings *i, struct diag *d)
+// The link that stands beside an address is the device of the item's port.
+static void host_link(
+	const struct config *c, const struct item_settings *i, struct field_host *h, struct diag *d)
 {
 	struct port_settings *ports = c->ports.items;
 	const struct port_settings *of = config_item_port(c, i);
 	struct port_settings *p = of ? ports + (of - ports) : NULL;
+
+	if (h->link && p && p->device && strcmp(p->device, h->link) != 0)
+		diag_error(d, h, NULL,
+			"is on the link %s, but port %s has the device %s (remove one)", h->link,
+			p->name, p->device);
+	else if (h->link && p)
+		p->device = h->link;
+	if (p && p->driver >= 0 && driver_of(p)->sockets && !p->device && h->addr.len == 16 &&
+		addr_is_link_local(&h->addr))
+		diag_error(d, h, NULL,
+			"an address of one link: say which (server: fe80::1%%eth0, or device: eth0 "
+			"of "
+			"port %s; -i eth0 on a command line)",
+			p->name);
+}
+
+// All servers of an item have one port, which can stand beside any of their addresses.
+static void hosts_port(struct item_settings *i, struct diag *d)
+{
+	const struct field_list *further = config_further(i);
+	const struct field_host *h = further->items;
+	uint16_t port;
 
 	if (i->host.port && i->server_port && i->server_port != i->host.port)
 		diag_error(d, &i->host, NULL, "port %u, but server_port is %llu (remove one)",
@@ -133,55 +159,62 @@ static void host_place(const struct config *c, struct item_settings *i, struct d
 		i->server_port = i->host.port;
 	else
 		i->host.port = (uint16_t)i->server_port; // a self-check asks another one
-	if (i->host.link && p && p->device && strcmp(p->device, i->host.link) != 0)
-		diag_error(d, &i->host, NULL,
-			"is on the link %s, but port %s has the device %s (remove one)",
-			i->host.link, p->name, p->device);
-	else if (i->host.link && p)
-		p->device = i->host.link;
-	if (p && p->driver >= 0 && driver_of(p)->sockets && !p->device && i->host.addr.len == 16 &&
-		addr_is_link_local(&i->host.addr))
-		diag_error(d, &i->host, NULL,
-			"an address of one link: say which (server: fe80::1%%eth0, or device: eth0 "
-			"of "
-			"port %s; -i eth0 on a command line)",
-			p->name);
+	port = config_item_proto(i, NULL) ? config_server_port(i) : 0;
+	for (uint32_t n = 0; port && n < further->count; n++)
+		if (h[n].port && h[n].port != port)
+			diag_error(d, &h[n], NULL,
+				"port %u, but the servers of an item have one port, here %u "
+				"(server_port: %u, or an item for each server)",
+				h[n].port, port, h[n].port);
+}
+
+static void host_resolve(struct config *c, const struct item_settings *i, struct field_host *to,
+	const struct config *before, bool ask, struct arena *a, struct diag *d)
+{
+	const struct host *known;
+	const char *why = NULL;
+
+	host_link(c, i, to, d);
+	if (!to->name)
+		return;
+	known = host_named(c, to->name);
+	if (!known) {
+		struct host *h = (struct host *)c->hosts.items + c->hosts.count++;
+		const struct host *same = host_named(before, to->name);
+
+		h->name = to->name;
+		if (same)
+			h->addrs = same->addrs;
+		else
+			why = ask ? look_up(h, a) : "names are looked up for files only";
+		known = h;
+	}
+	if (known->addrs.count) {
+		host_give(c, i, to, known, !before, a, d);
+		return;
+	}
+	diag_error(d, to, NULL, "%s: %s (give an address, or a name that `getent ahosts` finds)",
+		to->name, why ? why : "has no address");
+	if (ask)
+		diag_of_box(d);
 }
 
 void hosts_resolve(
 	struct config *c, const struct config *before, bool ask, struct arena *a, struct diag *d)
 {
 	struct item_settings *items = c->traffic.items;
-	struct host *hosts = arena_zalloc(a, (c->traffic.count + 1) * sizeof(*hosts));
+	uint32_t most = c->traffic.count;
 
-	c->hosts = (struct field_list){hosts, 0};
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		most += config_further(&items[i])->count;
+	c->hosts = (struct field_list){arena_zalloc(a, (most + 1) * sizeof(struct host)), 0};
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const char *name = items[i].host.name, *why = NULL;
-		const struct host *known;
+		const struct field_list *further = config_further(&items[i]);
+		struct field_host *h = further->items;
 
-		host_place(c, &items[i], d);
-		if (!name)
-			continue;
-		known = host_named(c, name);
-		if (!known) {
-			struct host *h = &hosts[c->hosts.count++];
-			const struct host *same = host_named(before, name);
-
-			h->name = name;
-			if (same)
-				h->addrs = same->addrs;
-			else
-				why = ask ? look_up(h, a) : "names are looked up for files only";
-			known = h;
-		}
-		if (known->addrs.count) {
-			host_give(c, &items[i], known, !before, a, d);
-			continue;
-		}
-		diag_error(d, &items[i].host, NULL,
-			"%s: %s (give an address, or a name that `getent ahosts` finds)", name,
-			why ? why : "has no address");
-		if (ask)
-			diag_of_box(d);
+		hosts_port(&items[i], d);
+		host_resolve(c, &items[i], &items[i].host, before, ask, a, d);
+		for (uint32_t n = 0; n < further->count; n++)
+			host_resolve(c, &items[i], &h[n], before, ask, a, d);
 	}
 }

@@ -12,8 +12,8 @@ struct host {
 	struct field_list addrs; // struct addr, in the resolver's order; empty: not found
 };
 
-// Give each item whose server has a name the first address that its port reaches; c->hosts has all
-// of them. before: the configuration that c was derived from, so that all runs of a series ask the
-// same server; or NULL. ask: false for no look-up, then names are errors.
+// Give each server of an item that has a name the first address that its port reaches; c->hosts has
+// all of them. before: the configuration that c was derived from, so that all runs of a series ask
+// the same server; or NULL. ask: false for no look-up, then names are errors.
 void hosts_resolve(
 	struct config *c, const struct config *before, bool ask, struct arena *a, struct diag *d);

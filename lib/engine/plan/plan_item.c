@@ -278,7 +278,7 @@ static void item_layout(struct plan_item *i, const struct proto *proto, struct a
 	path = arena_zalloc(a, (1 + further->count) * sizeof(*path));
 	path->dst = i->settings->server;
 	for (uint32_t n = 0; n < further->count; n++)
-		path[1 + n].dst = ((const struct addr *)further->items)[n];
+		path[1 + n].dst = ((const struct field_host *)further->items)[n].addr;
 	i->layout.paths = (struct field_list){path, 1 + further->count};
 	i->source_ports = i->settings->ports;
 }

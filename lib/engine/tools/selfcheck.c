@@ -90,7 +90,7 @@ static uint32_t addresses_at_most(const struct config *c)
 	for (uint32_t i = 0; i < c->ports.count; i++)
 		n += p[i].addresses.count + p[i].gateway.count;
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		n += ((const struct item_settings *)c->traffic.items)[i].servers.count;
+		n += config_further((const struct item_settings *)c->traffic.items + i)->count;
 	return n;
 }
 
@@ -112,6 +112,7 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	ports[0].cpus = like->cpus;
 	ports[1] = ring_port(like, other, like->name, room, a);
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		const struct field_list *further = config_further(&items[i]);
 		const struct addr *server = &items[i].server;
 
 		add_port(&ports[0], config_item_port(c, &items[i]));
@@ -119,8 +120,8 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 			add_address(&ports[1].addresses, server, 8 * server->len);
 		for (uint32_t n = 0; !server->len && n < 2; n++)
 			add_address(&ports[1].addresses, &somebody[n], 8 * somebody[n].len);
-		for (uint32_t n = 0; n < items[i].servers.count; n++) {
-			server = (const struct addr *)items[i].servers.items + n;
+		for (uint32_t n = 0; n < further->count; n++) {
+			server = &((const struct field_host *)further->items)[n].addr;
 			add_address(&ports[1].addresses, server, 8 * server->len);
 		}
 	}

@@ -81,6 +81,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 	};                                                                                         \
                                                                                                    \
 	static const struct proto_router family##_router = {                                       \
+		.servers = dhcp_servers,                                                           \
 		.check_server = family##_check_server,                                             \
 		.layout = dhcp_layout,                                                             \
 		.common_setup = dhcp_common_setup,                                                 \

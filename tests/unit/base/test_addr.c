@@ -279,6 +279,8 @@ static void a_place_to_listen_at_is_local_unless_it_says_otherwise(void **state)
 	}
 	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(addr_parse_listen(bad[i], &a, &port, &what), -EINVAL);
+	assert_int_equal(addr_parse_listen("127.0.0.1:100000", &a, &port, &what), -EINVAL);
+	assert_non_null(strstr(what, "out of range (0 to 65535)"));
 }
 
 static void a_server_is_read_as_people_write_it(void **state)
@@ -316,6 +318,8 @@ static void a_server_is_read_as_people_write_it(void **state)
 	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(addr_parse_server(bad[i], &s, &what), -EINVAL);
 	assert_non_null(strstr(what, "servers: ["));
+	assert_int_equal(addr_parse_server("127.0.0.1#65536", &s, &what), -EINVAL);
+	assert_non_null(strstr(what, "out of range (1 to 65535)"));
 }
 
 int main(void)

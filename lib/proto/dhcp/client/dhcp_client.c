@@ -151,6 +151,11 @@ uint64_t dhcp_followed_clients(const void *settings)
 	return dhcp_clients(settings);
 }
 
+struct field_list *dhcp_servers(void *settings)
+{
+	return &((struct dhcp_settings *)settings)->servers;
+}
+
 bool dhcp_named(const void *settings)
 {
 	const struct dhcp_settings *s = settings;

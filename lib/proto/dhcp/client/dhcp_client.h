@@ -237,6 +237,7 @@ int dhcp_close(struct proto_ctx *ctx);
 bool dhcp_paces(const void *settings, struct proto_pace *out);
 uint64_t dhcp_followed_clients(const void *settings);
 bool dhcp_named(const void *settings);
+struct field_list *dhcp_servers(void *settings);
 uint32_t dhcp_count(const struct proto_ctx *ctx);
 uint64_t dhcp_due(struct proto_ctx *ctx);
 uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);

@@ -243,7 +243,7 @@ static void check_life(const struct dhcp_family *f, const struct dhcp_settings *
 // Files of MACs, DUIDs and leases are large and read once, by setup.
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
-	const struct addr *servers = s->servers.items;
+	const struct field_host *servers = s->servers.items;
 	unsigned before = diag_count(d);
 
 	if (s->life)
@@ -251,7 +251,7 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 	check_mix(f, s, d);
 	check_vlans(&s->vlans, dhcp_clients(s), d);
 	for (uint32_t i = 0; i < s->servers.count; i++)
-		dhcp_family_check(&servers[i], &servers[i], f->addr_len, d);
+		dhcp_family_check(&servers[i].addr, &servers[i], f->addr_len, d);
 	if (s->servers.count >= DHCP_SERVERS_MAX)
 		diag_error(d, &s->servers, "servers", "%u servers (up to %u)", s->servers.count,
 			DHCP_SERVERS_MAX - 1);
@@ -574,7 +574,7 @@ static void warn_groups(const struct dhcp_plan *p)
 void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
-	const struct addr *servers = s->servers.items;
+	const struct field_host *servers = s->servers.items;
 	const uint64_t *codes = s->parameters.items;
 	struct dhcp_plan *p;
 
@@ -586,7 +586,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	p->server_count = 1 + s->servers.count;
 	memcpy(p->servers[0], env->server.bytes, 16);
 	for (uint32_t i = 0; i < s->servers.count; i++)
-		memcpy(p->servers[1 + i], servers[i].bytes, 16);
+		memcpy(p->servers[1 + i], servers[i].addr.bytes, 16);
 	p->course.starts = f->starts;
 	p->course.spread = (enum dhcp_spread)s->spread;
 	p->course.again = s->again;

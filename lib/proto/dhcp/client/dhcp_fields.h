@@ -132,7 +132,7 @@
 		FIELD_COUNT, .offset = DHCP_SETTING(address_column), .def = "0", .max = 64}
 
 #define DHCP_SERVERS_ROWS(spread_help_) \
-	{"servers", "further servers beside the item's", FIELD_ADDR, .list = true, \
+	{"servers", "further servers beside the item's", FIELD_HOST, .list = true, \
 		.offset = DHCP_SETTING(servers)}, \
 	{"spread", spread_help_, FIELD_ENUM, .offset = DHCP_SETTING(spread), .def = "first", \
 		.names = dhcp_spread_names}

@@ -104,7 +104,7 @@ struct dhcp_settings {
 	struct field_list raw;             // struct dhcp_raw_settings
 	struct field_list parameters;      // uint64_t
 	struct dhcp_fqdn_settings *fqdn;
-	struct field_list servers; // struct addr
+	struct field_list servers; // struct field_host
 	int32_t spread;
 	void *retransmit;                      // of the family's struct; NULL: one try
 	uint64_t request_timeout_ns;           // 0: the item's timeout

@@ -223,8 +223,8 @@ static uint32_t dhcp4_paths(struct dhcp_plan *plan, const struct dhcp_settings *
 
 	to[0] = (struct addr){4, {255, 255, 255, 255}};
 	to[broadcast] = env->server;
-	if (s->servers.count)
-		memcpy(&to[broadcast + 1], s->servers.items, s->servers.count * sizeof(*to));
+	for (uint32_t i = 0; i < s->servers.count; i++)
+		to[broadcast + 1 + i] = ((const struct field_host *)s->servers.items)[i].addr;
 	((struct dhcp4_plan *)plan)->path_server = broadcast;
 	return broadcast + (unicast ? plan->server_count : 0);
 }

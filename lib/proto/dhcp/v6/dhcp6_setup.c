@@ -274,8 +274,8 @@ static uint32_t dhcp6_paths(struct dhcp_plan *p, const struct dhcp_settings *s,
 		to[0] = dhcp6_groups[DHCP6_ALL_SERVERS];
 	else if (!((struct dhcp6_plan *)p)->unicast)
 		to[0] = dhcp6_groups[DHCP6_ALL_AGENTS];
-	if (s->servers.count)
-		memcpy(&to[1], s->servers.items, s->servers.count * sizeof(*to));
+	for (uint32_t i = 0; i < s->servers.count; i++)
+		to[1 + i] = ((const struct field_host *)s->servers.items)[i].addr;
 	if (!((struct dhcp6_plan *)p)->asks_unicast)
 		return p->server_count;
 	to[p->server_count] = env->server;

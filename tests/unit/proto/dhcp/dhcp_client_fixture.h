@@ -32,7 +32,7 @@ static inline void fixture_link(FIXTURE *f)
 		if (f->mix.share[i] > 0)
 			s->mix = &f->mix;
 	s->servers = s->vlans = s->options = (struct field_list){0};
-	while (f->servers[s->servers.count].len)
+	while (f->servers[s->servers.count].addr.len)
 		s->servers.count++;
 	while (f->vlans[s->vlans.count].vlans.count)
 		s->vlans.count++;

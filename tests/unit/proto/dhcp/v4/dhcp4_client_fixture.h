@@ -40,7 +40,7 @@ struct dhcp4_fixture {
 	struct dhcp_fqdn_settings fqdn;
 	struct dhcp4_option_settings options[9];
 	struct addr_range relays[2], pool[3];
-	struct addr servers[4];
+	struct field_host servers[4];
 	struct dhcp_vlan_settings vlans[3];
 	struct dhcp_leases_settings leases;
 	uint64_t parameters[4], vlan_ids[4];

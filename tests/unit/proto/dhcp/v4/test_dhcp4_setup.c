@@ -255,14 +255,14 @@ static void paths_are_the_broadcast_and_the_servers(void **state)
 	struct addr all = v4(UINT32_MAX), own = v4(SERVER_ID);
 
 	f->mix.share[DHCP4_RENEW] = 0.1;
-	f->servers[0] = v4(SERVER_ID + 1);
+	f->servers[0].addr = v4(SERVER_ID + 1);
 	fixture_open(f);
 	dhcp_layout(f->ctx.shared, &layout);
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 3);
 	assert_true(addr_equal(&paths[0].dst, &all));
 	assert_true(addr_equal(&paths[1].dst, &own));
-	assert_true(addr_equal(&paths[2].dst, &f->servers[0]));
+	assert_true(addr_equal(&paths[2].dst, &f->servers[0].addr));
 	fixture_end(f);
 }
 
@@ -366,8 +366,8 @@ static void a_loaded_lease_is_renewed_with_the_server_that_gave_it(void **state)
 	static const uint32_t servers[] = {2, 1, 0}; // the last one's is not known
 	struct proto_flow flow;
 
-	f->servers[0] = v4(SERVER_ID + 1);
-	f->servers[1] = v4(SERVER_ID + 2);
+	f->servers[0].addr = v4(SERVER_ID + 1);
+	f->servers[1].addr = v4(SERVER_ID + 2);
 	f->leases.load = path;
 	f->settings.is.exchange = DHCP4_RENEW;
 	fixture_open(f);

@@ -1592,8 +1592,8 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 	struct dhcp4_fixture *f = fixture_relay(6);
 	struct proto_flow flow;
 
-	f->servers[0] = v4(SERVER_ID + 1);
-	f->servers[1] = v4(SERVER_ID + 2);
+	f->servers[0].addr = v4(SERVER_ID + 1);
+	f->servers[1].addr = v4(SERVER_ID + 2);
 	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 6; i++) {
@@ -1620,8 +1620,8 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 	struct dhcp4_fixture *f = fixture_relay(2);
 	struct proto_flow flow;
 
-	f->servers[0] = v4(SERVER_ID + 1);
-	f->servers[1] = v4(SERVER_ID + 2);
+	f->servers[0].addr = v4(SERVER_ID + 1);
+	f->servers[1].addr = v4(SERVER_ID + 2);
 	f->settings.is.spread = DHCP_TO_EACH;
 	fixture_open(f);
 	assert_true(fixture_begin(f));
@@ -1649,7 +1649,7 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	struct dhcp4_fixture *f = fixture_relay(1);
 	struct proto_flow flow;
 
-	f->servers[0] = v4(SERVER_ID + 1);
+	f->servers[0].addr = v4(SERVER_ID + 1);
 	fixture_start(f);
 	ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + 1);
 	fixture_send(f);

@@ -51,7 +51,7 @@ struct dhcp6_fixture {
 	struct dhcp6_option_settings options[9];
 	struct addr_range relays[2];
 	struct addr_prefix pool[1], prefixes[1];
-	struct addr servers[4];
+	struct field_host servers[4];
 	struct dhcp_vlan_settings vlans[3];
 	struct dhcp_leases_settings leases;
 	uint64_t parameters[4], vlan_ids[4];

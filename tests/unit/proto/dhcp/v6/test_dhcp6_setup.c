@@ -126,11 +126,11 @@ static void bad_relays_are_refused(void **state)
 static void groups_reach_all_servers(void **state)
 {
 	REFUSED(fixture_new(1), "a group reaches all servers (to: server)",
-		f->servers[0] = v6("2001:db8::3"));
+		f->servers[0].addr = v6("2001:db8::3"));
 	REFUSED(fixture_new(1), "a group reaches all servers (to: server)",
 		f->settings.is.spread = DHCP_ROUND_ROBIN);
 	REFUSED(fixture_relay(1, 1), "not an IPv6 address",
-		f->servers[0] = (struct addr){4, {198, 18, 0, 2}});
+		f->servers[0].addr = (struct addr){4, {198, 18, 0, 2}});
 }
 
 static void option_refused(struct dhcp6_option_settings option, const char *why)
@@ -181,7 +181,7 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	f->vlan_ids[2] = 200;
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{3, 9}, {f->vlan_ids + 1, 2}};
-	f->servers[0] = v6("2001:db8::3");
+	f->servers[0].addr = v6("2001:db8::3");
 	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
 	dhcp_layout(f->ctx.shared, &layout);
@@ -192,7 +192,7 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	assert_int_equal(paths[4].vlan_count, 2);
 	assert_int_equal(paths[4].vlans[1], 200);
 	assert_true(addr_equal(&paths[2].dst, &f->env.server));
-	assert_true(addr_equal(&paths[5].dst, &f->servers[0]));
+	assert_true(addr_equal(&paths[5].dst, &f->servers[0].addr));
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_true(fixture_begin(f));
 		dhcp6_flow(&f->ctx, &f->txn, &flow);
