@@ -42,7 +42,8 @@ struct session {
 	const struct config *config;
 	bool respond;
 	bool self_check;
-	bool summed; // the summary was printed
+	bool summed;     // the summary was printed
+	bool lines_lost; // output.jsonl lacks some
 	struct hooks hooks;
 	struct report report;
 	struct result result;
@@ -409,7 +410,7 @@ static void be_watched(struct session *s)
 		snprintf(path, sizeof(path), STREAM_UNIX);
 		state_socket(
 			dir, (uint64_t)getpid(), path + strlen(path), sizeof(path) - strlen(path));
-		rc = stream_open(NULL, path, true, &stream);
+		rc = stream_open(NULL, path, true, NULL, &stream);
 	}
 	if (rc == 0)
 		live_follow(&s->live, stream_follower(stream));
@@ -456,8 +457,8 @@ static int follow(struct session *s)
 	if (rc == 0)
 		be_watched(s);
 	if (rc == 0 && output->jsonl) {
-		rc = stream_open(
-			"output.jsonl:", output->jsonl, hooks_any_command(s->config), &stream);
+		rc = stream_open("output.jsonl:", output->jsonl, hooks_any_command(s->config),
+			&s->lines_lost, &stream);
 		if (rc == 0)
 			live_follow(&s->live, stream_follower(stream));
 	}
@@ -490,7 +491,7 @@ static int execute(struct session *s, const struct run_options *run)
 		code = hand_out(s, code);
 	}
 	follow_no_more(s);
-	return code;
+	return s->lines_lost && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
 static int execute_between_hooks(struct session *s, const struct run_options *run)

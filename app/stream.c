@@ -34,6 +34,7 @@ struct stream {
 	unsigned count;
 	char *begin, *trial; // lines for readers who join now; NULL: none
 	bool told;           // an error, or a dropped reader
+	bool *incomplete;    // NULL: nobody asks
 };
 
 // --- a file ---
@@ -57,13 +58,20 @@ static int open_file(struct stream *s, const char *to, bool is_private)
 	return s->f ? 0 : -errno;
 }
 
+static void fail_file(struct stream *s, const char *what)
+{
+	if (!s->told)
+		log_error("%s %s%s", s->option, strerror(errno ? errno : EIO), what);
+	s->told = true;
+	if (s->incomplete)
+		*s->incomplete = true;
+}
+
 static void put_file(struct stream *s, const char *text)
 {
 	errno = 0;
-	if (s->told || (fprintf(s->f, "%s\n", text) > 0 && fflush(s->f) == 0))
-		return;
-	s->told = true;
-	log_error("%s %s; it will lack lines", s->option, strerror(errno ? errno : EIO));
+	if (!s->told && (fprintf(s->f, "%s\n", text) < 0 || fflush(s->f) != 0))
+		fail_file(s, "; it will lack lines");
 }
 
 // --- a socket ---
@@ -263,8 +271,8 @@ static void stream_close(void *ctx)
 {
 	struct stream *s = ctx;
 
-	if (s->f && s->f != stdout && fclose(s->f) != 0 && !s->told)
-		log_error("%s %s", s->option, strerror(errno));
+	if (s->f && s->f != stdout && fclose(s->f) != 0)
+		fail_file(s, "");
 	if (!s->f)
 		close_socket(s);
 	free(s->begin);
@@ -273,14 +281,15 @@ static void stream_close(void *ctx)
 	free(s);
 }
 
-int stream_open(const char *option, const char *to, bool is_private, struct stream **out)
+int stream_open(
+	const char *option, const char *to, bool is_private, bool *incomplete, struct stream **out)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	bool is_socket = strncmp(to, STREAM_UNIX, strlen(STREAM_UNIX)) == 0;
 	int rc = -ENOMEM;
 
 	if (s) {
-		*s = (struct stream){.option = option, .listener = -1};
+		*s = (struct stream){.option = option, .listener = -1, .incomplete = incomplete};
 		rc = is_socket ? listen_on(s, to + strlen(STREAM_UNIX), is_private)
 		               : open_file(s, to, is_private);
 	}

@@ -184,6 +184,17 @@ def a_full_disk_or_a_reader_that_went_away_is_not_a_pass():
 
 
 @test
+def an_output_that_cannot_be_written_is_not_a_pass():
+    for name in "jsonl", "html", "csv", "keyval", "hdr", "dns_metrics", "resperf", "openmetrics", "junit", "capture":
+        where = {"file": "/dev/full", "when": ["answered"]} if name == "capture" else "/dev/full"
+        result = ddiperf(ring(output={name: where}))
+        assert result.code == EXIT["environment"], (name, result)
+        assert f"output.{name}:" in result.stderr and "No space left" in result.stderr, (name, result)
+    with config_file(ring(output={"jsonl": "/dev/full"}, criteria=["loss > 50%"])) as path:
+        assert call("run", path).code == EXIT["fail"], "what failed anyway keeps its code"
+
+
+@test
 def a_limit_of_file_size_is_an_error_and_no_crash():
     with tempfile.TemporaryDirectory() as folder, config_file(ring()) as path:
         out = Path(folder) / "out.json"

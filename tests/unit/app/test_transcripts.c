@@ -666,7 +666,7 @@ static int run_watch(int argc, char **argv)
 	assert_int_equal(state_directory(dir, sizeof(dir)), 0);
 	strcpy(place, STREAM_UNIX);
 	state_socket(dir, (uint64_t)getpid(), place + strlen(STREAM_UNIX), 512);
-	assert_int_equal(stream_open("watch", place, true, &stream), 0);
+	assert_int_equal(stream_open("watch", place, true, NULL, &stream), 0);
 	live_follow(&live, stream_follower(stream));
 	play_begin(document, &live);
 	for (int i = 2; i < argc; i++)
