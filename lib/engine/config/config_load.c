@@ -497,13 +497,26 @@ static void check_search(const struct config *c, struct arena *a, struct diag *d
 		check_ramp(c, a, d);
 }
 
-static void check_repeat(const struct repeat_settings *r, struct diag *d)
+static void check_repeat(const struct config *c, const struct repeat_settings *r, struct diag *d)
 {
 	if (r->min > r->max)
 		diag_error(d, &r->min, NULL, "more than max");
 }
+	const int32_t *of = r->of.items;
+
 
 static void check_series(const struct config *c, struct arena *a, struct diag *d)
+	if (r->skip >= r->max)
+		diag_error(d, &r->skip, NULL,
+			"is not below max (%llu): more runs would be left out than count",
+			(unsigned long long)r->max);
+	if (r->of.count == 0)
+		diag_error(d, r, "of", "no figure to know (like [rate, p99])");
+	for (uint32_t i = 0; i < r->of.count; i++)
+		if (of[i] == REPEAT_DUT_CPU && !c->dut.probe)
+			diag_error(d, &of[i], NULL,
+				"needs a probe of the server's CPUs (dut: {probe: {command: "
+				"...}})");
 {
 	const void *which = c->search ? (const void *)c->search : c->run.repeat;
 
@@ -514,7 +527,7 @@ static void check_series(const struct config *c, struct arena *a, struct diag *d
 	if (c->search)
 		check_search(c, a, d);
 	if (c->run.repeat)
-		check_repeat(c->run.repeat, d);
+		check_repeat(c, c->run.repeat, d);
 }
 
 static void check_output(const struct output_settings *o, struct diag *d)

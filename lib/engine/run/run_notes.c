@@ -126,6 +126,22 @@ static void note_item(const struct run *r, const struct plan_item *i)
 			i->settings->name, (unsigned long long)clients);
 }
 
+static void warn_of_capture(const struct plan *p)
+{
+	const struct capture_settings *s = p->config->output.capture;
+	const int32_t *when = s ? s->when.items : NULL;
+	bool several = !s || s->when.count == 0;
+
+	for (uint32_t i = 0; s && i < s->when.count; i++)
+		several |= when[i] != EVIDENCE_STEP;
+	for (uint32_t i = 0; i < p->item_count; i++)
+		several |= config_item_proto(p->items[i].settings, NULL)->step_count > 1;
+	if (!several)
+		log_warning("output.capture: when: [step] keeps replies that the next message of "
+			    "an exchange follows, and no item has exchanges of several messages: "
+			    "the file may stay empty (when: [answered] keeps all good replies)");
+}
+
 void run_warn_shortages(const struct plan *p)
 {
 	struct arena *a = arena_new();
@@ -133,6 +149,7 @@ void run_warn_shortages(const struct plan *p)
 
 	for (uint32_t i = 0; i < all.count; i++)
 		log_warning("%s", ((const char *const *)all.items)[i]);
+	warn_of_capture(p);
 	arena_free(a);
 }
 
