@@ -73,11 +73,6 @@ static const struct {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-bool distribution_knows(double count, double share)
-{
-	return share <= 0.5 || count * (1 - share) > 1 - 1e-6;
-}
-
 static void blank_one(json_t *of, double above)
 {
 	double count = number_or_0(of, "count"), share;
@@ -85,12 +80,12 @@ static void blank_one(json_t *of, double above)
 	size_t i;
 
 	for (i = 0; i < ROWS; i++)
-		if (rows[i].share > above && !distribution_knows(count, rows[i].share))
+		if (rows[i].share > above && !hist_knows(count, rows[i].share))
 			json_object_set_new(of, rows[i].name, json_null());
 	json_array_foreach(json_object_get(of, "percentiles"), i, one)
 	{
 		share = share_of(book_text(one, "name"));
-		if (share > above && !distribution_knows(count, share))
+		if (share > above && !hist_knows(count, share))
 			json_object_set_new(one, "value_ns", json_null());
 	}
 }

@@ -20,11 +20,8 @@ void distribution_add(struct distribution *d, const json_t *from);
 // Its members of to.
 void distribution_put(const struct distribution *d, json_t *to);
 
-// Are there enough values above the percentile? Of 40 samples the 99th percentile is the longest
-// one, and says no more than that. A percentile up to the median needs one value.
-bool distribution_knows(double count, double share);
-// Percentiles above that share which are not known become null, in all distributions of the
-// document or the line.
+// Percentiles above that share which are not known (hist_knows) become null, in all distributions
+// of the document or the line.
 void distribution_blank(json_t *in, double above);
 
 // Percentiles and histogram of h, in ticks of hz; `above` lost ones rank above all values.

@@ -35,7 +35,7 @@ static void print_run(FILE *out, const struct result_run *run)
 // A dash where there are fewer values than it needs; among lost ones it is lost all the same.
 static double percentile(const struct latency *l, double value_ns, double share)
 {
-	return isinf(value_ns) || distribution_knows((double)l->count, share) ? value_ns : NAN;
+	return isinf(value_ns) || hist_knows((double)l->count, share) ? value_ns : NAN;
 }
 
 static void print_latency(FILE *out, const char *name, const struct latency *l)
@@ -400,10 +400,11 @@ static void print_tester_delay(FILE *out, const struct result *result)
 		return;
 	fprintf(out, "\nthe tester itself adds p50 %s, p99 %s to every latency",
 		report_time(d->single.p50_ns, d->single.count, p50, sizeof(p50)),
-		report_time(d->single.p99_ns, d->single.count, p99, sizeof(p99)));
+		report_time(percentile(&d->single, d->single.p99_ns, 0.99), d->single.count, p99,
+			sizeof(p99)));
 	fprintf(out, "; a pass of its loop took p50 %s, p99 %s, max %s\n",
 		report_time(worst->p50_ns, worst->count, p50, sizeof(p50)),
-		report_time(worst->p99_ns, worst->count, p99, sizeof(p99)),
+		report_time(percentile(worst, worst->p99_ns, 0.99), worst->count, p99, sizeof(p99)),
 		report_time(worst->max_ns, worst->count, max, sizeof(max)));
 }
 
@@ -589,7 +590,7 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 		fprintf(out, "      %llu waited over that gap: p50 %s, p99 %s, max %s\n",
 			(unsigned long long)w->count,
 			stats_format(w->p50_ns, "ns", gap, sizeof(gap)),
-			stats_format(w->p99_ns, "ns", answer, sizeof(answer)),
+			stats_format(percentile(w, w->p99_ns, 0.99), "ns", answer, sizeof(answer)),
 			stats_format(w->max_ns, "ns", back, sizeof(back)));
 	for (uint32_t i = 0; i < it->servers.count; i++) {
 		fprintf(out, "      %s: %llu answered, %llu lost, ", s[i].name,
@@ -739,7 +740,7 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 		fprintf(out, "  %-12s%-24s", s[i].item ? s[i].item : "", s[i].figure);
 		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
 			fprintf(out, "%12s", spread_value(cells[k], unit, buf, sizeof(buf)));
-		fputs(s[i].reached ? "\n" : "  wider than asked for\n", out);
+		fputs(s[i].reached || isnan(s[i].mean) ? "\n" : "  wider than asked for\n", out);
 	}
 }
 

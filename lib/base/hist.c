@@ -279,6 +279,11 @@ uint64_t hist_percentile(const struct hist *h, double share, uint64_t above)
 	return h->max;
 }
 
+bool hist_knows(double count, double share)
+{
+	return share <= 0.5 || count * (1 - share) > 1 - 1e-6;
+}
+
 double hist_mean(const struct hist *h)
 {
 	if (h->count == 0)

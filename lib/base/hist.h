@@ -121,5 +121,8 @@ uint64_t hist_bucket_high(uint32_t bucket);
 // held within min..max; UINT64_MAX when the rank falls among those above; 0 when there
 // is no sample at all.
 uint64_t hist_percentile(const struct hist *h, double share, uint64_t above);
+// Are there enough values above the percentile? Of 40 samples the 99th percentile is the longest
+// one, and says no more than that. A percentile up to the median needs one value.
+bool hist_knows(double count, double share);
 double hist_mean(const struct hist *h);   // 0 when empty
 double hist_stddev(const struct hist *h); // of the sample (n-1), from bucket middles; 0 below two

@@ -193,7 +193,8 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 			(unsigned long long)r->ledger.due, of_load ? " were not sent" : "",
 			100 * v->unsent);
 	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns) {
-		because(out, "%s: the tester sent late: 99th percentile %s (more than %s)", r->name,
+		because(out, "%s: the tester sent late: %s %s (more than %s)", r->name,
+			hist_knows((double)r->send_lag.count, 0.99) ? "99th percentile" : "at most",
 			in_words(out, r->send_lag.p99_ns),
 			in_words(out, (double)v->send_lag_p99_ns));
 		out->late++;

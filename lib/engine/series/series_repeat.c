@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hist.h"
 #include "engine/series/series_internal.h"
 #include "stats/lookup.h"
 #include "stats/text.h"
@@ -44,6 +45,16 @@ struct repeating {
 	unsigned text_count;
 };
 
+// Has the run too few values for the percentile?
+static bool is_too_short(const struct result *r, uint32_t item, uint32_t figure)
+{
+	const struct latency *l =
+		&((const struct result_item *)r->traffic.items)[item].latency.response;
+
+	return figure == REPEAT_P99 && l->count && !isinf(l->p99_ns) &&
+	       !hist_knows((double)l->count, 0.99);
+}
+
 static double figure_of(const struct result *r, uint32_t item, uint32_t figure)
 {
 	const struct result_item *items = r->traffic.items;
@@ -51,6 +62,8 @@ static double figure_of(const struct result *r, uint32_t item, uint32_t figure)
 
 	if (figures[figure].of_run)
 		return figures[figure].of_run(r);
+	if (is_too_short(r, item, figure))
+		return NAN;
 	stats_lookup(&result_item_section, &items[item], figures[figure].figure, &v);
 	return v.value;
 }
@@ -84,11 +97,13 @@ static uint32_t holders(const struct repeating *g, uint32_t figure)
 static bool repeat_is_known(const struct repeating *g)
 {
 	for (uint32_t f = 0; f < FIGURES; f++)
-		for (uint32_t i = 0; i < holders(g, f); i++) {
+		for (uint32_t i = 0; repeat_is_wanted(g, f) && i < holders(g, f); i++) {
 			struct spread s = spread_over(g, i, f);
+			bool lacks = false;
 
-			if (repeat_is_wanted(g, f) && !isnan(s.mean) &&
-				!spread_within(&s, g->settings->width))
+			for (uint32_t n = 0; n < g->count; n++)
+				lacks |= is_too_short(&g->valid[n], i, f);
+			if (lacks || (!isnan(s.mean) && !spread_within(&s, g->settings->width)))
 				return false;
 		}
 	return true;
@@ -105,12 +120,15 @@ static void figure_result(
 	const struct result_item *items = g->valid[0].traffic.items;
 	struct spread s = spread_over(g, item, figure);
 
+	if (isnan(s.mean))
+		s.min = s.p10 = s.p25 = s.median = s.p75 = s.p90 = s.max = NAN;
 	*out = (struct result_spread){.item = figures[figure].of_run ? NULL : items[item].name,
 		.figure = figures[figure].figure,
 		.mean = s.mean,
 		.stddev = s.stddev,
-		.low = s.low,
-		.high = s.high,
+		// Beyond its ends no figure is possible; infinite ends stand for any.
+		.low = s.low < 0 && !isinf(s.low) ? 0 : s.low,
+		.high = s.high > 1 && !isinf(s.high) && figures[figure].of_run ? 1 : s.high,
 		.median = s.median,
 		.min = s.min,
 		.max = s.max,

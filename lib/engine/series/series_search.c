@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hist.h"
 #include "base/log.h"
 #include "conf/schema.h"
 #include "engine/run/limit.h"
@@ -163,6 +164,14 @@ static unsigned at_texts(const struct searching *g, struct search_step step, cha
 	return n;
 }
 
+// NAN: of so few replies the longest is judged.
+static double known_p99(const struct search_trial *t)
+{
+	double replies = t->answered_per_s * 1e-9 * (double)t->length_ns;
+
+	return isinf(t->p99_ns) || hist_knows(replies, 0.99) ? t->p99_ns : NAN;
+}
+
 static void search_tell(const struct searching *g, const struct search_trial *t)
 {
 	struct search_answer now = search_answer(&g->search, 0);
@@ -173,7 +182,7 @@ static void search_tell(const struct searching *g, const struct search_trial *t)
 	stats_format(1e-9 * (double)t->length_ns, "s", length, sizeof(length));
 	stats_format(t->loss, "1", loss, sizeof(loss));
 	stats_format(t->failed, "1", failed, sizeof(failed));
-	stats_format(t->p99_ns, "ns", p99, sizeof(p99));
+	stats_format(known_p99(t), "ns", p99, sizeof(p99));
 	if (left_s > 0)
 		snprintf(left, sizeof(left), ", about %.0f s left", left_s);
 	run_note(g->series->options,
@@ -189,7 +198,7 @@ static struct result_trial trial_result(
 {
 	return (struct result_trial){t->load,
 		t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss, t->failed,
-		t->p50_ns, t->p99_ns, t->answered_per_s, trial_verdict(g, t), goals_met(g, t),
+		t->p50_ns, known_p99(t), t->answered_per_s, trial_verdict(g, t), goals_met(g, t),
 		r->run.seed, series_capture(r)};
 }
 

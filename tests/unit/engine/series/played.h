@@ -71,7 +71,7 @@ static void played_result(const struct config *c, const struct played_run *r, st
 			.ledger = {.due = 1000, .sent = 1000, .answered = 1000},
 			.answered_per_s = 1000,
 			.sending_s = 1,
-			.latency.response.p99_ns = 1e6};
+			.latency.response = {.count = 1000, .p99_ns = 1e6}};
 	items[0].ledger = (struct ledger){.due = r->sent,
 		.sent = r->sent,
 		.answered = r->answered,
@@ -80,6 +80,7 @@ static void played_result(const struct config *c, const struct played_run *r, st
 		.no_reply = r->no_reply};
 	items[0].in_flight = r->in_flight;
 	items[0].answered_per_s = (double)r->answered;
+	items[0].latency.response.count = r->answered;
 	items[0].latency.response.p99_ns = r->p99_ns;
 	*reason = r->reason;
 	out->run.seed = c->run.seed;

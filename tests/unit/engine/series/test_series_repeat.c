@@ -117,6 +117,36 @@ static void only_figures_that_are_asked_for_have_to_be_known(void **state)
 	assert_int_equal(played.runs, 2);
 }
 
+static void few(const struct config *c, uint32_t n, struct played_run *r)
+{
+	r->sent = r->answered = 99;
+}
+
+static void a_p99_of_few_replies_is_not_known(void **state)
+{
+	const struct result_spread *p99;
+
+	played_series(REPEAT("min: 2, max: 4, of: [rate, p99]"), few);
+	assert_int_equal(played.runs, 4);
+	assert_false(played.out.confidence->reached);
+	p99 = figure("latency.response.p99_ns");
+	assert_true(isnan(p99->mean) && isnan(p99->min) && isnan(p99->max) && isnan(p99->low));
+	assert_false(p99->reached);
+	assert_true(figure("answered_per_s")->reached);
+}
+
+static void ends_of_intervals_are_figures_that_can_be(void **state)
+{
+	played_series(REPEAT("min: 2, max: 5"), wild);
+	assert_float_equal(figure("answered_per_s")->low, 0, 0);
+	assert_true(figure("answered_per_s")->high > 2000);
+	played_teardown(state);
+	played_setup(state);
+	played_series(REPEAT("min: 2, max: 2"), busier);
+	assert_float_equal(figure("cpu.used")->low, 0, 0);
+	assert_float_equal(figure("cpu.used")->high, 1, 0);
+}
+
 static void without_latency(const struct config *c, uint32_t n, struct played_run *r)
 {
 	r->p99_ns = NAN;
@@ -338,6 +368,8 @@ int main(void)
 		PLAYED_TEST(runs_at_first_are_left_out),
 		PLAYED_TEST(the_cpu_of_a_run_is_a_figure_too),
 		PLAYED_TEST(a_wild_rate_is_run_until_the_most),
+		PLAYED_TEST(a_p99_of_few_replies_is_not_known),
+		PLAYED_TEST(ends_of_intervals_are_figures_that_can_be),
 		PLAYED_TEST(only_figures_that_are_asked_for_have_to_be_known),
 		PLAYED_TEST(what_is_never_answered_has_no_latency_to_be_known),
 		PLAYED_TEST(a_repeat_that_fails_counts_and_fails_them_all),
