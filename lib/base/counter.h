@@ -53,11 +53,12 @@ struct counter {
 	uint32_t length;                  // COUNTER_ARRAY
 	const char *(*label)(uint32_t i); // COUNTER_ARRAY: static text, never NULL for i < length
 	const struct counter_section *section; // COUNTER_SECTION, COUNTER_LIST
-	bool optional; // COUNTER_SECTION: the place holds a pointer, NULL: left out;
-	               // COUNTER_LIST: left out when empty
-	bool gauge;    // COUNTER_U64: no count, but a setting, a number or a level
-	bool level;    // of these a level, which adds up over several boxes
-	bool sum;      // COUNTER_F64: adds up like a count
+	bool optional;     // COUNTER_SECTION: the place holds a pointer, NULL: left out;
+	                   // COUNTER_LIST: left out when empty
+	bool gauge;        // COUNTER_U64: no count, but a setting, a number or a level
+	bool level;        // of these a level, which adds up over several boxes
+	bool sum;          // COUNTER_F64: adds up like a count
+	const char *stray; // COUNTER_U64 of replies that are strays: why they are; NULL: it is none
 };
 
 // Is the figure of a time the sum of those of its parts?
@@ -67,6 +68,9 @@ static inline bool counter_adds_up(const struct counter *r)
 }
 
 #define COUNTER_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof((table)[0])
+
+// In place of a help: the row counts replies that are strays, and says why they are.
+#define COUNTER_STRAY(why) "dropped: " why, .stray = why
 
 // A table of counters, LIST(X, A) with rows X(member, help) and A(member, length, label, help),
 // gives the members of their struct by LIST(COUNTER_MEMBER, COUNTER_MEMBERS) and their rows by

@@ -413,8 +413,7 @@ struct proto {
 	                // (docs/performance.md)
 	const struct field_section *settings; // of a traffic item
 	// uint64_t only; of a traffic item. request_bytes and reply_bytes, if there are such, give
-	// the rates of bits in the result. Where the help of a row begins with "dropped: ", it
-	// counts replies that are strays, and says why; the verdict quotes it.
+	// the rates of bits in the result. The verdict quotes counter.stray.
 	const struct counter_section *counters;
 	const struct proto_server *server;     // NULL: the responder does not speak the protocol
 	const struct proto_router *router;     // NULL: the engine chooses addresses and ports

@@ -320,13 +320,15 @@ static void verdict_link(const struct plan *p, const struct result_port *r, stru
 }
 
 // Of the time for which all threads together should have had their CPUs.
+// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there is.
+static bool is_stolen(const struct config *c, double stolen_s, double of_s)
+{
+	return fmin(stolen_s, of_s) > c->validity.stolen * of_s;
+}
+
 static void verdict_stolen(const struct plan *p, const char *who, double stolen_s, double of_s,
 	uint64_t gaps, double longest_ns, struct reasons *out)
 {
-	// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there
-	// is.
-	if (fmin(stolen_s, of_s) <= p->config->validity.stolen * of_s)
-		return;
 	because(out,
 		"%s did not have its CPU for %s of %.3g s (more than %g %%; %llu times over 1 ms, "
 		"longest %s)",
@@ -336,16 +338,15 @@ static void verdict_stolen(const struct plan *p, const char *who, double stolen_
 }
 
 // Did all that was due on this port leave within the bound on late sends?
-static bool sends_on_time(const struct plan *p, const struct result *r, const char *port)
+static bool sends_on_time(const struct config *c, const struct result *r, const char *port)
 {
 	const struct result_item *items = r->traffic.items;
 
-	for (uint32_t i = 0; i < p->item_count; i++) {
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
 		const struct latency *lag = &items[i].send_lag;
-		double late = isnan(lag->p99_ns) ? lag->max_ns : lag->p99_ns; // few sends: no p99
+		double late = isnan(lag->p99_ns) ? lag->max_ns : lag->p99_ns;
 
-		if (strcmp(p->items[i].port->settings->name, port) == 0 &&
-			late > (double)p->config->validity.send_lag_p99_ns)
+		if (strcmp(items[i].port, port) == 0 && late > (double)c->validity.send_lag_p99_ns)
 			return false;
 	}
 	return true;
@@ -353,12 +354,31 @@ static bool sends_on_time(const struct plan *p, const struct result *r, const ch
 
 // A worker that mostly sleeps gives its CPU away and is given it back for its sends: others that
 // run meanwhile are no fault unless a send was late.
+static bool worker_is_stolen(
+	const struct config *c, const struct result *r, const struct result_worker *w)
+{
+	return is_stolen(c, w->stolen_s, r->run.measured_s) &&
+	       !(w->slept_s > w->stolen_s && sends_on_time(c, r, w->port));
+}
+
+bool verdict_stole(const struct config *c, const struct result *r)
+{
+	const struct result_worker *w = r->workers.items;
+
+	for (uint32_t i = 0; i < r->workers.count; i++)
+		if (worker_is_stolen(c, r, &w[i]))
+			return true;
+	return r->responder &&
+	       is_stolen(c, r->responder->stolen_s,
+		       r->run.measured_s * port_cpu_count(config_responder_port(c)));
+}
+
 static void verdict_worker(const struct plan *p, const struct result *r,
 	const struct result_worker *w, struct reasons *out)
 {
 	const char *cpu = isnan(w->cpu) ? "" : arena_printf(out->arena, " on CPU %.0f", w->cpu);
 
-	if (w->slept_s > w->stolen_s && sends_on_time(p, r, w->port))
+	if (!worker_is_stolen(p->config, r, w))
 		return;
 	verdict_stolen(p, arena_printf(out->arena, "port %s: the worker%s", w->port, cpu),
 		w->stolen_s, r->run.measured_s, w->gaps_over_1ms, w->max_gap_ns, out);
@@ -380,11 +400,12 @@ static void verdict_responder(const struct plan *p, const struct result *r, stru
 {
 	const struct result_item *items = r->traffic.items;
 	const struct result_responder *of = r->responder;
+	const double of_s = r->run.measured_s * p->responder_count;
 
-	if (!p->responders || !p->responders->idle.sleeps || lost_any(r))
+	if (is_stolen(p->config, of->stolen_s, of_s) &&
+		(!p->responders || !p->responders->idle.sleeps || lost_any(r)))
 		verdict_stolen(p, arena_printf(out->arena, "port %s: the responder", of->port),
-			of->stolen_s, r->run.measured_s * p->responder_count, of->gaps_over_1ms,
-			of->max_gap_ns, out);
+			of->stolen_s, of_s, of->gaps_over_1ms, of->max_gap_ns, out);
 	for (uint32_t i = 0; i < p->item_count && p->config->validity.stolen < 1; i++)
 		if (items[i].ledger.lost &&
 			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
@@ -651,7 +672,6 @@ static bool is_most(uint64_t n, uint64_t of)
 // Where nearly as much is lost as was dropped: why that was.
 static void say_dropped(const struct plan_item *i, const struct result_item *r, struct reasons *out)
 {
-	static const char dropped[] = "dropped: ";
 	const struct counter_section *s = i->run->proto->counters;
 	const struct ledger *l = &r->ledger;
 	const char *why = NULL;
@@ -660,13 +680,12 @@ static void say_dropped(const struct plan_item *i, const struct result_item *r, 
 		const struct counter *row = &s->rows[n];
 		uint64_t count;
 
-		if (strncmp(row->help, dropped, strlen(dropped)) != 0)
+		if (!row->stray)
 			continue;
 		memcpy(&count, (const uint8_t *)r->counters.data + row->offset, sizeof(count));
 		if (is_most(count, l->stray))
 			because(out, "%s: %llu replies were dropped (%s.%s): %s", r->name,
-				(unsigned long long)count, s->name, row->name,
-				row->help + strlen(dropped));
+				(unsigned long long)count, s->name, row->name, row->stray);
 	}
 	for (uint32_t k = 0; k < i->worker_count && !why; k++)
 		why = plan_run(i, k)->malformed;

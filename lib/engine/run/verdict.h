@@ -7,6 +7,10 @@
 #include "engine/result/result.h"
 #include "engine/run/timeline.h"
 
+// Did a worker or the responder lack its CPU for more of the measured time than validity.stolen, as
+// far as that counts?
+bool verdict_stole(const struct config *c, const struct result *r);
+
 // broken: result of collect_check, or NULL. interrupted: the user stopped the run. Fills
 // r->verdict and returns the exit code.
 int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,

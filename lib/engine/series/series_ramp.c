@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/run/verdict.h"
 #include "engine/series/series_internal.h"
 #include "engine/series/search_ramp.h"
 
@@ -122,16 +123,10 @@ static bool ramp_is_enough(void *ctx)
 static bool at_fault(const struct config *c, const struct result *r)
 {
 	const struct result_port *p = r->ports.items;
-	const struct result_worker *w = r->workers.items;
-	double bound = c->validity.stolen * r->run.measured_s;
-	bool any = false;
+	bool any = verdict_stole(c, r);
 
 	for (uint32_t i = 0; i < r->ports.count; i++)
 		any |= p[i].rx_missed || p[i].rx_no_mbuf || p[i].hand_over_full || p[i].link_downs;
-	for (uint32_t i = 0; i < r->workers.count; i++)
-		any |= w[i].stolen_s > bound;
-	if (r->responder)
-		any |= r->responder->stolen_s > bound * port_cpu_count(config_responder_port(c));
 	return any;
 }
 

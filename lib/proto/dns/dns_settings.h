@@ -153,14 +153,14 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 	X(keepalive, "replies that carry an idle timeout of connections (RFC 7828)")             \
 	X(cookies_learnt, "server cookies learnt, first ones and changed ones")                  \
 	X(badcookie_retries, "queries repeated with a new cookie after BADCOOKIE")               \
-	X(cookie_bad, "replies dropped: the client cookie is not ours")                          \
-	X(client_subnet_bad, "replies dropped: the client subnet is not ours")                   \
+	X(cookie_bad, COUNTER_STRAY("the client cookie is not ours"))                            \
+	X(client_subnet_bad, COUNTER_STRAY("the client subnet is not ours"))                     \
 	X(transfers, "zone transfers that came to their end")                                    \
 	X(transfers_unchanged, "of them, those that say the zone has not changed")               \
 	X(transfers_broken, "failed: transfers whose records are in no right order")             \
 	X(transfer_messages, "messages of transfers")                                            \
 	X(transfer_records, "records of transfers, SOA records included")                        \
-	X(case_mismatch, "replies dropped: the case of the name is not as sent")                 \
+	X(case_mismatch, COUNTER_STRAY("the case of the name is not as sent"))                   \
 	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
 	X(too_few_answers, "failed: fewer answer records than expect asks for")                  \
 	X(captured_same, "replies as the capture's answer (expect.captured)")                    \
@@ -179,7 +179,7 @@ uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 		"failed: replies by the error in their TSIG record")                             \
 	X(tsig_unsigned, "failed: other replies without a signature")                            \
 	X(tsig_time, "failed: signed at a time further away than the fudge")                     \
-	X(tsig_mac_bad, "replies dropped: their signature is wrong, or of another key")          \
+	X(tsig_mac_bad, COUNTER_STRAY("their signature is wrong, or of another key"))            \
 	X(tsig_forgotten, "replies not verified: with cookies full, too many were in flight")    \
 	X(tsig_malformed, "replies dropped: their TSIG record is not well formed")               \
 	X(tsig_chain_bad, "failed: transfers with a message whose signature is wrong")           \

@@ -129,13 +129,13 @@ struct dhcp4_settings {
 	X(no_end, "replies whose options do not end with option 255")                            \
 	C(option_repeated, "replies with an option twice, with equal content")                   \
 	C(other_source, "replies from another address or port than the request went to")         \
-	C(way_wrong, "dropped: not to the client's address and port, or the relay's")            \
-	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
-	X(op_wrong, "dropped: not a BOOTREPLY")                                                  \
-	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
-	X(chaddr_wrong, "dropped: for another hardware address")                                 \
-	C(type_wrong, "dropped: a message type that does not fit the state")                     \
-	X(other_naks, "dropped: a NAK of another server than the one whose offer was taken")     \
+	C(way_wrong, COUNTER_STRAY("not to the client's address and port, or the relay's"))      \
+	C(vlan_wrong, COUNTER_STRAY("on another VLAN than the client's"))                        \
+	X(op_wrong, COUNTER_STRAY("not a BOOTREPLY"))                                            \
+	C(xid_wrong, COUNTER_STRAY("the transaction ID is not ours"))                            \
+	X(chaddr_wrong, COUNTER_STRAY("for another hardware address"))                           \
+	C(type_wrong, COUNTER_STRAY("a message type that does not fit the state"))               \
+	X(other_naks, COUNTER_STRAY("a NAK of another server than the one whose offer was taken")) \
 	X(nak, "failed: refused with NAK")                                                       \
 	X(lease_unknown, "failed: a lease that the server does not know (RFC 4388)")             \
 	C(server_id_missing, "failed: no server identifier")                                     \

@@ -170,11 +170,11 @@ struct dhcp6_settings {
 	C(option_repeated, "replies with an option twice, with equal content")                   \
 	X(trailing, "replies with 1 to 3 zero octets behind their last option")                  \
 	C(other_source, "replies from another address or port than the request went to")         \
-	C(way_wrong, "dropped: not to the client's address and port, or the relay's")            \
-	C(vlan_wrong, "dropped: on another VLAN than the client's")                              \
-	C(xid_wrong, "dropped: the transaction ID is not ours")                                  \
-	X(duid_wrong, "dropped: no client DUID, or another one than sent")                       \
-	C(type_wrong, "dropped: a message type that does not fit the state")                     \
+	C(way_wrong, COUNTER_STRAY("not to the client's address and port, or the relay's"))      \
+	C(vlan_wrong, COUNTER_STRAY("on another VLAN than the client's"))                        \
+	C(xid_wrong, COUNTER_STRAY("the transaction ID is not ours"))                            \
+	X(duid_wrong, COUNTER_STRAY("no client DUID, or another one than sent"))                 \
+	C(type_wrong, COUNTER_STRAY("a message type that does not fit the state"))               \
 	X(levels_wrong, "failed: not in as many relay messages as sent")                         \
 	X(hop_count_wrong, "failed: a relay message with another hop count than sent")           \
 	X(link_wrong, "failed: a relay message with another link address than sent")             \

@@ -18,7 +18,8 @@
 
 #define HZ 2.5e9
 
-static const struct counter some_rows[] = {{.name = "other", .type = COUNTER_U64, .offset = 8},
+static const struct counter some_rows[] = {
+	{.name = "other", .help = COUNTER_STRAY("of another"), .type = COUNTER_U64, .offset = 8},
 	{.name = "blind", .help = "not looked at", .type = COUNTER_U64}};
 static const struct counter_section some_counters = {
 	.name = "some", COUNTER_ROWS(some_rows), .size = 16, .fault = "blind"};
@@ -84,6 +85,7 @@ static int setup(void **state)
 		.items = &f.plan_item,
 		.item_count = 1};
 	f.result_item = (struct result_item){.name = "queries",
+		.port = "lan",
 		.ledger = {.due = 2000, .sent = 2000, .answered = 2000},
 		.sent_per_s = 1000};
 	f.result_port = (struct result_port){.name = "lan", .rx_packets = 2000};
@@ -106,8 +108,9 @@ static int setup(void **state)
 	}
 	f.more_run.txns.count = 512;
 	f.more_plan_item = f.plan_item;
-	f.more_result_item = (struct result_item){
-		.name = "more", .ledger = {.due = 9, .sent = 9, .answered = 1, .lost = 8}};
+	f.more_result_item = (struct result_item){.name = "more",
+		.port = "more",
+		.ledger = {.due = 9, .sent = 9, .answered = 1, .lost = 8}};
 	f.more_result_port = (struct result_port){.name = "more", .rx_missed = 9};
 	f.more_result_worker = (struct result_worker){.port = "more", .stolen_s = 2};
 	*state = &f;
@@ -178,6 +181,21 @@ static void a_run_without_a_fault_passes(void **state)
 	assert_string_equal(f->result.verdict.limited_by, "none");
 	assert_null(f->result.verdict.invalid_by);
 	assert_int_equal(f->result.verdict.reasons.count, 0);
+}
+
+static void replies_that_were_dropped_say_why_if_that_explains_the_loss(void **state)
+{
+	uint64_t counts[2] = {0, 9};
+	struct fixture *f = *state;
+
+	f->result_item.ledger =
+		(struct ledger){.due = 20, .sent = 20, .answered = 11, .lost = 9, .stray = 9};
+	f->result_item.counters = (struct counter_choice){&some_counters, counts};
+	reach(f);
+	assert_true(says(f, "queries: 9 replies were dropped (some.other): of another"));
+	counts[1] = 1;
+	reach(f);
+	assert_false(says(f, "were dropped"));
 }
 
 static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
@@ -331,9 +349,22 @@ static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.send_lag.max_ns = 1.1e7;
 	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_true(verdict_stole(&f->config, &f->result));
 	f->result_item.send_lag.max_ns = 0;
+	assert_false(verdict_stole(&f->config, &f->result));
 	f->result_worker.slept_s = 0.8; // it was awake and without its CPU
 	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_true(verdict_stole(&f->config, &f->result));
+}
+
+static void few_late_sends_have_no_percentile(void **state)
+{
+	struct fixture *f = *state;
+
+	f->result_item.send_lag = (struct latency){.count = 99, .p99_ns = 2e7};
+	assert_disturbed(f, "none", "queries: the tester sent late: at most 20.0 ms (more than 10.0 ms)");
+	f->result_item.send_lag.count = 100;
+	assert_disturbed(f, "none", "queries: the tester sent late: 99th percentile 20.0 ms");
 }
 
 static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
@@ -879,9 +910,10 @@ int main(void)
 		TEST(a_connection_that_waits_for_answers_is_no_fault_of_the_tester),
 		TEST(a_load_without_anything_due_is_no_fault_of_the_tester),
 		TEST(a_worker_without_its_cpu_makes_the_run_invalid),
+		TEST(few_late_sends_have_no_percentile),
+		TEST(replies_that_were_dropped_say_why_if_that_explains_the_loss),
 		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
 		TEST(a_worker_that_sleeps_and_sends_on_time_is_no_fault),
-		TEST(a_responder_without_its_cpu_makes_the_run_invalid),
 		TEST(loss_while_the_responder_had_no_cpu_is_no_servers),
 		TEST(a_clock_that_jumps_makes_the_run_invalid),
 		TEST(an_address_that_another_host_has_makes_the_run_invalid),
