@@ -228,10 +228,15 @@ int front_look_up(const struct front *f, const char *server, int family, struct 
 	}
 	if (out->addr.len && (family == AF_UNSPEC || (family == AF_INET) == (out->addr.len == 4)))
 		return 0;
+	if (out->addr.len) {
+		log_error("%s: %s: not an %s address", f->name, server,
+			family == AF_INET ? "IPv4" : "IPv6");
+		return EXIT_CONFIG;
+	}
 	err = getaddrinfo(out->host, NULL, &hint, &list);
 	if (err) {
 		log_error("%s: %s: %s", f->name, server, gai_strerror(err));
-		return out->addr.len ? EXIT_CONFIG : EXIT_ENVIRONMENT;
+		return EXIT_ENVIRONMENT;
 	}
 	out->addr = (struct addr){.len = list->ai_family == AF_INET ? 4 : 16};
 	if (out->addr.len == 4)

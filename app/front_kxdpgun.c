@@ -239,7 +239,7 @@ static int set_way(struct kxdpgun *d)
 	struct as_run *r = &d->is.is;
 	const char *device = front_get(&r->front, "ports.lan.device");
 	char text[ADDR_TEXT_SIZE];
-	int err = netif_route(&d->is.address, &d->route);
+	int err = netif_route(&d->is.address, d->is.link[0] ? d->is.link : device, &d->route);
 
 	if (err < 0)
 		return as_refuse(r, "no route to %s: %s", d->is.server, strerror(-err));

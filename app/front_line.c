@@ -197,13 +197,13 @@ static bool goes_around_kernel(const struct options *o)
 
 // Settings that follow from the kernel's route to the server: the relay's address, and for drivers
 // that go around the kernel interface and next hop.
-static int follow_route(struct front *f, const struct options *o, const char *relay)
+static int follow_route(struct front *f, const struct options *o, const char *relay, int family)
 {
 	bool bypass = goes_around_kernel(o);
 	char text[ADDR_TEXT_SIZE];
 	struct netif_route route;
 	struct addr_server server;
-	int err = front_look_up(f, o->operands[0], AF_UNSPEC, &server);
+	int err = front_look_up(f, o->operands[0], family, &server);
 
 	if (err)
 		return err;
@@ -215,13 +215,14 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 	}
 	if (server.link[0] && !is_given(o, "ports.lan.device"))
 		front_set(f, NULL, "ports.lan.device", server.link);
-	err = netif_route(&server.addr, &route);
+	err = netif_route(&server.addr, server.link[0] ? server.link : NULL, &route);
 	// On an interface of its own the tester needs no route of the kernel.
 	if (err < 0 && bypass && is_given(o, "ports.lan.device") && (!relay || is_given(o, relay)))
 		return 0;
 	if (err < 0) {
-		log_error("%s: no route to %s: %s (ip route get %s)", f->name, o->operands[0],
-			strerror(-err), o->operands[0]);
+		log_error("%s: no route to %s: %s (ip route get %s%s%s)", f->name, o->operands[0],
+			strerror(-err), addr_format(&server.addr, text, sizeof(text)),
+			server.link[0] ? " oif " : "", server.link);
 		return EXIT_ENVIRONMENT;
 	}
 	if (relay && !is_given(o, relay))
@@ -294,7 +295,7 @@ static int build_dns(struct front *f, const struct options *o)
 		err = set_load(f, o, "traffic.queries.load", "outstanding", "100");
 	}
 	if (!err)
-		err = follow_route(f, o, NULL);
+		err = follow_route(f, o, NULL, AF_UNSPEC);
 	if (words)
 		add_queries(f, o->operands + 1, o->operand_count - 1);
 	else if (!file)
@@ -331,7 +332,8 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 	front_set(f, NULL, arena_printf(o->arena, "%s.exchange", section),
 		strcmp(protocol, "dhcp4") == 0 ? "dora" : "sarr");
 	if (!err && o->operand)
-		err = follow_route(f, o, arena_printf(o->arena, "%s.relay.addresses", section));
+		err = follow_route(f, o, arena_printf(o->arena, "%s.relay.addresses", section),
+			strcmp(protocol, "dhcp4") == 0 ? AF_INET : AF_INET6);
 	for (unsigned i = 0; i < o->given_count; i++)
 		if (o->operand && o->given[i].row->letter == 'x' && is_unicast(o->given[i].value) &&
 			strcmp(protocol, "dhcp4") == 0)

@@ -614,13 +614,14 @@ static int find_way(struct perfdhcp *p, struct way *w)
 	                              : (struct addr){4, {192, 0, 2, 1}};
 	const char *local = perfdhcp_value(p, 'l');
 	struct addr_server server;
+	char text[ADDR_TEXT_SIZE];
 	int err;
 
 	*w = (struct way){.group = strncmp(p->server, "ff0", 3) == 0 ||
 	                           strcmp(p->server, "255.255.255.255") == 0,
 		.interface = local && !p->interface ? interface_of(p, local) : p->interface};
 	if (w->group) {
-		if (!w->interface && netif_route(&any, &w->route) == 0) {
+		if (!w->interface && netif_route(&any, NULL, &w->route) == 0) {
 			w->interface = w->route.name;
 			as_note(&p->run, "-l %s: the interface of the default route", w->interface);
 		}
@@ -629,10 +630,11 @@ static int find_way(struct perfdhcp *p, struct way *w)
 	}
 	if (front_look_up(&p->run.front, p->server, p->v6 ? AF_INET6 : AF_INET, &server))
 		return p->run.tool->error_code;
-	err = netif_route(&server.addr, &w->route);
+	err = netif_route(&server.addr, server.link[0] ? server.link : NULL, &w->route);
 	if (err < 0) {
-		log_error("perfdhcp: no route to %s: %s (ip route get %s)", p->server,
-			strerror(-err), p->server);
+		log_error("perfdhcp: no route to %s: %s (ip route get %s%s%s)", p->server,
+			strerror(-err), addr_format(&server.addr, text, sizeof(text)),
+			server.link[0] ? " oif " : "", server.link);
 		return p->run.tool->error_code;
 	}
 	w->interface = w->interface ? w->interface : w->route.name;

@@ -218,6 +218,7 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	front_set(&r->front, arena_printf(r->arena, "%s %s", server_option, q->server),
 		"traffic.queries.server", front_server(&r->front, &server));
 	q->address = server.addr;
+	snprintf(q->link, sizeof(q->link), "%s", server.link);
 	front_set(&r->front, arena_printf(r->arena, "%s %s", file_option, q->file), file_setting(q),
 		q->file);
 	set_transport(q);

@@ -20,6 +20,7 @@ struct queries {
 	int family;          // AF_INET or AF_INET6 of -f; 0: any
 	const char *server;  // address or name; NULL: not given
 	struct addr address; // of it, after queries_finish
+	char link[16];       // likewise; "": none
 	const char *file;    // of queries; NULL: not given; "-": standard input
 	bool binary;         // it has whole messages
 	bool updates;        // it has dynamic updates

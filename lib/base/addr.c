@@ -339,6 +339,11 @@ bool addr_in_prefix(const struct addr *a, const struct addr_prefix *p)
 	return addr_equal(&left, &right);
 }
 
+bool addr_is_multicast(const struct addr *a)
+{
+	return a->len == 4 ? a->bytes[0] >> 4 == 0xe : a->len == 16 && a->bytes[0] == 0xff;
+}
+
 bool addr_is_link_local(const struct addr *a)
 {
 	if (a->len == 4)

@@ -55,6 +55,7 @@ const char *addr_format_mac(const uint8_t mac[6], char *buf, size_t room);
 
 bool addr_in_prefix(const struct addr *a, const struct addr_prefix *p);
 bool addr_is_link_local(const struct addr *a);
+bool addr_is_multicast(const struct addr *a);
 
 // The link-local IPv6 address of a host with this MAC (RFC 4291 appendix A).
 static inline void addr_link_local(const uint8_t mac[6], uint8_t out[16])

@@ -354,6 +354,15 @@ void diag_print(const struct diag *d, FILE *out)
 		fprintf(out, "and %u more errors\n", d->dropped);
 }
 
+void diag_mark_as(struct diag *d, const void *dst, size_t size, const void *like)
+{
+	const struct mark *of = mark_find(d, like, false);
+	struct place place = of ? of->place : (struct place){0};
+
+	if (of)
+		diag_mark(d, dst, size, place.file, place.line, place.col, place.path);
+}
+
 const char *diag_file(const struct diag *d, const void *dst)
 {
 	const struct mark *m = mark_find(d, dst, false);

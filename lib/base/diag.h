@@ -28,6 +28,12 @@ void diag_mark_section(struct diag *d, const void *dst, size_t size, const char 
 void diag_error(struct diag *d, const void *dst, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+// The size bytes at dst stand for those at `like`: what is wrong with them is wrong there.
+void diag_mark_as(struct diag *d, const void *dst, size_t size, const void *like);
+
+// The size bytes at dst stand for those at `like`: what is wrong with them is wrong there.
+void diag_mark_as(struct diag *d, const void *dst, size_t size, const void *like);
+
 // The text of the last mark stands in quotes in the file, and begins behind one.
 void diag_mark_quoted(struct diag *d);
 

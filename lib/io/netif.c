@@ -628,23 +628,29 @@ static void each_way(const struct nlmsghdr *h, struct table *t)
 	}
 }
 
-int netif_route(const struct addr *to, struct netif_route *out)
+int netif_route(const struct addr *to, const char *link, struct netif_route *out)
 {
 	struct {
 		struct nlmsghdr h;
 		struct rtmsg m;
+		struct rtattr over;
+		uint32_t index; // of the link; 0: any
 		struct rtattr a;
 		uint8_t bytes[16];
-	} ask = {.h = {.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(struct rtmsg)) +
+	} ask = {.h = {.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(struct rtmsg)) + RTA_LENGTH(4) +
 					       RTA_LENGTH(to->len)),
 			 .nlmsg_type = RTM_GETROUTE,
 			 .nlmsg_flags = NLM_F_REQUEST},
 		.m = {.rtm_family = to->len == 4 ? AF_INET : AF_INET6,
 			.rtm_dst_len = (uint8_t)(8 * to->len)},
+		.over = {.rta_len = RTA_LENGTH(4), .rta_type = RTA_OIF},
+		.index = link ? if_nametoindex(link) : 0,
 		.a = {.rta_len = (uint16_t)RTA_LENGTH(to->len), .rta_type = RTA_DST}};
 	struct table t = {0};
 	int err;
 
+	if (link && !ask.index)
+		return -errno;
 	memcpy(ask.bytes, to->bytes, to->len);
 	err = netlink_ask(&ask.h, each_way, &t);
 	*out = t.route;

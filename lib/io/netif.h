@@ -48,8 +48,8 @@ struct netif_route {
 	struct addr next_hop; // len 0: the address is on the link
 };
 
-// 0, or -errno: -ENETUNREACH without a route.
-int netif_route(const struct addr *to, struct netif_route *out);
+// The way over the interface `link`; NULL: over any. 0, or -errno: -ENETUNREACH without a route.
+int netif_route(const struct addr *to, const char *link, struct netif_route *out);
 
 struct steer;
 

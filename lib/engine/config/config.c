@@ -544,6 +544,8 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 
 	if (p->driver >= 0 && driver_of(p)->sockets)
 		return true; // the kernel has routes
+	if (addr_is_multicast(addr))
+		return true; // no next hop is asked for
 	for (uint32_t i = 0; i < p->addresses.count; i++)
 		if (addr_in_prefix(addr, &own[i]))
 			return true;
@@ -559,6 +561,17 @@ struct field_list *config_further(const struct item_settings *i)
 		if (i->protocol[n] && protos[n]->router && protos[n]->router->servers)
 			return protos[n]->router->servers(i->protocol[n]);
 	return (struct field_list *)(uintptr_t)&i->servers;
+}
+
+bool config_has_server(const struct item_settings *i, const struct addr_range *r)
+{
+	const struct field_list *further = config_further(i);
+	const struct field_host *h = further->items;
+	bool has = addr_index(r, i->server.bytes, i->server.len) != UINT64_MAX;
+
+	for (uint32_t n = 0; n < further->count; n++)
+		has |= addr_index(r, h[n].addr.bytes, h[n].addr.len) != UINT64_MAX;
+	return has;
 }
 
 struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i)

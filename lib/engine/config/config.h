@@ -183,6 +183,8 @@ const struct port_settings *config_responder_port(const struct config *c);
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // The servers beside the item's own (struct field_host): its list, or that of its protocol.
 struct field_list *config_further(const struct item_settings *i);
+// Is one of the item's servers in the range?
+bool config_has_server(const struct item_settings *i, const struct addr_range *r);
 // Is the embedded responder the server of this item? One that is told no server takes any.
 bool config_asks_responder(const struct config *c, const struct item_settings *i);
 // The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.

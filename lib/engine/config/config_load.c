@@ -31,8 +31,8 @@ static void check_labels(const struct field_list *l, struct diag *d)
 	}
 }
 
-static void check_source(const struct item_settings *i, const struct field_list *sources,
-	const struct port_settings *p, struct diag *d)
+static void check_source(const struct config *c, const struct item_settings *i,
+	const struct field_list *sources, const struct port_settings *p, struct diag *d)
 {
 	const struct addr_range *r = sources->items;
 	uint64_t total = 0;
@@ -46,6 +46,9 @@ static void check_source(const struct item_settings *i, const struct field_list 
 		if (r[n].first.len != i->server.len)
 			diag_error(d, &r[n], NULL, "not of the server's address family (IPv%c)",
 				i->server.len == 4 ? '4' : '6');
+		else if (i->source.addresses.count && config_has_server(i, &r[n]) &&
+			 !config_on_sockets(c, i))
+			diag_error(d, &r[n], NULL, "holds the address of a server");
 	}
 	if (total > 1u << 20)
 		diag_error(d, &i->source, "addresses",
@@ -298,7 +301,7 @@ static void check_item(
 			p->name);
 	sources = config_sources(c, i, a);
 	if (!routing_is_own(proto)) {
-		check_source(i, &sources, p, d);
+		check_source(c, i, &sources, p, d);
 		check_ports_suffice(c, i, own_ports, &sources, d);
 	}
 	if (!config_reaches(p, &i->server))
@@ -499,13 +502,10 @@ static void check_search(const struct config *c, struct arena *a, struct diag *d
 
 static void check_repeat(const struct config *c, const struct repeat_settings *r, struct diag *d)
 {
-	if (r->min > r->max)
-		diag_error(d, &r->min, NULL, "more than max");
-}
 	const int32_t *of = r->of.items;
 
-
-static void check_series(const struct config *c, struct arena *a, struct diag *d)
+	if (r->min > r->max)
+		diag_error(d, &r->min, NULL, "more than max");
 	if (r->skip >= r->max)
 		diag_error(d, &r->skip, NULL,
 			"is not below max (%llu): more runs would be left out than count",
@@ -517,6 +517,9 @@ static void check_series(const struct config *c, struct arena *a, struct diag *d
 			diag_error(d, &of[i], NULL,
 				"needs a probe of the server's CPUs (dut: {probe: {command: "
 				"...}})");
+}
+
+static void check_series(const struct config *c, struct arena *a, struct diag *d)
 {
 	const void *which = c->search ? (const void *)c->search : c->run.repeat;
 

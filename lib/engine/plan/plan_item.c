@@ -220,11 +220,17 @@ static void check_tags(const struct plan *p, const struct plan_item *i, struct d
 static void check_sockets(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
 	const struct proto_path *paths = i->layout.paths.items;
+	const struct field_list *further = config_further(i->settings);
+	const struct field_host *h = further->items;
 	bool group = false, vlans = false;
+	const struct addr *which = &i->settings->server;
 	uint8_t mac[6];
 
 	if (!config_on_sockets(p->config, i->settings))
 		return;
+	for (uint32_t n = 0; n < further->count; n++)
+		if (plan_group_mac(&h[n].addr, mac))
+			which = &h[n].addr;
 	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
 		group |= plan_group_mac(&paths[n].dst, mac);
 		vlans |= paths[n].vlan_count > 0;
@@ -234,7 +240,7 @@ static void check_sockets(const struct plan *p, const struct plan_item *i, struc
 			"driver: socket has no clients on the link: they need frames of their own "
 			"(let them be behind a relay, or use driver: af_packet)");
 	else if (group)
-		diag_error(d, i->settings, "server",
+		diag_error(d, which, which->len ? NULL : "server",
 			"driver: socket sends to one server, not to a group (give its address)");
 	else if (i->layout.own_addresses)
 		diag_error(d, i->settings, "port",
@@ -258,6 +264,9 @@ static void check_owned(const struct plan *p, const struct plan_item *i, struct 
 	for (uint32_t n = 0; n < i->layout.owned.count; n++) {
 		struct addr last = addr_nth(&r[n], r[n].count - 1);
 
+		if (config_has_server(i->settings, &r[n]) &&
+			!config_on_sockets(p->config, i->settings))
+			diag_error(d, &r[n], NULL, "holds the address of a server");
 		if (config_reaches(port, &r[n].first) && config_reaches(port, &last))
 			continue;
 		diag_error(d, &r[n], NULL,

@@ -11,12 +11,17 @@ bool plan_group_mac(const struct addr *hop, uint8_t mac[6])
 		memset(mac, 0xff, 6);
 		return true;
 	}
-	if (hop->len == 16 && hop->bytes[0] == 0xff) { // RFC 2464 section 7
+	if (!addr_is_multicast(hop))
+		return false;
+	if (hop->len == 4) { // RFC 1112 section 6.4
+		memcpy(mac, (const uint8_t[3]){0x01, 0x00, 0x5e}, 3);
+		memcpy(mac + 3, hop->bytes + 1, 3);
+		mac[3] &= 0x7f;
+	} else { // RFC 2464 section 7
 		mac[0] = mac[1] = 0x33;
 		memcpy(mac + 2, hop->bytes + 12, 4);
-		return true;
 	}
-	return false;
+	return true;
 }
 
 static struct addr next_hop_of(const struct plan_item *i, const struct addr *dst)

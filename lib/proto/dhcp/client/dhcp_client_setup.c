@@ -281,7 +281,7 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 }
 
 // All addresses of the list, len bytes each as on the wire.
-static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *s)
+static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *s, struct diag *d)
 {
 	const struct addr_range *r = s->addresses.items;
 	uint8_t len = p->family->addr_len, *relays;
@@ -301,6 +301,7 @@ static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *
 		struct addr_range *one = arena_zalloc(p->arena, sizeof(*one));
 
 		*one = (struct addr_range){s->from, 1};
+		diag_mark_as(d, one, sizeof(*one), &s->from);
 		p->from = one->first.bytes;
 		p->layout.owned = (struct field_list){one, 1};
 	}
@@ -606,7 +607,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
 	build_pretend(&p->pretend, s->pretend);
 	if (s->relay)
-		build_relays(p, s->relay);
+		build_relays(p, s->relay, d);
 	f->plan_rest(p, s, env);
 	if (p->life.called) {
 		p->turns = arena_zalloc(p->arena, env->workers * sizeof(*p->turns));

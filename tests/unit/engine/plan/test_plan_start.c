@@ -278,7 +278,7 @@ static void more_groups_than_a_card_takes_are_told(void **state)
 		"  - {name: dut, driver: ring, device: lan, addresses: [2001:db8::2/64]}\n"
 		"traffic:\n"
 		"  - {name: a, port: lan, load: {rate: 10}, server: 2001:db8::2, "
-		"source: {addresses: [2001:db8::/112]}, dns: {names: [a.example A]}}\n",
+		"source: {addresses: [2001:db8::1:0/112]}, dns: {names: [a.example A]}}\n",
 		false);
 
 	assert_int_equal(p->plan.port_settings[0].listens.count, PORT_GROUPS_MAX);
