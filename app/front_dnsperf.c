@@ -233,6 +233,8 @@ static int set_end(struct dnsperf *d)
 	if (d->runs == 0 && r->options->dump)
 		return 0;
 	err = queries_count(r, &lines);
+	if (!err && lines == 0 && !d->is.binary)
+		return as_refuse(r, "Error: input file contains no data that can be sent");
 	if (!err && lines == 0) { // as dnsperf, which has tried to send all of them
 		json_t *nothing = json_pack("{s:i,s:i,s:i}", "sent", 0, "lost", 0, "no_reply", 0);
 

@@ -296,7 +296,8 @@ struct lines {
 	void *to;
 	struct diag *d;
 	unsigned number;
-	char *buf; // INPUT_LINE_MAX + 1
+	char *buf;   // INPUT_LINE_MAX + 1
+	bool octets; // NUL among them
 };
 
 static int lines_bad(struct lines *l, size_t col, const char *what)
@@ -316,12 +317,12 @@ static int line_give(struct lines *l, char *line, size_t len)
 	if (l->number == 1 && nul &&
 		(memcmp(line, "\xff\xfe", 2) == 0 || memcmp(line, "\xfe\xff", 2) == 0))
 		return lines_bad(l, 1, "is UTF-16 (iconv -f UTF-16 -t ASCII FILE)");
-	if (l->number == 1 && !nul && strncmp(line, mark, strlen(mark)) == 0) {
+	if (l->number == 1 && strncmp(line, mark, strlen(mark)) == 0) {
 		line += strlen(mark);
 		len -= strlen(mark);
 	}
-	return nul ? lines_bad(l, (size_t)(nul - line) + 1, "holds a NUL octet: not a text")
-	           : l->each(l->to, line, len, l->number);
+	return nul && !l->octets ? lines_bad(l, (size_t)(nul - line) + 1, INPUT_NUL)
+	                         : l->each(l->to, line, len, l->number);
 }
 
 // The complete lines of the buffer, at the end of the file the rest too; *used: octets of them.
@@ -366,9 +367,8 @@ static int lines_read(struct lines *l, int fd)
 	return 0;
 }
 
-int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d)
+static int lines_of(const char *path, const void *setting, struct lines l, struct diag *d)
 {
-	struct lines l = {path, each, to, d, 0, NULL};
 	int fd = input_open(path, setting, d), rc;
 	struct stat before, after;
 
@@ -386,4 +386,17 @@ int input_lines(const char *path, const void *setting, input_line each, void *to
 	free(l.buf);
 	close(fd);
 	return rc < 0 ? rc : 0;
+}
+
+int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d)
+{
+	return lines_of(
+		path, setting, (struct lines){.path = path, .each = each, .to = to, .d = d}, d);
+}
+
+int input_octet_lines(
+	const char *path, const void *setting, input_line each, void *to, struct diag *d)
+{
+	return lines_of(path, setting,
+		(struct lines){.path = path, .each = each, .to = to, .d = d, .octets = true}, d);
 }

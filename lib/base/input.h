@@ -33,3 +33,7 @@ typedef int (*input_line)(void *to, char *line, size_t len, unsigned number);
 // -EINVAL (in d), -ENOMEM, or the function's -errno. Errors: as input_open, a line longer than
 // INPUT_LINE_MAX, a NUL in it, and a file that changes meanwhile.
 int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d);
+// The same, but NUL octets in a line are for the function to judge: INPUT_NUL says what is wrong.
+int input_octet_lines(
+	const char *path, const void *setting, input_line each, void *to, struct diag *d);
+#define INPUT_NUL "holds a NUL octet: not a text"

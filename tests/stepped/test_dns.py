@@ -128,8 +128,9 @@ def a_word_that_is_not_known_is_refused_or_ignored_as_set():
 
 @test
 def bad_lines_are_left_out_on_demand_and_plan_and_result_say_how_many():
-    text, files = ring(item(dns={"queries": "q.txt", "bad_lines": "skip"})), {"q.txt": "a.x A\nb.x\nc.x AAA\n"}
-    used = "1 of 3 lines of q.txt; left out: 1 no type after the name, 1 not a type (first: line 2)"
+    text, files = ring(item(dns={"queries": "q.txt", "bad_lines": "skip"})), {"q.txt": "a.x A\nb.x\nc\0.x A\nc.x AAA\nd.x A\n"}
+    used = ("2 of 5 lines of q.txt; left out: 1 no type after the name, 1 holds a NUL octet: not a text, 1 not a type "
+            "(first: line 2)")
     result = ddiperf(text, files=files)
     assert result.code == 0 and result.item("queries")["input"] == used, result
     assert f"  used {used}\n" in result.stdout, result.stdout

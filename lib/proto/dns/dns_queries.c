@@ -444,7 +444,14 @@ static void loader_line(struct dns_loader *l, const char *line, size_t len)
 	struct dns_line words;
 	int name_len;
 
+	const char *nul = memchr(line, '\0', len);
+
 	l->line++;
+	if (nul) {
+		e = (struct dns_text_error){.at = (size_t)(nul - line), .reason = INPUT_NUL};
+		loader_bad_line(l, line, len, &e);
+		return;
+	}
 	if (!dns_line_parse(l->form, line, len, &words, &e)) {
 		loader_bad_line(l, line, len, &e);
 		return;
@@ -514,7 +521,7 @@ int dns_queries_load_file(struct dns_queries *q, const struct dns_form *form, co
 {
 	struct dns_loader l = {
 		.to = q, .form = form, .diag = d, .file = input_name(path), .skip = form->skip};
-	int ret = input_lines(path, setting, loader_give, &l, d);
+	int ret = input_octet_lines(path, setting, loader_give, &l, d);
 
 	if (ret == 0 || l.bad)
 		ret = loader_finish(&l, setting);

@@ -405,11 +405,14 @@ static void line_leave_out(
 
 static void line_take(struct update *u, const char *line, size_t len)
 {
-	const char *at = line, *error;
+	const char *at = line, *error, *nul = memchr(line, '\0', len);
 	int shown = len < 80 ? (int)len : 80;
 
 	u->line = ++u->loader->line;
-	error = u->bad < BAD_LISTED ? line_read(u, (struct word){line, len}, &at) : NULL;
+	error = u->bad >= BAD_LISTED ? NULL
+	        : nul                ? INPUT_NUL
+	                             : line_read(u, (struct word){line, len}, &at);
+	at = nul ? nul : at;
 	if (!error)
 		return;
 	if (u->loader->skip) {
@@ -507,7 +510,7 @@ int dns_updates_load_file(struct dns_queries *q, uint32_t limit, const struct dn
 {
 	struct dns_loader l = {.to = q, .diag = d, .file = input_name(path), .skip = skip};
 	struct update *u = update_new(&l, limit, setting);
-	int rc = input_lines(path, setting, line_give, u, d);
+	int rc = input_octet_lines(path, setting, line_give, u, d);
 
 	if (rc == 0)
 		return file_finish(u);

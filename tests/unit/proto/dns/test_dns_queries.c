@@ -137,6 +137,18 @@ static void bad_lines_are_left_out_and_counted_on_demand(void **state)
 	unload(&l);
 }
 
+static void a_nul_is_an_error_of_its_line(void **state)
+{
+	struct loaded l = {.d = diag_new()};
+
+	l.ret = dns_queries_load_text(
+		&l.q, &fixture_form, "q.txt", "ok A\na\0b A\nx\n", 13, NULL, l.d);
+	assert_int_equal(l.ret, -EINVAL);
+	assert_diag_has(l.d, "q.txt:2:2: holds a NUL octet: not a text: \"a\\000b A\"");
+	assert_diag_has(l.d, "q.txt:3:");
+	unload(&l);
+}
+
 static void a_word_after_the_type_is_known_or_refused(void **state)
 {
 	struct loaded l = load("ok A ; the first\nok A;x\nok A \nwww A 10.0.0.1\nwww A EX\nb A\t;\n"
@@ -398,6 +410,7 @@ int main(void)
 		cmocka_unit_test(bad_lines_are_told_with_line_and_column),
 		cmocka_unit_test(octets_that_an_editor_does_not_show_are_written_out),
 		cmocka_unit_test(bad_lines_are_left_out_and_counted_on_demand),
+		cmocka_unit_test(a_nul_is_an_error_of_its_line),
 		cmocka_unit_test(a_word_after_the_type_is_known_or_refused),
 		cmocka_unit_test(the_first_letter_decides_about_edns_and_do),
 		cmocka_unit_test(a_class_stands_before_the_type),

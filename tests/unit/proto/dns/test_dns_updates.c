@@ -137,6 +137,7 @@ static void an_update_with_a_bad_line_is_left_out_on_demand(void **state)
 {
 	static const char text[] = "x\nadd a 60 A 192.0.2.1\nsend\n"
 				   "x\nbogus\nadd b 60 B 1\nsend\n"
+				   "x\nadd \0 60 A 192.0.2.1\nsend\n"
 				   "a..b\nadd c 60 A 192.0.2.1\nsend\nsend\n"
 				   "x\nadd d 60 A 192.0.2.1\n";
 	static const struct dns_skip skip = {0};
@@ -144,15 +145,16 @@ static void an_update_with_a_bad_line_is_left_out_on_demand(void **state)
 	struct loaded l = {.d = diag_new()};
 	char path[32];
 
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	l.rc = dns_updates_load_file(&l.q, 512, &skip, path, &l, l.d);
 	assert_int_equal(l.rc, 0);
 	assert_int_equal(l.q.count, 1);
-	assert_non_null(strstr(l.q.used, "1 of 5 updates of "));
+	assert_non_null(strstr(l.q.used, "1 of 6 updates of "));
 	assert_non_null(strstr(l.q.used,
-		"; left out: 1 not a command, 1 an empty label, 1 send without a message before "
-		"it, 1 the last message has no send (first: line 5)"));
+		"; left out: 1 not a command, 1 holds a NUL octet: not a text, 1 an empty label, "
+		"1 send without a message before it, 1 the last message has no send (first: line "
+		"5)"));
 	loaded_free(&l);
 	close(fd);
 }
