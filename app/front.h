@@ -29,6 +29,7 @@ struct front {
 	// Pairs of the advice in an error, in terms of a file, and in terms of this line; NULL
 	// ends.
 	const char *const (*advice)[2];
+	const char *const (*words)[2]; // as of log_set_words; NULL: those of a file
 	struct front_output output;
 	struct arena *arena;
 };

@@ -248,10 +248,18 @@ static int set_end(struct dnsperf *d)
 	return err;
 }
 
+static const char *const words[][2] = {
+	{"load.slots, or add source ports or addresses, or shorten the timeout",
+		"-q, or shorten -t"},
+	{"load.slots", "-q"}, {"tcp.connections or tcp.pipeline", "-c or -q"},
+	{"tcp.connections", "-c"}, {NULL, NULL}};
+
 static int finish(struct as_run *r)
 {
 	struct dnsperf *d = own(r);
 	int err;
+
+	r->front.words = words;
 
 	if (!r->options->dump)
 		queries_print_head(r, "DNS Performance Testing Tool");

@@ -274,6 +274,9 @@ static bool paced_as_captured(const struct front *f, const struct options *o)
 	return is;
 }
 
+static const char *const dns_words[][2] = {{"tcp.connections or tcp.pipeline", "--connections"},
+	{"tcp.connections", "--connections"}, {"the timeout", "-T"}, {NULL, NULL}};
+
 static int build_dns(struct front *f, const struct options *o)
 {
 	bool file = is_given(o, "traffic.queries.dns.queries") ||
@@ -281,6 +284,7 @@ static int build_dns(struct front *f, const struct options *o)
 	bool words = o->operand_count > 1;
 	int err;
 
+	f->words = dns_words;
 	front_set(f, NULL, "run.duration", "10s");
 	front_set(f, NULL, "ports.lan.driver", "socket");
 	front_set(f, o->operands[0], "traffic.queries.server", o->operands[0]);
@@ -302,6 +306,11 @@ static int build_dns(struct front *f, const struct options *o)
 		front_add(f, NULL, "traffic.queries.dns.names", ". NS");
 	return err;
 }
+
+static const char *const dhcp_words[][2] = {
+	{"raise dhcp4.clients, or set again: true", "raise -R, or give -A"},
+	{"raise dhcp6.clients, or set again: true", "raise -R, or give -A"},
+	{"dhcp4.clients", "-R"}, {"dhcp6.clients", "-R"}, {NULL, NULL}};
 
 // The rest of an error, from there on.
 static const char *const dhcp_advice[][2] = {
@@ -340,6 +349,7 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 			front_set_yaml(
 				f, NULL, arena_printf(o->arena, "%s.relay.all", section), "true");
 	f->advice = dhcp_advice;
+	f->words = dhcp_words;
 	return err;
 }
 

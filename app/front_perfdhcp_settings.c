@@ -15,6 +15,7 @@
 #include "io/netif.h"
 
 #define ITEM            "traffic.leases."
+#define DIAGNOSTICS     "aeilstT"
 #define PORT            "ports.lan."
 #define MAC_DEFAULT     "00:0c:01:02:03:04"
 #define DUID_EPOCH_S    946684800 // 2000-01-01
@@ -613,8 +614,8 @@ static int find_way(struct perfdhcp *p, struct way *w)
 	const struct addr any = p->v6 ? (struct addr){16, {0x20, 1, 0xd, 0xb8, [15] = 1}}
 	                              : (struct addr){4, {192, 0, 2, 1}};
 	const char *local = perfdhcp_value(p, 'l');
-	struct addr_server server;
 	char text[ADDR_TEXT_SIZE];
+	struct addr_server server;
 	int err;
 
 	*w = (struct way){.group = strncmp(p->server, "ff0", 3) == 0 ||
@@ -673,8 +674,17 @@ static void map_preload(struct perfdhcp *p)
 int perfdhcp_map(struct perfdhcp *p)
 {
 	struct way way;
+	static const char *const words[][2] = {
+		{"raise dhcp4.clients, or set again: true", "raise -R"},
+		{"raise dhcp6.clients, or set again: true", "raise -R"}, {"dhcp4.clients", "-R"},
+		{"dhcp6.clients", "-R"}, {NULL, NULL}};
+	const char *letters = perfdhcp_value(p, 'x');
 	int err;
 
+	p->run.front.words = words;
+	if (letters && letters[strspn(letters, DIAGNOSTICS)])
+		as_note(&p->run, "-x %c has no effect (diagnostics: " DIAGNOSTICS ")",
+			letters[strspn(letters, DIAGNOSTICS)]);
 	p->duid = arena_printf(
 		p->run.arena, "00010001%08lx", (unsigned long)(time(NULL) - DUID_EPOCH_S));
 	map_run(p);

@@ -175,10 +175,16 @@ static void set_start(struct resperf *d)
 			arena_printf(r->arena, "%.9gs", d->ramp_s + d->hold_s));
 }
 
+static const char *const words[][2] = {{"load.max_outstanding", "-q"},
+	{"load.slots", "--set " ITEM "load.slots"}, {"tcp.connections or tcp.pipeline", "-C"},
+	{"tcp.connections", "-C"}, {NULL, NULL}};
+
 static int finish(struct as_run *r)
 {
 	struct resperf *d = own(r);
 	int err;
+
+	r->front.words = words;
 
 	if (strcmp(r->tool->name, "resperf-report") == 0 && (err = make_report(r)))
 		return err;

@@ -35,7 +35,7 @@ static void refuse(const char *path, json_t *figures)
 	json_t *value;
 
 	json_object_foreach(figures, key, value) nearest_try(&nearest, key);
-	log_error(OPTION " no figure of an interval: %s%s%s%s", path,
+	log_error(OPTION " {%s}: no figure of an interval%s%s%s", path,
 		nearest.name ? " (did you mean " : "", nearest.name ? nearest.name : "",
 		nearest.name ? "?)" : "");
 }

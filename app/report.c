@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "distribution.h"
 #include "engine/run/run.h"
 #include "stats/text.h"
@@ -810,14 +811,17 @@ static void print_criteria(FILE *out, const struct counter_list *criteria)
 			report_criterion_value(&c[i], value, sizeof(value)));
 }
 
+#define REASON_SIZE 2048
+
 static void print_reasons(FILE *out, const struct counter_list *reasons)
 {
 	const char *const *texts = reasons->items;
+	char text[REASON_SIZE];
 
 	if (reasons->count)
 		fputs("\nwhy\n", out);
 	for (uint32_t i = 0; i < reasons->count; i++)
-		fprintf(out, "  - %s\n", texts[i]);
+		fprintf(out, "  - %s\n", log_in_words(texts[i], text, sizeof(text)));
 }
 
 struct verdict_text {

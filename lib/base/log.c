@@ -53,25 +53,59 @@ static void clean(char *text)
 	}
 }
 
+static const char *const (*words)[2];
+
+void log_set_words(const char *const (*pairs)[2])
+{
+	words = pairs;
+}
+
+// The pair whose phrase is at the text; NULL: none.
+static const char *const *words_at(const char *text)
+{
+	const char *const(*w)[2] = words;
+
+	for (; w && (*w)[0]; w++)
+		if (strncmp(text, (*w)[0], strlen((*w)[0])) == 0)
+			return *w;
+	return NULL;
+}
+
+const char *log_in_words(const char *text, char *out, size_t room)
+{
+	const char *const *pair;
+	size_t used = 0;
+
+	while (*text && used + 1 < room) {
+		pair = words_at(text);
+		if (!pair) {
+			out[used++] = *text++;
+			continue;
+		}
+		used += (size_t)snprintf(out + used, room - used, "%s", pair[1]);
+		used = used < room ? used : room - 1;
+		text += strlen(pair[0]);
+	}
+	out[used] = '\0';
+	return out;
+}
+
 static void log_line(const char *kind, const char *fmt, va_list args)
 {
 	static const char cut[] = "...";
-	char line[LINE_SIZE];
-	size_t room = sizeof(line) - 1, used;
+	char line[LINE_SIZE + 1], text[LINE_SIZE];
+	size_t room = LINE_SIZE - 2, used;
 	ssize_t written;
-	int len;
 
-	used = (size_t)snprintf(line, room, "ddiperf: %s", kind);
-	len = vsnprintf(line + used, room - used, fmt, args);
-	if (len < 0)
+	if (vsnprintf(text, sizeof(text), fmt, args) < 0)
 		return;
-	if ((size_t)len >= room - used) {
-		used = room - 1;
+	used = (size_t)snprintf(line, room, "ddiperf: %s", kind);
+	used += strlen(log_in_words(text, line + used, sizeof(line) - 1 - used));
+	if (used > room) {
+		used = room;
 		memcpy(line + used - strlen(cut), cut, strlen(cut));
-	} else {
-		used += (size_t)len;
+		line[used] = '\0';
 	}
-	line[used] = '\0';
 	clean(line);
 	line[used++] = '\n';
 	written = write(STDERR_FILENO, line, used);

@@ -220,6 +220,16 @@ def running_out_of_free_clients_is_counted_and_said():
 
 
 @test
+def clients_that_start_over_already_are_not_told_to():
+    strict = {**RELAXED, "unsent": "1%"}
+    result = run(clients(load={"rate": "2k", "total": 400}, clients=100, again=True), validity=strict, invalid=True,
+                 responder={"dhcp4": {"pool": ["10.0.0.0/16"]}, "faults": {"loss": {"share": "50%"}}})
+    said = [reason for reason in result.json["verdict"]["reasons"] if "no client was free" in reason]
+    assert said and "raise dhcp4.clients, or lower the rate" in said[0], result.json["verdict"]
+    assert "(raise dhcp4.clients, or a share of release)" in result.stderr, result
+
+
+@test
 def without_a_number_there_are_as_many_clients_as_the_load_begins():
     for family_, text in ((family, "dhcp4"), (dhcp6.family, "dhcp6")):
         given = family_.clients(load={"rate": "500"})

@@ -80,6 +80,28 @@ static void levels_choose_what_is_said(void **state)
 	log_set_level(LOG_NORMAL);
 }
 
+static void advice(void)
+{
+	log_error("raise dhcp4.clients, or set again: true, or lower load.slots");
+	log_warning("dhcp4.clients of a timeout");
+}
+
+static void settings_are_named_as_the_user_gave_them(void **state)
+{
+	static const char *const words[][2] = {
+		{"raise dhcp4.clients, or set again: true", "raise -R"}, {"dhcp4.clients", "-R"},
+		{"load.slots", "-q"}, {NULL, NULL}};
+	char small[8];
+
+	log_set_words(words);
+	assert_string_equal(captured(advice),
+		"ddiperf: raise -R, or lower -q\nddiperf: warning: -R of a timeout\n");
+	assert_string_equal(log_in_words("12345load.slots", small, sizeof(small)), "12345-q");
+	assert_string_equal(log_in_words("123456load.slots", small, sizeof(small)), "123456-");
+	log_set_words(NULL);
+	assert_string_equal(log_in_words("load.slots", small, sizeof(small)), "load.sl");
+}
+
 static void a_very_long_line(void)
 {
 	char line[5000];
@@ -181,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(control_characters_do_not_reach_a_terminal),
 		cmocka_unit_test(levels_choose_what_is_said),
+		cmocka_unit_test(settings_are_named_as_the_user_gave_them),
 		cmocka_unit_test(a_long_line_is_cut_and_still_ends),
 		cmocka_unit_test(a_line_is_cut_only_when_it_does_not_fit),
 		cmocka_unit_test(lines_of_threads_do_not_mix),

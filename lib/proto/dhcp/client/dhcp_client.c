@@ -277,9 +277,10 @@ static void unbegun_log(const struct dhcp_worker *w)
 	if (w->work.dry || !w->work.paced)
 		return;
 	if (unbegun[DHCP_IS_FREE])
-		log_warning("%s: %llu exchanges could not begin: no client was free (more clients, "
-			    "again: true, or a share of release)",
-			f->name, (unsigned long long)unbegun[DHCP_IS_FREE]);
+		log_warning("%s: %llu exchanges could not begin: no client was free (%s, or a "
+			    "share of release)",
+			f->name, (unsigned long long)unbegun[DHCP_IS_FREE],
+			f->more_clients[w->plan->course.again]);
 	if (unbegun[DHCP_IS_BOUND])
 		log_warning("%s: %llu exchanges could not begin: no client held a lease (a greater "
 			    "share of %s or rapid)",

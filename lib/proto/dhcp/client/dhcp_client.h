@@ -147,8 +147,8 @@ struct dhcp_family {
 	struct dhcp_life_exchanges life;
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
-	const char *more_clients; // how a run has more of them
-	const char *more_bound;   // how more of them hold leases
+	const char *more_clients[2]; // how a run has more of them; [1]: clients start over already
+	const char *more_bound;      // how more of them hold leases
 	// Name of a status in refusals; NULL: refusals have none.
 	const char *(*status_name)(uint32_t status);
 

@@ -161,7 +161,7 @@ uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
 	out[0] = (struct proto_stock){.name = "clients",
 		.remedy = p->automatic ? "there are no more addresses in expect, or hardware "
 	                                 "addresses, or memory"
-	                               : p->family->more_clients,
+	                               : p->family->more_clients[p->course.again],
 		.bound = p->family->more_bound,
 		.count = p->clients,
 		.given = p->automatic ? p->clients : p->most,

@@ -327,7 +327,7 @@ static const struct dhcp_family dhcp4_family = {
 	.worker_size = sizeof(struct dhcp4_worker),
 	.client_size = sizeof(struct dhcp4_client),
 	.fqdn_rfc = "RFC 4702",
-	.more_clients = "raise dhcp4.clients, or set again: true",
+	.more_clients = {"raise dhcp4.clients, or set again: true", "raise dhcp4.clients"},
 	.more_bound = "a greater share of dora or rapid in dhcp4.mix, a smaller one of release, or "
 		      "begin with leases (dhcp4.leases.load)",
 	.each = dhcp4_each,

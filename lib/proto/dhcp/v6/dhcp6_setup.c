@@ -511,7 +511,7 @@ static const struct dhcp_family dhcp6_family = {
 	.status_name = dhcp6_status_name,
 	.check = dhcp6_check_own,
 	.exchange_check = dhcp6_exchange_check,
-	.more_clients = "raise dhcp6.clients, or set again: true",
+	.more_clients = {"raise dhcp6.clients, or set again: true", "raise dhcp6.clients"},
 	.more_bound = "a greater share of sarr or rapid in dhcp6.mix, a smaller one of release, or "
 		      "begin with leases (dhcp6.leases.load)",
 	.asks = dhcp6_asks,
