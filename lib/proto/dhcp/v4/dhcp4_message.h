@@ -230,7 +230,7 @@ void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value);
 uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code);
 
 // The data of an option in a message that was parsed, all its pieces one behind the other, also of
-// overloaded fields: its length, -1: not there or longer than room.
+// overloaded fields, and equal copies once: its length, -1: not there or longer than room.
 int dhcp4_option_join(const uint8_t *buf, uint32_t len, uint8_t code, uint8_t *out, uint32_t room);
 
 // "DISCOVER", "NotAllowed" ...; NULL for a number without a name.

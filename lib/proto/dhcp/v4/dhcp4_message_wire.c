@@ -359,6 +359,8 @@ uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code)
 static int field_join(
 	struct reader r, uint8_t code, uint8_t *out, uint32_t room, int *sum, uint8_t *overload)
 {
+	bool first = *sum < 0;
+
 	while (reader_left(&r) > 0) {
 		uint8_t found = read_u8(&r), len;
 		const uint8_t *data;
@@ -374,6 +376,11 @@ static int field_join(
 		if (found == DHCP4_OPT_OVERLOAD && len == 1)
 			*overload = data[0];
 		if (found != code)
+			continue;
+		// Within a field a piece that another one follows is as long as can be, so this is
+		// the whole option again (joined_add). A text may say anything.
+		if (first && *sum == len && len < PIECE_MAX && code != DHCP4_OPT_MESSAGE &&
+			memcmp(out, data, len) == 0)
 			continue;
 		*sum = *sum < 0 ? 0 : *sum;
 		if ((uint32_t)*sum + len > room)

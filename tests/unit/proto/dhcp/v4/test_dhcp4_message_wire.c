@@ -192,6 +192,28 @@ static void the_split_option_of_a_captured_offer_is_whole(void **state)
 	}
 }
 
+static int join(const char *options, uint32_t len, uint8_t code, uint8_t *out)
+{
+	struct packet p;
+
+	packet_start(&p);
+	write_bytes(&p.w, options, len);
+	return dhcp4_option_join(p.bytes, packet_len(&p), code, out, DHCP4_OPTION_MAX);
+}
+
+static void an_option_that_is_there_twice_is_joined_once(void **state)
+{
+	static const char twice[] = "\x06\4\1\2\3\4\x03\4\1\2\3\4\x06\4\1\2\3\4\xff";
+	static const char others[] = "\x06\4\1\2\3\4\x06\4\1\2\3\5\xff";
+	uint8_t joined[DHCP4_OPTION_MAX];
+
+	assert_int_equal(join(twice, sizeof(twice) - 1, 6, joined), 4);
+	assert_memory_equal(joined, "\1\2\3\4", 4);
+	assert_int_equal(join(others, sizeof(others) - 1, 6, joined), 8);
+	assert_memory_equal(joined, "\1\2\3\4\1\2\3\5", 8);
+	assert_int_equal(join("\x38\2ab\x38\2ab\xff", 9, DHCP4_OPT_MESSAGE, joined), 4);
+}
+
 static void a_captured_nak_is_read(void **state)
 {
 	uint8_t data[1024];
@@ -660,6 +682,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_captured_overloaded_offer_is_read),
 		cmocka_unit_test(the_split_option_of_a_captured_offer_is_whole),
+		cmocka_unit_test(an_option_that_is_there_twice_is_joined_once),
 		cmocka_unit_test(a_captured_nak_is_read),
 		cmocka_unit_test(every_header_field_is_read),
 		cmocka_unit_test(every_option_is_read),
