@@ -658,7 +658,6 @@ int cmd_run_front(struct front *f, const struct options *o)
 	struct options line = *o;
 
 	line.front = f;
-	log_set_words(f->words);
 	if (!o->dump)
 		return cmd_run(&line);
 	printf("# %s\n%s", o->command_line, front_yaml(f));

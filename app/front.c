@@ -23,6 +23,7 @@ void front_init(struct front *f, const char *name, struct arena *a)
 
 void front_free(struct front *f)
 {
+	log_set_words(NULL);
 	json_decref(f->root);
 	json_decref(f->origins);
 	f->root = f->origins = NULL;

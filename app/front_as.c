@@ -265,6 +265,7 @@ static int run(struct as_run *r, const struct options *o)
 		return code == AS_DONE ? EXIT_PASS : code;
 	r->end = r->front.output.end;
 	r->front.output.end = on_end;
+	log_set_words(r->front.words);
 	code = cmd_run_front(&r->front, o);
 	if (code == EXIT_CONFIG && !r->ended)
 		return usage_code(r->tool);

@@ -274,8 +274,9 @@ static bool paced_as_captured(const struct front *f, const struct options *o)
 	return is;
 }
 
-static const char *const dns_words[][2] = {{"tcp.connections or tcp.pipeline", "--connections"},
-	{"tcp.connections", "--connections"}, {"the timeout", "-T"}, {NULL, NULL}};
+static const char *const dns_words[][2] = {{"load.slots", "slots of -l"},
+	{"tcp.connections or tcp.pipeline", "--connections"}, {"tcp.connections", "--connections"},
+	{"the timeout", "-T"}, {NULL, NULL}};
 
 static int build_dns(struct front *f, const struct options *o)
 {
@@ -307,7 +308,7 @@ static int build_dns(struct front *f, const struct options *o)
 	return err;
 }
 
-static const char *const dhcp_words[][2] = {
+static const char *const dhcp_words[][2] = {{"load.slots", "slots of -l"},
 	{"raise dhcp4.clients, or set again: true", "raise -R, or give -A"},
 	{"raise dhcp6.clients, or set again: true", "raise -R, or give -A"},
 	{"dhcp4.clients", "-R"}, {"dhcp6.clients", "-R"}, {NULL, NULL}};
@@ -361,6 +362,7 @@ static int finish(struct front *f, const struct options *o, int err)
 		else
 			apply(f, &o->given[i]);
 	}
+	log_set_words(f->words);
 	if (!err)
 		err = cmd_run_front(f, o);
 	front_free(f);

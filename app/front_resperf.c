@@ -176,8 +176,8 @@ static void set_start(struct resperf *d)
 }
 
 static const char *const words[][2] = {{"load.max_outstanding", "-q"},
-	{"load.slots", "--set " ITEM "load.slots"}, {"tcp.connections or tcp.pipeline", "-C"},
-	{"tcp.connections", "-C"}, {NULL, NULL}};
+	{"raise load.slots", "--set " ITEM "load.slots=COUNT"},
+	{"tcp.connections or tcp.pipeline", "-C"}, {"tcp.connections", "-C"}, {NULL, NULL}};
 
 static int finish(struct as_run *r)
 {
