@@ -75,6 +75,7 @@ static bool layout_make(
 
 	l->need = 0;
 	l->at = (struct dhcp4_places){0};
+	l->lacks = DHCP4_LACKS_UNKNOWN;
 	memset(l->present, 0, sizeof(l->present));
 	end = options_note(&n, buf, len);
 	if (!end || !l->at.type || !dhcp_shape_make(&l->shape, from, n.mask, end - DHCP4_AT_COOKIE))

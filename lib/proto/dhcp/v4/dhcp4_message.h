@@ -147,6 +147,10 @@ struct dhcp4_places {
 	uint16_t client_id, relay_info, message, parameters;
 };
 
+#define DHCP4_LACKS         8 // codes of a layout
+#define DHCP4_LACKS_MORE    254
+#define DHCP4_LACKS_UNKNOWN 255
+
 // Of a message that is right, ends with END, and has every option once and in its options field.
 // A walk would find the same options at the same places.
 struct dhcp4_layout {
@@ -158,6 +162,8 @@ struct dhcp4_layout {
 	// client identifier of 7 bytes?
 	bool usual;
 	uint8_t client_id_len, relay_info_len, message_len, parameters_len;
+	// Parameters that were asked for and are not there: how many, or one of the two above.
+	uint8_t lacks, lack[DHCP4_LACKS];
 };
 
 struct dhcp4_layouts {
@@ -194,14 +200,13 @@ static inline bool dhcp4_layout_fits(const struct dhcp4_layout *l, const uint8_t
 }
 
 // Among all of them.
-const struct dhcp4_layout *dhcp4_layout_search(
-	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len);
+struct dhcp4_layout *dhcp4_layout_search(struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len);
 
 // The layout of a message, mostly that of the last one; NULL: not known.
-static inline const struct dhcp4_layout *dhcp4_layout_find(
+static inline struct dhcp4_layout *dhcp4_layout_find(
 	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
 {
-	const struct dhcp4_layout *l = &k->items[k->last];
+	struct dhcp4_layout *l = &k->items[k->last];
 
 	return dhcp4_layout_fits(l, buf, len) ? l : dhcp4_layout_search(k, buf, len);
 }

@@ -241,11 +241,10 @@ static __attribute__((noinline)) bool walk_parse(
 	return right;
 }
 
-const struct dhcp4_layout *dhcp4_layout_search(
-	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
+struct dhcp4_layout *dhcp4_layout_search(struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
 {
 	for (uint32_t i = 0; i < DHCP4_LAYOUTS; i++) {
-		const struct dhcp4_layout *l = &k->items[i];
+		struct dhcp4_layout *l = &k->items[i];
 
 		// Most that differ are of another length.
 		if (l->need - 1 >= len || buf[l->need - 1] != DHCP4_OPT_END ||

@@ -141,6 +141,44 @@ static void what_a_plan_asks_for_beyond_the_usual_goes_the_long_way(void **state
 	}
 }
 
+// Parameters that no answer of the fixture has.
+static uint64_t asked[12];
+static uint32_t asked_count;
+
+static struct dhcp4_fixture *usual_asking(uint32_t clients)
+{
+	struct dhcp4_fixture *f = usual_relay(clients);
+
+	f->settings.is.parameters = (struct field_list){asked, asked_count};
+	return f;
+}
+
+static void what_a_layout_lacks_is_counted_for_each_reply(void **state)
+{
+	static const uint32_t counts[] = {0, 1, 4, 8, 9, 12};
+	const struct course ack = {"ACK", DHCP4_DORA, true, DHCP4_ACK, usual_asking, true};
+
+	for (uint32_t i = 0; i < 12; i++)
+		asked[i] = 100 + 13 * i; // in three words of the mask
+	for (uint32_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+		struct dhcp4_fixture *f;
+		uint64_t sum = 0;
+
+		asked_count = counts[k];
+		f = course_begin(&ack);
+		f->n = (struct dhcp4_counters){0};
+		for (uint32_t n = 0; n < 3; n++)
+			assert_true(is_usual(f));
+		assert_int_equal(f->n.is.parameters_missing, asked_count ? 3 : 0);
+		for (uint32_t i = 0; i < asked_count; i++)
+			assert_int_equal(f->n.is.missing[asked[i]], 3);
+		for (uint32_t code = 0; code < DHCP_CODES; code++)
+			sum += f->n.is.missing[code];
+		assert_int_equal(sum, 3 * asked_count);
+		fixture_end(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_reply_that_ends_too_early_is_not_usual),
 		cmocka_unit_test(a_reply_that_came_another_way_is_judged_as_if_none_came_before),
 		cmocka_unit_test(what_a_plan_asks_for_beyond_the_usual_goes_the_long_way),
+		cmocka_unit_test(what_a_layout_lacks_is_counted_for_each_reply),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
