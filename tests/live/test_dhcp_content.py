@@ -122,8 +122,8 @@ def dnsmasq(*options):
 
 @test
 def dnsmasq_answers_from_its_first_address_and_says_its_identifier_twice():
-    one = {**leases("other", "dora", rate=COUNT, mac="02:0f:06:00:00:00", relay={"addresses": ["198.18.0.1"], "all": True}),
-           "server": "198.18.0.3"}
+    one = {**leases("other", "dora", rate=COUNT, mac="02:0f:06:00:00:00", relay={"addresses": ["198.18.0.1"], "all": True},
+                     expect={"options": [{"code": 54, "address": ["198.18.0.2"]}]}), "server": "198.18.0.3"}
     with dnsmasq("--dhcp-option-force=54,198.18.0.2") as here:
         result = here.ddiperf(config("af_packet", one, run={"duration": "1s"}))
     assert result.json, result
@@ -131,6 +131,7 @@ def dnsmasq_answers_from_its_first_address_and_says_its_identifier_twice():
     check_ledger(got)
     assert got["answered"] == got["sent"] == COUNT and got["stray"] == got["malformed"] == 0, result
     assert got["dhcp4"]["other_source"] == got["dhcp4"]["option_repeated"] == 2 * COUNT, got["dhcp4"]
+    assert got["dhcp4"]["option_unexpected"] == 0, "an option that is there twice is one"
     assert f"other: {2 * COUNT} replies came from 198.18.0.2; the server asked is 198.18.0.3" in result.stdout, result
 
 
