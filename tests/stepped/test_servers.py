@@ -35,6 +35,8 @@ def in_turn_each_server_has_the_same_share():
         assert sum(parts) == 100, (name, parts)
     _, one, servers = run(["2001:db8::2", "2001:db8::3"], family=6)
     assert [s["answered"] for s in servers.values()] == [150, 150], servers
+    _, one, servers = run(["198.18.0.2", "@198.18.0.3:53", "::ffff:198.18.0.4"])
+    assert {name: s["answered"] for name, s in servers.items()} == {name: 100 for name in SERVERS}, "as people write them"
 
 
 @test
