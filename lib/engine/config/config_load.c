@@ -539,6 +539,8 @@ static void check_output(const struct output_settings *o, struct diag *d)
 	const char *what;
 	uint16_t port;
 
+	if (o->capture && o->capture->when.count == 0)
+		diag_error(d, o->capture, "when", "no outcome to keep (like [lost, failed])");
 	if (o->prometheus && addr_parse_listen(o->prometheus, &addr, &port, &what) < 0)
 		diag_error(d, &o->prometheus, NULL, "\"%s\" is not %s", o->prometheus, what);
 }

@@ -130,7 +130,7 @@ static void warn_of_capture(const struct plan *p)
 {
 	const struct capture_settings *s = p->config->output.capture;
 	const int32_t *when = s ? s->when.items : NULL;
-	bool several = !s || s->when.count == 0;
+	bool several = !s;
 
 	for (uint32_t i = 0; s && i < s->when.count; i++)
 		several |= when[i] != EVIDENCE_STEP;
