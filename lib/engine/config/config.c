@@ -544,8 +544,6 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 
 	if (p->driver >= 0 && driver_of(p)->sockets)
 		return true; // the kernel has routes
-	if (addr_is_multicast(addr))
-		return true; // no next hop is asked for
 	for (uint32_t i = 0; i < p->addresses.count; i++)
 		if (addr_in_prefix(addr, &own[i]))
 			return true;

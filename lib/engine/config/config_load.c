@@ -261,7 +261,7 @@ static void check_servers(const struct config *c, const struct item_settings *i,
 		else if (port_has(p, addr) && !config_on_sockets(c, i))
 			diag_error(
 				d, addr, NULL, "is an address of the tester, on port %s", p->name);
-		else if (!config_reaches(p, addr))
+		else if (!addr_is_multicast(addr) && !config_reaches(p, addr))
 			diag_error(d, addr, NULL,
 				"not on a subnet of port %s, and the port has no IPv%c gateway",
 				p->name, addr->len == 4 ? '4' : '6');
@@ -304,7 +304,8 @@ static void check_item(
 		check_source(c, i, &sources, p, d);
 		check_ports_suffice(c, i, own_ports, &sources, d);
 	}
-	if (!config_reaches(p, &i->server))
+	// A group has no next hop.
+	if (!addr_is_multicast(&i->server) && !config_reaches(p, &i->server))
 		diag_error(d, &i->server, NULL,
 			"not on a subnet of port %s, and the port has no IPv%c gateway", p->name,
 			i->server.len == 4 ? '4' : '6');
