@@ -177,7 +177,21 @@ static inline void frame_template_aim(
 	t->udp_sum += sum;
 }
 
-// The same of a template for TCP.
+// Of a template for any destination make one for another. The sums lose the old one by the
+// complement of its own.
+static inline void frame_template_turn(
+	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst)
+{
+	uint8_t *at = t->bytes + t->len - FRAME_UDP_LEN - t->addr_len;
+	uint64_t sum = csum_fold(csum_add(0, at, t->addr_len)) + csum_add(0, dst, t->addr_len);
+
+	memcpy(t->bytes, mac, 6);
+	memcpy(at, dst, t->addr_len);
+	t->ip_sum += sum;
+	t->udp_sum += sum;
+}
+
+// As frame_template_aim, of a template for TCP.
 void frame_template_aim_tcp(
 	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port);
 

@@ -70,7 +70,8 @@ struct proto_soliciting {
 	uint8_t flags; // of struct neigh_advert: it has one of them, or does not count; 0: any does
 };
 
-// A destination: a server, 255.255.255.255 or a multicast group, at the item's server port.
+// A destination: a server, 255.255.255.255 or a multicast group, at the item's server port. That of
+// a server which the run is to find is the group until then (proto_ctx.path_found).
 struct proto_path {
 	struct addr dst;
 	uint16_t vlans[2]; // inside those of the port, outermost first
@@ -92,7 +93,7 @@ struct proto_flow {
 // How a received message came; addr_len bytes each.
 struct proto_ends {
 	const uint8_t *src, *dst;
-	const uint8_t *dst_mac;
+	const uint8_t *dst_mac; // in front of the source's, as in the frame
 	uint8_t addr_len;
 	uint16_t src_port, dst_port;
 	const uint16_t *vlans; // inside those of the port, outermost first
@@ -192,8 +193,13 @@ struct proto_ctx {
 	void *counters;     // of this worker: the bank of this transaction (warm-up or measured)
 	void *own;          // the protocol's own, from open
 	const struct proto_ends *ends; // of the message that reply or answer reads; NULL: unknown
-	bool elsewhere;    // false before reply; written by one whose message did not come from the
-	                   // server that was asked, or not from its port, and is taken all the same
+	bool elsewhere; // false before reply; written by one whose message did not come from the
+	                // server that was asked, or not from its port, and is taken all the same
+	// 0 before reply; written by one whose sender is the destination of a path from now on: the
+	// number of the path, from 1, and the address. Its messages go to the MAC that this one
+	// came from.
+	uint32_t path_found;
+	uint8_t found[16];
 	uint64_t now_ms;   // time of this packet since the start of the run
 	uint64_t began_ms; // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size

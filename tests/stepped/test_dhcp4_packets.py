@@ -211,11 +211,11 @@ def the_same_seed_gives_the_same_messages():
 # --- what failed --------------------------------------------------------------------------------------------
 
 
-def captured(one, responder):
+def captured(one, responder, **capture):
     """(result, the packets of its capture file)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bad.pcapng"
-        result = run(one, responder=responder, output={"capture": {"file": str(path)}})
+        result = run(one, responder=responder, output={"capture": {"file": str(path), **capture}})
         return result, dissected(path)
 
 
@@ -254,6 +254,20 @@ def the_capture_has_request_and_answer_of_what_was_refused():
     assert reasons(packets)[IN, "6", "failed"] == n["nak"], reasons(packets)
     for asked, answer in zip(packets[::2], packets[1::2]):
         assert (asked["frame.p2p_dir"], answer["frame.p2p_dir"]) == (OUT, IN) and asked["dhcp.id"] == answer["dhcp.id"], (asked, answer)
+
+
+@test
+def without_a_named_server_a_renewal_goes_to_the_one_of_its_lease():
+    """To the MAC that the ACK came from; the server itself was never asked for."""
+    one = clients(load={"outstanding": 4, "total": 80}, relay=None, mix={"renew": "40%", "release": "20%"})
+    del one["server"]
+    result, packets = captured(one, answers(), when=["answered"])
+    n = of_clients(result)["dhcp4"]
+    assert n["renewed"] > 0 and n["released"] > 0 and of_clients(result)["lost"] == 0 and n["servers_beyond"] == 0, n
+    renewals = [p for p in packets if p["dhcp.option.dhcp"] == "3" and p["dhcp.ip.client"] != NONE]
+    macs = {p["eth.src"] for p in packets if p["dhcp.option.dhcp"] == "5"}
+    assert len(renewals) == n["renewed"] and len(macs) == 1, (len(renewals), macs)
+    assert {(p["ip.dst"], p["eth.dst"]) for p in renewals} == {(SERVER, macs.pop())}, renewals
 
 
 # --- --self-check -------------------------------------------------------------------------------------------

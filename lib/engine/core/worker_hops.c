@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker's next hops: when one has another MAC, its templates go there; when no reply comes
-// although messages wait for one, it is asked for again. Path: hot, but rare. The worker's own
-// thread.
+// although messages wait for one, it is asked for again. A path that a reply shows needs none.
+// Path: hot, but rare. The worker's own thread.
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_internal.h"
 
@@ -18,6 +18,12 @@ static void item_aim(struct worker_item *it, const struct neighbours *n)
 		if (mac && it->conns)
 			memcpy(it->conns->frame.bytes, &mac, 6);
 	}
+}
+
+void worker_turn_path(struct worker_item *it, const struct proto_ends *ends)
+{
+	frame_template_turn(&it->frames[it->ctx.path_found - 1], ends->dst_mac + 6, it->ctx.found);
+	it->ctx.path_found = 0;
 }
 
 static bool item_has_several(const struct worker_item *it)

@@ -40,6 +40,8 @@ void worker_drop_pending(struct worker_item *it, uint64_t now);
 // Drop a taken transaction, whose message is not sent.
 void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now);
 
+// A reply that came this way shows the destination of a path: ctx.path_found.
+void worker_turn_path(struct worker_item *it, const struct proto_ends *ends);
 // A next hop has another MAC, or w->look_at has come.
 void worker_hops(struct worker *w, uint64_t now);
 

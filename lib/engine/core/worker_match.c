@@ -358,6 +358,8 @@ HOT void item_judge(struct worker_item *it, struct found *f)
 			if (__builtin_expect(it->ctx.elsewhere, 0))
 				worker_book_elsewhere(
 					it, slot_of(f->views[i])->judged, f->in[i].ends);
+			if (__builtin_expect(it->ctx.path_found != 0, 0))
+				worker_turn_path(it, f->in[i].ends);
 		}
 	}
 }

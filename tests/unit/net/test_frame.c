@@ -534,6 +534,14 @@ static void assert_template_aims(const struct frame_template *want, struct frame
 	frame_stamp(&t, ours, source_of(dst.len), 9, three);
 	frame_stamp(want, theirs, source_of(dst.len), 9, three);
 	assert_memory_equal(ours, theirs, t.len);
+
+	memset(path.dst.bytes, 0xff, sizeof(path.dst.bytes)); // the same from another one
+	path.dst_port = port;
+	frame_template_build(&t, &path);
+	frame_template_turn(&t, mac, dst.bytes);
+	assert_memory_equal(t.bytes, want->bytes, sizeof(t.bytes));
+	frame_stamp(&t, ours, source_of(dst.len), 9, three);
+	assert_memory_equal(ours, theirs, t.len);
 }
 
 static void stamps_the_very_bytes_that_linux_sent(void **state)

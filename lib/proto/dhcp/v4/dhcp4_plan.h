@@ -4,6 +4,7 @@
 // (set-up) | hot (the rest).
 #pragma once
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "proto/dhcp/client/dhcp_course.h"
@@ -58,6 +59,7 @@ struct dhcp4_client {
 	uint32_t offered;   // address of the open exchange
 	uint32_t chosen;    // server identifier of the open exchange
 	uint16_t secs;      // of its DISCOVER
+	bool known;         // head.server is that of its lease, which a path leads to
 };
 
 _Static_assert(sizeof(struct dhcp4_client) == 32, "a power of two");
@@ -104,7 +106,11 @@ struct dhcp4_plan {
 	struct dhcp_varying_list relay_subs; // after relay_info
 
 	uint32_t path_server; // path of the first server
-	uint32_t accept;      // server identifier, 0: any
+	// Of clients on a link: identifiers of the servers, the item's first and then those that
+	// workers have met, in the order of the paths; 0: none yet. NULL: no message is unicast.
+	_Atomic uint32_t *met;
+	uint32_t named;  // bits: those known before the run
+	uint32_t accept; // server identifier, 0: any
 	struct dhcp_start starts[DHCP4_EXCHANGES];
 	enum dhcp4_query query;
 	uint32_t inform_first; // address of client 0 without a lease; 0: none
@@ -242,6 +248,32 @@ static inline uint32_t dhcp4_lease_hold(
 	k->head.holds = true;
 	k->head.expires_s = until_s;
 	return other == DHCP_UNWATCHED ? DHCP_UNWATCHED : DHCP_NOBODY;
+}
+
+// The place of a server (not 0) among those met, where it is added. DHCP_SERVERS_MAX: no room.
+static inline uint32_t dhcp4_meet(const struct dhcp4_plan *p, uint32_t server_id)
+{
+	for (uint32_t i = 0; i < DHCP_SERVERS_MAX; i++) {
+		uint32_t met = atomic_load_explicit(&p->met[i], memory_order_relaxed);
+
+		if (met == 0 && atomic_compare_exchange_strong_explicit(&p->met[i], &met, server_id,
+					memory_order_relaxed, memory_order_relaxed))
+			return i;
+		if (met == server_id)
+			return i;
+	}
+	return DHCP_SERVERS_MAX;
+}
+
+// The lease of a client on a link is of this server. false: there are too many of them.
+static inline bool dhcp4_server_keep(
+	const struct dhcp4_plan *p, struct dhcp4_client *k, uint32_t server_id)
+{
+	uint32_t place = dhcp4_meet(p, server_id);
+
+	k->known = place < DHCP_SERVERS_MAX;
+	k->head.server = k->known ? (uint8_t)place : 0;
+	return k->known;
 }
 
 // Whose server identifier it is; the one that was asked when it is nobody's.

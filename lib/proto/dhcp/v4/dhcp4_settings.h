@@ -121,6 +121,7 @@ struct dhcp4_settings {
 	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
 	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \
 	X(other_offers, "offers of another server than the one accepted")                        \
+	X(servers_beyond, "leases of servers beyond the first 16, renewed by broadcast")         \
 	X(overloaded, "replies with options in file or sname (option 52)")                       \
 	X(client_id_missing, "replies without the client identifier sent (RFC 6842)")            \
 	C(parameters_missing, "ACKs that lack a requested parameter")                            \

@@ -215,18 +215,43 @@ static void dhcp4_plan_rest(
 			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
 }
 
+// Those that the file names, then those that loaded leases are of; the rest are broadcast to until
+// the run has met them.
+static void paths_met(struct dhcp4_plan *p, struct addr *to)
+{
+	const struct dhcp_lease_file *leases = &p->is.leases;
+
+	p->met = arena_zalloc(p->is.arena, DHCP_SERVERS_MAX * sizeof(*p->met));
+	for (uint32_t i = 0; i < p->is.server_count; i++)
+		p->met[i] = bytes_be32(p->is.servers[i]);
+	for (uint32_t i = 0; i < leases->server_count; i++)
+		if (bytes_be32(leases->servers[i].bytes))
+			dhcp4_meet(p, bytes_be32(leases->servers[i].bytes));
+	for (uint32_t i = 0; i < DHCP_SERVERS_MAX; i++) {
+		to[i] = (struct addr){.len = 4};
+		p->named |= (uint32_t)(p->met[i] != 0) << i;
+		bytes_put_be32(to[i].bytes, p->met[i] ? p->met[i] : UINT32_MAX);
+	}
+}
+
 // The broadcast where there is no relay, then the servers.
 static uint32_t dhcp4_paths(struct dhcp_plan *plan, const struct dhcp_settings *s,
 	const struct proto_env *env, struct addr *to)
 {
-	bool broadcast = !s->relay, unicast = s->relay || dhcp4_unicasts(s);
+	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
 
-	to[0] = (struct addr){4, {255, 255, 255, 255}};
-	to[broadcast] = env->server;
+	if (!s->relay) {
+		*to = (struct addr){4, {255, 255, 255, 255}};
+		p->path_server = 1;
+		if (!dhcp4_unicasts(s))
+			return 1;
+		paths_met(p, to + 1);
+		return 1 + DHCP_SERVERS_MAX;
+	}
+	*to = env->server;
 	for (uint32_t i = 0; i < s->servers.count; i++)
-		to[broadcast + 1 + i] = ((const struct field_host *)s->servers.items)[i].addr;
-	((struct dhcp4_plan *)plan)->path_server = broadcast;
-	return broadcast + (unicast ? plan->server_count : 0);
+		to[1 + i] = ((const struct field_host *)s->servers.items)[i].addr;
+	return plan->server_count;
 }
 
 // Identifiers from a text are taken for the same when they may be.
@@ -262,7 +287,10 @@ static bool dhcp4_lease_load(
 		return false;
 	}
 	k->server_id = bytes_be32(p->is.leases.servers[saved->server].bytes);
-	k->head.server = dhcp4_server_of(p, k, k->server_id);
+	if (p->met && k->server_id)
+		dhcp4_server_keep(p, k, k->server_id);
+	else
+		k->head.server = dhcp4_server_of(p, k, k->server_id);
 	return true;
 }
 
@@ -379,10 +407,6 @@ void dhcp4_check_server(const void *settings, const struct addr *server, struct 
 		return;
 	if (s->relay)
 		diag_error(d, server, "server", "is missing (the relays send to it)");
-	else if (dhcp4_unicasts(s))
-		diag_error(d, server, "server",
-			"is missing (renew, release and inform go to it: the address of its "
-			"identifier, option 54)");
 }
 
 void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)

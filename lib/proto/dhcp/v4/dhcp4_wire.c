@@ -444,6 +444,29 @@ static inline void dhcp4_server_find(const struct proto_ctx *ctx, struct dhcp_he
 		heard->client->server = dhcp4_server_of(p, h->self.client, h->m.server_id);
 }
 
+// Renewals of a lease go to its server alone, wherever the client has met it.
+static inline void server_keep(struct proto_ctx *ctx, const struct dhcp4_heard *h)
+{
+	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp4_client *k = h->self.client;
+	const struct dhcp4_plan *p = ctx->shared;
+
+	k->server_id = h->m.server_id;
+	if (!p->met) {
+		k->head.server = dhcp4_server_of(p, k, k->server_id);
+		return;
+	}
+	if (!dhcp4_server_keep(p, k, k->server_id)) {
+		n->servers_beyond++;
+		return;
+	}
+	if ((p->named >> k->head.server & 1) || !ctx->ends)
+		return;
+	ctx->path_found = dhcp_vlans_place(&p->is.vlans, h->is.number) * p->is.path_stride +
+	                  p->path_server + k->head.server + 1;
+	bytes_put_be32(ctx->found, k->server_id);
+}
+
 static inline bool dhcp4_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
@@ -461,14 +484,12 @@ static inline bool dhcp4_leases_take(
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
 	struct dhcp4_counters *n = ctx->counters;
 	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_client *k = h->self.client;
 	uint32_t holder = dhcp4_lease_hold(w, t->user, h->m.yiaddr, until_s, dhcp_now_s(ctx));
 	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, t->user)};
 
 	if (holder >= DHCP_UNWATCHED) {
 		n->is.unwatched += holder == DHCP_UNWATCHED;
-		k->server_id = h->m.server_id;
-		k->head.server = dhcp4_server_of(ctx->shared, k, h->m.server_id);
+		server_keep(ctx, h);
 		return true;
 	}
 	n->is.duplicate_address++;

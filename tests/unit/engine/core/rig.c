@@ -90,6 +90,10 @@ static enum proto_verdict reply(
 	s->counters = ctx->counters;
 	s->now_ms = ctx->now_ms;
 	s->had_ends = ctx->ends != NULL;
+	if (s->finds) {
+		ctx->path_found = 1;
+		memcpy(ctx->found, s->finds, 4);
+	}
 	if (t->over) {
 		s->over++;
 		s->over_seq = t->seq;

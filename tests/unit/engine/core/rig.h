@@ -59,6 +59,7 @@ struct rig_script {
 	uint64_t over_seq;
 	uint64_t now_ms;
 	bool had_ends;
+	const uint8_t *finds; // reply: the destination of the first path; NULL: none
 	const void *counters; // of the last call
 };
 

@@ -138,6 +138,20 @@ static void every_worker_follows(void **state)
 	assert_int_equal(counts->neighbour_changed, 0);
 }
 
+static void a_path_is_turned_to_where_a_reply_says(void **state)
+{
+	rig_routed();
+	rig_ask();
+	memcpy(it->frames[0].bytes, new_mac, 6);
+	rig.script[0].finds = second.bytes;
+	rig_reply(0, PROTO_DONE);
+	rig_pass(600);
+	expect_query_to(old_mac, 700); // which the rig replies from
+	assert_memory_equal(rig.queries[1].f.dst, second.bytes, 4);
+	assert_true(frame_checksum_ok(&rig.queries[1].f));
+	assert_int_equal(it->ctx.path_found, 0);
+}
+
 static void only_paths_through_it_follow(void **state)
 {
 	static const uint32_t group[2] = {0, HOP_NONE};
@@ -320,6 +334,7 @@ int main(void)
 		TEST(frames_follow_a_next_hop_that_moved),
 		TEST(a_frame_of_somebody_else_moves_nothing),
 		TEST(every_worker_follows),
+		TEST(a_path_is_turned_to_where_a_reply_says),
 		TEST(only_paths_through_it_follow),
 		TEST(an_advertisement_that_does_not_override_is_believed_when_asked_for),
 		TEST(a_silent_next_hop_is_asked_for_once_in_four_looks),

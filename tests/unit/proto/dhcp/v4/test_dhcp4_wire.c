@@ -1663,6 +1663,91 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	fixture_end(f);
 }
 
+// RFC 2131 section 4.4.5: to the server of option 54. No server is named; one more answers than
+// there are paths.
+static void on_a_link_each_renewal_goes_to_the_server_of_its_lease(void **state)
+{
+	const uint32_t count = DHCP_SERVERS_MAX + 1;
+	struct dhcp4_fixture *f = fixture_new(count);
+	const uint8_t src[4] = {198, 18, 0, 99}, all[4] = {255, 255, 255, 255};
+	const struct proto_ends ends = {
+		.src = src, .dst = all, .addr_len = 4, .src_port = 67, .dst_port = 68};
+	struct proto_flow flow;
+
+	f->mix.share[DHCP4_RENEW] = 0.1;
+	f->env.server = (struct addr){.len = 0};
+	fixture_open(f);
+	fixture_only(f, DHCP4_DORA);
+	f->ctx.ends = &ends;
+	for (uint32_t i = 0; i < 2 * count; i++) { // each of them twice
+		uint32_t server = i % count;
+		bool beyond = server == DHCP_SERVERS_MAX;
+
+		if (i == count)
+			fixture_only(f, DHCP4_RENEW);
+		fixture_next(f);
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_int_equal(flow.path, i < count || beyond ? 0 : 1 + server);
+		if (i < count) {
+			ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + server);
+			fixture_send(f);
+		}
+		assert_int_equal(f->ctx.path_found, 0);
+		ANSWER(f, DHCP4_ACK, PROTO_DONE, a->server_id = SERVER_ID + server);
+		assert_int_equal(f->ctx.path_found, beyond ? 0 : 2 + server);
+		if (!beyond)
+			assert_int_equal(bytes_be32(f->ctx.found), SERVER_ID + server);
+		f->ctx.path_found = 0;
+	}
+	assert_int_equal(f->n.servers_beyond, 2);
+	fixture_only(f, DHCP4_RELEASES);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(fixture_begin(f));
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_int_equal(flow.path, 1 + i);
+	}
+	fixture_end(f);
+}
+
+// The server that the file names keeps its own path, which follows its next hop. Any other one is
+// found in the run, on the VLANs of the client.
+static void another_server_than_the_named_one_renews_its_own_leases(void **state)
+{
+	struct dhcp4_fixture *f = fixture_new(2);
+	const uint8_t src[4] = {198, 18, 0, 99}, all[4] = {255, 255, 255, 255};
+	const uint16_t vlan = 7;
+	const struct proto_ends ends = {.src = src,
+		.dst = all,
+		.addr_len = 4,
+		.src_port = 67,
+		.dst_port = 68,
+		.vlans = &vlan,
+		.vlan_count = 1};
+	struct proto_flow flow;
+
+	f->mix.share[DHCP4_RENEW] = 0.1;
+	f->vlan_ids[0] = vlan;
+	f->vlans[0] = (struct dhcp_vlan_settings){{0, 9}, {f->vlan_ids, 1}};
+	fixture_open(f);
+	fixture_only(f, DHCP4_DORA);
+	f->ctx.ends = &ends;
+	for (uint32_t i = 0; i < 2; i++) {
+		fixture_next(f);
+		ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + i);
+		fixture_send(f);
+		ANSWER(f, DHCP4_ACK, PROTO_DONE, a->server_id = SERVER_ID + i);
+		assert_int_equal(f->ctx.path_found, i ? 17 + 2 + i : 0);
+		assert_int_equal(f->n.is.server[i], 1);
+	}
+	fixture_only(f, DHCP4_RENEW);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(fixture_begin(f));
+		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		assert_int_equal(flow.path, 17 + 1 + i);
+	}
+	fixture_end(f);
+}
+
 static void the_same_seed_begins_the_same_exchanges(void **state)
 {
 	uint8_t first[200];
@@ -1760,6 +1845,8 @@ int main(void)
 		cmocka_unit_test(servers_are_asked_in_turn_and_leases_go_back_to_theirs),
 		cmocka_unit_test(all_servers_are_asked_but_one_is_renewed_with),
 		cmocka_unit_test(a_renewal_goes_to_whoever_gave_the_lease),
+		cmocka_unit_test(on_a_link_each_renewal_goes_to_the_server_of_its_lease),
+		cmocka_unit_test(another_server_than_the_named_one_renews_its_own_leases),
 		cmocka_unit_test(the_same_seed_begins_the_same_exchanges),
 	};
 
