@@ -171,6 +171,26 @@ static void print_servers(FILE *out, const struct counter_list *servers)
 	}
 }
 
+// Of an item that only one server answered, its address is that of the item.
+static void print_servers_heard(FILE *out, const struct counter_list *heard)
+{
+	const struct result_heard *p = heard->items;
+	char buf[32];
+
+	if (heard->count < 2)
+		return;
+	fprintf(out, "  %-32s %-16s" COLUMN COLUMN COLUMN "\n", "server heard", "from", "offers",
+		"answers", "refusals");
+	for (uint32_t i = 0; i < heard->count; i++) {
+		const uint64_t counts[] = {p[i].offers, p[i].answers, p[i].refusals};
+
+		fprintf(out, "  %-32s %-16s", p[i].name, p[i].address ? p[i].address : "-");
+		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
+			fprintf(out, COLUMN, count_text(counts[n], buf, sizeof(buf)));
+		fputc('\n', out);
+	}
+}
+
 static void print_times(FILE *out, const char *name, const struct latency *l)
 {
 	const double times[] = {l->min_ns, l->p50_ns, percentile(l, l->p99_ns, 0.99), l->max_ns};
@@ -294,6 +314,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	print_steps(out, &i->steps);
 	print_marks(out, &i->marks);
 	print_servers(out, &i->servers);
+	print_servers_heard(out, &i->servers_heard);
 	print_connections(out, i);
 	print_choice(out, &i->counters, 2);
 }

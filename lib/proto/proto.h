@@ -401,6 +401,13 @@ struct proto_follower {
 	void (*over)(struct proto_ctx *ctx);
 };
 
+// A server that replied to an item.
+struct proto_peer {
+	char name[272];   // its identifier in messages
+	struct addr from; // of its first reply; len 0: unknown
+	uint64_t offers, answers, refusals;
+};
+
 // A protocol, and the client side that each has.
 struct proto {
 	const char *name; // "dns"
@@ -462,6 +469,9 @@ struct proto {
 	uint32_t (*stocks)(const void *shared, struct proto_stock *out);
 	// Bytes that open is going to take for such a worker. NULL: few.
 	uint64_t (*memory)(const void *shared, const struct proto_env *env);
+	// The i-th server that the counters, of all workers, have replies of; false: there are no
+	// more. After the run. NULL: messages have no identifier of their server.
+	bool (*peer)(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
 	// Per worker state in ctx->own; 0 or -errno. NULL: there is none.
 	int (*open)(struct proto_ctx *ctx, const struct proto_env *env);
 	// Write the state where the settings say; 0, or -errno when that failed (logged). NULL:

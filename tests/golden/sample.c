@@ -38,6 +38,11 @@ static const struct wire_counters lan_other = {.neighbour_answered = 3};
 			2.0 * (base), 4.0 * (base), 8.0 * (base), 16.0 * (base)                    \
 	}
 
+static const struct result_heard heard[] = {
+	{"192.0.2.1", "192.0.2.1", 700, 650, 2},
+	{"00030001020000000001", NULL, 3, 0, 12345},
+};
+
 static const struct result_server servers[] = {
 	{"192.0.2.53", .sent = 60000, .answered = 50000, .failed = 2, .lost = 9998, .share = 0.5,
 		.longest_gap_ns = 1.25e9},
@@ -66,6 +71,7 @@ static const struct result_item items[] = {
 			SPREAD(99995, 40000.0)},
 		.send_lag = SPREAD(100000, 120.0),
 		.servers = {servers, 2},
+		.servers_heard = {heard, 2},
 		.counters = {&own_section, &queries_own},
 	},
 	{

@@ -84,6 +84,9 @@ def check_books(result, protocol, faultless=True, both=()):
     assert theirs["sent"] == added("received"), (theirs, ours)
     for key in both:
         assert theirs[key] == sum(n[key] for n in ours), (key, theirs, ours)
+    for one, n in ((one, one[one["protocol"]]) for one in result.json["traffic"] if one["protocol"] == protocol):
+        heard = sum(server[kind] for server in one.get("servers_heard", []) for kind in ("offers", "answers", "refusals"))
+        assert heard == total(n["received"]) - n["received"].get("RECONFIGURE", 0), one  # the responder names itself
     for one in result.json["traffic"]:
         assert one["stray"] == one["malformed"] == one["duplicate"] == one["late"] == 0, one
 

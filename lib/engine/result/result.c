@@ -140,6 +140,16 @@ static const struct counter server_rows[] = {
 };
 SECTION("servers", server_rows, result_server, "a server of an item with several");
 
+static const struct counter heard_rows[] = {
+	TEXT(result_heard, name,
+		"its identifier: option 54, or the DUID; others: of those beyond the first 16"),
+	TEXT(result_heard, address, "where its first reply came from"),
+	COUNT(result_heard, offers, "OFFER or ADVERTISE messages"),
+	COUNT(result_heard, answers, "ACK and REPLY messages, and other replies"),
+	COUNT(result_heard, refusals, "NAK messages, or those whose status is a refusal"),
+};
+SECTION("servers_heard", heard_rows, result_heard, "a server that replied");
+
 static const struct counter foreseen_rows[] = {
 	REAL(result_foreseen, due, NULL,
 		"transactions that were to be due until the end of sending"),
@@ -191,6 +201,10 @@ static const struct counter item_rows[] = {
 		.optional = true},
 	{"servers", "its servers; none: it has one, which is asked once", NULL, COUNTER_LIST,
 		AT(result_item, servers), .section = &server_rows_section},
+	{"servers_heard",
+		"servers that replied, as their messages name them; not there: they do not", NULL,
+		COUNTER_LIST, AT(result_item, servers_heard), .section = &heard_rows_section,
+		.optional = true},
 	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
 		AT(result_item, connections), .section = &connections_rows_section,
 		.optional = true},

@@ -74,6 +74,13 @@ struct result_server {
 	double longest_gap_ns;
 };
 
+// A server that replied, as its messages name it.
+struct result_heard {
+	const char *name;
+	const char *address; // of its first reply; NULL: unknown
+	uint64_t offers, answers, refusals;
+};
+
 // The same in an interval.
 struct result_interval_server {
 	const char *name;
@@ -104,6 +111,7 @@ struct result_item {
 	struct counter_list steps;                    // struct result_step, those that were used
 	struct counter_list marks;                    // struct result_mark, those that were met
 	struct counter_list servers;                  // struct result_server, if it has several
+	struct counter_list servers_heard;            // struct result_heard
 	const struct result_connections *connections; // NULL: it has none
 	const struct result_foreseen *foreseen;       // NULL: a load said when
 	struct counter_choice counters;               // the protocol's

@@ -404,6 +404,30 @@ static struct counter_list servers_result(const struct plan *p, const struct pla
 	return (struct counter_list){out, count};
 }
 
+static struct counter_list peers_of(
+	const struct plan_item *i, const void *counters, struct arena *a)
+{
+	const struct proto *proto = i->run->proto;
+	struct proto_peer peer;
+	struct result_heard *out;
+	uint32_t count = 0;
+
+	while (proto->peer && proto->peer(i->shared, counters, count, &peer))
+		count++;
+	out = arena_zalloc(a, (count + 1) * sizeof(*out));
+	for (uint32_t n = 0; n < count; n++) {
+		proto->peer(i->shared, counters, n, &peer);
+		out[n] = (struct result_heard){.name = arena_strdup(a, peer.name),
+			.offers = peer.offers,
+			.answers = peer.answers,
+			.refusals = peer.refusals};
+		if (peer.from.len)
+			out[n].address = addr_format(
+				&peer.from, arena_zalloc(a, ADDR_TEXT_SIZE), ADDR_TEXT_SIZE);
+	}
+	return (struct counter_list){out, count};
+}
+
 static struct result_item item_result(
 	const struct plan *p, const struct plan_item *i, struct arena *a)
 {
@@ -440,6 +464,7 @@ static struct result_item item_result(
 	out.steps = collect_steps(p, proto, sum, sum, a);
 	out.marks = marks_of(p, i, a);
 	out.servers = servers_result(p, i, sum, a);
+	out.servers_heard = peers_of(i, sum->counters[1], a);
 	out.connections = connections_of(p, i, sum->conns, a);
 	asked = (double)(l->sent - l->no_reply);
 	out.loss = asked > 0 ? (double)l->lost / asked : 0;

@@ -128,6 +128,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.longest = dhcp_longest,                                                           \
 		.stocks = dhcp_stocks,                                                             \
 		.memory = dhcp_memory,                                                             \
+		.peer = dhcp_peer,                                                                 \
 		.open = dhcp_open,                                                                 \
 		.close = dhcp_close,                                                               \
 		.request = family##_request,                                                       \

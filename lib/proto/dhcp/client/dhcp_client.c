@@ -23,6 +23,37 @@ uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint
 	return i;
 }
 
+// An identifier of DHCPv4 is an address, that of DHCPv6 a DUID: hex digits.
+bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out)
+{
+	const struct dhcp_plan *p = shared;
+	const struct dhcp_counters *c = counters;
+	struct addr address = {.len = 4};
+	const struct dhcp_peer *peer;
+	char *to = out->name;
+	const uint64_t *n;
+
+	if (i > DHCP_SERVERS_MAX || (i < DHCP_SERVERS_MAX && !p->peers->items[i].key))
+		return false;
+	n = c->peers[i];
+	out->offers = n[DHCP_PEER_OFFERS];
+	out->answers = n[DHCP_PEER_ANSWERS];
+	out->refusals = n[DHCP_PEER_REFUSALS];
+	out->from = (struct addr){.len = 0};
+	if (i == DHCP_SERVERS_MAX) {
+		strcpy(out->name, "others");
+		return out->offers + out->answers + out->refusals > 0;
+	}
+	peer = &p->peers->items[i];
+	out->from = peer->from;
+	memcpy(address.bytes, peer->id.bytes, 4);
+	if (p->family->addr_len == 4)
+		addr_format(&address, out->name, sizeof(out->name));
+	for (uint32_t k = 0; k < peer->id.len && p->family->addr_len == 16; k++)
+		to += sprintf(to, "%02x", peer->id.bytes[k]);
+	return true;
+}
+
 void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads)
 {
 	struct dhcp_common *c = calloc(1, sizeof(*c));

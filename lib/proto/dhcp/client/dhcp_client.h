@@ -8,6 +8,7 @@
 #include "proto/dhcp/client/dhcp_lease_file.h"
 #include "proto/dhcp/client/dhcp_leases.h"
 #include "proto/dhcp/client/dhcp_macs.h"
+#include "proto/dhcp/client/dhcp_peers.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 #include "proto/dhcp/client/dhcp_table.h"
 #include "proto/dhcp/client/dhcp_templates.h"
@@ -98,6 +99,7 @@ struct dhcp_plan {
 	// By worker, those that are open, of clients that a server may call on. NULL: none does.
 	const struct dhcp_turns **turns;
 	uint32_t workers;
+	struct dhcp_peers *peers; // dataplane: rw
 	struct proto_layout layout;
 	struct dhcp_lease_file leases;
 	struct arena *arena;
@@ -226,6 +228,7 @@ uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
 uint64_t dhcp_room(const struct field_list *ranges);
 
 void dhcp_layout(const void *shared, struct proto_layout *out);
+bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
 uint32_t dhcp_longest(const void *shared);
 
 // dhcp_client.c, for struct proto

@@ -172,6 +172,7 @@ static struct dhcp_plan *plan_new(
 		return NULL;
 	p->family = f;
 	p->arena = arena_new();
+	p->peers = arena_zalloc(p->arena, sizeof(*p->peers));
 	p->clients = (uint32_t)dhcp_clients(s);
 	p->automatic = s->clients == UINT64_MAX;
 	p->most = (uint32_t)(p->automatic ? dhcp_most(f, s) : s->clients);

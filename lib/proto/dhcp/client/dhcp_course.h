@@ -22,7 +22,18 @@ struct dhcp_heard {
 	uint32_t text_len;
 	const uint8_t *text;
 	const char *broken; // why it is malformed
+	uint8_t peer;       // place of its server; DHCP_PEER_NONE: it names none
 };
+
+#define DHCP_PEER_NONE UINT8_MAX
+
+// A reply of this kind has come from the server of h->peer.
+DHCP_INLINE void dhcp_peer_count(
+	struct dhcp_counters *n, const struct dhcp_heard *h, enum dhcp_peer_kind kind)
+{
+	if (h->peer != DHCP_PEER_NONE)
+		n->peers[h->peer][kind]++;
+}
 
 enum dhcp_judgement { DHCP_RIGHT, DHCP_WRONG, DHCP_REFUSED };
 
@@ -50,9 +61,10 @@ struct dhcp_messages {
 	// is known by the identifier in its messages.
 	bool (*is_elsewhere)(
 		const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
-	// Does it answer the last message of t? DONE, STRAY or DUPLICATE; counts the reason.
+	// Does it answer the last message of t? DONE, STRAY or DUPLICATE; counts the reason, and
+	// the server.
 	enum proto_verdict (*ours)(
-		const struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
+		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 	// Is its content right? Counts the first thing that is not.
 	enum dhcp_judgement (*judge)(
 		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
@@ -252,6 +264,12 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 	enum dhcp_judgement judged = f->judge(h, ctx, t);
 	struct dhcp_worker *w = ctx->own;
 
+	if (judged == DHCP_REFUSED && f->refusal_waits && h->peer != DHCP_PEER_NONE) {
+		uint64_t *of = ((struct dhcp_counters *)ctx->counters)->peers[h->peer];
+
+		of[h->type == f->offer ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS]--;
+		of[DHCP_PEER_REFUSALS]++;
+	}
 	if (judged == DHCP_REFUSED && first && f->refusal_waits && f->refusal_waits(h, t)) {
 		dhcp_work_refused(&w->work, h->status, h->text, h->text_len);
 		return PROTO_KEPT;
@@ -281,7 +299,7 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 
 // Is it a reply to t? DONE: it is, and counted as such.
 DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct proto_ctx *ctx,
-	const struct proto_txn *t, const struct dhcp_heard *h)
+	const struct proto_txn *t, struct dhcp_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
 
@@ -337,6 +355,7 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 		return dhcp_wrong_reply(f, ctx, t, buf, len, h, wrong);
 	if (f->is_usual && !t->over && f->is_usual(ctx, t, buf, len, h)) {
 		n->received[h->type]++;
+		dhcp_peer_count(n, h, h->type == f->offer ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
 		n->reply_bytes += len;
 		w->heard = true;
 		dhcp_attempt_count(n, t);

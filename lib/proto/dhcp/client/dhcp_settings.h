@@ -132,6 +132,9 @@ static inline const double *dhcp_shares(const struct dhcp_settings *s)
 	return dhcp_extra(s) > 0 ? s->mix->part : s->mix->share;
 }
 
+// What servers reply. A refusal is a NAK, or a message whose status is one.
+enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, DHCP_PEER_KINDS };
+
 // Counters that both families have; those of a family begin with them. Their rows stand in the
 // order that users see among those of the family: LIST(C, B, X, A) with rows C(member, help) and
 // B(member, length, label, help) for shared ones, X and A for its own (base/counter.h).
@@ -174,6 +177,9 @@ struct dhcp_counters {
 	uint64_t duplicate_address;
 	uint64_t unwatched;
 	uint64_t t1_unforeseen;
+	// Replies by server (dhcp_peers.h), the last place of all further ones; without a row: the
+	// result names the servers.
+	uint64_t peers[DHCP_SERVERS_MAX + 1][DHCP_PEER_KINDS];
 };
 
 #define DHCP_T1_HELP "leases with another T1 than life.t1, which the forecast is made from"

@@ -336,6 +336,18 @@ struct dhcp4_heard {
 	struct dhcp4_message m;
 };
 
+// Whose reply it is.
+static inline void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx *ctx)
+{
+	const struct dhcp_plan *p = ctx->shared;
+	uint8_t id[4];
+
+	bytes_put_be32(id, h->m.server_id);
+	h->is.peer = h->m.server_id ? dhcp_peer_find(p->peers, h->m.server_id, id, 4,
+					      ctx->ends ? ctx->ends->src : NULL, 4)
+	                            : DHCP_PEER_NONE;
+}
+
 // dhcp4_usual_wire.c: as struct dhcp_messages has it
 bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
 	uint32_t len, struct dhcp_heard *h);

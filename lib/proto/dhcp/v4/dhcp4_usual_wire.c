@@ -133,6 +133,7 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	if (!lease_is_right(p, t, h) || !times_are_right(l, buf, heard) ||
 		(ctx->ends && !way_is_ours(w, ctx->ends, t, h)))
 		return false;
+	dhcp4_peer_find(h, ctx);
 	n->client_id_missing += !l->at.client_id && p->usual_id;
 	if (heard->type == DHCP4_ACK)
 		missing_count(&p->is, l, &n->is);

@@ -90,6 +90,16 @@ static enum proto_verdict further(uint64_t *others, bool other)
 	return PROTO_DUPLICATE;
 }
 
+static inline void peer_count(
+	struct dhcp4_heard *h, const struct proto_ctx *ctx, struct dhcp4_counters *n)
+{
+	dhcp4_peer_find(h, ctx);
+	dhcp_peer_count(&n->is, &h->is,
+		h->m.type == DHCP4_OFFER ? DHCP_PEER_OFFERS
+		: h->m.type == DHCP4_NAK ? DHCP_PEER_REFUSALS
+					 : DHCP_PEER_ANSWERS);
+}
+
 // Of a message for the client: does its type fit?
 static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
@@ -126,9 +136,9 @@ static bool is_proxy(const struct dhcp4_heard *h)
 }
 
 static inline enum proto_verdict dhcp4_ours(
-	const struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
+	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
-	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
+	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	const struct dhcp4_message *m = &h->m;
 	struct dhcp4_counters *n = ctx->counters;
 
@@ -139,6 +149,7 @@ static inline enum proto_verdict dhcp4_ours(
 	}
 	if (!is_for_us(&h->self, t, m))
 		return stray(&n->chaddr_wrong);
+	peer_count(h, ctx, n);
 	if (m->yiaddr == 0 && t->step == DHCP4_STEP_DISCOVER &&
 		h->self.client->head.exchange != DHCP_TWO_WAY && is_proxy(h))
 		return further(&n->proxy_offers, true); // the address is another server's to give

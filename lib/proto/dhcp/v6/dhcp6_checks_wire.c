@@ -87,10 +87,22 @@ static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_count
 	return PROTO_DUPLICATE;
 }
 
-enum proto_verdict dhcp6_ours(
-	const struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
+// Whose reply it is. One whose status is a refusal is known as that when it is judged.
+static void peer_count(struct dhcp6_heard *h, const struct proto_ctx *ctx, struct dhcp6_counters *n)
 {
-	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	const struct dhcp6_bytes *id = &h->m.server_id;
+
+	h->is.peer = id->len ? dhcp_peer_find(h->self.p->is.peers, dhcp_peer_key(id->data, id->len),
+				       id->data, id->len, ctx->ends ? ctx->ends->src : NULL, 16)
+	                     : DHCP_PEER_NONE;
+	dhcp_peer_count(&n->is, &h->is,
+		h->m.type == DHCP6_ADVERTISE ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
+}
+
+enum proto_verdict dhcp6_ours(
+	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 	const struct dhcp6_self *s = &h->self;
 	const struct dhcp6_message *m = &h->m;
 	struct dhcp6_counters *n = ctx->counters;
@@ -102,6 +114,7 @@ enum proto_verdict dhcp6_ours(
 	if (is_wrong(!sender_is(s, t, m), &n->duid_wrong))
 		return PROTO_STRAY;
 	n->is.received[bucket]++;
+	peer_count(h, ctx, n);
 	if (m->xid != dhcp6_xid_of(t))
 		return earlier(s, n, t, m, type);
 	if (is_wrong(!(dhcp6_kinds[t->step].answered & type), &n->is.type_wrong))

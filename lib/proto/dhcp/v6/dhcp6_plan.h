@@ -162,7 +162,7 @@ struct dhcp6_image {
 // A right reply that came before: the next one has the same bytes where clients do not differ.
 struct dhcp6_usual {
 	uint16_t len; // 0: not known yet
-	uint8_t chosen, preference;
+	uint8_t chosen, preference, peer;
 	uint64_t present[4]; // options of the reply, as in a message
 	bool lacks;          // a parameter that was asked for
 	bool unicast;        // it tells the address of the server
@@ -360,7 +360,7 @@ bool dhcp6_way_is_ours(
 bool dhcp6_is_elsewhere(
 	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
 enum proto_verdict dhcp6_ours(
-	const struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
+	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 enum dhcp_judgement dhcp6_judge(
 	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 

@@ -117,6 +117,7 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->len = dhcp_shape_make(&u->shape, h->buf, mask, h->len) ? (uint16_t)h->len : 0;
 	u->chosen = h->self.client->chosen;
 	u->preference = h->m.preference;
+	u->peer = h->is.peer;
 	u->unicast = h->self.client->unicast;
 	u->lacks = dhcp_lacks_parameters(&p->is, h->m.present);
 	memcpy(u->present, h->m.present, sizeof(u->present));
@@ -191,6 +192,7 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 		return false;
 	heard->client = &h->self.client->head;
 	heard->type = type;
+	heard->peer = u->peer;
 	heard->valid_s = u->valid_s;
 	heard->t1_s = u->t1_s;
 	heard->t2_s = u->t2_s;

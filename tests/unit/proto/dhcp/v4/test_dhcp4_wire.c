@@ -1709,6 +1709,49 @@ static void on_a_link_each_renewal_goes_to_the_server_of_its_lease(void **state)
 	fixture_end(f);
 }
 
+static void assert_heard(struct dhcp4_fixture *f, uint32_t place, const char *name, uint64_t offers,
+	uint64_t answers, uint64_t refusals)
+{
+	struct proto_peer peer;
+
+	assert_true(dhcp_peer(f->ctx.shared, &f->n, place, &peer));
+	assert_string_equal(peer.name, name);
+	assert_int_equal(peer.offers, offers);
+	assert_int_equal(peer.answers, answers);
+	assert_int_equal(peer.refusals, refusals);
+}
+
+// Offers and NAKs of servers that were not chosen, too.
+static void each_server_is_known_by_its_replies(void **state)
+{
+	const uint8_t src[4] = {198, 18, 0, 99}, all[4] = {255, 255, 255, 255};
+	const struct proto_ends ends = {
+		.src = src, .dst = all, .addr_len = 4, .src_port = 67, .dst_port = 68};
+	struct dhcp4_fixture *f = fixture_start(fixture_new(1));
+	struct proto_peer peer;
+
+	f->ctx.ends = &ends;
+	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+	fixture_send(f);
+	ANSWER(f, DHCP4_OFFER, PROTO_DUPLICATE, a->server_id = SERVER_ID + 1);
+	ANSWER(f, DHCP4_NAK, PROTO_STRAY, a->server_id = SERVER_ID + 1);
+	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+	assert_heard(f, 0, "198.18.0.2", 1, 1, 0);
+	assert_heard(f, 1, "198.18.0.3", 1, 0, 1);
+	assert_false(dhcp_peer(f->ctx.shared, &f->n, 2, &peer));
+	assert_true(dhcp_peer(f->ctx.shared, &f->n, 1, &peer));
+	assert_memory_equal(peer.from.bytes, src, 4);
+	fixture_end(f);
+
+	f = fixture_start(fixture_new(1));
+	for (uint32_t i = 0; i < DHCP_SERVERS_MAX + 2; i++)
+		ANSWER(f, DHCP4_NAK, PROTO_STRAY, a->server_id = SERVER_ID + i);
+	assert_heard(f, DHCP_SERVERS_MAX - 1, "198.18.0.17", 0, 0, 1);
+	assert_heard(f, DHCP_SERVERS_MAX, "others", 0, 0, 2);
+	assert_false(dhcp_peer(f->ctx.shared, &f->n, DHCP_SERVERS_MAX + 1, &peer));
+	fixture_end(f);
+}
+
 // The server that the file names keeps its own path, which follows its next hop. Any other one is
 // found in the run, on the VLANs of the client.
 static void another_server_than_the_named_one_renews_its_own_leases(void **state)
@@ -1846,6 +1889,7 @@ int main(void)
 		cmocka_unit_test(all_servers_are_asked_but_one_is_renewed_with),
 		cmocka_unit_test(a_renewal_goes_to_whoever_gave_the_lease),
 		cmocka_unit_test(on_a_link_each_renewal_goes_to_the_server_of_its_lease),
+		cmocka_unit_test(each_server_is_known_by_its_replies),
 		cmocka_unit_test(another_server_than_the_named_one_renews_its_own_leases),
 		cmocka_unit_test(the_same_seed_begins_the_same_exchanges),
 	};

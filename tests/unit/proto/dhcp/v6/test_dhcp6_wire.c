@@ -307,9 +307,15 @@ static void a_renewal_may_bring_another_lease_when_told_so(void **state)
 static void a_refused_client_has_lost_its_leases(void **state)
 {
 	struct dhcp6_fixture *f = fixture_open(fixture_new(1));
+	struct proto_peer server;
 
 	fixture_bound(f, DHCP6_CONFIRMS);
 	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->status = DHCP6_NOT_ON_LINK, a->message = "moved");
+	assert_true(dhcp_peer(f->ctx.shared, &f->n, 0, &server));
+	assert_string_equal(server.name, "000300010200000000fe");
+	assert_int_equal(server.offers, 1);
+	assert_int_equal(server.answers, 1); // of the lease
+	assert_int_equal(server.refusals, 1);
 	assert_int_equal(f->n.refused, 1);
 	assert_int_equal(f->n.message_status[DHCP6_NOT_ON_LINK], 1);
 	assert_false(held_by(f, 0));
