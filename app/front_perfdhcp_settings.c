@@ -192,6 +192,8 @@ static int set_duid(struct perfdhcp *p, const char *typed_as, const char *hex)
 	if (hex[strspn(hex, "0123456789abcdefABCDEF")] || len % 2 || len < 12 || len > 128)
 		return as_refuse(
 			&p->run, "-b %s: not a DUID of 6 to 64 bytes as hex digits", typed_as);
+	if (!p->v6)
+		return 0; // of no message
 	front_set(&p->run.front, typed(p, 'b', typed_as), at(p, "duid"), "hex");
 	front_set(&p->run.front, typed(p, 'b', typed_as), at(p, "duid_hex"),
 		arena_printf(p->run.arena, "%.*s%s", (int)(several ? len - 12 : len), hex,
@@ -205,7 +207,7 @@ static int map_base(struct perfdhcp *p, const char *base)
 	size_t len = value ? (size_t)(value++ - base) : 0;
 
 	if (len == 4 && strncasecmp(base, "duid", len) == 0)
-		return p->v6 ? set_duid(p, base, value) : 0;
+		return set_duid(p, base, value);
 	if ((len != 3 || strncasecmp(base, "mac", len) != 0) &&
 		(len != 5 || strncasecmp(base, "ether", len) != 0))
 		return as_refuse(&p->run, "-b %s: not mac=MAC, ether=MAC or duid=HEX", base);
@@ -542,15 +544,42 @@ static void map_relay_port(struct perfdhcp *p)
 	}
 }
 
+// The way of the packets, by the server, -l, and the routing table.
+struct way {
+	bool group;            // multicast or broadcast
+	const char *interface; // NULL: nobody named one
+	struct netif_route route;
+};
+
+// Messages of DHCPv6 go to a group.
+static void map_group(struct perfdhcp *p)
+{
+	set(p, at(p, "to"), strcmp(p->server, "ff05::1:3") == 0 ? "servers" : "all");
+}
+
+static int refuse_group(struct perfdhcp *p)
+{
+	return as_refuse(&p->run,
+		"%s needs the name of an interface (-l): there is no default route", p->server);
+}
+
 // All clients are behind this host, which is the relay; or behind those of -J, for which it sends.
-static int map_relay(struct perfdhcp *p, const struct netif_route *route)
+static int map_relay(struct perfdhcp *p, const struct way *w)
 {
 	const char *local = perfdhcp_value(p, 'l'), *file = perfdhcp_value(p, 'J');
-	struct addr own = local ? (struct addr){0} : route->source;
+	struct addr own = local ? (struct addr){0} : w->route.source;
 	unsigned count;
 	int err = 0;
 
-	set(p, PORT "driver", "socket");
+	if (w->group && !w->interface)
+		return refuse_group(p);
+	if (w->group) {
+		bypass(p, w->interface, &w->route);
+		map_group(p);
+		own = address_of(p, w->interface).addr;
+	} else {
+		set(p, PORT "driver", "socket");
+	}
 	if (p->interface)
 		own = address_of(p, p->interface).addr;
 	if (own.len)
@@ -582,9 +611,7 @@ static int map_link(
 	struct perfdhcp *p, const char *interface, const struct netif_route *route, bool group)
 {
 	if (!interface)
-		return as_refuse(&p->run,
-			"%s needs the name of an interface (-l): there is no default route",
-			p->server);
+		return refuse_group(p);
 	if (perfdhcp_times(p, 'J'))
 		return as_refuse(
 			&p->run, "-J needs %s", p->v6 ? "-A 1" : "the address of a server");
@@ -594,19 +621,12 @@ static int map_link(
 	bypass(p, interface, route);
 	if (!p->v6)
 		return 0;
-	if (!group)
-		set(p, at(p, "to"), "server");
+	if (group)
+		map_group(p);
 	else
-		set(p, at(p, "to"), strcmp(p->server, "ff05::1:3") == 0 ? "servers" : "all");
+		set(p, at(p, "to"), "server");
 	return 0;
 }
-
-// The way of the packets, by the server, -l, and the routing table.
-struct way {
-	bool group;            // multicast or broadcast
-	const char *interface; // NULL: nobody named one
-	struct netif_route route;
-};
 
 static int find_way(struct perfdhcp *p, struct way *w)
 {
@@ -645,9 +665,9 @@ static int find_way(struct perfdhcp *p, struct way *w)
 
 static int map_way(struct perfdhcp *p, const struct way *w)
 {
-	if (w->group || (p->v6 && !perfdhcp_times(p, 'A')))
+	if (p->v6 ? !perfdhcp_times(p, 'A') : w->group)
 		return map_link(p, w->interface, &w->route, w->group);
-	return map_relay(p, &w->route);
+	return map_relay(p, w);
 }
 
 // -P: first messages at once, as an item of its own that nobody counts.

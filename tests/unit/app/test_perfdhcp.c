@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of perfdhcp from results: figures that the original has wrong, forms, and exit codes.
+// The command lines of perfdhcp, and its report from results: figures that the original has wrong,
+// forms, and exit codes.
 // What is equal to the original is in tests/live/test_perfdhcp.py.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,11 +8,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "book.h"
 #include "captured.h"
+#include "commands.h"
 #include "front_perfdhcp.h"
 
 #define SERVICE                                                                                    \
@@ -175,9 +178,180 @@ static void interim_lines_have_sums(void **state)
 	assert_string_equal(captured, "9;;0;;8;;0;;0;;0;;0;;0\n14;;7;;12;;7;;1;;0;;0;;2\n");
 }
 
+// --- command lines ---
+
+// What the original takes and refuses, on an interface that each machine has. Not as the original:
+// -L with an interface, -T without a file (it notices later), and exit code 2 for 1.
+static const struct command_line {
+	const char *words;
+	int code;
+	const char *says; // a part of the file, or of the message
+} command_lines[] = {
+	{"-4 127.0.0.1 -l 127.0.0.1", 0, "dhcp4:"},
+	{"-h", 0, "perfdhcp 2.2.0"},
+	{"-v", 0, "2.2.0"},
+	{"-h -v", 0, "perfdhcp 2.2.0"},
+	{"-6 -l lo -h all", 0, "perfdhcp 2.2.0"},
+	{"-l lo -v all", 0, "2.2.0"},
+	{"-l lo all", 0, "device: lo"},
+	{"-6 -u -l lo all", 0, "dhcp6:"},
+	{"-1 -B -l lo all", 0, "-1 has no effect"},
+	{"-6 -C, -l lo all", 0, "dhcp6:"},
+	{"-6 -A1 -l lo all", 0, "relay:"},
+	{"-4 -A1 -l lo all", 2, "-A needs -6"},
+	{"-6 -l lo -c -i all", 0, "exchange: rapid"},
+	{"-4 -B -l lo all", 0, "dhcp4:"},
+	{"-4 -6 -l lo all", 2, "-4 and -6 exclude each other"},
+	{"-6 -B -l lo all", 2, "-B is of DHCPv4"},
+	{"-c -l lo all", 2, "-c needs -6"},
+	{"-6 -l lo -e address-only all", 0, "dhcp6:"},
+	{"-4 -l lo -e address-only all", 0, "dhcp4:"},
+	{"-6 -l lo -e prefix-only all", 0, "lease: prefix"},
+	{"-6 -l lo -e address-and-prefix all", 0, "lease: both"},
+	{"-6 -l lo -e bogus all", 2, "not one of"},
+	{"-4 -l lo -e prefix-only all", 2, "-e needs -6"},
+	{"-6 -l lo -e prefix-only -T a -T b -E 4 all", 2, "-T needs -e address-only"},
+	{"-4 -r 10 -l lo all", 0, "rate: 10"},
+	{"-4 -r 0 -l lo all", 2, "-r 0"},
+	{"-6 -r 10 -f 10 -l lo all", 0, "renew: 10/s"},
+	{"-6 -f 5 -r 10 -l lo all", 0, "renew: 5/s"},
+	{"-4 -f 5 -r 10 -l lo all", 0, "renew: 5/s"},
+	{"-6 -r 10 -f 11 -l lo all", 2, "must not exceed -r"},
+	{"-6 -r 10 -f 0 -l lo all", 2, "-f 0"},
+	{"-6 -r 10 -f -5 -l lo all", 2, "-f -5"},
+	{"-6 -f 10 -l lo all", 2, "-f needs -r"},
+	{"-6 -r 10 -f -l lo all", 2, "-f -l"},
+	{"-6 -r 10 -f 10 -l lo -i all", 2, "-i excludes -f"},
+	{"-6 -r 10 -F 10 -l lo all", 0, "release: 10/s"},
+	{"-4 -r 10 -F 10 -l lo all", 0, "release: 10/s"},
+	{"-6 -r 10 -F 11 -l lo all", 2, "must not exceed -r"},
+	{"-6 -r 10 -F 0 -l lo all", 2, "-F 0"},
+	{"-6 -F 10 -l lo all", 2, "-F needs -r"},
+	{"-6 -r 10 -F 10 -l lo -i all", 2, "-i excludes -F"},
+	{"-6 -r 8 -F 3 -f 5 -l lo all", 0, "release: 3/s"},
+	{"-6 -F 6 -f 5 -r 10 -l lo all", 2, "must not exceed -r"},
+	{"-t 17 -l lo all", 0, "interval: 17s"},
+	{"-t -8 -l lo all", 2, "-t -8"},
+	{"-t 0 -l lo all", 2, "-t 0"},
+	{"-t s -l lo all", 2, "-t s"},
+	{"-R 200 -l lo all", 0, "clients: 200"},
+	{"-R 0 -l lo all", 0, "clients: 1"},
+	{"-R -5 -l lo all", 2, "-R -5"},
+	{"-R gs -l lo all", 2, "-R gs"},
+	{"-b DUID=0101010101010101010110111F14 -b MAC=10::20::30::40::50::60 -l 127.0.0.1 "
+	 "127.0.0.1",
+		0, "10:20:30:40:50:60"},
+	{"-b Ether=10::20::30::40::50::60 -l 127.0.0.1 127.0.0.1", 0, "10:20:30:40:50:60"},
+	{"-6 -l lo -b duid=010101010101010101t110111F14 all", 2, "not a DUID"},
+	{"-b mac=10::2::3x::4::5::6 -l lo all", 2, "not a MAC address"},
+	{"-b -l lo all", 2, "more than one server"},
+	{"-l lo -b mc=00:01:02:03::04:05 all", 2, "-b mc"},
+	{"-l lo -b duid=00010203 all", 2, "not a DUID"},
+	{"-l lo -b duid=000102030405060 all", 2, "not a DUID"},
+	{"-l lo -b mac=00:01:02:04 all", 2, "not a MAC address"},
+	{"-l lo -d 12 all", 0, "timeout: 12s"},
+	{"-l lo -d 2 -d 4.7 all", 0, "4.7s"},
+	{"-l lo -d -2 -d 4.7 all", 2, "-d -2"},
+	{"-l lo -d -9.1 -d 0 all", 2, "-d -9.1"},
+	{"-l lo -E 3 -i all", 2, "-i excludes -E"},
+	{"-l lo -T a -E -i all", 2, "-E -i"},
+	{"-l lo -E -3 -T a all", 2, "-E -3"},
+	{"-l lo -i all", 0, "exchange: discover"},
+	{"-i -l lo -X 3 all", 2, "each -X needs a -T"},
+	{"-i -l lo -O 2 -T a all", 2, "-O 2"},
+	{"-i -l lo -S 1 -T a all", 2, "-i excludes -S"},
+	{"-i -l lo -I 2 -T a all", 2, "-i excludes -I"},
+	{"-6 -I 0 -l lo all", 2, "-I 0"},
+	{"-6 -I -4 -l lo all", 2, "-I -4"},
+	{"-l 127.0.0.1 -L 2000 127.0.0.1", 0, "port: 2000"},
+	{"-l lo -L 2000 all", 2, "clients on a link have one port only"},
+	{"-l lo -L -2 all", 2, "-L -2"},
+	{"-l lo -L all", 2, "-L all"},
+	{"-l lo -L 65540 all", 2, "-L 65540"},
+	{"-1 -P 3 -l lo all", 0, "preload"},
+	{"-P -1 -l lo all", 2, "-P -1"},
+	{"-6 -P 2 -s 23 -l lo all", 0, "seed: 23"},
+	{"-6 -P 2 -s 0 -l lo all", 0, "dhcp6:"},
+	{"-6 -P 2 -s -5 -l lo all", 2, "-s -5"},
+	{"-6 -P 2 -s -l lo all", 2, "-s -l"},
+	{"-s 12 -T -l lo all", 2, "more than one server"},
+	{"-s 12 -l lo -T a -T a -T a all", 2, "-T: more than 2"},
+	{"-T nosuch.hex -l lo all", 2, "nosuch.hex"},
+	{"-B -w start -i -l lo all", 0, "start"},
+	{"-l lo -i -x asTe all", 0, "when:"},
+	{"-D 25 -l lo all", 0, ">= 25"},
+	{"-D 25 -l lo -D 15 all", 0, ">= 15"},
+	{"-D 15% -D25% -l lo all", 0, ">= 25%"},
+	{"-D 1% -D 99% -l lo all", 0, ">= 99%"},
+	{"-D 0% -D 1 -l lo -D 3 all", 2, "-D"},
+	{"-D 0 -l lo all", 2, "-D 0"},
+	{"-D101% -D 13% -l lo all", 2, "-D 101%"},
+	{"-n 1000 -l lo all", 0, "total: 1000"},
+	{"-n 5 -n 500 -l lo all", 0, "500"},
+	{"-n 1 -n 2 -l lo -n3 all", 2, "-n: more than 2"},
+	{"-n 1 -n -22 -l lo all", 2, "-n -22"},
+	{"-n 0 -l lo all", 2, "-n 0"},
+	{"-p 120 -l lo all", 0, "duration: 120s"},
+	{"-p 0 -l lo all", 2, "-p 0"},
+	{"-p -3 -l lo all", 2, "-p -3"},
+	{"-4", 2, "a server is required"},
+	{"-6 -l lo servers", 0, "to: servers"},
+	{"-M nosuch -M nosuch all", 2, "-M"},
+	{"-M nosuch -b mac=1234 all", 2, "-M excludes -b"},
+	{"-y 3 -Y 10 127.0.0.1", 0, "after: 10s"},
+	{"-y 3 127.0.0.1", 2, "-y and -Y need each other"},
+	{"-6 -A1 --or 32,00000E10 -l lo all", 0, "00000E10"},
+	{"-A1 --or 32,00000E10 -l lo all", 2, "-A needs -6"},
+	{"-6 --or 32,00000E10 -l lo all", 2, "--or needs -6 -A 1"},
+	{"-6 -A1 --or 32,00000E10 --or 23,20010DB800010000000000000000CAFE -l lo all", 0, "CAFE"},
+	{"-6 -A1 --or 3200000E10 -l lo all", 2, "3200000E10"},
+	{"-6 -A1 --or -32,00000E10 -l lo all", 2, "-32"},
+	{"-6 -A1 --or 32,Z0000E10 -l lo all", 2, "Z0000E10"},
+	{"-6 -A1 --or 1:32,00000E10 -l lo all", 0, "00000E10"},
+	{"-6 -A1 --or -1:32,00000E10 -l lo all", 2, "-1:32"},
+	{"-6 -A1 --or 0:32,00000E10 -l lo all", 2, "0:32"},
+	{"-6 -A1 --or x:32,00000E10 -l lo all", 2, "x:32"},
+	{"-6 -A1 --or 2:32,00000E10 -l lo all", 2, "2:32"},
+};
+
+static int run_words(void *ctx)
+{
+	char *argv[32] = {(char *)"ddiperf", (char *)"as", (char *)"perfdhcp"}, *rest, *words = ctx;
+	int argc = 3;
+
+	for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+		argv[argc++] = w;
+	argv[argc++] = (char *)"--dump";
+	optind = 0; // getopt_long begins anew
+	return commands_run(argc, argv);
+}
+
+static void each_command_line_is_taken_or_refused_as_by_the_original(void **state)
+{
+	const uint32_t count = sizeof(command_lines) / sizeof(*command_lines);
+	uint32_t wrong = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct command_line *c = &command_lines[i];
+		char words[128];
+		int code;
+
+		assert_true(strlen(c->words) < sizeof(words));
+		strcpy(words, c->words);
+		code = capture_output(run_words, words);
+		if (code == c->code && strstr(captured, c->says))
+			continue;
+		print_error(
+			"%s: exit code %d, \"%s\" not in: %s", c->words, code, c->says, captured);
+		wrong++;
+	}
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_command_line_is_taken_or_refused_as_by_the_original),
 		cmocka_unit_test(losses_of_this_host_and_silence_are_no_drops),
 		cmocka_unit_test(a_refused_lease_is_no_success),
 		cmocka_unit_test(what_never_came_has_the_form_of_the_original),
