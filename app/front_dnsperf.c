@@ -176,7 +176,7 @@ static int on_end(void *ctx, struct book *b, int code)
 
 	if (d->packets >= 0)
 		dnsperf_verbose_print(
-			&d->is.is, d->packets, d->is.binary ? "binary input" : NULL, b);
+			&d->is.is, d->packets, d->is.file, d->is.binary ? "binary input" : NULL, b);
 	printf("[Status] Testing complete (%s)\n",
 		code == EXIT_INTERRUPTED                            ? "interruption"
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"

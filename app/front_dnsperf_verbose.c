@@ -8,15 +8,18 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/input.h"
 #include "front_packets.h"
 #include "proto/dns/dns_queries.h"
 #include "proto/dns/dns_settings.h"
 
-#define NS_PER_US 1000
-#define OPCODE    0x78 // of byte 2 of a message
-#define UPDATE    (5 << 3)
+#define NS_PER_US   1000
+#define QUERIES_MAX (1u << 20) // with a dot: as many as there are packets of, at most
+#define OPCODE      0x78       // of byte 2 of a message
+#define UPDATE      (5 << 3)
 
 // A query that waits for its reply.
 struct asked {
@@ -28,6 +31,8 @@ struct asked {
 struct verbose {
 	const char *same; // text of all; NULL: of their questions
 	void *waiting;    // tree of struct asked, by_id
+	void *dotted;     // tree of "NAME TYPE" whose name ends with a dot in the file, without it
+	uint32_t count;   // of them
 	uint64_t lines;   // printed
 };
 
@@ -64,9 +69,55 @@ static void put_line(struct verbose *v, const char *code, const struct asked *a)
 	v->lines++;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+// A line of the file. The original prints it as it stands, and a packet does not have the last dot.
+static int take_name(void *to, char *line, size_t len, unsigned number)
+{
+	size_t end = strcspn(line, " \t"), slashes = 0;
+	const char *type = line + end + strspn(line + end, " \t");
+	struct verbose *v = to;
+	char *text;
+
+	while (slashes + 1 < end && line[end - 2 - slashes] == '\\')
+		slashes++;
+	if (end < 2 || line[end - 1] != '.' || slashes % 2)
+		return 0;
+	if (asprintf(&text, "%.*s %.*s", (int)end - 1, line, (int)strcspn(type, " \t\r"), type) < 0)
+		abort(); // memory: none
+	if (*(char **)tsearch(text, &v->dotted, by_text) != text)
+		free(text);
+	else
+		v->count++;
+	return v->count == QUERIES_MAX;
+}
+
+static void read_names(struct verbose *v, const char *file)
+{
+	struct diag *d = diag_new(); // it was read before: an error says nothing new
+
+	lseek(STDIN_FILENO, 0, SEEK_SET); // a file in memory, if it is the one
+	input_lines(file, NULL, take_name, v, d);
+	diag_free(d);
+}
+
+// The dot behind the name of "NAME TYPE", if the file has it.
+static void dot_add(const struct verbose *v, char *text)
+{
+	char *end = strchr(text, ' ');
+
+	if (!tfind(text, &v->dotted, by_text))
+		return;
+	memmove(end + 1, end, strlen(end) + 1);
+	*end = '.';
+}
+
 static void take_query(struct verbose *v, const struct frame *f, uint64_t at_ns)
 {
-	char text[DNS_LINE_MAX];
+	char text[DNS_LINE_MAX + 1];
 	struct asked *a, **node;
 
 	if (v->same)
@@ -75,6 +126,8 @@ static void take_query(struct verbose *v, const struct frame *f, uint64_t at_ns)
 		return;
 	if (!v->same && (f->payload[2] & OPCODE) == UPDATE) // the line is the zone alone
 		*strrchr(text, ' ') = '\0';
+	else if (v->dotted)
+		dot_add(v, text);
 	a = malloc(sizeof(*a) + strlen(text) + 1);
 	if (!a)
 		abort(); // memory: none
@@ -135,13 +188,17 @@ static void take_packet(void *ctx, const struct front_packet *p)
 		take_query(ctx, &p->frame, p->at_ns);
 }
 
-void dnsperf_verbose_print(const struct as_run *r, int fd, const char *same, const struct book *b)
+void dnsperf_verbose_print(
+	const struct as_run *r, int fd, const char *file, const char *same, const struct book *b)
 {
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 	double missing = book_number(item, "sent");
 	struct verbose v = {.same = same};
 
+	if (!same)
+		read_names(&v, file);
 	print_lost(&v, front_packets_each(fd, take_packet, &v) / FRONT_PACKET_MIN);
+	tdestroy(v.dotted, free);
 	missing -= (double)v.lines;
 	if (missing > 0)
 		as_note(r,

@@ -6,5 +6,7 @@
 #include "front_as.h"
 
 // After the run: "> NOERROR www.example.com A 0.000123", and "> T ..." for lost ones; same: this
-// text in place of the question. fd is closed.
-void dnsperf_verbose_print(const struct as_run *r, int fd, const char *same, const struct book *b);
+// text in place of the question, NULL: names end with a dot where they do so in the file of
+// queries. fd is closed.
+void dnsperf_verbose_print(
+	const struct as_run *r, int fd, const char *file, const char *same, const struct book *b);

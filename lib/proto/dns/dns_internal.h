@@ -17,7 +17,8 @@
 #define DNS_HEADER_LEN        12
 #define DNS_COOKIE_SERVER_MAX 32
 #define DNS_DO                0x8000 // of the flags of an OPT record
-// Of a datagram: a packet buffer counts octets in 16 bits, those of headers and its own included.
+// Of a datagram. A packet buffer counts octets in 16 bits, and those of headers and of its own are
+// among them: 65507, which IPv4 allows, is a frame of 65549.
 #define DNS_DATAGRAM_MAX 65200
 
 // Of byte 2 of the header.
