@@ -354,7 +354,7 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 {
 	const struct dhcp4_plan *p = a->p;
 	uint32_t set = dhcp_vlans_place(&p->is.vlans, a->number) * p->is.path_stride;
-	bool unicast = a->has & DHCP4_IS_UNICAST, known = a->client->known || p->known_server;
+	bool unicast = a->has & DHCP4_IS_UNICAST;
 	uint8_t chaddr[DHCP4_CHADDR_LEN];
 
 	*out = (struct proto_flow){.own_mac = !p->is.relays};
@@ -370,7 +370,9 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 		memcpy(out->src, dhcp_source_of(&p->is, (const uint8_t *)&a->relay), 4);
 		return;
 	}
-	out->path = set + (unicast && known ? p->path_server + a->client->head.server : 0);
+	out->path = set;
+	if (unicast && (a->client->known || p->known_server))
+		out->path += p->path_server + a->client->head.server;
 	out->src_port = DHCP4_CLIENT_PORT;
 	if (a->has & DHCP4_HAS_CIADDR)
 		bytes_put_be32(out->src, a->client->offered);
