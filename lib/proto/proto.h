@@ -281,6 +281,8 @@ struct proto_server {
 	// buf.
 	uint32_t (*answer)(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out,
 		uint32_t room);
+	// Length of requests over connections that all have one, as struct proto.reply_len.
+	uint32_t (*request_len)(const void *shared);
 	// Write the next message of the answer that ctx->more stands for, and return its length.
 	// With the last one it is 0 again. out NULL: nobody wants the rest. NULL: there are none.
 	uint32_t (*more)(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
@@ -412,12 +414,15 @@ struct proto_peer {
 struct proto {
 	const char *name; // "dns"
 	const char *help;
-	uint16_t default_port;          // UDP, of the server
-	uint8_t key_bits;               // 16..32
+	uint16_t default_port; // UDP, of the server
+	// 16..32; below, the IDs of answered transactions are used again at once
+	uint8_t key_bits;
 	const struct proto_step *steps; // of multi-step exchanges; NULL: one step
 	uint8_t step_count;             // 1..PROTO_MAX_STEPS
 	bool stream;                    // over TCP, too
 	bool one_way;                   // over that its messages may be silent
+	bool connects; // no message is sent: a connection is the transaction, and its being
+	               // accepted the reply, of no byte
 	bool harmless; // its first message changes nothing on the server: a probe before the run
 	               // may send it
 	bool (*changes)(const void *shared); // it does change something, with these settings;
@@ -433,12 +438,18 @@ struct proto {
 	const struct proto_followed *followed; // NULL: no item can follow one of it
 	const struct proto_follower *follower; // NULL: its items follow none; otherwise each does
 
+	// Another row for items with these settings, of the same name, settings and counters: their
+	// messages have no room for this key. NULL: always this one.
+	const struct proto *(*variant)(const void *settings);
 	// How messages travel: of the settings. NULL: over UDP.
 	const struct transport_settings *(*transport)(const void *settings);
 	// Where a message of a stream ends: its length, up to 65535, if it begins with these bytes.
 	// It may be more than len. 0: so few bytes, below 32, do not tell. NULL: each message has
 	// its length in front of it, in two bytes, which the engine writes and reads.
 	uint32_t (*framed)(const uint8_t *buf, uint32_t len);
+	// The same of replies that have one length, whatever they begin with; 0: framed knows.
+	// NULL: always.
+	uint32_t (*reply_len)(const void *shared);
 	// Transactions per second that the settings add to a load of a constant rate; 0: none.
 	// NULL: none. Other loads: check refuses it.
 	double (*extra)(const void *settings);

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct echo_plan *plan;
 	const struct echo_settings s = {.size = 64, .reply = UINT64_MAX, .fill = ECHO_RANDOM};
 	const struct proto_env env = {.seed = 1};
-	const struct echo_server_plan server_plan = {ECHO_REPLY_MOST};
+	const struct echo_server_plan server_plan = {ECHO_REPLY_MOST, 0, UINT64_MAX};
 	struct echo_counters n = {0};
 	struct echo_server_counters sn = {0};
 	struct proto_ctx client = {.counters = &n};

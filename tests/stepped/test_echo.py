@@ -30,9 +30,9 @@ def run(*items, responder=None, code=0, duration="5s", world=None):
     return got, server, server["protocols"][0]["echo"]
 
 
-def exchanged(*items, count=COUNT):
-    """All exchanges right, with exact counters on both sides."""
-    got, server, counts = run(*items)
+def exchanged(*items, count=COUNT, server=None, plain=0, world=None):
+    """All exchanges right, with exact counters on both sides; server: the responder's settings of echo."""
+    got, server, counts = run(*items, responder={"echo": server or {}}, world=world)
     asked = [int(one["echo"]["size"][:-1]) for one in items]
     wanted = [int(one["echo"]["reply"][:-1]) for one in items]
     for one, size, reply in zip(got, asked, wanted):
@@ -41,7 +41,7 @@ def exchanged(*items, count=COUNT):
                                "wrong_bytes": 0}, one["echo"]
     total = count * len(items)
     assert counts == {"received": total, "received_bytes": count * sum(asked), "answered": total,
-                      "answered_bytes": count * sum(wanted), "one_way": 0, "plain": 0, "cut": 0, "ignored": 0}, counts
+                      "answered_bytes": count * sum(wanted), "one_way": 0, "plain": plain, "cut": 0, "ignored": 0}, counts
     assert server["answered"] == total, server
     return got
 
@@ -130,6 +130,66 @@ def an_acknowledgement_that_does_not_come_loses_the_message():
     (got,), _, _ = run({**item(test="stream", tcp={"connections": 4}), "timeout": "300ms"}, responder={"faults": {"loss": {"share": "100%"}}}, code=4,
                     duration="300ms")
     assert got["no_reply"] == 0 and got["lost"] + got["unsent"] == got["due"] == COUNT, got
+
+
+@test
+def one_octet_each_way_is_an_exchange_like_any_other_over_udp_and_tcp():
+    exchanged(item(size="1B", reply="1B"), item({"outstanding": "1", "total": str(COUNT)}, {"connections": 1}, "tcp", size="1B", reply="1B"),
+              server={"request": "1B"}, plain=2 * COUNT)
+
+
+@test
+def sizes_below_the_header_may_differ_as_the_responder_is_told():
+    for size, reply in ((1, 1000), (3, 7), (300, 2), (19, 20)):
+        exchanged(item(size=f"{size}B", reply=f"{reply}B", fill="random"),
+                  {**item(name="tcp", size=f"{size}B", reply=f"{reply}B", tcp={"connections": 3}), "timeout": "200ms"},
+                  server={"request": f"{size}B", "reply": f"{reply}B"}, plain=2 * COUNT)
+
+
+@test
+def as_many_one_octet_messages_are_in_flight_as_have_keys():
+    got, = exchanged(item({"outstanding": "256", "total": "4000"}, {"connections": 1}, size="1B", reply="1B"), count=4000,
+                     server={"request": "1B"}, plain=4000, world="delay=2ms")
+    assert got["connections"]["established"] == 1 and got["stray"] == got["duplicate"] == got["malformed"] == 0, got
+    more = ddiperf(ring(item({"outstanding": "257"}, {"connections": 1}, size="1B", reply="1B"), responder={"echo": {"request": "1B"}}))
+    assert more.code == 2 and "a connection has 256 IDs" in more.stderr, more
+
+
+@test
+def the_responder_is_to_know_the_sizes_of_messages_without_a_header():
+    unknown = ddiperf(ring(item(size="1B", reply="5B", tcp={}), responder={"echo": {}}))
+    assert unknown.code == 2 and "(request: 1B)" in unknown.stderr and "(reply: 5B)" in unknown.stderr, unknown
+
+
+@test
+def a_one_octet_reply_that_is_lost_or_doubled_is_no_other_transactions():
+    faults = {"loss": {"every": 10}, "duplicate": {"every": 7}}
+    (got,), server, _ = run({**item({"rate": "2k", "total": "2000"}, size="1B"), "timeout": "50ms"}, responder={"faults": faults})
+    assert got["lost"] == server["faults"]["loss"] == 200 and got["answered"] == 1800, (got, server["faults"])
+    assert got["duplicate"] == server["faults"]["duplicate"], (got, server["faults"])
+    assert got["echo"]["wrong_bytes"] == got["stray"] == 0, got
+
+
+@test
+def connections_alone_are_a_test_with_their_rate():
+    tcp = {"connections": 1, "queries_per_connection": 1}
+    (got,), server, counts = run(item({"outstanding": "1", "total": str(COUNT)}, tcp, test="connect"), world="delay=1ms")
+    assert got["answered"] == got["sent"] == COUNT and got["echo"]["request_bytes"] == 0, got
+    assert got["connections"]["opened"] == got["connections"]["established"] == COUNT, got["connections"]
+    assert got["latency"]["response"]["min_ns"] >= 2_000_000, got["latency"]
+    assert counts["received"] == 0 and server["connections"]["accepted"] == COUNT, server
+    wrong = ddiperf(ring(item(tcp={}, test="connect"), responder={"echo": {}}))
+    assert wrong.code == 2 and "queries_per_connection: 1" in wrong.stderr, wrong
+
+
+@test
+def connections_that_are_refused_or_not_answered_are_lost():
+    tcp = {"connections": 4, "queries_per_connection": 1}
+    for port, faults, key in (("9", {}, "refused"), ("7", {"loss": {"share": "100%"}}, "no_answer")):
+        (got,), _, _ = run({**item({"rate": "200", "total": "40"}, tcp, test="connect"), "timeout": "300ms", "server_port": port},
+                           code=4, responder={"faults": faults})
+        assert got["lost"] == got["sent"] == 40 and got["answered"] == 0, (port, got)
+        assert port == "7" or got["connections"][key] == 40, (port, got["connections"])
 
 
 @test

@@ -367,7 +367,7 @@ const struct proto *config_item_proto(const struct item_settings *i, const void 
 			continue;
 		if (settings)
 			*settings = i->protocol[n];
-		return protos[n];
+		return protos[n]->variant ? protos[n]->variant(i->protocol[n]) : protos[n];
 	}
 	return NULL;
 }
@@ -430,6 +430,17 @@ bool config_is_stream(const struct item_settings *i)
 	const struct proto *p = config_item_proto(i, &settings);
 
 	return p && p->transport && p->transport(settings)->transport == TRANSPORT_TCP;
+}
+
+// So few that a rest of three timeouts between two uses of a key is not to be had.
+static bool has_few_keys(const struct item_settings *i)
+{
+	return config_item_proto(i, NULL)->key_bits < 16;
+}
+
+bool config_reuses_keys(const struct item_settings *i)
+{
+	return config_is_stream(i) || has_few_keys(i);
 }
 
 uint64_t config_places(const struct item_settings *i, uint64_t addresses)
@@ -532,9 +543,12 @@ uint64_t config_outcomes_needed(
 
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = span_of(c, (config_is_stream(i) ? 1 : 3) * config_wait_ns(i));
+	const struct load_span span =
+		span_of(c, (config_reuses_keys(i) ? 1 : 3) * config_wait_ns(i));
 
-	return load_is_open(&i->load) ? load_begun(&i->load, &span) : 1;
+	if (load_is_open(&i->load))
+		return load_begun(&i->load, &span);
+	return has_few_keys(i) ? config_slots_needed(c, i) : 1;
 }
 
 bool config_reaches(const struct port_settings *p, const struct addr *addr)

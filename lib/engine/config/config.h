@@ -206,6 +206,8 @@ const struct tcp_settings *config_tcp(const struct item_settings *i);
 
 // Do all messages of the item travel over connections?
 bool config_is_stream(const struct item_settings *i);
+// May the key of an answered transaction be used again at once?
+bool config_reuses_keys(const struct item_settings *i);
 
 // Source ports on so many addresses.
 uint64_t config_places(const struct item_settings *i, uint64_t addresses);

@@ -645,7 +645,8 @@ static uint32_t free_ports(const struct config *c, const struct item_settings *i
 		rate = fmax(rate, c->search->to * part);
 	if (!(rate > 0) || isinf(rate) || i->load.replay)
 		rate = SOCKET_RATE * (double)workers;
-	keys = fmax(rate * timeouts, (double)config_keys_needed(c, i) * part) * SOCKET_SPARE;
+	keys = (double)config_keys_needed(c, i) * part;
+	keys = (config_reuses_keys(i) ? keys : fmax(rate * timeouts, keys)) * SOCKET_SPARE;
 	ports = keys / ((double)addresses * (double)(1ull << config_item_proto(i, NULL)->key_bits));
 	ports = fmax(ports, (config_tcp(i) ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers /
 				    (double)addresses);

@@ -347,10 +347,13 @@ uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 
 // Length of the first message in those bytes, with all that is in front of it; more than len: it is
 // not whole.
-static inline uint32_t whole_of(conn_framing framed, const uint8_t *bytes, uint32_t len)
+static inline uint32_t whole_of(
+	const struct conns *cs, conn_framing framed, const uint8_t *bytes, uint32_t len)
 {
-	uint32_t whole = framed && len ? framed(bytes, len) : 0;
+	uint32_t whole = 0;
 
+	if (framed && len)
+		whole = cs->fixed ? cs->fixed : framed(bytes, len);
 	if (!framed && len >= CONN_LENGTH)
 		whole = CONN_LENGTH + bytes_be16(bytes);
 	return whole ? whole : UINT32_MAX;
@@ -361,7 +364,7 @@ static ALWAYS_INLINE bool message_in_view(
 	struct conns *cs, uint32_t c, conn_framing framed, const uint8_t **message, uint32_t *len)
 {
 	struct tcp_host *h = &cs->host;
-	uint32_t whole = whole_of(framed, h->view, h->view_len);
+	uint32_t whole = whole_of(cs, framed, h->view, h->view_len);
 
 	if (h->view_len < whole) {
 		if (!tcp_keep(h, &cs->all[c].tcp, h->view_len))
@@ -388,7 +391,7 @@ static ALWAYS_INLINE bool message_next(
 	if (unread == 0)
 		return false;
 	head = tcp_peek(&cs->host, t, cs->message, unread < CONN_HEAD ? unread : CONN_HEAD);
-	whole = whole_of(framed, cs->message, head);
+	whole = whole_of(cs, framed, cs->message, head);
 	if (unread < whole)
 		return false;
 	tcp_peek(&cs->host, t, cs->message, whole);

@@ -117,6 +117,8 @@ struct conns {
 	const struct conn_owner *owner;
 	void *of;            // the owner's
 	conn_framing framed; // the owner's: of messages that are read or written next
+	uint32_t fixed;      // the owner's, with framed: length of those that are read next; 0:
+	                     // framed knows it
 	uint16_t out_first, out_count, spare_count;
 	bool swap;                       // the last segment in `out` leaves behind the next one
 	struct rte_mbuf *out[BURST_MAX]; // built, not taken by the device yet

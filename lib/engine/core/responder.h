@@ -20,6 +20,7 @@ struct responder_protocol {
 	bool is_long;         // an answer may be longer than the MTU
 	uint64_t later;       // ticks from an answer to a message of the server's own accord
 	conn_framing preface; // of what connections begin with; NULL: of nothing
+	uint32_t request_len; // of each message over a connection; 0: its framing knows
 	struct proto_ctx ctx;
 	void *told; // as ctx.counters: a copy of them, see responder.asked
 	const struct proto_fault

@@ -398,6 +398,7 @@ static bool preface_read(struct responder *r, struct responder_protocol *p, uint
 	uint32_t len;
 
 	cs->framed = p->preface;
+	cs->fixed = 0;
 	if (!conn_message(cs, c, &bytes, &len))
 		return false;
 	r->conns->all[c].flags |= BEGUN;
@@ -419,6 +420,7 @@ static void answer_all(struct responder *r, struct responder_protocol *p, uint32
 	if (p->preface && !(m->flags & BEGUN) && !preface_read(r, p, c))
 		return;
 	cs->framed = p->proto->framed;
+	cs->fixed = p->request_len;
 	while (cs->all[c].tcp.state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {
 		if (m->flags & OVER)
 			continue;

@@ -151,13 +151,14 @@ enum txn_match {
 struct txn_shape {
 	uint32_t count; // slots
 	uint32_t ports, clients;
-	uint8_t key_bits;    // 16..32, without those of lanes
+	uint8_t key_bits;    // 1..32, without those of lanes
 	uint32_t lane_mask;  // as txn_table.lane_mask
 	uint32_t more_waits; // queues beside the first, below TXN_WAITS
 	uint64_t seed;
 	uint64_t window; // transactions whose outcomes are kept
 	uint64_t rest;   // ticks after the use of a key before it may be used again
-	bool reuse;      // answered ones need not rest: a connection brings each answer once
+	bool reuse;      // answered ones need not rest: a connection brings each answer once, or
+	                 // there are few keys
 };
 
 // Bytes of memory that a table takes beside itself.

@@ -149,12 +149,10 @@ APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t 
 		seat_count_silent(wc, of->seat, s->silent);
 }
 
-// Write the message of a transaction. false: no memory; the transaction was dropped.
-static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
+// Give the message of a transaction to its connection. false: no memory, or it does not fit.
+static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *s, uint64_t now)
 {
 	struct worker_item *it = wc->it;
-	struct txn_slot *s = &it->txns.slots[slot];
-	struct conn *of = conn_at(wc, c);
 	uint32_t len;
 
 	it->ctx.counters = it->banks[s->judged];
@@ -163,7 +161,17 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	len = it->proto->request(
 		&it->ctx, &s->view, wc->cs.message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
 	it->ctx.stream = false;
-	if (len == 0 || !conn_write(&wc->cs, c, len)) {
+	return len && conn_write(&wc->cs, c, len);
+}
+
+// Write the message of a transaction. false: no memory; the transaction was dropped.
+static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct conn *of = conn_at(wc, c);
+
+	if (!wc->connects && !message_write(wc, c, s, now)) {
 		counts_of(wc, now)->no_memory++;
 		if (wc->silent)
 			note_silent(wc, of, slot);
@@ -173,7 +181,7 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	of->asked++;
 	of->open++;
 	wc->of_slot[slot] = c;
-	if (__builtin_expect(wc->silent, 0))
+	if (__builtin_expect(wc->silent && !wc->connects, 0))
 		note_silent(wc, of, slot);
 	slot_sent(it, slot, now);
 	conn_touch(&wc->cs, c);
@@ -532,6 +540,48 @@ static void conn_told_idle(struct worker_conns *wc, uint32_t c)
 		wc->idle_us = us < UINT32_MAX / 2 ? (uint32_t)us : UINT32_MAX / 2;
 }
 
+// The answer of a transaction in flight on this connection was matched.
+static void slot_answered(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+
+	if (!(of->flags & CONN_HEARD)) {
+		of->flags |= CONN_HEARD;
+		if (now >= wc->it->pace.measure && !(of->flags & CONN_LATE))
+			hist_add(&wc->books.first,
+				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - of->since)
+					<< SINCE_SHIFT);
+	}
+	wc->of_slot[slot] = CONN_NONE;
+	conn_answered(wc, c, now);
+}
+
+// The server has accepted the connection, which is all that its transaction wants.
+APART void connect_match(
+	struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	const struct conn *of = conn_at(wc, c);
+	uint32_t back = wc->seats[of->seat].waiting, slot;
+	struct replies r;
+
+	if (of->open == 0) // its transaction timed out
+		return;
+	do
+		slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back++));
+	while (slot == TXN_NONE || wc->of_slot[slot] != c);
+	r.count = 1;
+	r.now = now;
+	r.pkts[0] = (struct rte_mbuf *)(uintptr_t)m;
+	r.in[0] = (struct proto_message){.buf = wc->cs.message};
+	txn_place(&it->txns, slot, &r.at[0]);
+	it->ctx.stream = true;
+	item_match(it, &r);
+	it->ctx.stream = false;
+	if (it->txns.slots[slot].state != TXN_FLYING)
+		slot_answered(wc, c, slot, now);
+}
+
 // A whole message: the transaction that it answers was in flight on this connection, or it answers
 // none.
 static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
@@ -569,15 +619,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 		conn_told_idle(wc, c);
 	if (slot == TXN_NONE || it->txns.slots[slot].state == TXN_FLYING)
 		return;
-	if (!(conn_at(wc, c)->flags & CONN_HEARD)) {
-		conn_at(wc, c)->flags |= CONN_HEARD;
-		if (now >= it->pace.measure && !(conn_at(wc, c)->flags & CONN_LATE))
-			hist_add(&wc->books.first,
-				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - conn_at(wc, c)->since)
-					<< SINCE_SHIFT);
-	}
-	wc->of_slot[slot] = CONN_NONE;
-	conn_answered(wc, c, now);
+	slot_answered(wc, c, slot, now);
 }
 
 static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
@@ -622,7 +664,9 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 		refuse(wc, cs->all[c].row, s);
 	if (events & TCP_OPENED)
 		conn_opened(wc, c, now);
-	if (wc->silent && wc->seat_count)
+	if (events & TCP_OPENED && wc->connects)
+		connect_match(wc, c, m, now);
+	if (wc->silent && !wc->connects && wc->seat_count)
 		silent_end(wc, c, now);
 	if (events & TCP_DATA)
 		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len))

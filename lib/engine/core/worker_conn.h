@@ -40,6 +40,7 @@ struct worker_conns {
 	bool replaces;     // open: rate
 	bool again;        // messages of a closed connection are sent again
 	bool silent;       // messages may have no answer
+	bool connects;     // there are none: a connection that was accepted is the answer
 	uint16_t mss;
 	uint64_t patience; // ticks that connections have to end after the last transaction
 	uint64_t secret;   // of initial sequence numbers

@@ -274,7 +274,10 @@ int plan_conn_open(
 	wc->cs.of = wc;
 	wc->cs.host.counters = &wc->books.tcp;
 	wc->cs.framed = run->proto->framed;
+	if (run->proto->reply_len)
+		wc->cs.fixed = run->proto->reply_len(i->shared);
 	wc->silent = run->proto->one_way;
+	wc->connects = run->proto->connects;
 	wc->w = &i->worker[worker];
 	wc->it = run;
 	run->stream = config_is_stream(i->settings);

@@ -100,7 +100,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.more_waits = i->layout.waits.count,
 		.seed = key_seed(p, i, i->share.first + worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
-		.reuse = seats != 0,
+		.reuse = config_reuses_keys(i->settings),
 	};
 	double all = (double)shape.ports * shape.clients * (double)(1ull << shape.key_bits);
 	void *memory;
@@ -123,7 +123,7 @@ static uint32_t proto_index(const struct proto *proto)
 {
 	uint32_t k = 0;
 
-	while (protos[k] != proto)
+	while (protos[k]->settings != proto->settings) // of a variant, too
 		k++;
 	return k;
 }

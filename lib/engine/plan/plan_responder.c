@@ -46,6 +46,8 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	rp->port = rp->proto->default_port;
 	if (rp->server->has_preface && rp->server->has_preface(p->responder_shared[proto]))
 		rp->preface = rp->server->preface;
+	if (rp->server->request_len)
+		rp->request_len = rp->server->request_len(p->responder_shared[proto]);
 	faults_of_protocol(rp->server, rp->faults);
 	rp->ctx.counters = arena_zalloc(a, rp->server->counters->size);
 	rp->told = arena_zalloc(a, rp->server->counters->size);

@@ -11,19 +11,22 @@
 
 #define SETTING(member) offsetof(struct echo_settings, member)
 
-static const char *const test_names[] = {"rr", "stream", NULL};
+static const char *const test_names[] = {"rr", "stream", "connect", NULL};
 static const char *const fill_names[] = {"counting", "zeros", "hex", "random", NULL};
 
 static const struct field echo_client_fields[] = {
 	TRANSPORT_ROW(SETTING(transport)),
 	TRANSPORT_TCP_ROW(SETTING(transport), "the connections of transport: tcp"),
-	{"test", "rr: each message has its reply; stream: messages go one way", FIELD_ENUM,
-		.offset = SETTING(test), .def = "rr", .names = test_names},
-	{"size", "bytes of a message, its header of 20 bytes included", FIELD_SIZE, .load = true,
-		.offset = SETTING(size), .def = "64B", .min = ECHO_HEAD, .max = ECHO_MOST},
+	{"test",
+		"rr: each message has its reply; stream: messages go one way; connect: connections "
+		"are opened and closed, without a message",
+		FIELD_ENUM, .offset = SETTING(test), .def = "rr", .names = test_names},
+	{"size", "bytes of a message, its header of 20 bytes included, if it is that long",
+		FIELD_SIZE, .load = true, .offset = SETTING(size), .def = "64B", .min = 1,
+		.max = ECHO_MOST},
 	{"reply", "bytes of a reply; another value than size needs a responder of ddiperf",
 		FIELD_SIZE, .load = true, .offset = SETTING(reply), .def = "size", .word = "size",
-		.min = ECHO_HEAD, .max = ECHO_MOST},
+		.min = 1, .max = ECHO_MOST},
 	{"fill",
 		"bytes behind the header: 00 01 02 ..., zeros, the text 0123456789abcdef..., or "
 		"random ones",
@@ -38,6 +41,14 @@ static const struct field echo_server_fields[] = {
 	{"longest", "longest reply in a datagram; above the mtu it leaves in fragments", FIELD_SIZE,
 		.offset = offsetof(struct echo_server_settings, longest), .def = "1400B",
 		.min = ECHO_HEAD, .max = ECHO_MOST},
+	{"request",
+		"bytes of each message over a connection, for messages below 20 bytes, which have "
+		"no header",
+		FIELD_SIZE, .offset = offsetof(struct echo_server_settings, request), .def = "any",
+		.word = "any", .min = 1, .max = ECHO_MOST},
+	{"reply", "bytes of the reply to a message without a header; 0: none", FIELD_SIZE,
+		.offset = offsetof(struct echo_server_settings, reply), .def = "same",
+		.word = "same", .min = 0, .max = ECHO_MOST},
 };
 
 static const struct field_section echo_server_section = {"echo",
@@ -69,17 +80,34 @@ static void echo_check(const void *settings, struct diag *d)
 {
 	const struct echo_settings *s = settings;
 
-	if (s->test == ECHO_STREAM && s->reply != UINT64_MAX)
-		diag_error(d, s, "reply", "is for test: rr (messages of test: stream have none)");
+	if (s->test != ECHO_RR && s->reply != UINT64_MAX)
+		diag_error(d, s, "reply", "is for test: rr (messages of test: %s have none)",
+			test_names[s->test]);
 	if (s->transport.tcp && s->transport.transport != TRANSPORT_TCP)
 		diag_error(d, s, "tcp", "is for transport: tcp");
+	if (s->test == ECHO_CONNECT &&
+		!(s->transport.transport == TRANSPORT_TCP && s->transport.tcp &&
+			s->transport.tcp->queries_per_connection == 1))
+		diag_error(d, s, "test",
+			"connect needs transport: tcp, tcp: {queries_per_connection: 1}");
 }
 
 static uint32_t reply_of(const struct echo_settings *s)
 {
-	if (s->test == ECHO_STREAM)
+	if (s->test != ECHO_RR)
 		return 0;
 	return (uint32_t)(s->reply == UINT64_MAX ? s->size : s->reply);
+}
+
+// Bytes in front of the fill. The key is in both directions; nobody reads that of a message without
+// a reply.
+static uint32_t head_of(const struct echo_settings *s)
+{
+	uint64_t least = s->test == ECHO_RR && reply_of(s) < s->size ? reply_of(s) : s->size;
+
+	if (least >= ECHO_HEAD)
+		return ECHO_HEAD;
+	return least < ECHO_KEY_MOST ? (uint32_t)least : ECHO_KEY_MOST;
 }
 
 static uint8_t fill_byte(enum echo_fill fill, uint64_t seed, uint32_t i)
@@ -107,10 +135,11 @@ static void *echo_setup(const void *settings, const struct proto_env *env, struc
 	p->seed = env->seed;
 	p->size = (uint32_t)s->size;
 	p->reply = reply_of(s);
+	p->head = head_of(s);
 	p->random = s->fill == ECHO_RANDOM;
 	for (uint32_t i = 0; i < sizeof(p->fill); i++)
 		p->fill[i] = fill_byte((enum echo_fill)s->fill, env->seed, i);
-	p->fill_sum = p->random ? 0 : csum_add(0, p->fill, p->size - ECHO_HEAD);
+	p->fill_sum = p->random ? 0 : csum_add(0, p->fill, p->size - p->head);
 	return p;
 }
 
@@ -119,6 +148,30 @@ static uint32_t echo_longest(const void *shared)
 	const struct echo_plan *p = shared;
 
 	return p->size;
+}
+
+static uint32_t echo_reply_len(const void *shared)
+{
+	const struct echo_plan *p = shared;
+
+	return p->head == ECHO_HEAD ? 0 : p->reply;
+}
+
+// An item without a header: the responder knows its lengths from its own settings alone.
+static void check_bare(
+	const struct echo_server_settings *s, const struct echo_settings *item, struct diag *d)
+{
+	bool tcp = item->transport.transport == TRANSPORT_TCP;
+	uint32_t size = (uint32_t)item->size, reply = reply_of(item);
+
+	if (tcp && item->test == ECHO_RR && s->request != size)
+		diag_error(d, s, "request",
+			"an item has messages of %u bytes, without a header (request: %uB)", size,
+			size);
+	if (reply != (s->reply == UINT64_MAX ? item->size : s->reply))
+		diag_error(d, s, "reply",
+			"an item without a header wants replies of %u bytes (reply: %uB)", reply,
+			reply);
 }
 
 static void echo_server_check(
@@ -134,6 +187,8 @@ static void echo_server_check(
 				"is %llu bytes, but an item wants replies of %u (give it at least "
 				"that)",
 				(unsigned long long)s->longest, reply_of(item));
+		if (item->test != ECHO_CONNECT && head_of(item) != ECHO_HEAD)
+			check_bare(s, item, d);
 	}
 }
 
@@ -143,7 +198,8 @@ static void *echo_server_setup(const void *settings, const struct proto_env *env
 	struct echo_server_plan *p = malloc(sizeof(*p));
 
 	if (p)
-		*p = (struct echo_server_plan){(uint32_t)s->longest};
+		*p = (struct echo_server_plan){(uint32_t)s->longest,
+			s->request == UINT64_MAX ? 0 : (uint32_t)s->request, s->reply};
 	return p;
 }
 
@@ -154,6 +210,13 @@ static uint32_t echo_server_longest(const void *shared)
 	return p->longest;
 }
 
+static uint32_t echo_request_len(const void *shared)
+{
+	const struct echo_server_plan *p = shared;
+
+	return p->request;
+}
+
 static const struct proto_server echo_server = {
 	.settings = &echo_server_section,
 	.counters = &echo_server_counters,
@@ -161,31 +224,39 @@ static const struct proto_server echo_server = {
 	.setup = echo_server_setup,
 	.teardown = free,
 	.longest = echo_server_longest,
+	.request_len = echo_request_len,
 	.answer = echo_answer,
 	.faults = echo_faults,
 };
 
-const struct proto echo_proto = {
-	.name = "echo",
-	.help = "messages to an echo or discard server, over UDP or TCP",
-	.default_port = 7,
-	.key_bits = 32,
-	.step_count = 1,
-	.stream = true,
-	.one_way = true,
-	.harmless = true,
-	.cost_ns = 85,
-	.settings = &echo_client_section,
-	.counters = &echo_client_counters,
-	.server = &echo_server,
-	.transport = echo_transport,
-	.framed = echo_framed,
-	.check = echo_check,
-	.setup = echo_setup,
-	.teardown = free,
-	.longest = echo_longest,
-	.request = echo_request,
-	.key = echo_key,
-	.reply = echo_reply,
-	.timeout = echo_timeout,
-};
+// The rows differ in the key and in what a reply is.
+#define ECHO_PROTO(bits, key_verb, reply_verb, ...)                                                \
+	{                                                                                          \
+		.name = "echo", .help = "messages to an echo or discard server, over UDP or TCP",  \
+		.default_port = 7, .key_bits = (bits), .step_count = 1, .stream = true,            \
+		.one_way = true, .harmless = true, .cost_ns = 85,                                  \
+		.settings = &echo_client_section, .counters = &echo_client_counters,               \
+		.server = &echo_server, .transport = echo_transport, .framed = echo_framed,        \
+		.reply_len = echo_reply_len, .check = echo_check, .setup = echo_setup,             \
+		.teardown = free, .longest = echo_longest, .request = echo_request,                \
+		.key = (key_verb), .reply = (reply_verb), .timeout = echo_timeout, __VA_ARGS__     \
+	}
+
+static const struct proto connect_row = ECHO_PROTO(32, echo_key, echo_connected, .connects = true);
+// Without a header, by the bytes of the key.
+static const struct proto bare_rows[ECHO_KEY_MOST] = {ECHO_PROTO(8, echo_key_1, echo_reply),
+	ECHO_PROTO(16, echo_key_2, echo_reply), ECHO_PROTO(24, echo_key_3, echo_reply),
+	ECHO_PROTO(32, echo_key_4, echo_reply)};
+
+static const struct proto *echo_variant(const void *settings)
+{
+	const struct echo_settings *s = settings;
+
+	if (s->test == ECHO_CONNECT)
+		return &connect_row;
+	if (s->test == ECHO_RR && head_of(s) != ECHO_HEAD)
+		return &bare_rows[head_of(s) - 1];
+	return &echo_proto;
+}
+
+const struct proto echo_proto = ECHO_PROTO(32, echo_key, echo_reply, .variant = echo_variant);

@@ -12,8 +12,9 @@
 #define ECHO_MOST       65000 // of a message
 #define ECHO_FILL       65536 // offsets of a random fill, and bytes behind the last of them
 #define ECHO_REPLY_MOST 1400  // of a reply in a datagram, unless the settings say more
+#define ECHO_KEY_MOST   4     // bytes of the key with which a message without a header begins
 
-enum echo_test { ECHO_RR, ECHO_STREAM };
+enum echo_test { ECHO_RR, ECHO_STREAM, ECHO_CONNECT };
 enum echo_fill { ECHO_COUNTING, ECHO_ZEROS, ECHO_HEX, ECHO_RANDOM };
 
 struct echo_settings {
@@ -26,6 +27,8 @@ struct echo_settings {
 
 struct echo_server_settings {
 	uint64_t longest; // reply in a datagram
+	uint64_t request; // of messages without a header, over a connection; UINT64_MAX: any
+	uint64_t reply;   // to one of them; UINT64_MAX: as long as it
 };
 
 // Made by setup, const from then on.
@@ -34,12 +37,15 @@ struct echo_plan {
 	uint64_t fill_sum; // of the bytes behind the header; 0: they differ between messages
 	uint32_t size;
 	uint32_t reply; // 0: none is wanted
+	uint32_t head;  // bytes in front of the fill: ECHO_HEAD, or those of the key
 	bool random;
 	uint8_t fill[2 * ECHO_FILL];
 };
 
 struct echo_server_plan {
 	uint32_t longest;
+	uint32_t request; // 0: any
+	uint64_t reply;   // UINT64_MAX: as long as the request
 };
 
 // clang-format off
@@ -55,7 +61,7 @@ struct echo_server_plan {
 	X(answered, "replies made") \
 	X(answered_bytes, "bytes of them") \
 	X(one_way, "messages that want no reply") \
-	X(plain, "of those answered, bytes without a header, returned as they came") \
+	X(plain, "of those answered, bytes without a header, returned as they came or as `reply` says") \
 	X(cut, "of those answered, shorter than wanted: the reply did not fit") \
 	X(ignored, "datagrams of another echo server, or without a byte")
 // clang-format on
@@ -72,7 +78,14 @@ struct echo_server_counters {
 uint32_t echo_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
 uint32_t echo_framed(const uint8_t *buf, uint32_t len);
 bool echo_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+// The same of messages without a header, whose key has so many bytes.
+bool echo_key_1(const uint8_t *buf, uint32_t len, uint32_t *key);
+bool echo_key_2(const uint8_t *buf, uint32_t len, uint32_t *key);
+bool echo_key_3(const uint8_t *buf, uint32_t len, uint32_t *key);
+bool echo_key_4(const uint8_t *buf, uint32_t len, uint32_t *key);
 enum proto_verdict echo_reply(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+enum proto_verdict echo_connected(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
 enum proto_verdict echo_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t echo_answer(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of echo: a header and a fill. An echo server returns both as they are (RFC 862); the
 // responder repeats or cuts them to the length that the header wants, so the tester knows each byte
-// of a reply without storing one. Path: hot. The worker that owns the ctx.
+// of a reply without storing one. A message or reply that is shorter than the header goes without:
+// it begins with as many bytes of the key as both have room for. Path: hot. The worker that owns
+// the ctx.
 #include <string.h>
 
 #include "base/bytes.h"
@@ -19,6 +21,11 @@ static const uint8_t magic[KEY] = {'d', 'd', 'i', 0xec};
 
 static void head_write(const struct echo_plan *p, const struct proto_txn *t, uint8_t *to)
 {
+	if (p->head != ECHO_HEAD) {
+		for (uint32_t i = 0; i < p->head; i++)
+			to[i] = (uint8_t)(t->key >> 8 * i);
+		return;
+	}
 	memcpy(to, magic, sizeof(magic));
 	bytes_put_be32(to + KEY, t->key);
 	bytes_put_be64(to + COOKIE, rand_hash(p->seed ^ rand_hash(t->seq) ^ t->key));
@@ -46,8 +53,8 @@ uint32_t echo_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, 
 	if (room < p->size)
 		return 0;
 	head_write(p, t, buf);
-	memcpy(buf + ECHO_HEAD, fill_of(p, t), p->size - ECHO_HEAD);
-	if (!p->random)
+	memcpy(buf + p->head, fill_of(p, t), p->size - p->head);
+	if (!p->random && p->head == ECHO_HEAD)
 		ctx->sum = csum_add(p->fill_sum, buf, ECHO_HEAD);
 	t->silent = p->reply == 0;
 	n->request_bytes += p->size;
@@ -74,6 +81,36 @@ bool echo_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
+static bool key_read(const uint8_t *buf, uint32_t len, uint32_t bytes, uint32_t *key)
+{
+	if (len < bytes)
+		return false;
+	*key = 0;
+	for (uint32_t i = 0; i < bytes; i++)
+		*key |= (uint32_t)buf[i] << 8 * i;
+	return true;
+}
+
+bool echo_key_1(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return key_read(buf, len, 1, key);
+}
+
+bool echo_key_2(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return key_read(buf, len, 2, key);
+}
+
+bool echo_key_3(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return key_read(buf, len, 3, key);
+}
+
+bool echo_key_4(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return key_read(buf, len, 4, key);
+}
+
 // The request over and over, its first header with the length of the reply.
 static bool is_echo(const struct echo_plan *p, const struct proto_txn *t, const uint8_t *head,
 	const uint8_t *buf, uint32_t len)
@@ -82,7 +119,7 @@ static bool is_echo(const struct echo_plan *p, const struct proto_txn *t, const 
 
 	for (uint32_t at = 0; at < len; at += p->size) {
 		uint32_t part = len - at < p->size ? len - at : p->size;
-		uint32_t front = part < ECHO_HEAD ? part : ECHO_HEAD;
+		uint32_t front = part < p->head ? part : p->head;
 
 		if (at && memcmp(buf + at, head, front) != 0)
 			return false;
@@ -99,21 +136,29 @@ enum proto_verdict echo_reply(
 	struct echo_counters *n = ctx->counters;
 	uint8_t head[ECHO_HEAD];
 
-	if (!has_head(buf, len))
+	if (p->head == ECHO_HEAD && !has_head(buf, len))
 		return PROTO_MALFORMED;
 	head_write(p, t, head);
-	if (memcmp(buf, head, LENGTH) != 0)
+	if (p->head == ECHO_HEAD && memcmp(buf, head, LENGTH) != 0)
 		return PROTO_STRAY;
 	n->reply_bytes += len;
 	if (len != p->reply) {
 		n->wrong_length++;
 		return PROTO_FAIL;
 	}
-	if (memcmp(buf + WANTED, head + WANTED, 2) != 0 || !is_echo(p, t, head, buf, len)) {
+	if ((p->head == ECHO_HEAD && memcmp(buf + WANTED, head + WANTED, 2) != 0) ||
+		!is_echo(p, t, head, buf, len)) {
 		n->wrong_bytes++;
 		return PROTO_FAIL;
 	}
 	return PROTO_DONE;
+}
+
+// The server has accepted a connection, or it refuses it with a message.
+enum proto_verdict echo_connected(
+	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	return len == 0 ? PROTO_DONE : PROTO_STRAY;
 }
 
 enum proto_verdict echo_timeout(struct proto_ctx *ctx, struct proto_txn *t)
@@ -132,16 +177,19 @@ static bool is_from_echo_server(const struct proto_ctx *ctx)
 static uint32_t answer_len(
 	const struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint32_t room)
 {
+	const struct echo_server_plan *p = ctx->shared;
 	struct echo_server_counters *n = ctx->counters;
+	uint64_t plain = p->reply == UINT64_MAX ? len : p->reply;
 	uint32_t want;
 
 	if (!has_head(buf, len)) {
-		if (len == 0 || len > room || is_from_echo_server(ctx)) {
+		if (len == 0 || plain > room || is_from_echo_server(ctx)) {
 			n->ignored++;
 			return 0;
 		}
-		n->plain++;
-		return len;
+		n->plain += plain != 0;
+		n->one_way += plain == 0;
+		return (uint32_t)plain;
 	}
 	want = bytes_be16(buf + WANTED);
 	if (want == 0) {
@@ -175,7 +223,7 @@ uint32_t echo_answer(
 		memcpy(out + at, out, more);
 		at += more;
 	}
-	if (want != len)
+	if (want != len && has_head(buf, len))
 		bytes_put_be16(out + LENGTH, (uint16_t)want);
 	n->answered++;
 	n->answered_bytes += want;

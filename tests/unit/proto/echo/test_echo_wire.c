@@ -21,6 +21,7 @@ static struct echo_server_counters sn;
 static struct echo_server_plan server_plan;
 static struct proto_ctx client, server;
 static struct proto_txn txn;
+static const struct proto *row; // of the item
 static uint8_t request[ROOM], reply[ROOM];
 static uint32_t request_len, reply_len;
 
@@ -28,7 +29,7 @@ static int fresh(void **state)
 {
 	memset(&n, 0, sizeof(n));
 	memset(&sn, 0, sizeof(sn));
-	server_plan = (struct echo_server_plan){ECHO_REPLY_MOST};
+	server_plan = (struct echo_server_plan){ECHO_REPLY_MOST, 0, UINT64_MAX};
 	server = (struct proto_ctx){.shared = &server_plan, .counters = &sn};
 	return 0;
 }
@@ -50,6 +51,7 @@ static void exchange(uint64_t size, uint64_t wanted, enum echo_test test, enum e
 	over(NULL);
 	client = (struct proto_ctx){.shared = echo_proto.setup(&s, &env, NULL), .counters = &n};
 	assert_non_null(client.shared);
+	row = echo_proto.variant(&s);
 	txn = (struct proto_txn){.seq = 3, .key = 0x12345678};
 	request_len = echo_request(&client, &txn, request, sizeof(request));
 	reply_len = echo_answer(&server, request, request_len, reply, sizeof(reply));
@@ -220,6 +222,76 @@ static void a_message_of_a_stream_ends_where_its_header_says(void **state)
 	assert_int_equal(echo_framed(request, 300), 300);
 }
 
+// The key is as wide as the shorter one of both has room for.
+static void a_message_below_the_header_begins_with_its_key(void **state)
+{
+	static const struct {
+		uint64_t size, reply;
+		uint32_t bits;
+	} kinds[] = {{1, 1, 8}, {1, 5000, 8}, {64, 1, 8}, {2, 3, 16}, {100, 3, 24}, {4, 19, 32},
+		{19, 400, 32}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint32_t key = 0;
+
+		server_plan.reply = kinds[i].reply;
+		server_plan.longest = ROOM;
+		server.stream = true;
+		exchange(kinds[i].size, kinds[i].reply < ROOM ? kinds[i].reply : ROOM, ECHO_RR,
+			ECHO_COUNTING);
+		if (kinds[i].reply > ROOM) {
+			assert_int_equal(reply_len, 0); // there is no room for it
+			continue;
+		}
+		assert_int_equal(row->key_bits, kinds[i].bits);
+		assert_int_equal(row->reply_len(client.shared), kinds[i].reply);
+		assert_int_equal(request_len, kinds[i].size);
+		assert_int_equal(reply_len, kinds[i].reply);
+		assert_true(row->key(reply, reply_len, &key));
+		assert_int_equal(key, 0x12345678 & (UINT32_MAX >> (32 - kinds[i].bits)));
+		assert_false(row->key(reply, kinds[i].bits / 8 - 1, &key));
+		assert_int_equal(judge(), PROTO_DONE);
+	}
+	assert_int_equal(sn.plain, 6);
+}
+
+static void a_reply_without_a_header_is_compared_byte_for_byte(void **state)
+{
+	server_plan.reply = 30;
+	exchange(7, 30, ECHO_RR, ECHO_HEX);
+	assert_int_equal(judge(), PROTO_DONE);
+	for (uint32_t i = 4; i < reply_len; i++) { // behind the key, which led here
+		reply[i] ^= 0x10;
+		assert_int_equal(judge(), PROTO_FAIL);
+		reply[i] ^= 0x10;
+	}
+	assert_int_equal(n.wrong_bytes, 26);
+	reply_len = 29;
+	assert_int_equal(judge(), PROTO_FAIL);
+	assert_int_equal(n.wrong_length, 1);
+}
+
+static void a_responder_may_discard_messages_without_a_header(void **state)
+{
+	server_plan.reply = 0;
+	exchange(1, UINT64_MAX, ECHO_STREAM, ECHO_ZEROS);
+	assert_true(txn.silent);
+	assert_int_equal(request_len, 1);
+	assert_int_equal(reply_len, 0);
+	assert_int_equal(sn.one_way, 1);
+	assert_ptr_equal(row, &echo_proto); // nobody reads the key, so it has all its bits
+}
+
+static void a_message_says_itself_whether_it_has_a_header(void **state)
+{
+	server_plan.reply = 3;
+	exchange(64, 100, ECHO_RR, ECHO_ZEROS);
+	assert_int_equal(reply_len, 100);
+	assert_ptr_equal(row, &echo_proto);
+	assert_int_equal(row->reply_len(client.shared), 0);
+	assert_int_equal(judge(), PROTO_DONE);
+}
+
 static void faults_are_found(void **state)
 {
 	static const enum proto_verdict expected[] = {PROTO_FAIL, PROTO_FAIL, PROTO_STRAY};
@@ -254,6 +326,10 @@ int main(void)
 		TEST(other_bytes_come_back_as_they_are),
 		TEST(a_reply_that_does_not_fit_is_cut),
 		TEST(a_message_of_a_stream_ends_where_its_header_says),
+		TEST(a_message_below_the_header_begins_with_its_key),
+		TEST(a_reply_without_a_header_is_compared_byte_for_byte),
+		TEST(a_responder_may_discard_messages_without_a_header),
+		TEST(a_message_says_itself_whether_it_has_a_header),
 		TEST(faults_are_found),
 	};
 
