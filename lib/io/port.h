@@ -40,6 +40,7 @@ struct port_settings {
 	uint64_t rx_descriptors, tx_descriptors; // 0 or UINT64_MAX: automatic
 	uint64_t mbufs;                          // per pool; 0 or UINT64_MAX: automatic
 	double link_speed;                       // bits per second; 0 or INFINITY: the device's
+	uint64_t send_buffer, receive_buffer;    // of each socket; 0 or UINT64_MAX: automatic
 	bool checksum_offload;                   // let the device finish checksums when it can
 	bool force;                              // use an interface that the host uses
 	int32_t steering_probe;                  // enum probe_when
@@ -58,6 +59,11 @@ struct port_settings {
 	struct field_list listens; // no setting: uint8_t[6], MACs of the multicast groups it awaits
 	bool listens_more;         // no setting: there are others, too many or not known before
 };
+
+static inline bool port_buffer_given(uint64_t bytes)
+{
+	return bytes != 0 && bytes != UINT64_MAX;
+}
 
 #define PORT_GROUPS_MAX 30 // virtual functions take no more
 

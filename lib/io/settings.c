@@ -109,6 +109,24 @@ static const struct field port_fields[] = {
 		.word = "auto",
 		.min = 1024,
 		.max = 16777216},
+	{.name = "send_buffer",
+		.help = "driver: socket: bytes that the kernel keeps of what each socket sends "
+			"(SO_SNDBUF); auto: by tx_descriptors, over TCP the kernel's choice",
+		.type = FIELD_SIZE,
+		.offset = AT(send_buffer),
+		.def = "auto",
+		.word = "auto",
+		.min = 1,
+		.max = 1 << 30},
+	{.name = "receive_buffer",
+		.help = "driver: socket: the same of what it receives (SO_RCVBUF); auto: by "
+			"rx_descriptors, over TCP the kernel's choice",
+		.type = FIELD_SIZE,
+		.offset = AT(receive_buffer),
+		.def = "auto",
+		.word = "auto",
+		.min = 1,
+		.max = 1 << 30},
 	{.name = "link_speed",
 		.help = "bits per second of the link, like 10G; auto: the device's, none for "
 			"virtual ones",
@@ -239,8 +257,13 @@ static void check_device(const struct port_settings *p, struct diag *d)
 // Settings of frames, which the kernel decides on.
 static void check_sockets(const struct port_settings *p, struct diag *d)
 {
-	if (!driver_of(p)->sockets)
+	if (!driver_of(p)->sockets) {
+		if (port_buffer_given(p->send_buffer))
+			diag_error(d, &p->send_buffer, NULL, "is for driver: socket");
+		if (port_buffer_given(p->receive_buffer))
+			diag_error(d, &p->receive_buffer, NULL, "is for driver: socket");
 		return;
+	}
 	if (p->vlans.count)
 		diag_error(d, &p->vlans, NULL,
 			"driver: socket sends no tags (add them to the "

@@ -148,6 +148,8 @@ static uint64_t connections_of(const struct socket_group *g)
 {
 	uint64_t most = addresses_of(g) * ports_of(g), want = 2 * g->connections;
 
+	if (g->listens)
+		return g->connections + most;
 	return want < most ? want : most;
 }
 
@@ -198,10 +200,16 @@ static void set_buffer(int fd, int force, int plain, uint64_t bytes)
 
 static void set_options(int fd, const struct port_settings *p, uint8_t addr_len)
 {
+	uint64_t receive = port_buffer_given(p->receive_buffer)
+	                           ? p->receive_buffer
+	                           : port_rx_descriptors(p) * (uint64_t)PACKET_BYTES;
+	uint64_t send = port_buffer_given(p->send_buffer)
+	                        ? p->send_buffer
+	                        : port_tx_descriptors(p) * (uint64_t)PACKET_BYTES;
 	int on = 1;
 
-	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, port_rx_descriptors(p) * (uint64_t)PACKET_BYTES);
-	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, port_tx_descriptors(p) * (uint64_t)PACKET_BYTES);
+	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, receive);
+	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, send);
 	// With it the kernel tells of its own drops (ENOBUFS), and keeps ICMP errors.
 	if (addr_len == 4) {
 		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
@@ -221,20 +229,21 @@ enum opening {
 	OPEN_DATAGRAMS,
 	OPEN_STREAM,
 	OPEN_BESIDE, // with the address and port of another one that may be shared
+	OPEN_LISTEN, // for connections that come
 };
 
 // A bound socket, or -errno. port 0: any free one.
 static int open_socket(
 	const struct port_settings *p, const struct addr *a, uint16_t port, enum opening how)
 {
-	bool stream = how == OPEN_STREAM;
+	bool stream = how == OPEN_STREAM || how == OPEN_LISTEN;
 	union socket_addr own;
 	socklen_t len = socket_addr_make(&own, a->bytes, a->len, port, scope_of(a, p->device));
 	int fd = socket_of(a, stream), err;
 
 	if (fd < 0)
 		return -errno;
-	if (how == OPEN_BESIDE)
+	if (how == OPEN_BESIDE || how == OPEN_LISTEN) // where connections of an earlier run rest
 		set_reuse(fd, 1);
 	if (bind_device(fd, p->device) == 0 && bind(fd, &own.any, len) == 0) {
 		if (!stream)
@@ -488,16 +497,44 @@ static int open_groups(struct sockets *s, const struct port_settings *p, struct 
 	return err;
 }
 
+// A socket at each address and port of a responder. They are the first queue's: its worker has all
+// connections.
+static int listen_at(struct sockets *s, const struct port_settings *p, const struct socket_group *g,
+	struct io_error *e)
+{
+	const struct addr_range *r = g->addresses.items;
+	const struct field_range *ports = g->ports.items;
+
+	for (uint32_t i = 0; i < g->addresses.count; i++)
+		for (uint32_t n = 0; n < g->ports.count; n++) {
+			int fd = open_socket(p, &r[i].first, (uint16_t)ports[n].first, OPEN_LISTEN);
+			int err = fd < 0 ? fd : socket_tcp_listen(s->queue[0]->tcp, fd);
+
+			char text[ADDR_TEXT_SIZE];
+
+			if (err < 0)
+				return port_fail(e, p, err, "TCP port %u of %s: %s", ports[n].first,
+					addr_format(&r[i].first, text, sizeof(text)),
+					strerror(-err));
+		}
+	return 0;
+}
+
 // Connections of each queue: as many as there are addresses and ports, as a search may ask for
 // more.
 static int open_connections(struct sockets *s, const struct port_settings *p, struct io_error *e)
 {
 	const struct socket_group *g = p->groups.items;
-	struct socket_tcp_shape shape = {.device = p->device, .fixed = s->fixed};
+	struct socket_tcp_shape shape = {.device = p->device,
+		.fixed = s->fixed,
+		.send_buffer = p->send_buffer,
+		.receive_buffer = p->receive_buffer};
 	uint64_t places = 0;
 
 	for (uint32_t i = 0; i < p->groups.count; i++)
-		places += g[i].connections ? addresses_of(&g[i]) * ports_of(&g[i]) : 0;
+		places += g[i].listens       ? g[i].connections
+		          : g[i].connections ? addresses_of(&g[i]) * ports_of(&g[i])
+		                             : 0;
 	if (places == 0)
 		return 0;
 	shape.count = (uint32_t)(places < CONNS_MOST ? places : CONNS_MOST) + BURST_MAX;
@@ -509,6 +546,9 @@ static int open_connections(struct sockets *s, const struct port_settings *p, st
 			return port_fail(
 				e, p, -errno, "%u connections: %s", shape.count, strerror(errno));
 	}
+	for (uint32_t i = 0; i < p->groups.count; i++)
+		if (g[i].listens && g[i].connections && listen_at(s, p, &g[i], e) < 0)
+			return -EADDRINUSE;
 	return 0;
 }
 

@@ -17,6 +17,8 @@ struct socket_group {
 	bool stream;                 // no UDP: the ports are for connections alone
 	bool fixed;                  // a connection has its port, or none
 	struct addr server;          // for messages; len 0: none
+	bool listens;                // of a responder: it accepts connections, too, if there are
+	                             // any
 };
 
 // The worker and the peer of the sockets on a port.

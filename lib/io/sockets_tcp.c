@@ -27,7 +27,12 @@ enum {
 	OWN_FIN = 512,    // the worker sends no more
 	BROKEN = 1024,    // a send failed: what came before is read, then it is gone
 	FORGOTTEN = 2048, // not in the table: free when it leaves the ring
+	SAY_OPEN = 4096,  // the worker is to be told that the connection has come,
+	COMING = 8192,    // and has no answer yet
 };
+
+#define LISTENER  (1u << 31) // of what epoll says, instead of a connection: a socket that accepts
+#define LISTENERS 64         // at the most
 
 struct socket_conn {
 	int fd;              // -1: closed
@@ -54,6 +59,11 @@ struct socket_tcp {
 	uint32_t ring_first, ring_count;
 	uint32_t free, used;
 	struct rte_mbuf *spare; // NULL: none
+	struct {
+		int fd;
+		struct frame_template head; // of connections there
+	} listeners[LISTENERS];
+	uint32_t listener_count;
 };
 
 // --- cold ---
@@ -110,6 +120,46 @@ static void finish(const struct socket_tcp *t, struct socket_conn *of)
 	of->fd = -1;
 }
 
+static void set_buffers(const struct socket_tcp *t, int fd)
+{
+	int send = (int)t->shape.send_buffer, receive = (int)t->shape.receive_buffer;
+
+	if (t->shape.send_buffer && t->shape.send_buffer != UINT64_MAX)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send, sizeof(send));
+	if (t->shape.receive_buffer && t->shape.receive_buffer != UINT64_MAX)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive, sizeof(receive));
+}
+
+int socket_tcp_listen(struct socket_tcp *t, int fd)
+{
+	struct epoll_event event = {EPOLLIN, {.u32 = LISTENER | t->listener_count}};
+	struct frame_path path = {.tcp = true};
+	union socket_addr own = {0};
+	socklen_t len = sizeof(own);
+	int err = 0;
+
+	set_buffers(t, fd);
+	getsockname(fd, &own.any, &len);
+	path.dst.len = own.any.sa_family == AF_INET ? 4 : 16;
+	path.dst_port = ntohs(own.any.sa_family == AF_INET ? own.v4.sin_port : own.v6.sin6_port);
+	if (path.dst.len == 4)
+		memcpy(path.dst.bytes, &own.v4.sin_addr, 4);
+	else
+		memcpy(path.dst.bytes, &own.v6.sin6_addr, 16);
+	if (t->listener_count == LISTENERS)
+		err = -EMFILE;
+	else if (listen(fd, SOMAXCONN) < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		err = -errno;
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	t->listeners[t->listener_count].fd = fd;
+	frame_template_build(&t->listeners[t->listener_count].head, &path);
+	t->listeners[t->listener_count++].head.checksum_offload = true;
+	return 0;
+}
+
 // By a reset: no port rests, and the server forgets the connection at once.
 static void abandon(const struct socket_tcp *t, struct socket_conn *of)
 {
@@ -138,6 +188,8 @@ void socket_tcp_free(struct socket_tcp *t)
 		socket_tcp_reset(t);
 	if (t->epoll >= 0)
 		close(t->epoll);
+	for (uint32_t i = 0; i < t->listener_count; i++)
+		close(t->listeners[i].fd);
 	free(t->all);
 	free(t->at);
 	free(t->ring);
@@ -154,22 +206,26 @@ static const uint8_t *own_of(const struct socket_conn *of, uint16_t *port)
 	return tcp - of->head.addr_len;
 }
 
-static uint32_t *place_of(
-	struct socket_tcp *t, const uint8_t *addr, uint8_t addr_len, uint16_t port)
+// Connections that come have one own port and many of their peers, others the other way round.
+static uint32_t *place_of(struct socket_tcp *t, const uint8_t *addr, uint8_t addr_len,
+	uint16_t port, uint16_t peer_port)
 {
-	return &t->at[socket_hash(addr, addr_len, port) & t->mask];
+	return &t->at[socket_hash(addr, addr_len, (uint16_t)(port + 31 * peer_port)) & t->mask];
 }
 
 static uint32_t find(struct socket_tcp *t, const struct frame *f)
 {
-	uint32_t c = *place_of(t, f->src, f->addr_len, f->src_port);
+	uint32_t c = *place_of(t, f->src, f->addr_len, f->src_port, f->dst_port);
 
 	for (; c != NONE; c = t->all[c].chain) {
+		const struct socket_conn *of = &t->all[c];
 		uint16_t port;
-		const uint8_t *own = own_of(&t->all[c], &port);
+		const uint8_t *own = own_of(of, &port);
 
-		if (port == f->src_port && t->all[c].head.addr_len == f->addr_len &&
-			addr_bytes_equal(own, f->src, f->addr_len))
+		if (port == f->src_port && of->peer_port == f->dst_port &&
+			of->head.addr_len == f->addr_len &&
+			addr_bytes_equal(own, f->src, f->addr_len) &&
+			addr_bytes_equal(of->peer, f->dst, f->addr_len))
 			break;
 	}
 	return c;
@@ -196,7 +252,7 @@ static void forget(struct socket_tcp *t, uint32_t c)
 	struct socket_conn *of = &t->all[c];
 	uint16_t port;
 	const uint8_t *own = own_of(of, &port);
-	uint32_t *at = place_of(t, own, of->head.addr_len, port);
+	uint32_t *at = place_of(t, own, of->head.addr_len, port, of->peer_port);
 
 	while (*at != c)
 		at = &t->all[*at].chain;
@@ -221,6 +277,7 @@ static int connect_from(const struct socket_tcp *t, const struct frame *f, uint1
 	if (fd < 0)
 		return -errno;
 	socket_addr_make(&peer, f->dst, f->addr_len, f->dst_port, t->shape.scope);
+	set_buffers(t, fd);
 	// A port whose last connection rests may be taken at once: timestamps keep both apart.
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -291,11 +348,11 @@ static bool conn_open(
 		.edge = s->seq + 1 + s->window,
 		.scale = s->scale == TCP_NO_SCALE ? 0 : s->scale,
 		.peer_port = f->dst_port,
-		.chain = *place_of(t, f->src, f->addr_len, f->src_port)};
+		.chain = *place_of(t, f->src, f->addr_len, f->src_port, f->dst_port)};
 	memcpy(of->peer, f->dst, f->addr_len);
 	frame_template_build(&of->head, &path);
 	of->head.checksum_offload = true;
-	*place_of(t, f->src, f->addr_len, f->src_port) = c;
+	*place_of(t, f->src, f->addr_len, f->src_port, f->dst_port) = c;
 	if (fd < 0)
 		enqueue(t, c);
 	return true;
@@ -334,7 +391,7 @@ static void conn_input(struct socket_tcp *t, uint32_t c, const struct tcp_segmen
 		forget(t, c);
 		return;
 	}
-	if (of->flags & (CONNECTING | SAY_RESET))
+	if (of->flags & (CONNECTING | SAY_RESET | SAY_OPEN | COMING))
 		return;
 	if (tcp_before(of->edge, edge))
 		of->edge = edge;
@@ -351,6 +408,18 @@ static void conn_input(struct socket_tcp *t, uint32_t c, const struct tcp_segmen
 	shutdown(of->fd, SHUT_WR);
 }
 
+// The worker's answer to the SYN of a connection that came.
+static void conn_accepted(struct socket_tcp *t, uint32_t c, const struct tcp_segment *s)
+{
+	struct socket_conn *of = &t->all[c];
+
+	of->flags = (uint16_t)((of->flags & ~COMING) | SAY_ACK);
+	of->first = of->rcv = s->seq + 1;
+	of->edge = s->ack + s->window;
+	of->scale = s->scale == TCP_NO_SCALE ? 0 : s->scale;
+	enqueue(t, c);
+}
+
 bool socket_tcp_tx(struct socket_tcp *t, const struct rte_mbuf *m)
 {
 	struct tcp_segment s;
@@ -361,6 +430,11 @@ bool socket_tcp_tx(struct socket_tcp *t, const struct rte_mbuf *m)
 		!tcp_parse(f.payload, f.payload_len, &s))
 		return false;
 	c = find(t, &f);
+	if (s.flags & TCP_SYN && s.flags & TCP_ACK) {
+		if (c != NONE && t->all[c].flags & COMING)
+			conn_accepted(t, c, &s);
+		return true;
+	}
 	if (s.flags & TCP_SYN)
 		return conn_open(t, c, &f, &s);
 	if (c != NONE) // else the worker has been told of its end
@@ -392,6 +466,49 @@ static void connected(struct socket_tcp *t, uint32_t c, uint32_t events)
 		forget(t, c);
 }
 
+// The connections that have come, as far as there are places. Others wait in the kernel.
+static void look_listener(struct socket_tcp *t, uint32_t n)
+{
+	while (t->free != NONE) {
+		struct epoll_event event = {
+			EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, {.u32 = t->free}};
+		struct socket_conn *of = &t->all[t->free];
+		union socket_addr peer;
+		socklen_t len = sizeof(peer);
+		uint32_t c = t->free, *at, chain = of->chain;
+		const uint8_t *own;
+		uint16_t port;
+		int on = 1,
+		    fd = accept4(t->listeners[n].fd, &peer.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		*of = (struct socket_conn){.fd = fd,
+			.flags = SAY_OPEN | COMING,
+			.nxt = 1,
+			.head = t->listeners[n].head,
+			.peer_port = ntohs(peer.any.sa_family == AF_INET ? peer.v4.sin_port
+									 : peer.v6.sin6_port)};
+		if (peer.any.sa_family == AF_INET)
+			memcpy(of->peer, &peer.v4.sin_addr, 4);
+		else
+			memcpy(of->peer, &peer.v6.sin6_addr, 16);
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+			close(fd);
+			*of = (struct socket_conn){.fd = -1, .chain = chain};
+			return;
+		}
+		t->free = chain;
+		t->used++;
+		own = own_of(of, &port);
+		at = place_of(t, own, of->head.addr_len, port, of->peer_port);
+		of->chain = *at;
+		*at = c;
+		enqueue(t, c);
+	}
+}
+
 static void look(struct socket_tcp *t)
 {
 	struct epoll_event events[BURST_MAX];
@@ -399,8 +516,13 @@ static void look(struct socket_tcp *t)
 
 	for (int i = 0; i < n; i++) {
 		const uint32_t what = events[i].events, c = events[i].data.u32;
-		struct socket_conn *of = &t->all[c];
+		struct socket_conn *of;
 
+		if (c & LISTENER) {
+			look_listener(t, c & ~LISTENER);
+			continue;
+		}
+		of = &t->all[c];
 		if (of->flags & CONNECTING && what & (EPOLLOUT | EPOLLERR | EPOLLHUP))
 			connected(t, c, what);
 		if (of->fd < 0 && !(of->flags & SAY_RESET))
@@ -426,7 +548,7 @@ static void say(struct socket_conn *of, struct rte_mbuf *m, uint8_t flags, uint3
 	struct tcp_segment s = {.seq = of->nxt,
 		.ack = of->rcv,
 		.window = of->flags & FULL ? 0 : WINDOW,
-		.flags = flags | TCP_ACK,
+		.flags = flags | (of->flags & COMING ? 0 : TCP_ACK),
 		.scale = TCP_NO_SCALE};
 	uint32_t header;
 
@@ -478,6 +600,13 @@ static bool pass_bytes(struct socket_conn *of, struct rte_mbuf *m)
 // The next segment for the worker, in the buffer. false: there is none.
 static bool conn_output(struct socket_conn *of, struct rte_mbuf *m)
 {
+	if (of->flags & SAY_OPEN) {
+		of->flags &= (uint16_t)~SAY_OPEN;
+		say(of, m, TCP_SYN, 0);
+		return true;
+	}
+	if (of->flags & COMING)
+		return false;
 	if (of->flags & SAY_SYN) {
 		of->flags &= (uint16_t)~SAY_SYN;
 		say(of, m, TCP_SYN, 0);
@@ -541,7 +670,7 @@ uint16_t socket_tcp_rx(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t got = 0;
 
-	if (t->used == 0)
+	if (t->used == 0 && t->listener_count == 0)
 		return 0;
 	look(t);
 	while (t->ring_count && conn_serve(t, pkts, n, &got)) {

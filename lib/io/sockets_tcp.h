@@ -20,10 +20,15 @@ struct socket_tcp_shape {
 	uint32_t scope;     // of link-local addresses: number of the interface
 	const bool *fixed;  // [65536] source ports of the user: where the kernel refuses one of
 	                    // the others, it chooses itself
+	uint64_t send_buffer, receive_buffer; // as port_settings has them
 	struct socket_counters *counters;
 };
 
 struct socket_tcp;
+
+// A socket of the port's own on which connections come, from now on. It is closed with the others.
+// Its SYN goes to the worker, which accepts it or not. 0, or -errno.
+int socket_tcp_listen(struct socket_tcp *t, int fd);
 
 // NULL with errno: no memory, or no descriptor.
 struct socket_tcp *socket_tcp_new(const struct socket_tcp_shape *shape);

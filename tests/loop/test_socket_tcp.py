@@ -95,6 +95,16 @@ class Server:
         self.datagrams.close()
 
 
+def without_privilege(text, prefix=(), invalid=False):
+    with config_file(text) as path:
+        out = path.parent / "result.json"
+        path.parent.chmod(0o777)
+        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
+        code, stdout, stderr = execute([*prefix, *user, binary(), "run", str(path), "--json", str(out)])
+        document = json.loads(out.read_text()) if out.exists() else None
+    return Result(code, document, stdout, stderr, invalid)
+
+
 def as_nobody(server, *, dns=None, port=None, prefix=(), keys=None, invalid=False, **tcp):
     """A run without any privilege, its ledger right."""
     dns = {"names": ["h{0-99}.example.com A"], "transport": "tcp", "tcp": tcp, **(dns or {})}
@@ -105,14 +115,8 @@ def as_nobody(server, *, dns=None, port=None, prefix=(), keys=None, invalid=Fals
         "ports": [{"name": "lan", "driver": "socket", **(port or {})}], "traffic": [one],
         "validity": {**RELAXED, "dropped": "0%"},
     })
-    with config_file(text) as path:
-        out = path.parent / "result.json"
-        path.parent.chmod(0o777)
-        user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
-        code, stdout, stderr = execute([*prefix, *user, binary(), "run", str(path), "--json", str(out)])
-        document = json.loads(out.read_text()) if out.exists() else None
-    result = Result(code, document, stdout, stderr, invalid)
-    if document:
+    result = without_privilege(text, prefix, invalid)
+    if result.json:
         check_ledger(result.item("queries"))
     return result
 
@@ -216,6 +220,61 @@ def what_the_kernel_does_not_give_is_not_the_servers_fault():
     assert result.code == EXIT["environment"], result
     assert "are 2000 sockets beside 0 of UDP, and this process may have 512 open files" in result.stderr, result
     assert "`ulimit -n 2256`" in result.stderr, result
+
+
+def both_ends(*items, responder, run=None):
+    """Tester and responder of one file, each on sockets of the kernel, as an ordinary user."""
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    keys = {"server": "127.0.0.1", "server_port": port, "timeout": "4s", "port": "lan"}
+    document = {
+        "run": {"warmup": "0s", "duration": "20s", **(run or {})},
+        "ports": [{"name": "lan", "driver": "socket"}, {"name": "far", "driver": "socket", "addresses": ["127.0.0.1/8"]}],
+        "traffic": [{**keys, "name": name, "load": {"rate": "100", "total": 100}, "echo": echo} for name, echo in items],
+        "responder": {"port": "far", "server_port": port, **responder}, "validity": RELAXED,
+    }
+    result = without_privilege(json.dumps(document))
+    assert result.code == EXIT["pass"], result
+    return result, result.json["responder"]
+
+
+@test
+def a_responder_on_sockets_answers_datagrams_and_connections_of_any_length():
+    tcp = {"transport": "tcp", "tcp": {"connections": 7}}
+    result, server = both_ends(("udp", {"size": "1200B"}), ("longer", {"size": "40B", "reply": "1400B"}), ("tcp", {"size": "64B", **tcp}),
+                               ("bulk", {"size": "60000B", "reply": "65000B", **tcp}), ("way", {"test": "stream", "size": "20000B", **tcp}),
+                               responder={"echo": {}})
+    for name in ("udp", "longer", "tcp", "bulk"):
+        check_ledger(result.item(name))
+        assert result.item(name)["answered"] == 100, (name, result)
+    assert result.item("way")["no_reply"] == 100 and server["received"] == 500, server
+    assert server["connections"]["accepted"] == 21 and server["connections"]["reset"] == 0, server
+
+
+@test
+def a_responder_on_sockets_ends_connections_as_it_is_told():
+    tcp = {"transport": "tcp", "tcp": {"connections": 4}}
+    result, server = both_ends(("closed", {"size": "1B", "reply": "3B", **tcp}),
+                               ("connects", {"test": "connect", "transport": "tcp", "tcp": {"connections": 4, "queries_per_connection": 1}}),
+                               responder={"echo": {"request": "1B", "reply": "3B"}, "tcp": {"queries_per_connection": 10}})
+    closed = result.item("closed")
+    assert closed["answered"] + closed["lost"] == 100 and closed["answered"] >= 75, closed
+    assert closed["connections"]["closed"] >= 7, closed["connections"]
+    assert result.item("connects")["answered"] == 100, result
+    assert server["connections"]["accepted"] == 100 + closed["connections"]["opened"], (server, closed)
+
+
+@test
+def a_port_that_another_program_has_is_named():
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen(1)
+        document = {"ports": [{"name": "far", "driver": "socket", "addresses": ["127.0.0.1/8"]}],
+                    "responder": {"server_port": other.getsockname()[1], "echo": {}}}
+        with config_file(json.dumps(document)) as path:
+            code, _, stderr = execute([binary(), "respond", str(path)])
+    assert code == EXIT["environment"] and "TCP port" in stderr and "Address already in use" in stderr, (code, stderr)
 
 
 main()

@@ -134,6 +134,8 @@ static const struct field_section router_section = {
 static const struct field responder_fields[] = {
 	{"port", "port to answer on; default: the only one", FIELD_STRING,
 		AT(responder_settings, port)},
+	{"server_port", "UDP and TCP port that it answers at; default: that of the protocol",
+		FIELD_COUNT, AT(responder_settings, server_port), .min = 1, .max = 65535},
 	{"faults", "faults of its replies", FIELD_SECTION, .optional = true,
 		AT(responder_settings, faults), .section = &faults_section},
 	{"tcp", "connections to it", FIELD_SECTION, .optional = true, AT(responder_settings, tcp),
@@ -350,6 +352,13 @@ const struct port_settings *config_item_port(const struct config *c, const struc
 		only = &p[n];
 	}
 	return only;
+}
+
+uint16_t config_responder_server_port(const struct config *c, const struct proto *proto)
+{
+	uint64_t given = c->responder->server_port;
+
+	return given ? (uint16_t)given : proto->default_port;
 }
 
 bool config_asks_responder(const struct config *c, const struct item_settings *i)

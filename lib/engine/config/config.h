@@ -80,6 +80,7 @@ struct router_settings {
 
 struct responder_settings {
 	const char *port;                      // NULL: the only one
+	uint64_t server_port;                  // 0: that of each protocol
 	void **protocol;                       // index as in protos[]; NULL: not answered
 	struct faults_settings *faults;        // NULL: none
 	struct transport_server_settings *tcp; // NULL: none are given
@@ -179,6 +180,8 @@ const struct field_section *config_section(void);
 
 const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i);
 const struct port_settings *config_responder_port(const struct config *c);
+// The UDP and TCP port at which it answers a protocol.
+uint16_t config_responder_server_port(const struct config *c, const struct proto *proto);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // The servers beside the item's own (struct field_host): its list, or that of its protocol.

@@ -378,6 +378,29 @@ static void check_router(const struct router_settings *r, struct diag *d)
 			r->prefixes.count, NEIGH_PREFIXES_MAX);
 }
 
+// The kernel has the links: no frames can be spoiled there, and no group is asked.
+static void check_on_sockets(const struct config *c, struct diag *d)
+{
+	const struct port_settings *p = config_responder_port(c);
+	const struct responder_settings *r = c->responder;
+
+	if (p->addresses.count == 0)
+		diag_error(d, p, "addresses", "is needed: those of this host to answer at");
+	if (port_cpus_given(p) > 1)
+		diag_error(d, &p->cpus, NULL, "a responder with driver: socket has one CPU");
+	if (r->router)
+		diag_error(d, r, "router", "needs frames, and driver: socket has none");
+	for (uint32_t i = 0; r->faults && i < FAULTS_MAX; i++)
+		if (r->faults->fault[i] && FAULTS_OF_FRAMES >> i & 1)
+			diag_error(d, r->faults->fault[i], "",
+				"%s needs frames, and driver: socket has none", faults_label(i));
+	for (unsigned k = 0; protos[k]; k++)
+		if (r->protocol[k] && protos[k]->server->groups)
+			diag_error(d, r, protos[k]->name,
+				"is asked by broadcast or multicast, which driver: socket does not "
+				"receive (use driver: af_packet, or another one)");
+}
+
 static void check_responder(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct responder_settings *r = c->responder;
@@ -389,8 +412,7 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 			c->ports.count);
 	else if (config_responder_port(c)->driver >= 0 &&
 		 driver_of(config_responder_port(c))->sockets)
-		diag_error(d, r, "port", "a responder needs frames, and driver: %s has none",
-			driver_of(config_responder_port(c))->name);
+		check_on_sockets(c, d);
 	if (r->faults)
 		faults_check(r->faults, d);
 	if (r->faults && is_asked_by_streams(c))
@@ -403,6 +425,9 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		control_check(r->control, d);
 	if (r->router)
 		check_router(r->router, d);
+	for (unsigned k = 0, n = 0; protos[k] && r->server_port; k++)
+		if (r->protocol[k] && n++)
+			diag_error(d, &r->server_port, NULL, "is for a responder of one protocol");
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k])
 			return;

@@ -50,6 +50,12 @@ enum fault {
 #define FAULTS_OF_MESSAGES                                                                         \
 	(1ull << FAULT_CORRUPT | 1ull << FAULT_TRUNCATE | UINT64_MAX << FAULT_OF_PROTOCOL)
 
+// Of what a kernel makes where it has the link.
+#define FAULTS_OF_FRAMES                                                                           \
+	(1ull << FAULT_CORRUPT_CHECKSUM | 1ull << FAULT_WRONG_PORT | 1ull << FAULT_WRONG_ADDRESS | \
+		1ull << FAULT_FRAGMENT_LOSS | 1ull << FAULT_FRAGMENT_DUPLICATE |                   \
+		1ull << FAULT_FRAGMENT_REORDER | 1ull << FAULT_FRAGMENT_OVERLAP)
+
 const char *faults_label(uint32_t i); // of any i < FAULTS_MAX; "" where there is none
 const char *faults_help(uint32_t i);  // of the table
 

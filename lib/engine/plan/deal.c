@@ -271,6 +271,8 @@ static struct socket_home socket_home_of(void *of, uint16_t port)
 	const struct plan_item *i = d->plan->items;
 	uint8_t home = d->homes[port];
 
+	if (d->item_count == 0) // the responder's
+		return (struct socket_home){0};
 	if (home >= PORT_HOME_KEY)
 		return (struct socket_home){.queue = UINT16_MAX};
 	while (i->port != d->port || i->place != d->entries[port].item)

@@ -43,7 +43,7 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 
 	rp->proto = protos[proto];
 	rp->server = rp->proto->server;
-	rp->port = rp->proto->default_port;
+	rp->port = config_responder_server_port(p->config, rp->proto);
 	if (rp->server->has_preface && rp->server->has_preface(p->responder_shared[proto]))
 		rp->preface = rp->server->preface;
 	if (rp->server->request_len)

@@ -13,6 +13,8 @@
 #include "net/frame.h"
 #include "net/neigh.h"
 
+#define RESPONDER_CONNECTIONS 4096 // of one on sockets, at a time
+
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
 	for (uint32_t i = 0; i < l->worker_count; i++)
@@ -243,10 +245,40 @@ static struct socket_group group_of(
 	return g;
 }
 
+// The sockets of the responder.
+static struct socket_group responder_group(const struct plan *p, struct arena *a)
+{
+	const struct port_settings *port = config_responder_port(p->config);
+	const struct addr_prefix *own = port->addresses.items;
+	struct addr_range *addresses = arena_zalloc(a, port->addresses.count * sizeof(*addresses));
+	struct field_range *ports = arena_zalloc(a, proto_count() * sizeof(*ports));
+	struct socket_group g = {.addresses = {addresses, port->addresses.count},
+		.ports = {ports, 0},
+		.listens = true};
+
+	for (uint32_t i = 0; i < port->addresses.count; i++)
+		addresses[i] = (struct addr_range){own[i].addr, 1};
+	for (uint32_t k = 0; protos[k]; k++) {
+		uint16_t at = config_responder_server_port(p->config, protos[k]);
+
+		if (!p->config->responder->protocol[k])
+			continue;
+		ports[g.ports.count++] = (struct field_range){at, at};
+		if (protos[k]->stream)
+			g.connections = RESPONDER_CONNECTIONS;
+	}
+	return g;
+}
+
 static struct field_list groups_on(
 	const struct plan *p, const struct port_settings *port, struct arena *a)
 {
 	struct socket_group *groups = arena_zalloc(a, (p->item_count + 1) * sizeof(*groups));
+
+	if (port == config_responder_port(p->config) && p->config->responder) {
+		groups[0] = responder_group(p, a);
+		return (struct field_list){groups, 1};
+	}
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (config_item_port(p->config, p->items[i].settings) == port)
