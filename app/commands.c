@@ -99,8 +99,8 @@ static const struct command commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const struct as_tool *const tools[] = {&front_dnsperf, &front_kxdpgun, &front_perfdhcp,
-	&front_resperf, &front_resperf_report, NULL};
+static const struct as_tool *const tools[] = {&front_dnsperf, &front_kxdpgun, &front_netperf,
+	&front_perfdhcp, &front_resperf, &front_resperf_report, NULL};
 
 static const struct program program = {commands, COMMANDS, tools};
 
@@ -111,7 +111,8 @@ static void print_help(FILE *out)
 		out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
-	fputs("  as        Be dnsperf, resperf, perfdhcp or kxdpgun: its options and output\n"
+	fputs("  as        Be dnsperf, resperf, perfdhcp, kxdpgun or netperf: its options and "
+	      "output\n"
 	      "\n  ddiperf COMMAND --help   the options of a command\n"
 	      "  ddiperf --version        the version\n"
 	      "  man ddiperf              exit codes, examples; man ddiperf.yaml: settings\n",

@@ -123,11 +123,9 @@ static int take_ours(struct options *o, enum our_option which)
 	return 0;
 }
 
-static void print_options(const struct as_tool *t, FILE *out)
+static void print_rows(const struct as_option *row, FILE *out)
 {
-	fprintf(out, "%s %s: options, and those that are refused or have no effect\n", t->name,
-		t->version);
-	for (const struct as_option *row = t->options; row->letter || row->name; row++) {
+	for (; row->letter || row->name; row++) {
 		char text[64];
 
 		snprintf(text, sizeof(text), "%s%.1s%s%s%s%s%s", row->letter ? "-" : "",
@@ -142,6 +140,17 @@ static void print_options(const struct as_tool *t, FILE *out)
 			: row->ignored ? row->ignored
 				       : row->help);
 	}
+}
+
+static void print_options(const struct as_tool *t, FILE *out)
+{
+	fprintf(out, "%s %s: options, and those that are refused or have no effect\n", t->name,
+		t->version);
+	print_rows(t->options, out);
+	if (t->more) {
+		fputs("behind --:\n", out);
+		print_rows(t->more, out);
+	}
 	fputs("options of ddiperf:\n"
 	      "  --dump                   print the file that this line stands for\n"
 	      "  --json OUT               write the result as JSON\n"
@@ -154,7 +163,7 @@ struct as_table {
 	struct option longs[OPTIONS_MAX + 6];
 };
 
-static void build_table(const struct as_tool *t, struct as_table *table)
+static void build_table(const struct as_option *rows, struct as_table *table)
 {
 	static const struct option ours[] = {{"dump", no_argument, NULL, OURS + OUR_DUMP},
 		{"json", required_argument, NULL, OURS + OUR_JSON},
@@ -165,8 +174,8 @@ static void build_table(const struct as_tool *t, struct as_table *table)
 	unsigned n = 0;
 
 	*letters++ = ':';
-	for (int i = 0; t->options[i].letter || t->options[i].name; i++) {
-		const struct as_option *row = &t->options[i];
+	for (int i = 0; rows[i].letter || rows[i].name; i++) {
+		const struct as_option *row = &rows[i];
 		int argument = !row->argument            ? no_argument
 		               : row->argument[0] == '[' ? optional_argument
 		                                         : required_argument;
@@ -186,10 +195,8 @@ static void build_table(const struct as_tool *t, struct as_table *table)
 	table->longs[n + sizeof(ours) / sizeof(ours[0])] = (struct option){0};
 }
 
-static const struct as_option *row_of(const struct as_tool *t, int value)
+static const struct as_option *row_of(const struct as_option *row, int value)
 {
-	const struct as_option *row = t->options;
-
 	if (value >= ROW)
 		return row + value - ROW;
 	while (row->letter != value)
@@ -216,12 +223,13 @@ static int refuse_long(const struct as_run *r, const struct as_table *table, con
 	return as_refuse(r, "no such option: %s (did you mean --%s?)", word, nearest.name);
 }
 
-static int parse(struct as_run *r, struct options *o)
+// rows: of the words behind argv[optind].
+static int parse(struct as_run *r, const struct as_option *rows, struct options *o)
 {
 	struct as_table table;
 	int value, err = 0;
 
-	build_table(r->tool, &table);
+	build_table(rows, &table);
 	opterr = 0;
 	while (!err &&
 		(value = getopt_long(r->argc, r->argv, table.letters, table.longs, NULL)) != -1) {
@@ -233,12 +241,29 @@ static int parse(struct as_run *r, struct options *o)
 		if (value == '?')
 			return refuse_long(r, &table, r->argv[optind - 1]);
 		if (value < OURS)
-			err = take_option(r, row_of(r->tool, value), optarg);
+			err = take_option(r, row_of(rows, value), optarg);
 		else
 			err = take_ours(o, value - OURS);
 	}
 	r->operands = r->argv + optind;
 	r->operand_count = (unsigned)(r->argc - optind);
+	return err;
+}
+
+// The words behind "--" are a command line of their own.
+static int parse_more(struct as_run *r, struct options *o)
+{
+	int argc = r->argc, before = argc - (int)r->operand_count - 1, err;
+	char **argv = r->argv;
+
+	if (r->operand_count == 0 || before < 1 || strcmp(argv[before], "--") != 0)
+		return 0;
+	r->argv += before;
+	r->argc -= before;
+	optind = 0;
+	err = parse(r, r->tool->more, o);
+	r->argv = argv;
+	r->argc = argc;
 	return err;
 }
 
@@ -283,7 +308,9 @@ int as_run(const struct as_tool *t, int argc, char **argv, struct options *o)
 	front_init(&r->front, t->name, o->arena);
 	if (t->begin)
 		t->begin(r);
-	code = parse(r, o);
+	code = parse(r, t->options, o);
+	if (code == 0 && t->more)
+		code = parse_more(r, o);
 	// Not earlier: an option may have wiped a secret.
 	o->command_line = arena_printf(o->arena, "ddiperf as %s%s", t->name,
 		options_command_line(argc, argv, o->arena) + strlen("ddiperf"));

@@ -42,6 +42,7 @@ struct as_tool {
 	const char *operands;            // "[SERVER]", as as_run.operands; NULL: none
 	const char *version;             // of the original whose options these are: "2.10.0"
 	const struct as_option *options; // the row behind the last one has neither letter nor name
+	const struct as_option *more;    // the same of those behind "--"; NULL: these are operands
 	size_t size;                     // of the struct that begins with a struct as_run
 	void (*begin)(struct as_run *r); // before the options are read; NULL: zeros will do
 	// All options were read: set the rest. 0, or an exit code after an error, which was logged.
@@ -66,6 +67,8 @@ struct as_run {
 	bool ended;                                      // end was called
 	int (*end)(void *ctx, struct book *b, int code); // the tool's, of front.output
 };
+
+extern const struct as_tool front_netperf;
 
 // The tool of that name; NULL: none. tools: NULL-terminated.
 const struct as_tool *as_find(const struct as_tool *const *tools, const char *name);
