@@ -15,7 +15,9 @@
 #include "history.h"
 #include "page.h"
 
-#define REPORT_MS 120000
+#define REPORT_MS    120000
+#define LEASE_MOST_S 3600
+#define CPU_MAX      32768 // octets of /proc/stat; lines of CPUs come first
 
 static struct http_reply done(const struct runs_error *e, json_t *json)
 {
@@ -44,6 +46,20 @@ static struct http_reply get_server(void *ctx, struct http_request *r)
 		json_pack("{s:s, s:b, s:o, s:o}", "version", a->version, "allow_commands",
 			runs_allow_commands(a->runs), "fleet",
 			a->roster ? json_pack("{s:b}", "up", up) : json_null(), "agents", agents));
+}
+
+static struct http_reply get_cpu(void *ctx, struct http_request *r)
+{
+	char *text = malloc(CPU_MAX);
+	FILE *f = fopen("/proc/stat", "re");
+	size_t len = f && text ? fread(text, 1, CPU_MAX, f) : 0;
+
+	if (f)
+		fclose(f);
+	if (len)
+		return http_text("text/plain", text, len);
+	free(text);
+	return http_error(MHD_HTTP_NOT_FOUND, "there is no /proc/stat");
 }
 
 static struct http_reply get_openapi(void *ctx, struct http_request *r)
@@ -90,6 +106,8 @@ static struct http_reply get_run(void *ctx, struct http_request *r)
 {
 	const struct api *a = ctx;
 	json_t *state = runs_state(a->runs, r->names[0]);
+
+	runs_look(a->runs, r->names[0]);
 
 	return state ? http_json(MHD_HTTP_OK, state)
 	             : http_error(MHD_HTTP_NOT_FOUND, "there is no run %s", r->names[0]);
@@ -157,6 +175,7 @@ static struct http_reply start(const struct api *a, const char *file, const json
 {
 	const char *arguments[RUNS_MORE], *wrong;
 	json_t *fleet = json_object_get(body, "fleet");
+	json_int_t lease = json_integer_value(json_object_get(body, "respond"));
 	char number[16];
 	struct runs_error e;
 	unsigned count;
@@ -179,7 +198,12 @@ static struct http_reply start(const struct api *a, const char *file, const json
 	wrong = read_fleet(a, fleet, arguments, &count, number);
 	if (wrong)
 		return http_error(MHD_HTTP_BAD_REQUEST, "%s", wrong);
-	runs_start(a->runs, file, arguments, count, fleet, id, &e);
+	if (json_object_get(body, "respond") && (lease < 1 || lease > LEASE_MOST_S || fleet))
+		return http_error(MHD_HTTP_BAD_REQUEST,
+			"\"respond\" is 1 to %d seconds, after which a responder ends for whose "
+			"state nobody has asked; it is no run of a fleet",
+			LEASE_MOST_S);
+	runs_start(a->runs, (unsigned)lease, file, arguments, count, fleet, id, &e);
 	if (e.code)
 		return http_error(e.code, "%s", e.text);
 	return http_json(MHD_HTTP_CREATED, json_pack("{s:s}", "id", id));
@@ -192,7 +216,8 @@ static struct http_reply start_run(void *ctx, struct http_request *r)
 
 	if (!body || !json_is_string(json_object_get(body, "file")))
 		reply = http_error(MHD_HTTP_BAD_REQUEST,
-			"the body is JSON: {\"file\": NAME, \"set\": [], \"fleet\": {}}");
+			"the body is JSON: {\"file\": NAME, \"set\": [], \"fleet\": {}, "
+			"\"respond\": 30}, the last three as wanted");
 	else
 		reply = start(ctx, json_string_value(json_object_get(body, "file")), body);
 	json_decref(body);
@@ -319,6 +344,8 @@ const struct http_route api_routes[] = {
 		0, NULL, api_metrics},
 	{GET, API, "Version of the server, and its agents: state, box, clock", NULL, JSON, 200,
 		false, 0, NULL, get_server},
+	{GET, API "/cpu", "CPU time of this host so far, as /proc/stat has it", NULL, TEXT, 200,
+		false, 0, NULL, get_cpu},
 	{GET, API "/openapi.json", "This document", NULL, JSON, 200, true, 0, NULL, get_openapi},
 	{GET, API "/schema", "JSON Schema of a configuration", NULL, JSON, 200, false, 0, NULL,
 		get_schema},
@@ -335,8 +362,10 @@ const struct http_route api_routes[] = {
 		TEXT, JSON, 200, false, HTTP_BODY_MAX, NULL, api_check},
 	{GET, API "/runs", "Runs, the newest first", NULL, JSON, 200, false, 0, NULL, list_runs},
 	{POST, API "/runs",
-		"Start a run of a file, with settings in place of those in it, or on a fleet", JSON,
-		JSON, 201, false, HTTP_BODY_MAX, NULL, start_run},
+		"Start a run of a file, with settings in place of those in it, or on a fleet; or "
+		"its "
+		"responder, until nobody asks for its state any more",
+		JSON, JSON, 201, false, HTTP_BODY_MAX, NULL, start_run},
 	{GET, API "/runs/{id}", "State of a run", NULL, JSON, 200, false, 0, NULL, get_run},
 	{DEL, API "/runs/{id}", "Delete a run that has ended", NULL, JSON, 200, false, 0, NULL,
 		delete_run},

@@ -50,7 +50,7 @@ static const struct command commands[] = {
 		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M"),
 		.prints = true},
 	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
-		COMMON | OPTION_JSON, cmd_respond, respond_options,
+		COMMON | OPTION_JSON | OPTION_CONFINED, cmd_respond, respond_options,
 		EXAMPLE("ddiperf respond dns-respond.yaml")},
 	{"serve", NULL, "Serve a page and an HTTP interface to start, follow and keep runs",
 		OPTION_SERVE | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_serve, NULL,

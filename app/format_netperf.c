@@ -366,7 +366,7 @@ static const struct name {
 	{"LOCAL_SEND_CALLS", "item.sent", 0, "transactions", NULL},
 	{"LOCAL_RECV_CALLS", "item.answered", 0, "transactions", NULL},
 	{"REMOTE_RECV_CALLS", "peer.received", 0, "messages, warm-up included", NULL},
-	{"REMOTE_SEND_CALLS", "peer.replies", 0, "messages, warm-up included", NULL},
+	{"REMOTE_SEND_CALLS", "peer.answered", 0, "messages, warm-up included", NULL},
 	{"LOCAL_TRANSPORT_RETRANS", NULL, 0, "segments", retransmitted},
 	{"BURST_SIZE", NULL, 0, "transactions", burst_size},
 	{"DEST_ADDR", "item.server", 0, "address", NULL},

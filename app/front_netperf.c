@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf as netperf 2.7: its tests that an echo or discard server can answer, from a kernel's
-// sockets. No netserver is asked, as with netperf's -N. Path: cold. Main thread.
+// sockets. In place of netserver a `ddiperf serve` starts the far end (far.h); with -N nobody is
+// asked. Path: cold. Main thread.
 #include <ctype.h>
 #include <getopt.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 
 #include "book.h"
 #include "commands.h"
+#include "far.h"
 #include "format.h"
 #include "format_netperf.h"
 #include "format_select.h"
@@ -23,9 +25,14 @@
 
 #define ITEM         "traffic.path."
 #define ECHO         ITEM "echo."
+#define CONTROL_PORT 12865
+#define FAR_FIRST    20000 // ports of the far end's data, by the process
+#define FAR_PORTS    12000
 #define PORT_ECHO    "7"
 #define PORT_DISCARD "9"
 #define SIZE_MOST    65000 // of a message
+#define HEADER       20    // bytes of a message that says itself how long its reply is to be
+#define UDP_MOST     1452  // of one that is received over UDP: a packet of 1500, also of IPv6
 #define STREAM_SIZE  16384 // of a message over TCP
 #define IN_FLIGHT    8     // messages of a test one way over TCP
 #define NOT_KNOWN    (-1)
@@ -52,6 +59,12 @@ struct netperf_run {
 	char units;
 	enum output output;
 	const char *select; // NULL: the usual ones
+	double control_port;
+	const char *token;
+	uint64_t far_buffers[2]; // -S, as -s
+	double far_cpu;          // NOT_KNOWN: not given
+	struct far far;
+	json_t *far_result; // NULL: none
 };
 
 static struct netperf_run *own(struct as_run *r)
@@ -257,9 +270,27 @@ static int set_cpus(struct as_run *r, const char *value)
 	const char *part[2];
 
 	split(r, value, false, part);
-	if (*part[1])
-		return as_refuse(r, "-T ,%s: the far end chooses its CPU itself", part[1]);
-	front_add(&r->front, "-T", "ports.lan.cpus", part[0]);
+	if (*part[0])
+		front_add(&r->front, "-T", "ports.lan.cpus", part[0]);
+	own(r)->far_cpu = NOT_KNOWN;
+	return *part[1] ? as_number(r, 'T', part[1], 0, 4095, &own(r)->far_cpu) : 0;
+}
+
+static int set_control_port(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, false, part);
+	return as_number(r, 'p', part[0], 1, 65535, &own(r)->control_port);
+}
+
+// It is wiped: the command line is kept in the result.
+static int set_token(struct as_run *r, const char *value)
+{
+	own(r)->token = arena_strdup(r->arena, value);
+	if (strpbrk(value, " \r\n\t"))
+		return as_refuse(r, "-Z: a token has no spaces");
+	memset((char *)(uintptr_t)value, 'x', strlen(value));
 	return 0;
 }
 
@@ -287,9 +318,7 @@ static int show_version(struct as_run *r, const char *value)
 	return AS_DONE;
 }
 
-#define NO_NETSERVER "no netserver is asked"
-#define OF_BUFFERS   "messages lie where the driver wants them"
-#define FAR_END      "no netserver is there that could set it at the far end"
+#define OF_BUFFERS "messages lie where the driver wants them"
 
 static const struct as_option options[] = {
 	{'4', NULL, NULL, "IPv4", .set = set_family},
@@ -300,7 +329,7 @@ static const struct as_option options[] = {
 		.refused = "a load of bursts is load.burst: {size: COUNT, every: TIME} of a file"},
 	{'B', NULL, "TEXT", "brand of the result, behind the figures", "run.note"},
 	{'c', NULL, NULL, "print the use of this host's CPUs", .set = set_cpu},
-	{'C', NULL, NULL, "print that of the far end, from a `dut.probe` (--set)", .set = set_cpu},
+	{'C', NULL, NULL, "print that of the far end", .set = set_cpu},
 	{'d', NULL, NULL, "", .ignored = "--json OUT has all figures"},
 	{'D', NULL, "SECONDS", "interim results", .set = set_interim},
 	{'f', NULL, "UNITS", "of the throughput: G, M, K, g, m, k, x", .set = set_units},
@@ -317,16 +346,18 @@ static const struct as_option options[] = {
 	{'l', NULL, "SECONDS", "length; below 0: transactions, or bytes", .set = set_length},
 	{'L', NULL, "ADDRESS[,FAMILY]", "source address", .set = set_source},
 	{'n', NULL, "CPUS", "", .ignored = "the CPUs of the host are known"},
-	{'N', NULL, NULL, "no control connection, as always here", .set = set_no_control},
+	{'N', NULL, NULL, "no control connection: an echo or discard server is there",
+		.set = set_no_control},
 	{'o', NULL, "SEND,RECV", "", .refused = OF_BUFFERS},
 	{'O', NULL, "SEND,RECV", "", .refused = OF_BUFFERS},
-	{'p', NULL, "PORT", "", .ignored = NO_NETSERVER " (-- -P ,PORT is the port of the data)"},
+	{'p', NULL, "PORT", "of the `ddiperf serve` at the far end; default: 12865",
+		.set = set_control_port},
 	{'P', NULL, "0|1", "without or with headings", .set = set_headers},
 	{'r', NULL, NULL, "", .ignored = "only the result is held against -I"},
 	{'s', NULL, "SECONDS", "", .refused = "`sleep SECONDS` before the command waits"},
 	{'S', NULL, NULL, "", .ignored = "no connection is idle for so long"},
 	{'t', NULL, "TEST", "test", .set = set_test},
-	{'T', NULL, "CPU", "CPU of the worker", .set = set_cpus},
+	{'T', NULL, "CPU[,CPU]", "CPU of the worker, and of that of the far end", .set = set_cpus},
 	{'v', NULL, "LEVEL", "0: the figure alone", .set = set_verbosity},
 	{'V', NULL, NULL, "the version", .set = show_version},
 	{'w', NULL, "TIME", "",
@@ -334,7 +365,7 @@ static const struct as_option options[] = {
 	{'W', NULL, "SEND,RECV", "", .ignored = OF_BUFFERS},
 	{'y', NULL, "LOCAL,REMOTE", "", .refused = "the priority of sockets is the kernel's"},
 	{'Y', NULL, "LOCAL,REMOTE", "", .refused = "packets have no mark (DSCP 0)"},
-	{'Z', NULL, "TEXT", "", .refused = NO_NETSERVER " that could want a passphrase"},
+	{'Z', NULL, "TOKEN", "of the `ddiperf serve` at the far end", .set = set_token},
 	{0},
 };
 
@@ -411,6 +442,12 @@ static int set_buffers(struct as_run *r, const char *value)
 	return sizes_of(r, value, true, 0, 1 << 30, &own(r)->buffers[0], &own(r)->buffers[1]);
 }
 
+static int set_far_buffers(struct as_run *r, const char *value)
+{
+	return sizes_of(
+		r, value, true, 0, 1 << 30, &own(r)->far_buffers[0], &own(r)->far_buffers[1]);
+}
+
 static int set_ports(struct as_run *r, const char *value)
 {
 	const char *part[2];
@@ -471,7 +508,7 @@ static const struct as_option test_options[] = {
 	{'M', NULL, "REMOTE[,LOCAL]", "",
 		.refused = "reads take what has come, at both ends, whatever its size"},
 	{'n', NULL, NULL, "", .ignored = "sockets of UDP are connected"},
-	{'N', NULL, NULL, "", .refused = FAR_END},
+	{'N', NULL, NULL, "", .refused = "the sockets of a responder are not connected"},
 	{'o', NULL, NULL, "figures as CSV; a list of names may follow", .set = set_output},
 	{'O', NULL, NULL, "", .refused = "columns of chosen figures are not there (-o or -k)"},
 	{'p', NULL, "FROM[,TO]", "source ports of connections", .set = set_client_ports},
@@ -480,9 +517,7 @@ static const struct as_option test_options[] = {
 	{'r', NULL, "REQUEST[,RESPONSE]", "bytes each way", .set = set_sizes},
 	{'R', NULL, "0|1", "", .ignored = "the host has its routes"},
 	{'s', NULL, "SEND[,RECV]", "buffers of the sockets here", .set = set_buffers},
-	{'S', NULL, "SEND[,RECV]", "",
-		.refused = FAR_END " (ports.NAME.send_buffer and receive_buffer of ddiperf "
-				   "respond)"},
+	{'S', NULL, "SEND[,RECV]", "the same at the far end", .set = set_far_buffers},
 	{'t', NULL, "TYPE", "stream or dgram, of an omni test", .set = set_protocol},
 	{'T', NULL, "PROTOCOL", "tcp or udp, of an omni test", .set = set_protocol},
 	{'u', NULL, "UUID", "", .refused = "run.id is each run's own"},
@@ -507,11 +542,14 @@ static char units_of(const struct netperf_run *d)
 
 static void on_line(void *ctx, const json_t *line)
 {
-	const struct netperf_run *d = ctx;
+	struct netperf_run *d = ctx;
 	double length_s = book_number(line, "length_s");
 	struct netperf_rate rate;
 	struct timespec now;
 
+	if (json_object_get(line, LIVE_BEGIN) && !d->far.measured && d->far.id[0])
+		far_measure(&d->far);
+	far_keep(&d->far);
 	if (!(d->interval_s > 0) || !(length_s > 0) || !json_object_get(line, "traffic"))
 		return;
 	rate = netperf_throughput(line, units_of(d));
@@ -519,6 +557,25 @@ static void on_line(void *ctx, const json_t *line)
 	printf("Interim result: %7.2f %s over %.3f seconds ending at %lld.%.3ld\n", rate.value,
 		rate.unit, length_s, (long long)now.tv_sec, now.tv_nsec / 1000000);
 	fflush(stdout);
+}
+
+// The far end's part of the document: its CPUs, and what it has counted.
+static void take_far(struct netperf_run *d, json_t *document)
+{
+	json_t *dut, *far;
+
+	if (!d->far.id[0])
+		return;
+	far_measure(&d->far);
+	dut = far_cpu(&d->far);
+	d->far_result = far_close(&d->far);
+	far = json_object_get(d->far_result, "responder");
+	if (dut)
+		json_object_set_new(document, "dut", dut);
+	if (far)
+		json_object_set_new(document, "peer",
+			json_pack("{s:f, s:f}", "received", book_number(far, "received"),
+				"answered", book_number(far, "answered")));
 }
 
 static double figure_of(
@@ -530,49 +587,97 @@ static double figure_of(
 	return *text ? strtod(text, NULL) : NOT_KNOWN;
 }
 
-static void print_table(const struct netperf_run *d, const struct book *b)
+static bool shows_cpu(const struct netperf_run *d)
 {
-	json_t *flat = walk_flat_document(b, true);
-	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
-	double elapsed = book_number(b->document, "run.measured_s");
-	const char *brand = book_text(b->document, "run.note");
-	unsigned long long out = d->effective[0], in = d->effective[1];
+	return d->cpu || d->remote_cpu;
+}
 
-	if (d->verbosity == 0) {
-		printf("%7.2f %s\n", rate.value, brand);
-		json_decref(flat);
+static void print_cpu(const struct netperf_run *d, const json_t *flat, const struct book *b)
+{
+	if (!shows_cpu(d))
 		return;
-	}
-	if (d->headers && one_way(d))
+	printf("   %-6.2f %-6.2f %-6.3f  %-6.3f",
+		d->cpu ? figure_of(d, flat, b, "LOCAL_CPU_UTIL") : NOT_KNOWN,
+		d->remote_cpu ? figure_of(d, flat, b, "REMOTE_CPU_UTIL") : NOT_KNOWN,
+		d->cpu ? figure_of(d, flat, b, "LOCAL_SD") : NOT_KNOWN,
+		d->remote_cpu ? figure_of(d, flat, b, "REMOTE_SD") : NOT_KNOWN);
+}
+
+#define CPU_HEAD(d, i)                                                                             \
+	(shows_cpu(d) ? (i) ? "  local  remote local   remote" : "  CPU    CPU    S.dem   S.dem"   \
+		      : "")
+
+// What was sent, and what of it has come, as far as the far end is asked.
+static void print_datagrams(const struct netperf_run *d, const json_t *flat, const struct book *b,
+	const struct netperf_rate *rate, double elapsed, const char *brand)
+{
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
+	double come = figure_of(d, flat, b, "REMOTE_RECV_CALLS");
+
+	if (d->headers)
+		printf("Socket  Message  Elapsed      Messages\n"
+		       "Size    Size     Time         Okay Errors   Throughput%s\n"
+		       "bytes   bytes    secs            #      #   %s%s\n\n",
+			CPU_HEAD(d, 0), rate->unit, CPU_HEAD(d, 1));
+	printf("%6llu  %6llu   %-7.2f   %7.0f %6.0f    %7.2f", (unsigned long long)d->effective[0],
+		(unsigned long long)d->send, elapsed, sent, unsent, rate->value);
+	print_cpu(d, flat, b);
+	printf("   %s\n", brand);
+	if (come >= 0)
+		printf("%6llu           %-7.2f   %7.0f           %7.2f\n",
+			(unsigned long long)d->far_buffers[1], elapsed, come,
+			sent > 0 ? rate->value * come / sent : 0);
+}
+
+static void print_stream(const struct netperf_run *d, const json_t *flat, const struct book *b,
+	const struct netperf_rate *rate, double elapsed, const char *brand)
+{
+	if (d->headers)
 		printf("Recv   Send    Send\nSocket Socket  Message  Elapsed\n"
 		       "Size   Size    Size     Time     Throughput%s\n"
 		       "bytes  bytes   bytes    secs.    %s%s\n\n",
-			d->cpu || d->remote_cpu ? "  CPU    CPU    S.dem   S.dem" : "", rate.unit,
-			d->cpu || d->remote_cpu ? "  local  remote local   remote" : "");
-	else if (d->headers)
-		printf("Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.%s\n"
-		       "Send   Recv   Size     Size    Time     Rate%s\n"
-		       "bytes  Bytes  bytes    bytes   secs.    %s\n\n",
-			d->cpu || d->remote_cpu ? "   CPU    CPU    S.dem   S.dem" : "",
-			d->cpu || d->remote_cpu ? "     local  remote local   remote" : "",
-			rate.unit);
-	if (one_way(d))
-		printf("%6d %6llu %6llu    %-6.2f   %7.2f", NOT_KNOWN, out,
-			(unsigned long long)(d->way == WAY_SEND ? d->send : d->remote_send),
-			elapsed, rate.value);
-	else
-		printf("%-6llu %-6llu %-6llu   %-6llu  %-6.2f   %7.2f", out, in,
-			(unsigned long long)d->request, (unsigned long long)d->reply, elapsed,
-			rate.value);
-	if (d->cpu || d->remote_cpu)
-		printf("   %-6.2f %-6.2f %-6.3f  %-6.3f",
-			d->cpu ? figure_of(d, flat, b, "LOCAL_CPU_UTIL") : NOT_KNOWN,
-			d->remote_cpu ? figure_of(d, flat, b, "REMOTE_CPU_UTIL") : NOT_KNOWN,
-			d->cpu ? figure_of(d, flat, b, "LOCAL_SD") : NOT_KNOWN,
-			d->remote_cpu ? figure_of(d, flat, b, "REMOTE_SD") : NOT_KNOWN);
+			CPU_HEAD(d, 0), rate->unit, CPU_HEAD(d, 1));
+	printf("%6d %6llu %6llu    %-6.2f   %7.2f", NOT_KNOWN, (unsigned long long)d->effective[0],
+		(unsigned long long)(d->way == WAY_SEND ? d->send : d->remote_send), elapsed,
+		rate->value);
+	print_cpu(d, flat, b);
 	printf("   %s\n", brand);
-	if (!one_way(d))
-		printf("%-6d %-6d\n", NOT_KNOWN, NOT_KNOWN);
+}
+
+static void print_exchanges(const struct netperf_run *d, const json_t *flat, const struct book *b,
+	const struct netperf_rate *rate, double elapsed, const char *brand)
+{
+	if (d->headers)
+		printf("Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.%s\n"
+		       "Send   Recv   Size     Size    Time     Rate   %s\n"
+		       "bytes  Bytes  bytes    bytes   secs.    %s\n\n",
+			CPU_HEAD(d, 0), CPU_HEAD(d, 1), rate->unit);
+	printf("%-6llu %-6llu %-6llu   %-6llu  %-6.2f   %7.2f", (unsigned long long)d->effective[0],
+		(unsigned long long)d->effective[1], (unsigned long long)d->request,
+		(unsigned long long)d->reply, elapsed, rate->value);
+	print_cpu(d, flat, b);
+	printf("   %s\n%-6d %-6d\n", brand, NOT_KNOWN, NOT_KNOWN);
+}
+
+static void print_table(const struct netperf_run *d, const struct book *b)
+{
+	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
+	double elapsed = book_number(b->document, "run.measured_s");
+	const char *brand = book_text(b->document, "run.note");
+	json_t *flat;
+
+	if (d->verbosity == 0) {
+		printf("%7.2f %s\n", rate.value, brand);
+		return;
+	}
+	flat = walk_flat_document(b, true);
+	if (d->way == WAY_SEND && !d->tcp)
+		print_datagrams(d, flat, b, &rate, elapsed, brand);
+	else if (one_way(d))
+		print_stream(d, flat, b, &rate, elapsed, brand);
+	else
+		print_exchanges(d, flat, b, &rate, elapsed, brand);
 	json_decref(flat);
 }
 
@@ -587,6 +692,7 @@ static int on_end(void *ctx, struct book *b, int code)
 	json_t *item;
 	size_t i;
 
+	take_far(d, b->document);
 	if (d->output != OUTPUT_TABLE) {
 		const struct format *f = format_find(d->output == OUTPUT_KEYVAL ? "keyval" : "csv");
 		const struct format_input in = {
@@ -599,6 +705,7 @@ static int on_end(void *ctx, struct book *b, int code)
 	}
 	json_array_foreach(json_object_get(b->document, "traffic"), i, item) answered +=
 		book_number(item, "answered") + book_number(item, "no_reply");
+	json_decref(d->far_result);
 	return answered > 0 ? EXIT_PASS : d->is.tool->error_code;
 }
 
@@ -665,7 +772,7 @@ static void set_shape(struct netperf_run *d)
 {
 	struct front *f = &d->is.front;
 
-	d->send = d->send ? d->send : d->tcp ? STREAM_SIZE : SIZE_MOST;
+	d->send = d->send ? d->send : d->tcp ? STREAM_SIZE : UDP_MOST;
 	d->remote_send = d->remote_send ? d->remote_send : STREAM_SIZE;
 	d->request = d->request ? d->request : 1;
 	d->reply = d->reply ? d->reply : 1;
@@ -722,9 +829,71 @@ static int check(struct netperf_run *d)
 		return as_refuse(r, "over UDP nothing comes that was not asked for (-d rr)");
 	for (unsigned i = 0; i < r->options->assignment_count; i++)
 		probe |= strncmp(r->options->assignments[i], "dut.", 4) == 0;
-	if (d->remote_cpu && !probe)
-		return as_refuse(r, "-C: no netserver is there to tell it (--set "
+	if (d->remote_cpu && d->no_control && !probe)
+		return as_refuse(r, "-C: with -N nobody is there to tell it (--set "
 				    "dut.probe='ssh FAR cat /proc/stat' asks the far end)");
+	if (d->no_control && (d->far_buffers[0] || d->far_buffers[1]))
+		return as_refuse(r, "-S: with -N nobody is there to set it at the far end");
+	if (!d->tcp &&
+		((d->way == WAY_SEND && !d->no_control && d->send > UDP_MOST) ||
+			(d->way == WAY_BOTH && (d->request > UDP_MOST || d->reply > UDP_MOST))))
+		return as_refuse(r,
+			"more than %d bytes in a datagram come in fragments, for which driver: "
+			"socket has no room",
+			UDP_MOST);
+	if (d->no_control && d->far_cpu >= 0)
+		return as_refuse(r, "-T: with -N nobody is there to set it at the far end");
+	return 0;
+}
+
+// The file of the far end: sizes that messages do not have with them, and its buffers.
+static const char *far_file(const struct netperf_run *d, const struct addr *host, const char *port)
+{
+	static const char *const names[2] = {"send_buffer", "receive_buffer"};
+	uint64_t request = d->way == WAY_SEND ? d->send : d->request;
+	uint64_t reply = d->way == WAY_SEND ? 0 : d->reply;
+	json_t *lan, *echo = json_object(), *file;
+	struct arena *a = d->is.arena;
+	char address[ADDR_TEXT_SIZE];
+	const char *out;
+	char *text;
+
+	addr_format(host, address, sizeof(address));
+	lan = json_pack("{s:s, s:s, s:[s]}", "name", FAR_PORT, "driver", "socket", "addresses",
+		arena_printf(a, "%s/%d", address, 8 * host->len));
+	for (int i = 0; i < 2; i++)
+		if (d->far_buffers[i])
+			json_object_set_new(
+				lan, names[i], json_string(bytes(&d->is, d->far_buffers[i])));
+	if (d->far_cpu >= 0)
+		json_object_set_new(lan, "cpus", json_pack("[i]", (int)d->far_cpu));
+	if (d->way & WAY_SEND && (request < HEADER || (d->way == WAY_BOTH && reply < HEADER))) {
+		json_object_set_new(echo, "request", json_string(bytes(&d->is, request)));
+		json_object_set_new(echo, "reply", json_string(bytes(&d->is, reply)));
+	}
+	file = json_pack("{s:{s:s}, s:[o], s:{s:s, s:o}}", "host", "idle", "sleep", "ports", lan,
+		"responder", "server_port", port, "echo", echo);
+	text = json_dumps(file, 0);
+	json_decref(file);
+	out = arena_strdup(a, text);
+	free(text);
+	return out;
+}
+
+static int open_far(struct netperf_run *d, const struct addr_server *server)
+{
+	struct as_run *r = &d->is;
+	struct front *f = &r->front;
+	const char *port = front_get(f, ITEM "server_port");
+	int err;
+
+	d->far = (struct far){.token = d->token, .arena = r->arena};
+	err = front_look_up(f, d->host ? d->host : "localhost", d->family, &d->far.at);
+	if (err)
+		return err;
+	d->far.at.port = (uint16_t)d->control_port;
+	if (far_open(&d->far, far_file(d, &server->addr, port), (uint16_t)atoi(port)) < 0)
+		return r->tool->error_code;
 	return 0;
 }
 
@@ -749,7 +918,8 @@ static int finish(struct as_run *r)
 	settle_buffers(d, server.addr.len == 4 ? AF_INET : AF_INET6);
 	front_set(f, "-H", ITEM "server", front_server(f, &server));
 	front_set(f, "-P", ITEM "server_port",
-		d->remote_port       ? d->remote_port
+		d->remote_port   ? d->remote_port
+		: !d->no_control ? arena_printf(r->arena, "%d", FAR_FIRST + getpid() % FAR_PORTS)
 		: d->way == WAY_SEND ? PORT_DISCARD
 				     : PORT_ECHO);
 	if (d->local_port)
@@ -760,10 +930,10 @@ static int finish(struct as_run *r)
 	set_shape(d);
 	set_load(d);
 	set_repeats(d);
-	if (!d->no_control)
-		as_note(r, NO_NETSERVER ": the far end is the %s server at port %s of %s (-N)",
-			d->way == WAY_SEND ? "discard" : "echo", front_get(f, ITEM "server_port"),
-			host);
+	if (!d->no_control && !r->options->dump)
+		err = open_far(d, &server);
+	if (err)
+		return err;
 	if (d->headers && d->verbosity > 0 && d->output == OUTPUT_TABLE && !r->options->dump)
 		printf("%s to %s (%s) port %s\n", d->title, host, front_server(f, &server),
 			front_get(f, ITEM "server_port"));
@@ -779,6 +949,8 @@ static void begin(struct as_run *r)
 	d->tcp = d->headers = true;
 	d->way = WAY_SEND;
 	d->length = 10;
+	d->control_port = CONTROL_PORT;
+	d->far_cpu = NOT_KNOWN;
 	d->parallel = 1;
 	d->width = 5;
 	d->verbosity = 1;

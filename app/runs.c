@@ -40,7 +40,9 @@
 struct active {
 	char id[RUNS_ID_SIZE];
 	pid_t pid;
-	int orders;    // writes to its standard input
+	int orders;        // writes to its standard input
+	uint64_t until_ms; // a responder is ended, unless it is asked for; 0: a run ends by itself
+	unsigned lease_ms;
 	json_t *ports; // that nobody else may use
 	json_t *state;
 };
@@ -247,6 +249,14 @@ static void put_last_line(const struct runs *r, const char *id, json_t *state)
 	json_object_set_new(state, "said", json_string(last));
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 static void append_history(const struct runs *r, const char *id)
 {
 	char folder[RUNS_PATH];
@@ -289,7 +299,8 @@ static void save_end(struct runs *r, const char *id, json_t *state, int code)
 	put_last_line(r, id, state);
 	if (has_result(r, id)) {
 		put_figures(r, id, state);
-		append_history(r, id);
+		if (!json_is_true(json_object_get(state, "respond")))
+			append_history(r, id);
 	}
 	save_state(r, id, state);
 }
@@ -396,9 +407,36 @@ static bool reap(struct runs *r)
 	return state != NULL;
 }
 
+// Whoever wanted a responder has gone, or died.
+static void end_unwanted(struct runs *r)
+{
+	pthread_mutex_lock(&r->lock);
+	for (unsigned i = 0; i < r->count; i++) {
+		struct active *a = &r->active[i];
+
+		if (a->until_ms == 0 || a->pid <= 0 || now_ms() < a->until_ms)
+			continue;
+		kill(a->pid, SIGINT);
+		a->until_ms = now_ms() + PATIENCE_MS; // once more, if it does not end
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void runs_look(struct runs *r, const char *id)
+{
+	struct active *a;
+
+	pthread_mutex_lock(&r->lock);
+	a = find_active(r, id);
+	if (a && a->until_ms)
+		a->until_ms = now_ms() + a->lease_ms;
+	pthread_mutex_unlock(&r->lock);
+}
+
 void runs_tick(struct runs *r)
 {
 	start_wanted(r);
+	end_unwanted(r);
 	while (reap(r))
 		;
 	look_at_left(r);
@@ -491,14 +529,14 @@ static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
 	return rc;
 }
 
-static int start_child(struct runs *r, const char *id, const char *file, const char *const *more,
-	unsigned count, int out, int *orders, pid_t *pid)
+static int start_child(struct runs *r, bool responds, const char *id, const char *file,
+	const char *const *more, unsigned count, int out, int *orders, pid_t *pid)
 {
 	char name[256], run_id[96], folder[RUNS_PATH];
-	const char *argv[RUNS_MORE + 16] = {"ddiperf", "run"};
+	const char *argv[RUNS_MORE + 16] = {"ddiperf", responds ? "respond" : "run"};
 	struct child c = {(char *const *)argv, folder, -1, out, out};
-	const char *const own[] = {"--confined", "--orders", "--json", "result.json", "--set",
-		"output.jsonl=live.jsonl", "--set", run_id};
+	const char *const own[] = {"--confined", "--json", "result.json", "--set", run_id, "--set",
+		"output.jsonl=live.jsonl", "--orders"};
 	unsigned n = 2;
 	int ends[2], rc;
 
@@ -508,9 +546,9 @@ static int start_child(struct runs *r, const char *id, const char *file, const c
 	for (unsigned i = 0; i < count; i++)
 		argv[n++] = more[i];
 	// Behind the user's: of two --set the last one counts.
-	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]) - (responds ? 3 : 0); i++)
 		argv[n++] = own[i];
-	if (r->commands)
+	if (r->commands && !responds)
 		argv[n++] = "--allow-commands";
 	argv[n++] = name;
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -527,8 +565,8 @@ static int start_child(struct runs *r, const char *id, const char *file, const c
 	return 0;
 }
 
-void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
-	json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
+void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
+	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
 {
 	char path[RUNS_PATH], folder[RUNS_PATH];
 	json_t *ports = fleet ? json_array()
@@ -555,10 +593,15 @@ void runs_start(struct runs *r, const char *file, const char *const *more, unsig
 	made = mkdir(runs_path(r, folder, "runs/%s", id), 0777) == 0;
 	rc = out = made ? prepare(r, id, file) : -errno;
 	if (rc >= 0)
-		rc = start_child(r, id, file, more, count, out, &orders, &pid);
+		rc = start_child(r, lease_s > 0, id, file, more, count, out, &orders, &pid);
 	a = find_active(r, id); // others may have come and gone meanwhile
 	if (rc == 0) {
 		a->orders = orders;
+		if (lease_s) {
+			a->lease_ms = 1000 * lease_s;
+			a->until_ms = now_ms() + a->lease_ms;
+			json_object_set_new(a->state, "respond", json_true());
+		}
 		if (fleet)
 			json_object_set(a->state, "fleet", fleet);
 		save_state(r, id, a->state);

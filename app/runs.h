@@ -41,9 +41,10 @@ bool runs_are_over(struct runs *r);
 
 // Start `ddiperf run MORE... files/FILE`, and write its id. more: further arguments, count of them,
 // RUNS_MORE at most; they are in pairs, like --set and PATH=VALUE. fleet: what its state says of
-// the agents that do it, so it has no port here; NULL: it is done here.
-void runs_start(struct runs *r, const char *file, const char *const *more, unsigned count,
-	json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e);
+// the agents that do it, so it has no port here; NULL: it is done here. lease_s not 0: `ddiperf
+// respond` instead, which ends when nobody has asked for its state (runs_look) for so long.
+void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
+	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e);
 // In order; the second time without waiting for replies.
 void runs_stop(struct runs *r, const char *id, struct runs_error *e);
 // A line for its standard input.
@@ -53,6 +54,8 @@ void runs_delete(struct runs *r, const char *id, struct runs_error *e);
 // What is known of one, NULL: there is no such; of all, the newest first. The caller owns it.
 json_t *runs_state(struct runs *r, const char *id);
 json_t *runs_list(struct runs *r);
+// A responder is still wanted.
+void runs_look(struct runs *r, const char *id);
 
 // Those that go on.
 struct runs_ids {

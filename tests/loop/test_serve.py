@@ -298,6 +298,48 @@ def whoever_reaches_a_server_with_capabilities_shows_a_token():
         assert Path(folder, "file").read_text() == "kept"
 
 
+def netperf(server, *words):
+    """The far end is the server's, and on the CPU of the near end only if there is no other."""
+    near, far = (sorted(os.sched_getaffinity(0)) * 2)[:2][::-1]
+    free = ["validity.unsent=100%", "validity.send_lag_p99=1h", "validity.dropped=100%", "validity.stolen=100%"]
+    sets = [word for one in free for word in ("--set", one)]
+    return execute([binary(), "as", "netperf", "-H", "127.0.0.1", "-p", str(server.port), "-T", f"{near},{far}", "-P", "0", *sets, *words])
+
+
+@test
+def one_command_starts_sizes_measures_and_ends_its_far_end():
+    names = "THROUGHPUT,LOCAL_SEND_CALLS,REMOTE_RECV_CALLS,REMOTE_SEND_CALLS,RESPONSE_SIZE,REMOTE_CPU_UTIL"
+    with Server() as server:
+        for kind, size in (("TCP_RR", "1,3000"), ("UDP_RR", "1,1"), ("TCP_CRR", "300,20")):
+            code, out, err = netperf(server, "-t", kind, "-l", "-200", "--", "-r", size, "-S", "64K", "-k", names)
+            figures = dict(line.split("=") for line in out.splitlines())
+            assert code == 0 and set(figures) == set(names.split(",")), (kind, out, err)
+            assert figures["LOCAL_SEND_CALLS"] == figures["REMOTE_RECV_CALLS"] == figures["REMOTE_SEND_CALLS"] == "200", figures
+            assert float(figures["RESPONSE_SIZE"]) == float(size.split(",")[1]) and 0 < float(figures["REMOTE_CPU_UTIL"]) <= 100, figures
+        code, out, err = netperf(server, "-t", "TCP_STREAM", "-l", "1", "-c", "-C", "--", "-m", "10K")
+        assert code == 0 and len(out.split()) == 9 and out.split()[2] == "10240" and float(out.split()[6]) > 0, (out, err)
+        assert server.get("/runs")["runs"] == [] and server.get("/files")["files"] == [] and server.get("/history")["runs"] == []
+        code, out, err = netperf(server, "-t", "TCP_RR", "--", "-P", f",{server.port}")
+        assert code == 1 and "the responder" in err and server.get("/files")["files"] == [], (out, err)
+
+
+@test
+def a_responder_ends_with_the_interest_in_it():
+    text = json.dumps({"ports": [{"name": "far", "driver": "socket", "addresses": ["127.0.0.1/8"]}], "responder": {"server_port": 20007, "echo": {}}})
+    with Server() as server:
+        server.put("far.yaml", text)
+        for wrong in (0, -1, 3601, True, "1"):
+            assert server.ask("POST", "/runs", json.dumps({"file": "far.yaml", "respond": wrong}))[0] == 400, wrong
+        run = json.loads(server.ask("POST", "/runs", json.dumps({"file": "far.yaml", "respond": 2}))[2])["id"]
+        for _ in range(5):
+            time.sleep(1)
+            assert server.get(f"/runs/{run}")["status"] == "running"
+        time.sleep(2)
+        until(lambda: server.get("/runs")["runs"][0]["status"] == "ended", "the end of the responder")
+        assert server.get(f"/runs/{run}/result")["responder"]["received"] == 0
+        assert server.ask("GET", "/cpu")[2].startswith("cpu ") and server.get("/history")["runs"] == []
+
+
 @test
 def strangers_cannot_lock_the_server():
     """They take all places, from one address or from many, and keep them by an octet now and then."""
