@@ -134,8 +134,8 @@ static const struct field_section router_section = {
 static const struct field responder_fields[] = {
 	{"port", "port to answer on; default: the only one", FIELD_STRING,
 		AT(responder_settings, port)},
-	{"server_port", "UDP and TCP port that it answers at; default: that of the protocol",
-		FIELD_COUNT, AT(responder_settings, server_port), .min = 1, .max = 65535},
+	{"server_port", "UDP and TCP port that it answers at; 0: that of the protocol", FIELD_COUNT,
+		AT(responder_settings, server_port), .def = "0", .max = 65535},
 	{"faults", "faults of its replies", FIELD_SECTION, .optional = true,
 		AT(responder_settings, faults), .section = &faults_section},
 	{"tcp", "connections to it", FIELD_SECTION, .optional = true, AT(responder_settings, tcp),

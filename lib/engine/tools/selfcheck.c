@@ -76,6 +76,8 @@ static struct port_settings ring_port(const struct port_settings *like, const ch
 		.rx_descriptors = UINT64_MAX,
 		.tx_descriptors = UINT64_MAX,
 		.mbufs = UINT64_MAX,
+		.send_buffer = UINT64_MAX,
+		.receive_buffer = UINT64_MAX,
 		.link_speed = INFINITY,
 		.addresses = {arena_zalloc(a, (addresses + 1) * sizeof(struct addr_prefix)), 0},
 		.gateway = {arena_zalloc(a, 2 * sizeof(struct addr)), 0},
