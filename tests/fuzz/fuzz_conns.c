@@ -210,10 +210,11 @@ static void deliver_old(enum side from, bool bent)
 
 static void play_one(void)
 {
-	uint8_t op = next_byte();
+	uint8_t op = next_byte(), wait = next_byte();
 	enum side side = op >> 4 & 1;
 
-	ticks += 1ull << (8 + next_byte() % 24);
+	// Up to 134 ms; up to 2 s, in which each wheel turns by 2 000 buckets, in one of 16.
+	ticks += 1ull << (8 + wait % 20 + (wait >= 240 ? 4 : 0));
 	switch (op % 8) {
 	case 0:
 	case 1:
