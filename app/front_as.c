@@ -123,12 +123,12 @@ static int take_ours(struct options *o, enum our_option which)
 	return 0;
 }
 
-static void print_rows(const struct as_option *row, FILE *out)
+static void print_rows(const struct as_option *row, const char *in_front, FILE *out)
 {
 	for (; row->letter || row->name; row++) {
 		char text[64];
 
-		snprintf(text, sizeof(text), "%s%.1s%s%s%s%s%s", row->letter ? "-" : "",
+		snprintf(text, sizeof(text), "%s%s%.1s%s%s%s%s%s", in_front, row->letter ? "-" : "",
 			row->letter ? &row->letter : "", row->letter && row->name ? ", " : "",
 			row->name ? "--" : "", row->name ? row->name : "", row->argument ? " " : "",
 			row->argument ? row->argument : "");
@@ -146,11 +146,9 @@ static void print_options(const struct as_tool *t, FILE *out)
 {
 	fprintf(out, "%s %s: options, and those that are refused or have no effect\n", t->name,
 		t->version);
-	print_rows(t->options, out);
-	if (t->more) {
-		fputs("behind --:\n", out);
-		print_rows(t->more, out);
-	}
+	print_rows(t->options, "", out);
+	if (t->more)
+		print_rows(t->more, "-- ", out);
 	fputs("options of ddiperf:\n"
 	      "  --dump                   print the file that this line stands for\n"
 	      "  --json OUT               write the result as JSON\n"

@@ -652,7 +652,8 @@ static void print_exchanges(const struct netperf_run *d, const json_t *flat, con
 		printf("Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.%s\n"
 		       "Send   Recv   Size     Size    Time     Rate   %s\n"
 		       "bytes  Bytes  bytes    bytes   secs.    %s\n\n",
-			CPU_HEAD(d, 0), CPU_HEAD(d, 1), rate->unit);
+			CPU_HEAD(d, 0), CPU_HEAD(d, 1),
+			units_of(d) == 'x' ? "per sec" : rate->unit);
 	printf("%-6llu %-6llu %-6llu   %-6llu  %-6.2f   %7.2f", (unsigned long long)d->effective[0],
 		(unsigned long long)d->effective[1], (unsigned long long)d->request,
 		(unsigned long long)d->reply, elapsed, rate->value);

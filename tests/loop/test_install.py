@@ -21,7 +21,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="ddiperf-install-")
 PREFIX = Path(FOLDER.name) / "usr" / "local"
 ENVIRONMENT = {**os.environ, "PATH": f"{PREFIX}/bin:{os.environ['PATH']}", "TERM": "dumb"}
 FILE = "config/selftest.yaml"
-TOOLS = ["dnsperf", "kxdpgun", "perfdhcp", "resperf"]
+TOOLS = ["dnsperf", "kxdpgun", "netperf", "perfdhcp", "resperf"]
 
 
 def install():
