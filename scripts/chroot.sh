@@ -5,6 +5,7 @@
 
 # shellcheck disable=SC2034 # that of the scripts
 chroots=
+chroot_job=
 
 chroot_begin()
 {
@@ -12,9 +13,28 @@ chroot_begin()
 	command -v mmdebstrap >/dev/null ||
 		{ echo "${0##*/}: mmdebstrap is not installed: sudo ./scripts/deps install package" >&2 && exit 3; }
 	chroots=$(mktemp -d "${TMPDIR:-/tmp}/ddiperf-chroot.XXXXXX")
-	trap 'rm -rf --one-file-system "$chroots"' EXIT
+	trap chroot_end EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
+}
+
+chroot_end()
+{
+	[ -z "$chroot_job" ] || { kill -KILL "$chroot_job" && wait "$chroot_job"; } 2>/dev/null || true
+	rm -rf --one-file-system "$chroots"
+}
+
+# chroot_limit SECONDS COMMAND...: with mounts and processes of its own, all of which end with this script, however it ends.
+# In the background, because bash runs a trap only after a command in the foreground has ended.
+chroot_limit()
+{
+	local code=0
+	setpriv --pdeathsig KILL timeout --foreground --kill-after=10 "$1" \
+		setpriv --pdeathsig KILL unshare --mount-proc --pid --fork --kill-child "${@:2}" &
+	chroot_job=$!
+	wait "$chroot_job" || code=$?
+	chroot_job=
+	return "$code"
 }
 
 # The mirror of Debian that apt of this machine uses.
@@ -35,7 +55,7 @@ chroot_make()
 		exit 3
 	fi
 	# A chroot that a crash of this machine spoils is made again: dpkg need not wait for the disk.
-	timeout 900 mmdebstrap --quiet --mode=root --variant=apt --dpkgopt=force-unsafe-io ${1:+"--include=$(IFS=, && echo "$*")"} \
+	chroot_limit 900 mmdebstrap --quiet --mode=root --variant=apt --dpkgopt=force-unsafe-io ${1:+"--include=$(IFS=, && echo "$*")"} \
 		"$suite" "$chroots/$name" "deb $mirror $suite main"
 	apt-config dump | grep -i '^Acquire::https\?::Proxy' >"$chroots/$name/etc/apt/apt.conf.d/99proxy" || true
 }
@@ -46,7 +66,7 @@ chroot_run()
 	local root=$chroots/$1 seconds=$2
 	shift 2
 	# shellcheck disable=SC2016 # those are variables of the inner shell
-	timeout --kill-after=10 "$seconds" unshare --mount --pid --fork --kill-child bash -c '
+	chroot_limit "$seconds" bash -c '
 		root=$1 && shift
 		mount --bind "$root" "$root"
 		for tree in dev sys; do mount --rbind "/$tree" "$root/$tree"; done
