@@ -75,6 +75,8 @@ class Server:
         while (state := self.get(f"/runs/{run}"))["status"] == "running":
             assert time.monotonic() < deadline, state
             time.sleep(0.05)
+        log = self.ask("GET", f"/runs/{run}/log")[2]
+        harness.timing("the schedule would begin late" not in log, log)
         return state
 
     def lines(self, run):
