@@ -17,7 +17,7 @@ WHERE = {
 }
 
 
-def followed(server, step, *, clients, rate, within="20s", every="50ms", **settings):
+def followed(server, step, *, clients, rate, within="120s", every="50ms", **settings):
     """The counters and the times of the records of so many clients, and the whole result."""
     family = "dhcp6" if server.startswith("kea6") else "dhcp4"
     where = WHERE[family]

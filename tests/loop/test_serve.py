@@ -126,8 +126,8 @@ def a_port_has_one_run_that_is_measured_and_ends_with_the_server():
             return {(one[1], one[2], one[3] or ""): float(one[4]) for one in found}, text
 
         assert metrics() == ({}, "")
-        server.put("one.yaml", quick("1m"))
-        server.put("two.yaml", quick("1m", prefix="other_"))
+        server.put("one.yaml", quick("10m"))
+        server.put("two.yaml", quick("10m", prefix="other_"))
         runs = [server.run("one.yaml"), server.run("two.yaml")]
         wait_for_intervals(server, *runs)
         before = metrics()[0]
@@ -178,8 +178,8 @@ def a_port_has_one_run_that_is_measured_and_ends_with_the_server():
 def a_run_whose_server_was_killed_has_its_result():
     """It ends with its server, in order. One that is killed, too, is lost."""
     with Server() as server:
-        server.put("a.yaml", quick("1m"))
-        server.put("b.yaml", quick("1m", prefix="b"))
+        server.put("a.yaml", quick("10m"))
+        server.put("b.yaml", quick("10m", prefix="b"))
         runs = server.run("a.yaml"), server.run("b.yaml")
         wait_for_intervals(server, *runs)
         children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
@@ -197,7 +197,7 @@ def a_run_whose_server_was_killed_has_its_result():
 @test
 def neither_a_folder_that_is_gone_nor_a_full_disk_hurts_what_is_there():
     with Server() as server:
-        server.put("kept.yaml", quick("1m"))
+        server.put("kept.yaml", quick("10m"))
         run = server.run("kept.yaml")
         wait_for_intervals(server, run)
         shutil.rmtree(f"{server.folder}/runs/{run}")
@@ -212,7 +212,7 @@ def neither_a_folder_that_is_gone_nor_a_full_disk_hurts_what_is_there():
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
         status, _, body = server.ask("PUT", "/files/kept.yaml", long)
         assert status == 500 and "not written: File too large" in body, (status, body)
-        assert server.ask("GET", "/files/kept.yaml")[2] == quick("1m")
+        assert server.ask("GET", "/files/kept.yaml")[2] == quick("10m")
         status, _, body = server.ask("POST", "/runs", '{"file": "long.yaml"}')
         assert status == 500 and "File too large" in body, (status, body)
         assert sorted(os.listdir(f"{server.folder}/files")) == ["kept.yaml", "long.yaml"] and not os.listdir(f"{server.folder}/runs")
@@ -523,7 +523,7 @@ def a_run_is_played_from_upload_to_report():
     page = browser()
     with Server() as server, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "played.yaml"
-        file.write_text(quick("1m").replace('"1k"', '"oops"'))
+        file.write_text(quick("10m").replace('"1k"', '"oops"'))
         url = f"http://127.0.0.1:{server.port}"
         page.visit(url + "/", "document.documentElement.dataset.shown === '/'")
         choose_file(page, file)
