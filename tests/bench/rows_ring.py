@@ -275,13 +275,13 @@ def steady(bench):
                   f"us, p99 {sent_late['p99_ns'] / 1e3:.1f} us")
 
 
-def start_up(bench):
+def start_up(bench, prefix=()):
     """Whole process with one query, start to exit."""
     text = dns_file(bench, load={"rate": "1k", "total": 1}, run={"warmup": "0s", "duration": "10ms"})
 
     def once():
         before = time.monotonic()
-        bench.run(text)
+        bench.run(text, prefix)
         return time.monotonic() - before
 
     results = bench.alternate(start=once)

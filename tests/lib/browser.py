@@ -17,7 +17,10 @@ PATIENCE = 120  # seconds, on a box with other work
 
 
 class Browser:
-    """One Chromium, up inside `with`. Skips the test when it is not installed."""
+    """One Chromium, up inside `with`. Skips the test when it is not installed. prefix: a command that starts it."""
+
+    def __init__(self, prefix=()):
+        self.prefix = prefix
 
     def __enter__(self):
         program = shutil.which("chromium")
@@ -31,7 +34,7 @@ class Browser:
         shell = f'exec "$0" "$@" 3<&{down_read} 4>&{up_write}'
         # No GPU, no sandbox (tests run as root), nothing that calls home.
         self.process = start(
-            ["bash", "-c", shell, program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+            [*self.prefix, "bash", "-c", shell, program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--no-first-run",
              "--disable-extensions", "--disable-sync", "--hide-scrollbars", f"--user-data-dir={profile}", "about:blank"],
             pass_fds=(down_read, up_write))
