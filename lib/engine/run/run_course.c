@@ -18,7 +18,7 @@
 #define PEER_ASKS       4
 #define PEER_WAIT_NS    100000000
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
-#define LAUNCH_AHEAD_NS 40000000ll // of a time that was ordered: two ticks
+#define LAUNCH_AHEAD_NS 200000000  // of a time that was ordered: a busy box has gaps as long
 #define TICK_NS         20000000ull
 #define REFUSALS        3
 #define DRAIN_TIMEOUTS  4
