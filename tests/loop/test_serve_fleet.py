@@ -45,7 +45,7 @@ def a_run_is_done_by_the_fleet():
         run = server.run("fleet.yaml", fleet={})
         assert server.wait(run)["verdict"] == "done", server.ask("GET", f"/runs/{run}/log")
         result = server.get(f"/runs/{run}/result")
-        assert [one["name"] for one in result["fleet"]["members"]] == ["a"] and result["traffic"][0]["sent"] == 1000, result["traffic"]
+        assert [one["name"] for one in result["fleet"]["members"]] == ["a"] and result["traffic"][0]["due"] == 1000, result["traffic"]
 
 
 @nightly
@@ -65,7 +65,7 @@ def runs_share_a_fleet_by_labels():
         assert state["verdict"] == "done" and state["fleet"] == {"agents": 2} and state["set"] == [], state
         members = {name: [one["name"] for one in server.get(f"/runs/{name}/result")["fleet"]["members"]] for name in (run, other)}
         assert members == {run: ["c"], other: ["a", "b"]}, members
-        assert server.get(f"/runs/{other}/result")["traffic"][0]["sent"] == 6000
+        assert server.get(f"/runs/{other}/result")["traffic"][0]["due"] == 6000
         agents["c"].send_signal(signal.SIGSTOP)
         until(lambda: states(server)["c"] == "silent", lambda: server.get(""), seconds=20)
 
