@@ -107,15 +107,20 @@ void socket_tcp_attach(struct socket_tcp *t, struct rte_mempool *pool)
 	t->pool = pool;
 }
 
-static void finish(const struct socket_tcp *t, struct socket_conn *of)
+static uint64_t retransmitted(int fd)
 {
 	struct tcp_info info = {0};
 	socklen_t len = sizeof(info);
 
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_total_retrans
+	                                                               : 0;
+}
+
+static void finish(const struct socket_tcp *t, struct socket_conn *of)
+{
 	if (of->fd < 0)
 		return;
-	if (getsockopt(of->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0)
-		SOCKET_COUNT(t->shape.counters->retransmitted, info.tcpi_total_retrans);
+	SOCKET_COUNT(t->shape.counters->retransmitted, retransmitted(of->fd));
 	close(of->fd);
 	of->fd = -1;
 }
