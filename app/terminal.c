@@ -87,16 +87,27 @@ static bool is_ready(void)
 	return poll(&p, 1, 0) == 1 && is_in_front(p.fd);
 }
 
-// Each line takes the place of the one before, and what is below goes.
+// Each line takes the place of the one before, and what is below goes. In one write: a crash in the
+// middle of several would find the cursor among the lines, and leave those above it.
 static void put_lines(const char *text)
 {
 	unsigned count = 0;
+	char *lines = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&lines, &len);
+	ssize_t written;
 
-	fputs("\r\033[K", terminal.out);
+	if (!f)
+		return;
+	fputs("\r\033[K", f);
 	for (const char *end; (end = strchr(text, '\n')); text = end + 1, count++)
-		fprintf(terminal.out, "\n%.*s\033[K", (int)(end - text), text);
-	fprintf(terminal.out, "\033[J\r\033[%uA", count);
-	fflush(terminal.out);
+		fprintf(f, "\n%.*s\033[K", (int)(end - text), text);
+	fprintf(f, "\033[J\r\033[%uA", count);
+	if (fclose(f) == 0 && fflush(terminal.out) == 0) {
+		written = write(fileno(terminal.out), lines, len);
+		(void)written;
+	}
+	free(lines);
 }
 
 static void draw(void)

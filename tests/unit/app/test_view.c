@@ -4,11 +4,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "live.h"
+#include "terminal.h"
 #include "view.h"
 
 static struct view view;
@@ -195,6 +200,35 @@ static void every_screen_is_enough(void **state)
 	}
 }
 
+// A crash finds the cursor above the view, and never among its lines.
+static void a_drawing_is_one_write(void **state)
+{
+	int pair[2];
+	char text[4096];
+	ssize_t len;
+	FILE *out;
+
+	begin(1, 0);
+	take(interval(1, 1, 2, 1, 100));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	out = fdopen(pair[0], "w");
+	assert_non_null(out);
+	setvbuf(out, NULL, _IOLBF, BUFSIZ); // as that of a terminal
+	terminal_open(&view, out, "q: stop");
+	terminal_follower().tick(NULL);
+	len = recv(pair[1], text, sizeof(text) - 1, MSG_DONTWAIT);
+	assert_true(len > 0);
+	text[len] = '\0';
+	assert_int_equal(text[0], '\r');
+	assert_shows(text, "q: stop");
+	assert_int_equal(text[len - 1], 'A');
+	assert_int_equal(recv(pair[1], text, sizeof(text), MSG_DONTWAIT), -1);
+	terminal_restore();
+	assert_true(recv(pair[1], text, sizeof(text), MSG_DONTWAIT) > 0);
+	fclose(out);
+	close(pair[1]);
+}
+
 static int forget(void **state)
 {
 	view_free(&view);
@@ -213,6 +247,7 @@ int main(void)
 		TEST(warmup_has_a_time_and_a_history_of_its_own),
 		TEST(a_trial_stands_with_its_bracket),
 		TEST(every_screen_is_enough),
+		TEST(a_drawing_is_one_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
