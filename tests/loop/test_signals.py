@@ -198,13 +198,13 @@ def a_port_and_a_result_that_nobody_reads_hold_nobody_up():
         run.until(run.catches, "the handler")
         time.sleep(1)  # until it waits for a reader
         assert run.process.poll() is None, run.lines
-        assert run.ends(run.signal(), 1) == EXIT["interrupted"], run.lines
+        assert run.ends(run.signal()) == EXIT["interrupted"], run.lines
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(f"{folder}/out.json")
         with Signalled(ring(), "--json", f"{folder}/out.json") as run:
             run.until(lambda: "DONE" in run.text_of("out") or "INVALID" in run.text_of("out"), "the verdict")
             time.sleep(1)  # until it waits for a reader
-            assert run.ends(run.signal(), 1) in (EXIT["environment"], EXIT["invalid"]), run.lines
+            assert run.ends(run.signal()) in (EXIT["environment"], EXIT["invalid"]), run.lines
             assert "out.json" in run.text_of("err"), run.lines
 
 
