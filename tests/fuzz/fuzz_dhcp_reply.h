@@ -48,7 +48,7 @@ struct fuzzed {
 	void (*forget)(struct dhcp_worker *w);
 };
 
-#define COUNTERS_MAX 4096
+#define COUNTERS_MAX 8192
 
 struct side {
 	struct proto_ctx ctx;

@@ -439,7 +439,7 @@ bool search_is_spoilt(const struct search *s)
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
 
-		if (!search_void(g, t))
+		if (!search_void(g, t) || !t->crowded)
 			return false;
 		highest = fmax(highest, t->load);
 		lowest = fmin(lowest, t->load);

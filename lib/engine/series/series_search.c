@@ -95,6 +95,7 @@ static struct search_trial figures(
 		.p99_ns = INFINITY,
 		.stopped = r->verdict.stopped != NULL,
 		.undecided = disturbed || r->verdict.disturbed > LIMIT_DISTURBED,
+		.crowded = r->verdict.disturbed > LIMIT_DISTURBED,
 		.invalid = !disturbed && strcmp(r->verdict.status, "invalid") == 0};
 	const struct result_item *items = r->traffic.items;
 
@@ -109,7 +110,7 @@ static struct search_trial figures(
 		t.p50_ns = items[i].latency.response.p50_ns;
 		t.p99_ns = items[i].latency.response.p99_ns;
 		t.answered_per_s = rate_of(&items[i]);
-		t.undecided |= items[i].send_lag.p99_ns > LIMIT_LATE_NS;
+		t.undecided |= !t.invalid && items[i].send_lag.p99_ns > LIMIT_LATE_NS;
 	}
 	return t;
 }

@@ -850,14 +850,20 @@ static void trials_that_are_spoilt_at_any_load_end_a_search(void **state)
 	prepare(&f, SEARCH_MLR);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_false(search_is_spoilt(&f.search));
-		f.trials[f.search.count++] = (struct search_trial){
-			.load = 200000, .loss = 0.5, .invalid = i < 2, .undecided = i == 2};
+		f.trials[f.search.count++] = (struct search_trial){.load = 200000,
+			.loss = 0.5,
+			.invalid = i < 2,
+			.undecided = i == 2,
+			.crowded = true};
 	}
 	assert_false(search_is_spoilt(&f.search)); // a tester that is too slow for that load
 	f.trials[2].load = 100001;
 	assert_false(search_is_spoilt(&f.search));
 	f.trials[2].load = 100000;
 	assert_true(search_is_spoilt(&f.search));
+	f.trials[1].crowded = false; // one that the load itself spoilt
+	assert_false(search_is_spoilt(&f.search));
+	f.trials[1].crowded = true;
 	f.trials[1].invalid = false; // one that says something
 	assert_false(search_is_spoilt(&f.search));
 	f.trials[1].invalid = true;
