@@ -580,7 +580,7 @@ def a_run_is_played_from_upload_to_report():
 
 
 OFFERS = [  # text before the cursor, and what is offered there
-    ("hos", ["host"]), ("run:\n  dur", ["duration"]), ("run: {name: x, dur", ["duration"]), ("host:\n  idle: ", ["poll", "sleep"]),
+    ("hos", ["host"]), ("run:\n  dur", ["duration"]), ("run: {name: x, dur", ["duration"]), ("host:\n  idle: ", ["auto", "poll", "sleep"]),
     ("traffic:\n- name: a\n  spread: st", ["stub"]), ("traffic: [{load: {wave: {", ["mean", "amplitude", "period"]),
     ("traffic:\n  - name: a\n    load:\n      ramp:\n        fr", ["from"]), ("ports:\n- name: a\n\n# driver: x\n  driver: af", ["af_xdp", "af_packet"]),
     ("traffic:\n- dns:\n    expect:\n      rcode: [NOERROR, NX", ["NXDOMAIN", "NXRRSET"]), ("traffic:\n- dns:\n    expect:\n      rcode:\n      - NXD", ["NXDOMAIN"]),
@@ -606,16 +606,16 @@ def keys_and_values_are_completed_by_keyboard():
         page.value("(() => {const t = document.querySelector('textarea'); t.setSelectionRange(1e6, 1e6); t.focus()})()")
         press(" ", modifiers=2)
         chosen = "document.getElementById(document.querySelector('textarea').getAttribute('aria-activedescendant'))?.firstChild.data"
-        assert page.value(chosen) == "poll"
+        assert page.value(chosen) == "auto"
         press("Escape")
         assert page.value("!document.querySelector('.offers') && !document.querySelector('[aria-activedescendant]')")
         press(" ", modifiers=2)
         press("ArrowDown")
         # What was offered stays where its word goes, and while the file is checked.
         page.value("document.querySelector('textarea').dispatchEvent(new Event('scroll'))")
-        assert page.value(chosen) == "sleep"
+        assert page.value(chosen) == "poll"
         press("Enter")
-        assert page.value("document.querySelector('textarea').value") == "host:\n  idle: sleep"
+        assert page.value("document.querySelector('textarea').value") == "host:\n  idle: poll"
         # Tab leaves the text when nothing is offered.
         press("Tab")
         assert page.value("document.activeElement.tagName") == "BUTTON"

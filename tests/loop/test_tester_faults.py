@@ -8,17 +8,20 @@ from loop import cpus, hogs, ring
 
 
 @test
-def a_worker_without_its_cpu_is_the_testers_fault():
+def a_polling_worker_without_its_cpu_makes_the_run_invalid_and_one_that_sleeps_does_not():
     cpu, other = cpus()
     text = ring(tester={"cpus": cpu}, dut={"cpus": other}, run={"duration": "1s"},
                 validity={"send_lag_p99": "1h", "unsent": "100%"})
     with hogs(cpu):
-        result = ddiperf(text, invalid=True)
+        result = ddiperf(text, "--set", "host.idle=poll", invalid=True)
+        slept = ddiperf(text)
     worker, one = result.json["workers"][0], result.item("queries")
     check_ledger(one)
     assert worker["cpu"] == cpu and worker["passes"]["max_ns"] == worker["max_gap_ns"], worker
     assert worker["gaps_over_1ms"] > 5 and worker["stolen_s"] > 0.1 and worker["max_gap_ns"] > 1e6, worker
-    assert result.code == EXIT["invalid"] and result.json["verdict"]["limited_by"] == "tester", result
+    assert result.code == EXIT["invalid"] and result.json["verdict"]["invalid_by"] == "disturbance", result
+    assert result.json["verdict"]["disturbed"] > 0.1, result
+    assert slept.code == 0 and slept.item("queries")["answered"] == slept.item("queries")["due"], slept
 
 
 main()
