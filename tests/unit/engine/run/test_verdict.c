@@ -362,7 +362,8 @@ static void few_late_sends_have_no_percentile(void **state)
 	struct fixture *f = *state;
 
 	f->result_item.send_lag = (struct latency){.count = 99, .p99_ns = 2e7};
-	assert_disturbed(f, "none", "queries: the tester sent late: at most 20.0 ms (more than 10.0 ms)");
+	assert_disturbed(
+		f, "none", "queries: the tester sent late: at most 20.0 ms (more than 10.0 ms)");
 	f->result_item.send_lag.count = 100;
 	assert_disturbed(f, "none", "queries: the tester sent late: 99th percentile 20.0 ms");
 }
