@@ -144,7 +144,8 @@ static json_t *judge(const struct config *c, const json_t *sum, struct arena *a)
 // Of the parts' verdicts.
 struct parts {
 	json_t *reasons; // each names its part
-	unsigned interrupted, invalid, of_load, unreachable, unanswered, broken;
+	unsigned interrupted, invalid, of_load, of_others, unreachable, unanswered, broken;
+	double disturbed; // the most of them
 	enum limit limit;
 	const json_t *stopped; // the verdict of a part that a rule has ended
 };
@@ -186,7 +187,7 @@ static void add_part(struct parts *p, const json_t *part, uint64_t number, struc
 {
 	const json_t *verdict = json_object_get(part, "verdict");
 	const char *status = book_text(verdict, "status");
-	bool of_load = strcmp(book_text(verdict, "invalid_by"), "load") == 0;
+	const char *by = book_text(verdict, "invalid_by");
 	enum limit limit = limit_read(book_text(verdict, "limited_by"));
 	const json_t *reason;
 	size_t i;
@@ -196,7 +197,9 @@ static void add_part(struct parts *p, const json_t *part, uint64_t number, struc
 	p->interrupted += strcmp(status, "interrupted") == 0;
 	p->unreachable += strcmp(status, "unreachable") == 0;
 	p->invalid += strcmp(status, "invalid") == 0;
-	p->of_load += strcmp(status, "invalid") == 0 && of_load;
+	p->of_load += strcmp(by, "load") == 0;
+	p->of_others += strcmp(by, "disturbance") == 0;
+	p->disturbed = fmax(p->disturbed, book_number(verdict, "disturbed"));
 	if (*book_text(verdict, "stopped"))
 		p->stopped = verdict;
 	if (strcmp(status, "pass") == 0 || strcmp(status, "done") == 0 ||
@@ -237,11 +240,13 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 	struct parts p = {.reasons = json_deep_copy(missing)};
 	unsigned absent = (unsigned)json_array_size(missing);
 	json_t *criteria = judge(c, sum, a), *v;
-	bool by_load;
+	bool whole, by_load, by_others;
 
 	for (unsigned k = 0; k < count; k++)
 		add_part(&p, parts[k], numbers[k], a);
-	by_load = p.of_load && p.of_load == p.invalid && !absent && !p.unreachable;
+	whole = p.invalid && !absent && !p.unreachable;
+	by_load = whole && p.of_load == p.invalid;
+	by_others = whole && !by_load && p.of_load + p.of_others == p.invalid;
 	if (p.broken)
 		v = verdict_of("invalid", EXIT_INTERNAL);
 	else if (p.interrupted)
@@ -258,7 +263,11 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 		v = verdict_of(c->criteria.count || c->stop.count ? "pass" : "done", EXIT_PASS);
 	json_object_set_new(v, "limited_by", json_string(limit_name(p.limit)));
 	if (strcmp(book_text(v, "status"), "invalid") == 0)
-		json_object_set_new(v, "invalid_by", json_string(by_load ? "load" : "tester"));
+		json_object_set_new(v, "invalid_by",
+			json_string(by_load     ? "load"
+				    : by_others ? "disturbance"
+						: "tester"));
+	json_object_set_new(v, "disturbed", json_real(p.disturbed));
 	json_object_set_new(v, "reasons", p.reasons);
 	json_object_set_new(v, "criteria", criteria);
 	if (p.stopped)

@@ -261,7 +261,7 @@ class Result:
             timing("the start was ordered for a time that was " not in stderr, self)
         if code == EXIT["invalid"] and not invalid and document:
             verdict = document["verdict"]
-            timing(verdict.get("invalid_by") != "tester" or not any(map(OF_THE_BOX.search, verdict["reasons"])), self)
+            timing(verdict.get("invalid_by") not in ("tester", "disturbance") or not any(map(OF_THE_BOX.search, verdict["reasons"])), self)
 
     def item(self, name):
         """The traffic item of that name in the JSON result."""

@@ -143,6 +143,8 @@ def an_invalid_run_is_the_boxs_only_where_its_reasons_are():
     stolen = "port a: the worker on CPU 1 did not have its CPU for 3 s"
     code, line, calls = outcome(run(stolen))
     assert code == 0 and calls == 2, (code, line, calls)
+    code, line, calls = outcome(run(stolen, by="disturbance"))
+    assert code == 0 and calls == 2, (code, line, calls)
     is_final(run("port lan: the link was down 1 times"))
     is_final(run("q: nothing was sent in the measured part"))
     is_final(run("q: the tester did not send 3 of 4", by="load"))
