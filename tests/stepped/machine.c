@@ -107,6 +107,11 @@ int __wrap_sched_yield(void)
 	return 0;
 }
 
+void __wrap_cpu_users_read(struct cpu_users *out)
+{
+	out->count = 0;
+}
+
 bool __wrap_cpu_read(struct cpu_times *out)
 {
 	return false;

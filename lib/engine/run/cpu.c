@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// /proc/stat, see proc(5). Path: cold. Any thread.
+// /proc/stat and /proc/PID/stat, see proc(5). Path: cold. Any thread.
 #include "engine/run/cpu.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#define TEXT_MAX 65536
+#define TEXT_MAX     65536
+#define BUSIEST      3
+#define WORTH_NAMING 0.05 // of a CPU
 
 // The columns of /proc/stat.
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL };
@@ -119,4 +124,85 @@ struct result_cpu_use cpu_use(const struct cpu_times *from, const struct cpu_tim
 double cpu_demand_us(double used, unsigned cpus, double per_s)
 {
 	return per_s > 0 ? used * cpus * 1e6 / per_s : NAN;
+}
+
+// --- processes ---
+
+bool cpu_user_parse(const char *line, struct cpu_user *out)
+{
+	const char *open = strchr(line, '('), *close = strrchr(line, ')');
+	unsigned long long user, system;
+	size_t n = 0;
+
+	*out = (struct cpu_user){.pid = atoi(line)};
+	if (!open || !close || close < open ||
+		sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+			&system) != 2)
+		return false;
+	for (const char *c = open + 1; c < close && n + 1 < sizeof(out->name); c++)
+		out->name[n++] = *c > 0x20 && *c < 0x7f ? *c : '?';
+	out->ticks = user + system;
+	return true;
+}
+
+void cpu_users_read(struct cpu_users *out)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *one;
+	struct timespec now;
+
+	out->count = 0;
+	while (processes && out->count < CPU_USERS && (one = readdir(processes))) {
+		char path[300], line[1024];
+		FILE *f;
+
+		if (one->d_name[0] < '1' || one->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/stat", one->d_name);
+		f = fopen(path, "re");
+		if (f && fgets(line, sizeof(line), f))
+			out->count += cpu_user_parse(line, &out->all[out->count]);
+		if (f)
+			fclose(f);
+	}
+	if (processes)
+		closedir(processes);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	out->at_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t ticks_before(const struct cpu_users *from, const struct cpu_user *u)
+{
+	for (unsigned i = 0; i < from->count; i++)
+		if (from->all[i].pid == u->pid && from->all[i].ticks <= u->ticks)
+			return from->all[i].ticks;
+	return 0;
+}
+
+void cpu_busiest(
+	const struct cpu_users *from, const struct cpu_users *to, int self, char *text, size_t room)
+{
+	const struct cpu_user *top[BUSIEST] = {NULL};
+	double part[BUSIEST] = {0}, whole = 1e-9 * (double)(to->at_ns - from->at_ns);
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < to->count && whole > 0; i++) {
+		const struct cpu_user *u = &to->all[i];
+		double of = (double)(u->ticks - ticks_before(from, u)) /
+		            (double)sysconf(_SC_CLK_TCK) / whole;
+		unsigned at = BUSIEST;
+
+		while (at > 0 && of > part[at - 1])
+			at--;
+		if (u->pid == self || of < WORTH_NAMING || at == BUSIEST)
+			continue;
+		memmove(top + at + 1, top + at, (BUSIEST - 1 - at) * sizeof(*top));
+		memmove(part + at + 1, part + at, (BUSIEST - 1 - at) * sizeof(*part));
+		top[at] = u;
+		part[at] = of;
+	}
+	for (unsigned i = 0; i < BUSIEST && top[i] && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s%s (pid %d) %.0f %%",
+			i ? ", " : "", top[i]->name, top[i]->pid, 100 * part[i]);
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "engine/result/result.h"
 
@@ -24,6 +26,28 @@ bool cpu_parse(const char *text, struct cpu_times *out);
 
 // This box, now. false: there is no /proc/stat.
 bool cpu_read(struct cpu_times *out);
+
+#define CPU_USERS 2048 // processes looked at
+
+// The CPU time of each process, in the kernel's ticks.
+struct cpu_users {
+	struct cpu_user {
+		int pid;
+		char name[16]; // as the kernel has it, without control characters
+		uint64_t ticks;
+	} all[CPU_USERS];
+	unsigned count;
+	uint64_t at_ns; // CLOCK_MONOTONIC
+};
+
+// A line of /proc/PID/stat. false: it is none.
+bool cpu_user_parse(const char *line, struct cpu_user *out);
+// All processes of this box that can be seen, now.
+void cpu_users_read(struct cpu_users *out);
+// "cc1 (pid 12) 88 %, knotd (pid 9) 40 %": those that had the most of a CPU between two readings,
+// three at most, and none below a twentieth of one; self: left out. "": there is none.
+void cpu_busiest(const struct cpu_users *from, const struct cpu_users *to, int self, char *text,
+	size_t room);
 
 // Shares of the CPUs' time between two readings. Used is all but idle, waiting for input and
 // output, and stolen by the host of a virtual machine. NAN: no time has passed.

@@ -401,6 +401,33 @@ static void report_cpu(struct run *r)
 	r->result->cpu = out;
 }
 
+// Who had the CPU while nobody can say what the server did, and what helps.
+static void say_busiest(struct run *r)
+{
+	struct result_verdict *v = &r->result->verdict;
+	const char *by = v->invalid_by ? v->invalid_by : "", **all;
+	struct cpu_users *now;
+	char names[200];
+
+	if (!r->users || (strcmp(by, "disturbance") != 0 &&
+				 (!v->limited_by || strcmp(v->limited_by, "undecided") != 0)))
+		return;
+	now = arena_zalloc(r->arena, sizeof(*now));
+	cpu_users_read(now);
+	cpu_busiest(r->users, now, (int)getpid(), names, sizeof(names));
+	if (!names[0])
+		return;
+	all = arena_zalloc(r->arena, (v->reasons.count + 1) * sizeof(*all));
+	if (v->reasons.count)
+		memcpy(all, v->reasons.items, v->reasons.count * sizeof(*all));
+	all[v->reasons.count] = arena_printf(r->arena,
+		"busiest beside it, in shares of a CPU: %s. What helps: end them, a lower rate, "
+		"CPUs "
+		"of its own (`taskset -c`, or ports.*.cpus), or `nice -n -5` as root",
+		names);
+	v->reasons = (struct counter_list){all, v->reasons.count + 1};
+}
+
 // Before the first message: what the responder elsewhere has counted so far.
 static int ask_peer(struct run *r)
 {
@@ -453,6 +480,7 @@ static int course_measure(struct run *r)
 	struct probe_span measured;
 	bool interrupted;
 	const char *broken;
+	int code;
 
 	r->cpu_read = 0;
 	r->heard = false;
@@ -490,7 +518,9 @@ static int course_measure(struct run *r)
 	r->tally = NULL;
 	r->result->run.host.tsc_hz = p->clock.hz;
 	broken = collect_check(p, &r->timeline, r->result, r->arena);
-	return verdict_reach(p, &r->timeline, broken, interrupted, r->arena, r->result);
+	code = verdict_reach(p, &r->timeline, broken, interrupted, r->arena, r->result);
+	say_busiest(r);
+	return code;
 }
 
 static int nobody_there(struct run *r, const struct io_error *e)
@@ -558,6 +588,8 @@ static void begin_schedule(struct run *r, uint64_t at)
 	const struct run_hooks *h = &r->options->hooks;
 
 	plan_schedule(&r->plan, at);
+	r->users = arena_zalloc(r->arena, sizeof(*r->users));
+	cpu_users_read(r->users);
 	launch(r, false);
 	r->begun_at = at;
 	r->begun_ns = clock_wall_ns(&r->plan.clock, at);

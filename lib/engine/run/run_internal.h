@@ -43,6 +43,7 @@ struct run {
 	struct evidence_log *evidence; // NULL: none
 	struct cpu_times cpu[2];       // at both ends of the measured part
 	uint32_t cpu_read;             // how many of them are there
+	struct cpu_users *users;       // before the first message
 	uint64_t begun_at, begun_ns;   // tick of the start, and its Unix time as read then
 	struct result_responder peer;  // with dut.control: before the first message
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <math.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -84,6 +85,56 @@ static void this_box_has_cpus(void **state)
 	assert_true(t.cpus >= 1 && t.all[0] > 0 && t.each[0].total >= t.each[0].used);
 }
 
+static void a_process_is_known_by_its_line_whatever_its_name(void **state)
+{
+	struct cpu_user u;
+
+	assert_true(cpu_user_parse(
+		"42 (a) b\x1b(c) R 1 42 42 0 -1 4194560 1 0 0 0 123 77 9 9 20 0 1 0", &u));
+	assert_int_equal(u.pid, 42);
+	assert_string_equal(u.name, "a)?b?(c");
+	assert_int_equal(u.ticks, 200);
+	assert_true(cpu_user_parse(
+		"7 (a name that is longer) S 1 7 7 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0", &u));
+	assert_int_equal(strlen(u.name), 15);
+	assert_false(cpu_user_parse("7 (a S 1", &u));
+	assert_false(cpu_user_parse("7 (a) S 1 7", &u));
+	assert_false(cpu_user_parse("", &u));
+}
+
+static void the_busiest_are_named_with_their_shares(void **state)
+{
+	static struct cpu_users a, b; // in ticks of a hundredth of a second, over two seconds
+	char text[200];
+
+	a = (struct cpu_users){.count = 2, .all = {{1, "old", 1000}, {2, "self", 0}}};
+	b = (struct cpu_users){.count = 6,
+		.at_ns = 2000000000,
+		.all = {{1, "old", 1020}, {2, "self", 200}, {3, "new", 180}, {4, "idle", 9},
+			{5, "cc1", 100}, {6, "knotd", 60}}};
+	cpu_busiest(&a, &b, 2, text, sizeof(text));
+	assert_string_equal(text, "new (pid 3) 90 %, cc1 (pid 5) 50 %, knotd (pid 6) 30 %");
+	a.all[0].ticks = 2000; // another process has its number now
+	b.all[0].ticks = 190;
+	cpu_busiest(&a, &b, 2, text, sizeof(text));
+	assert_string_equal(text, "old (pid 1) 95 %, new (pid 3) 90 %, cc1 (pid 5) 50 %");
+	b.count = 2;
+	b.all[0].ticks = 9;
+	cpu_busiest(&a, &b, 2, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
+static void this_test_is_among_the_processes(void **state)
+{
+	static struct cpu_users now;
+
+	cpu_users_read(&now);
+	for (unsigned i = 0; i < now.count; i++)
+		if (now.all[i].pid == getpid())
+			return;
+	fail_msg("%u processes, without this one", now.count);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +143,9 @@ int main(void)
 		cmocka_unit_test(demand_is_cpu_time_over_transactions),
 		cmocka_unit_test(other_texts_are_refused),
 		cmocka_unit_test(this_box_has_cpus),
+		cmocka_unit_test(a_process_is_known_by_its_line_whatever_its_name),
+		cmocka_unit_test(the_busiest_are_named_with_their_shares),
+		cmocka_unit_test(this_test_is_among_the_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
