@@ -724,7 +724,9 @@ static void print_search_answer(FILE *out, const struct result_search *s)
 	}
 	fprintf(out, "%s is the highest %s found that meets %s",
 		search_value(goal->answer, answer, sizeof(answer)), s->variable, goal->goal);
-	if (strcmp(goal->limited_by, "server") != 0)
+	if (strcmp(goal->limited_by, "undecided") == 0)
+		fprintf(out, "; whether the server does more is undecided, as others had the CPU");
+	else if (strcmp(goal->limited_by, "server") != 0)
 		fprintf(out, ", but the server's own limit was not reached");
 }
 

@@ -763,7 +763,7 @@ function sentence(run) {
 	const goal = list(at(run.doc, "search.goals"))[0];
 	if (goal && known(number(goal, "answer")))
 		parts.push(`${exact(goal.answer)} is the highest ${text(run.doc, "search.variable")} found that meets ${text(goal, "goal")}`
-			+ (text(goal, "limited_by") === "server" ? "" : ", but the server's own limit was not reached"));
+			+ ({server: "", undecided: "; whether the server does more is undecided, as others had the CPU"}[text(goal, "limited_by")] ?? ", but the server's own limit was not reached"));
 	else if (goal)
 		parts.push(`no ${text(run.doc, "search.variable")} was found that meets ${text(goal, "goal")}`);
 	else if (!sent)
