@@ -94,6 +94,7 @@ int cpus_read(struct cpus *out)
 	memset(&all, 0, sizeof(all));
 	if (sched_getaffinity(0, CPUS_SET_LEN, allowed) < 0)
 		return -errno;
+	out->given = out->allowed;
 	read_set(ISOLATED, isolated);
 	read_set(ONLINE, &all.allowed.set);
 	CPU_XOR_S(CPUS_SET_LEN, &all.allowed.set, &all.allowed.set, isolated);

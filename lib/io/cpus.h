@@ -14,8 +14,8 @@ struct cpus {
 	union {
 		cpu_set_t set; // of CPUS_SET_LEN bytes
 		unsigned char room[CPUS_MAX / 8];
-	} allowed, isolated; // isolated: of those allowed
-	double quota;        // CPUs' worth of time (cpu.max); INFINITY: no limit
+	} given, allowed, isolated; // the affinity as it is; with what it may be; of that, isolated
+	double quota;               // CPUs' worth of time (cpu.max); INFINITY: no limit
 };
 
 // 0, or -errno. Linux leaves isolated CPUs out of the affinity that a process begins with: they are

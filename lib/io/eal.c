@@ -221,7 +221,7 @@ static int bind_to(uint32_t cpu, struct io_error *e)
 
 static void restore_affinity(void)
 {
-	sched_setaffinity(0, CPUS_SET_LEN, &eal.cpus.allowed.set);
+	sched_setaffinity(0, CPUS_SET_LEN, &eal.cpus.given.set);
 }
 
 static int not_enough_hugepages(uint64_t need, uint64_t have, struct io_error *e)
@@ -347,7 +347,7 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 		return err;
 	snprintf(prefix, sizeof(prefix), "ddiperf-%d", (int)getpid());
 	err = eal_args_build(
-		&eal.args, lcores, &eal.cpus.allowed.set, ports, count, pages_mib, prefix);
+		&eal.args, lcores, &eal.cpus.given.set, ports, count, pages_mib, prefix);
 	if (err)
 		io_fail(e, err, "too many ports or CPUs for the arguments of DPDK: use fewer");
 	err = err ? err : make_runtime(e);

@@ -447,11 +447,16 @@ static const char *remark(const struct searching *g, const struct result_goal *g
 	return NULL;
 }
 
-// Goals that were met though others had the CPU are met.
+// Goals that were met though others had the CPU are met; a criterion that does not hold may be
+// their doing.
 static void forgive_disturbance(struct result *out)
 {
 	struct result_verdict *v = &out->verdict;
+	const struct result_criterion *c = v->criteria.items;
 
+	for (uint32_t i = 0; i < v->criteria.count; i++)
+		if (!c[i].pass)
+			return;
 	if (!v->invalid_by || strcmp(v->invalid_by, "disturbance") != 0)
 		return;
 	v->status = "pass";
@@ -576,9 +581,10 @@ static const char *search_ends(const struct searching *g, struct search_step ste
 
 	if (search_is_spoilt(&g->search))
 		return arena_printf(g->series->arena,
-			"the search was ended: its first %u trials are invalid or disturbed at any "
-			"load, so a lower one does not help, but a quieter machine or another CPU "
-			"(ports.*.cpus, taskset) would",
+			"the search stopped after %u trials, all of them invalid or disturbed: a "
+		        "lower "
+			"load does not help; a quieter machine or other CPUs (ports.*.cpus, "
+			"taskset) would",
 			g->search.count);
 	if (s->time_ns == UINT64_MAX || g->runs == 0 || now_ns() - g->began_ns + next <= s->time_ns)
 		return NULL;

@@ -74,12 +74,18 @@ static void expect(const char *allowed, const char *isolated)
 
 static void isolated_cpus_are_beside_the_affinity_that_linux_gives(void **state)
 {
+	struct cpus c;
+	char text[64];
+
 	expect("0-7", "");
 	put("/sys/devices/system/cpu/isolated", "2-3,6\n");
 	expect("0-7", "2-3, 6"); // they were given to it
 	affinity = 0xb3;
 	expect("0-7", "2-3, 6"); // nobody chose it
-	affinity = 0x33;         // somebody chose it
+	assert_int_equal(cpus_read(&c), 0);
+	cpus_format(&c.given.set, text, sizeof(text)); // where threads that are not bound stay
+	assert_string_equal(text, "0-1, 4-5, 7");
+	affinity = 0x33; // somebody chose it
 	expect("0-1, 4-5", "");
 	affinity = 0x0c;
 	expect("2-3", "2-3");
