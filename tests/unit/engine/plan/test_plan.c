@@ -75,6 +75,42 @@ static void a_worker_has_a_queue_and_a_cpu_of_its_own(void **state)
 	planned_free(p);
 }
 
+static struct idle idle_of(const char *host)
+{
+	char text[512];
+	struct planned *p;
+	struct idle idle;
+
+	snprintf(text, sizeof(text),
+		"%sports:\n  - {name: lan, driver: af_packet, device: nosuch0, cpus: [3],"
+		" addresses: [198.18.0.1/24]}\ntraffic:\n" DNS("a", "lan", "198.18.0.2", RATE),
+		host);
+	p = planned_build(text);
+	idle = p->plan.workers[0].idle;
+	planned_free(p);
+	return idle;
+}
+
+static void a_worker_polls_on_an_isolated_cpu_and_spins_only_with_time_to_spare(void **state)
+{
+	assert_true(idle_of("").sleeps && idle_of("").spins);
+	assert_false(idle_of("host: {idle: poll}\n").sleeps);
+	planned_isolated = 0x8;
+	assert_false(idle_of("").sleeps);
+	assert_true(idle_of("host: {idle: sleep}\n").sleeps);
+	planned_isolated = 0x4; // another one
+	assert_true(idle_of("").sleeps);
+	planned_isolated = 0;
+	planned_quota = 1.9; // for its thread and that of the management
+	assert_false(idle_of("").spins);
+	planned_quota = 2;
+	assert_true(idle_of("").spins);
+	planned_quota = INFINITY;
+	planned_cpus = 0x8;
+	assert_false(idle_of("").spins);
+	planned_cpus = 0xff;
+}
+
 static void workers_of_one_cpu_yield_and_sleep_when_told_to(void **state)
 {
 	struct planned *p =
@@ -371,6 +407,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_item_is_run_by_all_workers_of_its_port),
 		cmocka_unit_test(a_worker_has_a_queue_and_a_cpu_of_its_own),
+		cmocka_unit_test(
+			a_worker_polls_on_an_isolated_cpu_and_spins_only_with_time_to_spare),
 		cmocka_unit_test(workers_of_one_cpu_yield_and_sleep_when_told_to),
 		cmocka_unit_test(a_port_answers_for_its_own_addresses_and_those_of_its_items),
 		cmocka_unit_test(a_group_has_a_mac_that_nobody_is_asked_for),

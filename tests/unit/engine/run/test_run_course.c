@@ -505,6 +505,15 @@ static void a_server_that_was_heard_or_refused_twice_does_not(void **state)
 	seen.pass = finish_at_3;
 	run_course(&r);
 	assert_int_equal(seen.passes, 3);
+	teardown(state);
+	setup(state);
+	begin("events: [{at: 1s, name: start, run: x}]\n" TEXT(""),
+		false); // it may be started later
+	make(1, 1, true);
+	refuse(&counters, 1000);
+	seen.pass = finish_at_3;
+	run_course(&r);
+	assert_int_equal(seen.passes, 3);
 }
 
 static void an_interval_of_the_warmup_is_shown_and_not_kept(void **state)

@@ -336,6 +336,7 @@ static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 
 static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
 {
+	struct result_criterion missed = {.expression = "p99 <= 1ms", .pass = false};
 	struct fixture *f = *state;
 
 	f->result_worker.stolen_s = 0.9;
@@ -360,6 +361,9 @@ static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
 	f->result_worker.idle = "sleep"; // what it measured is too slow, if anything
 	assert_int_equal(reach(f), EXIT_PASS);
 	assert_true(says(f, "all was sent on time; latencies contain the time"));
+	criteria = (struct counter_list){&missed, 1}; // by others, or by the server
+	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	criteria = (struct counter_list){NULL, 0};
 	f->result_item.send_lag.max_ns = 1.1e7;
 	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
 }
