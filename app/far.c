@@ -16,6 +16,7 @@
 #include "api.h"
 #include "base/log.h"
 #include "book.h"
+#include "engine/run/peer.h"
 #include "io/sockets_shared.h"
 
 #define ANSWER_MAX (4 << 20)
@@ -54,32 +55,6 @@ static int connect_to(const struct addr *host, uint16_t port)
 	return err;
 }
 
-static int send_all(int fd, const char *text, size_t left)
-{
-	while (left) {
-		ssize_t n = send(fd, text, left, MSG_NOSIGNAL);
-
-		if (n < 0)
-			return -errno;
-		text += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
-
-static int receive_all(int fd, char *to)
-{
-	size_t len = 0;
-	ssize_t n;
-
-	do {
-		n = recv(fd, to + len, ANSWER_MAX - 1 - len, 0);
-		len += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && len < ANSWER_MAX - 1);
-	to[len] = '\0';
-	return n < 0 ? -errno : 0;
-}
-
 // The code of the answer, whose body is at *body in text (ANSWER_MAX); 0: it is none, and was
 // logged.
 static int read_answer(const struct far *f, char *text, const char **body)
@@ -113,8 +88,7 @@ static int ask(const struct far *f, const char *method, const char *path, const 
 	if (!*answer)
 		abort();
 	if (fd >= 0) {
-		rc = send_all(fd, request, strlen(request));
-		rc = rc ? rc : receive_all(fd, *answer);
+		rc = peer_exchange(fd, request, *answer, ANSWER_MAX);
 		close(fd);
 	}
 	if (rc == 0)

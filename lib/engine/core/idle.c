@@ -141,12 +141,15 @@ uint64_t idle_responder_due(const struct responder *r, uint64_t now)
 }
 
 // Others had the CPU if a pass, or a timer, took longer than one does: for a while it leaves the
-// CPU whenever it can, and gets it back the sooner.
-static void idle_look(struct idle *i, const struct clock *clock, uint64_t now)
+// CPU whenever it can, and gets it back the sooner. Returns `worked`.
+static bool idle_look(struct idle *i, const struct clock *clock, uint64_t now, bool worked)
 {
 	if (i->turn_at && now - i->turn_at > i->stall)
 		i->crowded_to = now + clock_ticks(clock, CROWDED_NS);
 	i->turn_at = now;
+	if (worked)
+		i->active_at = now;
+	return worked;
 }
 
 // How late timers are, in the mean of the last ones.
@@ -200,11 +203,8 @@ uint64_t idle_turn(struct worker *w, uint64_t now, bool worked)
 {
 	uint64_t due, until;
 
-	idle_look(&w->idle, w->clock, now);
-	if (worked) {
-		w->idle.active_at = now;
+	if (idle_look(&w->idle, w->clock, now, worked))
 		return now;
-	}
 	due = idle_due(w, now);
 	until = idle_rest(&w->idle, w->clock, now, due, worker_longest(w));
 	until = earlier(due, until);
@@ -217,11 +217,8 @@ uint64_t idle_responder_turn(struct responder *r, uint64_t now, bool worked)
 {
 	uint64_t due, woke;
 
-	idle_look(&r->idle, r->clock, now);
-	if (worked) {
-		r->idle.active_at = now;
+	if (idle_look(&r->idle, r->clock, now, worked))
 		return now;
-	}
 	due = idle_responder_due(r, now);
 	woke = idle_rest(&r->idle, r->clock, now, due, r->idle.wait.count ? MOMENT_NS : BLIND_NS);
 	return earlier(due, woke);

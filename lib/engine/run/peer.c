@@ -135,6 +135,13 @@ static int receive_all(int fd, char *to, size_t room)
 	return n < 0 ? -errno : 0;
 }
 
+int peer_exchange(int fd, const char *request, char *answer, size_t room)
+{
+	int rc = send_all(fd, request);
+
+	return rc ? rc : receive_all(fd, answer, room);
+}
+
 // The body of an answer with status 200, NULL and a reason otherwise.
 static const char *body_of(const char *answer, const char **what)
 {
@@ -162,8 +169,7 @@ static int ask(const struct control_place *place, const char *token, char *answe
 		" HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
 		token);
 	rc = connect(fd, (const struct sockaddr *)&place->addr, place->len) < 0 ? -errno : 0;
-	rc = rc ? rc : send_all(fd, request);
-	rc = rc ? rc : receive_all(fd, answer, ANSWER_MAX);
+	rc = rc ? rc : peer_exchange(fd, request, answer, ANSWER_MAX);
 	close(fd);
 	return rc;
 }

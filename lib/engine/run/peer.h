@@ -16,6 +16,10 @@ void peer_write(FILE *out, const struct result_responder *r);
 // The same back; what is missing is 0. It lives in a.
 void peer_read(const char *text, struct arena *a, struct result_responder *out);
 
+// Send a request of HTTP on a connection that ends with its answer, which becomes a text of less
+// than `room` bytes. 0, or -errno.
+int peer_exchange(int fd, const char *request, char *answer, size_t room);
+
 // Ask for the counters now. 0, or -errno, which was logged.
 int peer_ask(const struct control_settings *s, struct arena *a, struct result_responder *out);
 
