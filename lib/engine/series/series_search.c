@@ -582,7 +582,7 @@ static const char *search_ends(const struct searching *g, struct search_step ste
 	if (search_is_spoilt(&g->search))
 		return arena_printf(g->series->arena,
 			"the search stopped after %u trials, all of them invalid or disturbed: a "
-		        "lower "
+			"lower "
 			"load does not help; a quieter machine or other CPUs (ports.*.cpus, "
 			"taskset) would",
 			g->search.count);
