@@ -212,8 +212,9 @@ def truncated_answers_are_asked_again():
 def what_the_kernel_does_not_give_is_not_the_servers_fault():
     """A port that another program has, and as many descriptors."""
     with Server() as server, contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as other:
-        other.bind(("127.0.0.1", 20000))
-        result = as_nobody(server, connections=1, keys={"source": {"ports": [20000]}, "load": {"rate": "1k", "total": 20}}, invalid=True)
+        other.bind(("127.0.0.1", 0))
+        taken = other.getsockname()[1]
+        result = as_nobody(server, connections=1, keys={"source": {"ports": [taken]}, "load": {"rate": "1k", "total": 20}}, invalid=True)
         assert result.code == EXIT["invalid"] and result.json["ports"][0]["tx_errors"] > 0, result
         assert "Address already in use" in result.stdout and "each SYN was lost" not in result.stdout, result
         result = as_nobody(server, connections=1000, prefix=["prlimit", "--nofile=512:512"])
