@@ -430,6 +430,27 @@ static void print_tester_delay(FILE *out, const struct result *result)
 		report_time(worst->max_ns, worst->count, max, sizeof(max)));
 }
 
+// What of a late look at replies is in no latency, as the kernel says when they came.
+static void print_wake(FILE *out, const struct result *result)
+{
+	const struct result_worker *all = result->workers.items;
+	const struct latency *worst = NULL;
+	char p50[32], p99[32], max[32];
+
+	for (uint32_t i = 0; i < result->workers.count; i++)
+		if (all[i].wake && all[i].wake->count &&
+			(!worst || all[i].wake->max_ns > worst->max_ns))
+			worst = all[i].wake;
+	if (!worst)
+		return;
+	fprintf(out,
+		"\nreplies waited p50 %s, p99 %s, max %s for the tester; the kernel says when they "
+		"arrived, so that is in no latency\n",
+		report_time(worst->p50_ns, worst->count, p50, sizeof(p50)),
+		report_time(percentile(worst, worst->p99_ns, 0.99), worst->count, p99, sizeof(p99)),
+		report_time(worst->max_ns, worst->count, max, sizeof(max)));
+}
+
 // For ports with several workers: the share of packets that arrived at the queue of their owner.
 static void print_sharing(FILE *out, const struct result *result)
 {
@@ -1010,6 +1031,7 @@ static void print_tables(FILE *out, const struct result *result)
 	for (uint32_t i = 0; i < result->traffic.count; i++)
 		print_item(out, &items[i]);
 	print_tester_delay(out, result);
+	print_wake(out, result);
 	print_sharing(out, result);
 	if (result->responder)
 		print_responder(out, result->responder);

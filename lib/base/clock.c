@@ -7,6 +7,9 @@
 
 #define ATTEMPTS 16
 
+#define PAIR_S     2e-6 // that two readings take at most
+#define PAIR_TRIES 3
+
 static uint64_t kernel_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -62,6 +65,24 @@ void clock_refine(struct clock *c)
 	pair_read(CLOCK_MONOTONIC_RAW, &tsc, &ns);
 	if (ns > c->anchor_ns)
 		c->hz = (double)(tsc - c->anchor_tsc) * 1e9 / (double)(ns - c->anchor_ns);
+}
+
+void clock_pair(const struct clock *c, uint64_t *tick, uint64_t *wall_ns)
+{
+	uint64_t before, most = (uint64_t)(c->hz * PAIR_S);
+
+	if (c->set) {
+		*tick = *c->set;
+		*wall_ns = (uint64_t)clock_ns(c, *tick);
+		return;
+	}
+	for (int i = 0; i < PAIR_TRIES; i++) {
+		before = clock_now();
+		*wall_ns = kernel_ns(CLOCK_REALTIME);
+		*tick = clock_now();
+		if (*tick - before < most)
+			return;
+	}
 }
 
 uint64_t clock_wall_ns(const struct clock *c, uint64_t tick)

@@ -125,6 +125,12 @@ static unsigned packet_frames(const struct port_settings *p)
 	return packet_frame(p) > DATAGRAM ? 1024 : 4096;
 }
 
+void driver_packet_ring(const struct port_settings *p, uint32_t *frame, uint32_t *frames)
+{
+	*frame = packet_frame(p);
+	*frames = packet_frames(p);
+}
+
 static int devargs_af_packet(
 	const struct port_settings *p, unsigned index, char *buf, size_t room, const char **why)
 {
@@ -311,6 +317,7 @@ const struct driver drivers[] = {
 		.closing = NEED_CAP(CAP_NET_ADMIN), // flags of the interface
 		.locks = locked_by_af_packet,
 		.joins_fragments = true,
+		.stamps = STAMPS_RING,
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
 		.descriptors = 1024,
@@ -329,6 +336,7 @@ const struct driver drivers[] = {
 		.package = PACKAGE("net-pcap"),
 		.caps = NEED_CAP(CAP_NET_RAW),
 		.counts_missed = true,
+		.stamps = STAMPS_US,
 		.max_queues = 1,
 		.burst = 16,
 		.descriptors = 1024,
@@ -426,6 +434,7 @@ const struct driver drivers[] = {
 		.own_mac = true,
 		.pairs = true,
 		.sockets = true,
+		.stamps = STAMPS_NS,
 		.joins_fragments = true,
 		.caveat =
 			"a send time is that of the system call, not of the wire; TCP is the "

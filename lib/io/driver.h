@@ -23,6 +23,14 @@ enum driver_device {
 	DEVICE_DEVARGS,   // DPDK device arguments
 };
 
+// Where the kernel's stamps of received packets are.
+enum driver_stamps {
+	STAMPS_NONE,
+	STAMPS_NS,   // in mbufs, by the driver
+	STAMPS_US,   // the same, in microseconds
+	STAMPS_RING, // in the packet ring that it reads
+};
+
 struct driver {
 	const char *name; // as in ports[].driver
 	const char *help;
@@ -48,7 +56,8 @@ struct driver {
 	bool sockets;   // UDP of the kernel (io/sockets.h): addresses, routes and next hops are the
 	                // host's, and other frames cannot be sent
 	bool joins_fragments; // the kernel does, of IPv4 at least: packets longer than the mtu
-	const char *caveat;   // results have to say this; NULL: nothing
+	enum driver_stamps stamps;
+	const char *caveat; // results have to say this; NULL: nothing
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction
@@ -88,6 +97,9 @@ uint16_t port_data_room(const struct port_settings *p); // bytes of an mbuf, hea
 const char *socket_path(const char *device);
 int socket_try(const char *path);
 bool socket_is_served(const char *path);
+
+// The packet ring of af_packet: bytes of a frame, and number of frames.
+void driver_packet_ring(const struct port_settings *p, uint32_t *frame, uint32_t *frames);
 
 // Path of the installed plug-in of a driver, "librte_net_pcap.so.23": 0, or -ENOENT. pmd as in the
 // table.

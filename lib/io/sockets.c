@@ -21,6 +21,7 @@
 #include "io/privileges.h"
 #include "io/sockets_burst.h"
 #include "io/sockets_tcp.h"
+#include "io/stamps.h"
 
 #define FDS_BESIDE   256        // descriptors of the rest of the program
 #define TRIES        64         // of a free port, that must be free with all addresses
@@ -51,6 +52,7 @@ struct sockets {
 	void *data[PORT_MAX_QUEUES]; // the same, for DPDK
 	bool used[PORTS];            // ports with a socket
 	bool fixed[PORTS];           // of socket_group
+	struct socket_stamping stamping;
 };
 
 static void *must(void *p)
@@ -210,6 +212,8 @@ static void set_options(int fd, const struct port_settings *p, uint8_t addr_len)
 
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, receive);
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, send);
+	if (!p->answers)
+		setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	// With it the kernel tells of its own drops (ENOBUFS), and keeps ICMP errors.
 	if (addr_len == 4) {
 		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
@@ -476,6 +480,7 @@ static struct socket_queue *queue_new(struct sockets *s)
 	q->table = &s->table;
 	q->epoll = -1;
 	q->empty = BURST_MAX;
+	q->stamping = s->stamping;
 	return q;
 }
 
@@ -528,7 +533,8 @@ static int open_connections(struct sockets *s, const struct port_settings *p, st
 	struct socket_tcp_shape shape = {.device = p->device,
 		.fixed = s->fixed,
 		.send_buffer = p->send_buffer,
-		.receive_buffer = p->receive_buffer};
+		.receive_buffer = p->receive_buffer,
+		.stamping = s->stamping};
 	uint64_t places = 0;
 
 	for (uint32_t i = 0; i < p->groups.count; i++)
@@ -562,6 +568,8 @@ int sockets_open(
 	s->settings = p;
 	s->queues = queues;
 	s->groups = p->groups.count;
+	if (!p->answers) // a responder has no use for it
+		s->stamping.at = stamps_field(&s->stamping.flag);
 	s->chosen = must(calloc(s->groups + 1, sizeof(*s->chosen)));
 	for (uint16_t i = 0; i < queues; i++)
 		s->data[i] = s->queue[i] = queue_new(s);

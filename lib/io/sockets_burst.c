@@ -77,6 +77,10 @@ static bool fill(struct socket_queue *q)
 		q->in_data[i].iov_base = (uint8_t *)q->into[i]->buf_addr + PAYLOAD_AT;
 		q->in_data[i].iov_len = q->into[i]->buf_len - PAYLOAD_AT;
 		q->in_named[i].msg_hdr.msg_namelen = sizeof(q->in_from[i]);
+		if (q->stamping.at) {
+			socket_stamp_ask(&q->in[i].msg_hdr, &q->in_stamp[i]);
+			socket_stamp_ask(&q->in_named[i].msg_hdr, &q->in_stamp[i]);
+		}
 	}
 	q->empty = 0;
 	return true;
@@ -179,6 +183,8 @@ static uint16_t receive(
 	for (uint16_t i = 0; i < got; i++) {
 		frame_make(s, named ? &q->in_from[i] : &s->peer, q->into[i], in[i].msg_len,
 			in[i].msg_hdr.msg_flags & MSG_TRUNC);
+		if (q->stamping.at)
+			socket_stamp_put(&q->stamping, &in[i].msg_hdr, q->into[i]);
 		pkts[i] = q->into[i];
 	}
 	*drained = got < n;

@@ -48,6 +48,7 @@ struct socket_queue {
 	uint32_t member_count;
 	int epoll;              // of its members; -1: it has one at most
 	struct socket_tcp *tcp; // NULL: the port has no connections
+	struct socket_stamping stamping;
 	// dataplane: rw
 	uint32_t ready[BURST_MAX]; // members that may have datagrams, some with SOCKET_OTHERS
 	uint32_t ready_first, ready_count;
@@ -57,6 +58,7 @@ struct socket_queue {
 	struct mmsghdr in[BURST_MAX];       // from the peer of a connected socket
 	struct mmsghdr in_named[BURST_MAX]; // they have to say from where
 	struct iovec in_data[BURST_MAX];
+	struct socket_stamp in_stamp[BURST_MAX]; // when they arrived
 	union socket_addr in_from[BURST_MAX];
 	struct mmsghdr out[BURST_MAX];
 	struct iovec out_data[BURST_MAX];

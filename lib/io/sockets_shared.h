@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 
 #include "net/csum.h"
 
@@ -16,6 +20,39 @@ union socket_addr {
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 };
+
+// What recvmsg says of the arrival of what it received (SO_TIMESTAMPNS).
+struct socket_stamp {
+	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct timespec))];
+};
+
+// Where the stamps of a port's sockets are left: see stamps_field. at 0: nowhere.
+struct socket_stamping {
+	int at;
+	uint64_t flag;
+};
+
+// A message for a socket with stamps, before each call; its stamp is in *s then.
+static inline void socket_stamp_ask(struct msghdr *m, struct socket_stamp *s)
+{
+	m->msg_control = s->control;
+	m->msg_controllen = sizeof(s->control);
+}
+
+// Leave the stamp of a received message in its mbuf, whose flags are set.
+static inline void socket_stamp_put(
+	const struct socket_stamping *to, struct msghdr *from, struct rte_mbuf *m)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(from);
+	struct timespec t;
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_TIMESTAMPNS)
+		return;
+	memcpy(&t, CMSG_DATA(c), sizeof(t));
+	*RTE_MBUF_DYNFIELD(m, to->at, uint64_t *) =
+		(uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	m->ol_flags |= to->flag;
+}
 
 struct socket_counters {
 	_Atomic uint64_t rx_packets, rx_bytes, rx_no_mbuf, tx_packets, tx_bytes, tx_errors,

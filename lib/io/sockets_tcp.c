@@ -286,6 +286,8 @@ static int connect_from(const struct socket_tcp *t, const struct frame *f, uint1
 	// A port whose last connection rests may be taken at once: timestamps keep both apart.
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (t->shape.stamping.at)
+		setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	if (port == 0) // it is chosen by connect, which knows the server
 		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
 	if ((!t->shape.device || setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, t->shape.device,
@@ -574,8 +576,11 @@ static void say(struct socket_conn *of, struct rte_mbuf *m, uint8_t flags, uint3
 
 // Read into the buffer what the worker has room for, and make it a segment. false: nothing is to be
 // said.
-static bool pass_bytes(struct socket_conn *of, struct rte_mbuf *m)
+static bool pass_bytes(const struct socket_tcp *t, struct socket_conn *of, struct rte_mbuf *m)
 {
+	struct iovec data;
+	struct msghdr in = {.msg_iov = &data, .msg_iovlen = 1};
+	struct socket_stamp stamp;
 	uint8_t *to = segment_at(of, m) + FRAME_TCP_LEN;
 	uint32_t room = (uint32_t)((uint8_t *)m->buf_addr + m->buf_len - to);
 	uint32_t window = of->edge - of->nxt;
@@ -584,11 +589,16 @@ static bool pass_bytes(struct socket_conn *of, struct rte_mbuf *m)
 	room = room < window ? room : window;
 	if (room == 0) // its next acknowledgement brings it here again
 		return false;
-	got = recv(of->fd, to, room, 0);
+	data = (struct iovec){to, room};
+	if (t->shape.stamping.at)
+		socket_stamp_ask(&in, &stamp);
+	got = recvmsg(of->fd, &in, 0);
 	if (got > 0) {
 		if ((uint32_t)got < room && !(of->flags & LAST))
 			of->flags &= (uint16_t)~READABLE;
 		say(of, m, TCP_PSH, (uint32_t)got);
+		if (t->shape.stamping.at) // that of the last of its bytes
+			socket_stamp_put(&t->shape.stamping, &in, m);
 		return true;
 	}
 	of->flags &= (uint16_t)~READABLE;
@@ -603,7 +613,7 @@ static bool pass_bytes(struct socket_conn *of, struct rte_mbuf *m)
 }
 
 // The next segment for the worker, in the buffer. false: there is none.
-static bool conn_output(struct socket_conn *of, struct rte_mbuf *m)
+static bool conn_output(const struct socket_tcp *t, struct socket_conn *of, struct rte_mbuf *m)
 {
 	if (of->flags & SAY_OPEN) {
 		of->flags &= (uint16_t)~SAY_OPEN;
@@ -617,7 +627,7 @@ static bool conn_output(struct socket_conn *of, struct rte_mbuf *m)
 		say(of, m, TCP_SYN, 0);
 		return true;
 	}
-	if (of->flags & READABLE && !(of->flags & (PEER_FIN | SAY_RESET)) && pass_bytes(of, m))
+	if (of->flags & READABLE && !(of->flags & (PEER_FIN | SAY_RESET)) && pass_bytes(t, of, m))
 		return true;
 	if (of->flags & SAY_RESET) {
 		say(of, m, TCP_RST, 0);
@@ -649,7 +659,7 @@ static bool conn_serve(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n,
 			SOCKET_COUNT(t->shape.counters->rx_no_mbuf, 1);
 			return false;
 		}
-		if (!conn_output(of, t->spare))
+		if (!conn_output(t, of, t->spare))
 			break;
 		pkts[(*got)++] = t->spare;
 		t->spare = NULL;

@@ -21,6 +21,7 @@ struct socket_tcp_shape {
 	const bool *fixed;  // [65536] source ports of the user: where the kernel refuses one of
 	                    // the others, it chooses itself
 	uint64_t send_buffer, receive_buffer; // as port_settings has them
+	struct socket_stamping stamping;
 	struct socket_counters *counters;
 };
 

@@ -12,11 +12,13 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 
 #include "base/rand.h"
 #include "io/memory.h"
 #include "io/port_internal.h"
+#include "io/stamps.h"
 #include "lib/test_port.h"
 #include "machine.h"
 #include "net/frame.h"
@@ -46,11 +48,12 @@ static struct device devices[DEVICES];
 static struct device_queue queues[DEVICES][PORT_MAX_QUEUES];
 static void *queue_data[DEVICES][PORT_MAX_QUEUES];
 static void *no_callbacks[PORT_MAX_QUEUES];
-static bool spread;
+static bool spread, stamps;
 
-void device_reset(bool by_ports)
+void device_reset(bool by_ports, bool stamped)
 {
 	spread = by_ports;
+	stamps = stamped;
 	memset(devices, 0, sizeof(devices));
 }
 
@@ -187,6 +190,21 @@ void device_corrupt(struct rte_mbuf *m, uint64_t random)
 	uint32_t at = 14 + (uint32_t)rand_scale(random, m->data_len - 14u);
 
 	rte_pktmbuf_mtod(m, uint8_t *)[at] ^= (uint8_t)(1u << (random & 7));
+}
+
+// In a field that ends where an mbuf does.
+#define STAMP_AT (sizeof(struct rte_mbuf) - sizeof(uint64_t))
+
+void device_stamp(struct rte_mbuf *m, uint64_t tick)
+{
+	*RTE_MBUF_DYNFIELD(m, STAMP_AT, uint64_t *) = tick;
+	m->ol_flags |= RTE_MBUF_F_FIRST_FREE;
+}
+
+struct stamps __wrap_stamps_of(const struct port *port, uint16_t queue)
+{
+	return (struct stamps){
+		.known = stamps, .at = STAMP_AT, .flag = RTE_MBUF_F_FIRST_FREE, .unit = 1};
 }
 
 uint32_t device_hash(const struct rte_mbuf *m)

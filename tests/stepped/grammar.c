@@ -180,7 +180,7 @@ static const char *const rows[][2] = {
 		  "2* seed:'<1..1000>',<latency>,<spread_rx>,<trouble> | "
 		  "2* seed:'<1..1000>',<latency>,<spread_rx>,<trouble>,<trouble>"},
 	{"latency", "delay:<1..900>us | delay:<1..50>ms | delay:<1..20>ms,jitter:<1..5000>us"},
-	{"spread_rx", "3* | spread:'1'"},
+	{"spread_rx", "2* | spread:'1' | stamps:'1' | spread:'1',stamps:'1'"},
 	{"trouble", "3* loss:'0.0<1..999>' | loss:'0.<1..3>' | duplicate:'0.0<1..99>' | "
 		    "reorder:'0.0<1..99>' | corrupt:'0.0<1..99>' | rate:'<100000..10000000>' | "
 		    "queue:'<4..200>' | cost:<2..200>us | down_from:<1..3>s,down_to:<4..6>s | "

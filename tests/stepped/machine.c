@@ -29,7 +29,7 @@ static struct rand ids;
 void machine_reset(const struct world_settings *s)
 {
 	world_reset(s);
-	device_reset(s->spread);
+	device_reset(s->spread, s->stamps);
 	ids.state = s->seed;
 	leaks = 0;
 }

@@ -10,7 +10,7 @@
 struct world_settings;
 void machine_reset(const struct world_settings *s);
 
-void device_reset(bool by_ports);
+void device_reset(bool by_ports, bool stamped);
 
 const uint64_t *world_clock(void);
 

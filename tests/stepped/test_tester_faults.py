@@ -53,6 +53,61 @@ def a_worker_without_its_cpu_makes_the_run_invalid_and_nobody_guilty():
     assert disturbed(result, 0.15), result.json["verdict"]
 
 
+def stamped(delay, away_ms, stamps=1):
+    """An item whose worker is away from 1 s on, where packets say when they arrived; its worker's books."""
+    world = f"stamps={stamps} delay={delay} {away(TESTER, 1000, 1000 + away_ms)}"
+    result = ddiperf(ring(item(timeout="200ms"), run={"duration": "2s"}), world=world)
+    one, worker = result.item("queries"), result.json["workers"][0]
+    check_ledger(one)
+    assert worker["arrival"] == ("kernel" if stamps else "burst"), worker
+    assert ("wake" in worker) == bool(stamps), worker
+    return one, worker
+
+
+@test
+def a_reply_counts_as_arrived_when_it_did_however_late_the_worker_sees_it():
+    one, worker = stamped("80ms", 400)
+    assert one["answered"] == 2 * RATE and one["late"] == one["lost"] == 0, one
+    service, response = one["latency"]["service"], one["latency"]["response"]
+    assert service["min_ns"] == 160e6 and service["max_ns"] < 160.1e6, service  # the last 0.1 ms: the responder's work
+    assert 559e6 < response["max_ns"] < 560e6, response  # those that were sent late
+    assert 399e6 < worker["wake"]["max_ns"] < 400e6 and worker["wake"]["p50_ns"] == 0, worker["wake"]
+    assert worker["wake"]["count"] == 2 * RATE + 1, worker["wake"]  # and the answer of ARP
+    without, _ = stamped("80ms", 400, stamps=0)
+    assert without["answered"] == 2 * RATE and 559e6 < without["latency"]["service"]["max_ns"] < 560e6, without
+
+
+@test
+def late_or_in_time_is_decided_by_arrival():
+    # Answers take 240 ms, the timeout is 200 ms. Of those that would have expired while the worker is away, 120 have
+    # their replies by then, and those are late. The rest has as much time as the worker was away, at most 50 ms: as
+    # it was stopped, its peer may have been, too.
+    one, _ = stamped("120ms", 100)
+    assert (one["answered"], one["lost"], one["late"]) == (100, 2 * RATE - 100, 2 * RATE - 100), one
+    assert one["latency"]["service"]["max_ns"] == 240e6, one
+    without, _ = stamped("120ms", 100, stamps=0)
+    assert without["answered"] == 220, without
+
+
+@test
+def a_worker_without_its_cpu_that_sent_in_time_spoils_nothing_where_arrival_is_known():
+    away_often = " ".join(away(TESTER, at, at + 9) for at in range(52, 450, 50))  # 72 of 500 ms
+    text = ring(item(load={"rate": "200"}), run={"duration": "500ms"}, validity={})
+    result = ddiperf(text, world=f"stamps=1 {away_often}")
+    verdict, one = result.json["verdict"], result.item("queries")
+    assert (verdict["status"], verdict["limited_by"], verdict["disturbed"]) == ("done", "none", 0.144), verdict
+    assert one["answered"] == 100 and one["latency"]["service"]["max_ns"] == 2000, one
+    # A closed loop sends when it sees replies, so it asked less of the server than it should.
+    closed = ring(item(load={"outstanding": 1}), run={"duration": "500ms"}, validity={})
+    verdict = ddiperf(closed, invalid=True, world=f"stamps=1 delay=1ms {away_often}").json["verdict"]
+    assert verdict["invalid_by"] == "disturbance" and verdict["limited_by"] == "undecided", verdict
+    # Nor is a schedule kept that is late, or a reply told in time without a stamp.
+    late = ddiperf(text, invalid=True, world=f"stamps=1 {away(TESTER, 100, 200)}").json["verdict"]
+    assert late["status"] == "invalid" and late["disturbed"] == 0.2, late
+    blind = ddiperf(text, invalid=True, world=away_often).json["verdict"]
+    assert blind["invalid_by"] == "disturbance", blind
+
+
 @test
 def a_responder_without_its_cpu_makes_it_invalid_too():
     text = ring(item(timeout="1s"), run={"duration": "1s"}, validity={"send_lag_p99": "1h", "unsent": "100%"})

@@ -82,6 +82,7 @@ static const struct row {
 	{"down_from", KIND_TIME, offsetof(struct world_settings, link.down_from)},
 	{"down_to", KIND_TIME, offsetof(struct world_settings, link.down_to)},
 	{"cost", KIND_TIME, offsetof(struct world_settings, cost_ns)},
+	{"stamps", KIND_COUNT, offsetof(struct world_settings, stamps)},
 	{"spread", KIND_COUNT, offsetof(struct world_settings, spread)},
 };
 
@@ -348,7 +349,7 @@ uint16_t way_take(struct way *w, struct rte_mbuf **pkts, uint16_t n)
 	way_arrive(w);
 	n = n < w->arrived ? n : (uint16_t)w->arrived;
 	for (uint16_t i = 0; i < n; i++)
-		pkts[i] = arrival_at(w, i)->m;
+		device_stamp(pkts[i] = arrival_at(w, i)->m, arrival_at(w, i)->at);
 	w->first += n;
 	w->count -= n;
 	w->arrived -= n;

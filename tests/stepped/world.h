@@ -30,6 +30,7 @@ struct world_settings {
 	uint64_t seed;
 	struct link_settings link; // of each direction of each link
 	uint64_t cost_ns;          // that a loop is busy with each packet that it sends or receives
+	uint64_t stamps;           // not 0: received packets say when they arrived
 	uint64_t spread; // not 0: packets reach the queues of the other end by their ports
 	// The CPU of a worker is elsewhere for a part of the time, ns since the start of the world.
 	struct world_away {
@@ -76,5 +77,7 @@ const struct way_counts *world_counts(void);
 struct way *device_way(uint16_t device, uint16_t queue);
 // Is the packet data that a link may damage? Then flip a bit of it.
 void device_corrupt(struct rte_mbuf *m, uint64_t random);
+// Note in a packet when it arrived.
+void device_stamp(struct rte_mbuf *m, uint64_t tick);
 struct rte_mbuf *device_copy(const struct rte_mbuf *m); // NULL: no buffer
 uint32_t device_hash(const struct rte_mbuf *m);         // of its ports and addresses

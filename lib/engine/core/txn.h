@@ -467,7 +467,8 @@ static inline void txn_give_back(struct txn_table *t, uint32_t slot, enum txn_st
 }
 
 // A flying one has ended.
-static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how)
+static inline __attribute__((always_inline)) void txn_give(
+	struct txn_table *t, uint32_t slot, enum txn_state how)
 {
 	txn_unlink(t, &t->slots[slot]);
 	txn_give_back(t, slot, how);

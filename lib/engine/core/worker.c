@@ -217,9 +217,11 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 		w->busy[judged] += now - before;
 	// A stop of this process may have stopped its peer too: replies on their way get as much
 	// time, counted while this worker runs.
-	if (now - before > STOPPED * w->stall)
+	if (now - before > STOPPED * w->stall) {
+		w->back_at = now;
 		w->expire_after = w->expire_after > before ? w->expire_after + (now - before)
 		                                           : now + STOPPED * w->stall;
+	}
 	if (!judged)
 		return;
 	hist_add(&w->passes, now - before);

@@ -18,6 +18,7 @@
 #include "engine/core/wire.h"
 #include "io/burst.h"
 #include "io/handoff.h"
+#include "io/stamps.h"
 #include "proto/proto.h"
 
 enum run_phase { PHASE_WARMUP, PHASE_MEASURE, PHASE_DRAIN, PHASE_STOP };
@@ -231,6 +232,8 @@ struct worker {
 	const struct clock *clock;
 	// dataplane: rw
 	struct idle idle;
+	struct stamps stamps; // of its queue
+	uint64_t back_at;     // at which it had its CPU again after a stop
 	uint16_t spare_count;
 	uint32_t full_bursts;  // received in a row
 	uint64_t expire_after; // nothing expires before: the CPU was elsewhere
@@ -245,6 +248,8 @@ struct worker {
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_PARTS_MEMBER)
 	struct hist passes; // of the loop in the measured part, the longest one too
+	struct hist wake;   // from the arrival of a packet until it was seen, of the same, if its
+	                    // queue has stamps
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 	_Atomic bool finished; // nothing to send, nothing in flight
 	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each

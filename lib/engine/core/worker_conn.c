@@ -549,7 +549,7 @@ static void slot_answered(struct worker_conns *wc, uint32_t c, uint32_t slot, ui
 		of->flags |= CONN_HEARD;
 		if (now >= wc->it->pace.measure && !(of->flags & CONN_LATE))
 			hist_add(&wc->books.first,
-				(uint64_t)((uint32_t)(now >> SINCE_SHIFT) - of->since)
+				(uint64_t)((uint32_t)(wc->came >> SINCE_SHIFT) - of->since)
 					<< SINCE_SHIFT);
 	}
 	wc->of_slot[slot] = CONN_NONE;
@@ -571,7 +571,9 @@ APART void connect_match(
 		slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back++));
 	while (slot == TXN_NONE || wc->of_slot[slot] != c);
 	r.count = 1;
-	r.now = now;
+	r.stamped = false; // now is when it arrived
+	r.late_to = 0;
+	r.now = wc->came;
 	r.pkts[0] = (struct rte_mbuf *)(uintptr_t)m;
 	r.in[0] = (struct proto_message){.buf = wc->cs.message};
 	txn_place(&it->txns, slot, &r.at[0]);
@@ -592,7 +594,9 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	struct replies r;
 
 	r.count = 1;
-	r.now = now;
+	r.stamped = false; // now is when it arrived
+	r.late_to = 0;
+	r.now = wc->came;
 	r.pkts[0] = (struct rte_mbuf *)(uintptr_t)m;
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
@@ -625,7 +629,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
-	uint32_t took = (uint32_t)(now >> SINCE_SHIFT) - of->since;
+	uint32_t took = (uint32_t)(wc->came >> SINCE_SHIFT) - of->since;
 
 	of->flags |= CONN_OPENED;
 	counts_of(wc, now)->established++;
@@ -681,7 +685,7 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 }
 
 void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
-	const struct rte_mbuf *m, const struct frame *f, uint64_t now)
+	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came)
 {
 	struct worker_conns *wc = it->conns;
 	uint32_t row = to->port * wc->client_count + to->client, c;
@@ -701,6 +705,7 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 		return;
 	}
 	wc->cs.segments_in++;
+	wc->came = came;
 	conns_clock(&wc->cs, now);
 	c = conn_of_row(wc, row);
 	if (c == CONN_NONE)

@@ -47,6 +47,7 @@ struct worker_conns {
 	uint32_t row_end;  // rows from here on are those of `behave`
 	struct worker_behave *behave; // NULL: there are no such clients
 	// dataplane: rw
+	uint64_t came;      // tick at which the segment that is looked at arrived
 	uint64_t prefaces;  // written so far
 	uint32_t idle_us;   // 0: never; the server may shorten it
 	uint64_t open_at;   // tick of the next of open_gap; 0: the run has not begun
@@ -82,9 +83,9 @@ static inline void worker_conn_head(
 bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c);
 // Write the messages that are due, and send. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
-// A segment for a port and address of the item.
+// A segment for a port and address of the item, which arrived at `came`.
 void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
-	const struct rte_mbuf *m, const struct frame *f, uint64_t now);
+	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came);
 // A transaction, which is lost, was in flight. Its slot is free by now.
 void worker_conn_lost(struct worker_item *it, uint32_t slot);
 // What waits for a place on its connection stays unsent. false: nothing did.

@@ -21,7 +21,8 @@
 struct received {
 	struct rte_mbuf *pkts[BURST_MAX];
 	uint16_t count;
-	uint64_t at; // tick
+	uint64_t at;              // tick
+	uint64_t came[BURST_MAX]; // tick at which each arrived, if the queue has stamps
 };
 
 // Receive a burst from the worker's own queue; r->count is 0 when there was none.
@@ -48,11 +49,20 @@ void worker_hops(struct worker *w, uint64_t now);
 // Replies for one item, received at `now`: whole frames of the right server, with a key each.
 struct replies {
 	uint32_t count;
+	bool stamped; // each has the tick of its arrival
 	uint64_t now;
+	uint64_t late_to;         // tick: one that came until then, and too late, is late; 0: none
+	uint64_t came[BURST_MAX]; // if they are stamped
 	struct rte_mbuf *pkts[BURST_MAX];
 	struct proto_message in[BURST_MAX];
 	struct txn_place at[BURST_MAX]; // seq is not known yet
 };
+
+// The tick at which a reply counts as arrived.
+HOT uint64_t reply_at(const struct replies *r, uint32_t i)
+{
+	return __builtin_expect(r->stamped, 0) ? r->came[i] : r->now;
+}
 
 // A transaction ended well at `now`: tell the items that follow its item.
 void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now);

@@ -93,9 +93,9 @@ static void item_afterwards(struct worker_item *it, const struct replies *r, uin
 	if (verdict == PROTO_DUPLICATE || (why == EVIDENCE_LATE && ended == TXN_DONE))
 		it->books.ledger[judged].duplicate++;
 	else if (slot == TXN_NONE && why == EVIDENCE_LATE)
-		worker_book_late(it, judged, at, r->pkts[i], r->now);
+		worker_book_late(it, judged, at, r->pkts[i], reply_at(r, i));
 	else
-		worker_book(it, judged, why, slot, r->pkts[i], r->now);
+		worker_book(it, judged, why, slot, r->pkts[i], reply_at(r, i));
 	it->note = NULL;
 }
 
@@ -126,7 +126,7 @@ static void item_no_match(struct worker_item *it, enum txn_match match, uint32_t
 		ended = conns_apart(it) ? TXN_DONE : TXN_LOST;
 	if (ended == TXN_FREE)
 		worker_book(it, r->now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, r->pkts[i],
-			r->now);
+			reply_at(r, i));
 	else
 		item_afterwards(it, r, i, slot, ended);
 }
@@ -136,6 +136,7 @@ APART void item_other_answer(
 	struct worker_item *it, const struct found *f, uint32_t n, const struct replies *r)
 {
 	const struct rte_mbuf *m = r->pkts[f->index[n]];
+	uint64_t at = reply_at(r, f->index[n]);
 	struct txn_slot *s = &it->txns.slots[f->slots[n]];
 	uint32_t slot = f->slots[n];
 
@@ -147,7 +148,7 @@ APART void item_other_answer(
 		if (it->evidence && it->proto->reason)
 			it->note =
 				it->proto->reason(&it->ctx, &s->view, f->in[n].buf, f->in[n].len);
-		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, r->now);
+		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, at);
 		it->note = NULL;
 		return;
 	case PROTO_APART:
@@ -165,11 +166,11 @@ APART void item_other_answer(
 		it->books.ledger[s->judged].duplicate++;
 		return;
 	case PROTO_STRAY:
-		worker_book(it, s->judged, EVIDENCE_STRAY, slot, m, r->now);
+		worker_book(it, s->judged, EVIDENCE_STRAY, slot, m, at);
 		return;
 	case PROTO_MALFORMED:
 		worker_book_malformed(it, &s->view, f->in[n].buf, f->in[n].len);
-		worker_book(it, s->judged, EVIDENCE_MALFORMED, slot, m, r->now);
+		worker_book(it, s->judged, EVIDENCE_MALFORMED, slot, m, at);
 		it->note = NULL;
 		return;
 	}
@@ -189,8 +190,8 @@ APART void item_book_steps(struct worker_item *it, const struct found *f, const 
 			it->steps[f->views[n]->step].sent++;
 		if (verdict == PROTO_DONE || verdict == PROTO_AGAIN || verdict == PROTO_FAIL ||
 			goes_on)
-			worker_book_step(
-				it, f->slots[n], f->steps[n], r->now, verdict == PROTO_FAIL, &run);
+			worker_book_step(it, f->slots[n], f->steps[n], reply_at(r, f->index[n]),
+				verdict == PROTO_FAIL, &run);
 	}
 	step_run_end(&run);
 }
@@ -204,7 +205,7 @@ APART void item_keep_step(
 	const struct proto_txn next = s->view;
 
 	s->view.step = f->steps[n];
-	worker_keep(it, EVIDENCE_STEP, f->slots[n], r->pkts[f->index[n]], r->now);
+	worker_keep(it, EVIDENCE_STEP, f->slots[n], r->pkts[f->index[n]], reply_at(r, f->index[n]));
 	s->view = next;
 	s->kept = 0;
 }
@@ -224,8 +225,8 @@ APART void item_keep_answered(
 		if (step)
 			item_keep_step(it, f, n, r);
 		else
-			worker_keep(
-				it, EVIDENCE_ANSWERED, f->slots[n], r->pkts[f->index[n]], r->now);
+			worker_keep(it, EVIDENCE_ANSWERED, f->slots[n], r->pkts[f->index[n]],
+				reply_at(r, f->index[n]));
 	}
 }
 
@@ -246,11 +247,11 @@ void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now)
 	}
 }
 
-APART void item_tell(struct worker_item *it, const struct found *f, uint64_t now)
+APART void item_tell(struct worker_item *it, const struct found *f, const struct replies *r)
 {
 	for (uint32_t n = 0; n < f->count; n++)
 		if (f->verdicts[n] == PROTO_DONE)
-			worker_tell(it, f->slots[n], now);
+			worker_tell(it, f->slots[n], reply_at(r, f->index[n]));
 }
 
 // Count the replies by server, before the transactions end.
@@ -261,7 +262,8 @@ APART void item_book_servers(struct worker_item *it, const struct found *f, cons
 
 		if ((verdict == PROTO_DONE || verdict == PROTO_FAIL) &&
 			slot_of(f->views[n])->judged)
-			servers_answered(it, f->in[n].ends, verdict == PROTO_FAIL, r->now);
+			servers_answered(
+				it, f->in[n].ends, verdict == PROTO_FAIL, reply_at(r, f->index[n]));
 	}
 }
 
@@ -272,12 +274,32 @@ APART void item_book_waited(struct worker_item *it, const struct found *f, const
 		const struct txn_slot *s = slot_of(f->views[n]);
 
 		if (f->verdicts[n] == PROTO_DONE && s->judged)
-			worker_book_waited(it, s->due, r->now);
+			worker_book_waited(it, s->due, reply_at(r, f->index[n]));
 	}
 }
 
+// What is done once for a block that was seen at one time, for each of its replies at its own.
+APART void item_silences(struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	bool waited = false;
+
+	for (uint32_t n = 0; n < f->count; n++) {
+		uint64_t at = reply_at(r, f->index[n]);
+
+		if (f->verdicts[n] != PROTO_DONE && f->verdicts[n] != PROTO_FAIL)
+			continue;
+		if (at > it->last_answer)
+			it->last_answer = at;
+		item_silence(it, at);
+		waited = waited || it->earlier_than == at;
+	}
+	if (waited && it->waited)
+		item_book_waited(it, f, r);
+}
+
 // End the transactions whose verdict is DONE or FAIL, and book the others.
-HOT void item_complete(struct worker_item *it, const struct found *f, const struct replies *r)
+HOT void item_complete(
+	struct worker_item *it, const struct found *f, const struct replies *r, bool stamped)
 {
 	struct hist_run response = {0}, service = {0};
 	uint64_t answered = 0, judged = 0;
@@ -288,13 +310,14 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	if (it->evidence)
 		item_keep_answered(it, f, r);
 	if (__builtin_expect(it->followers != NULL, 0))
-		item_tell(it, f, r->now);
+		item_tell(it, f, r);
 	if (it->servers)
 		item_book_servers(it, f, r);
 	for (uint32_t n = 0; n < f->count; n++) {
 		uint32_t slot = f->slots[n];
 		struct txn_slot *s = slot_of(f->views[n]);
 		enum proto_verdict verdict = f->verdicts[n];
+		uint64_t at = stamped ? r->came[f->index[n]] : r->now;
 
 		if (__builtin_expect(verdict != PROTO_DONE, 0)) {
 			s->state = TXN_FLYING;
@@ -307,10 +330,10 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 		}
 		ended++;
 		if (s->judged) {
-			hist_run_add(&it->books.response, &response, r->now - s->due);
-			hist_run_add(&it->books.service, &service, r->now - s->time);
+			hist_run_add(&it->books.response, &response, at - s->due);
+			hist_run_add(&it->books.service, &service, at - s->time);
 			if (__builtin_expect(s->due < it->earlier_than, 0))
-				worker_book_earlier(it, s->due, r->now, verdict == PROTO_FAIL);
+				worker_book_earlier(it, s->due, at, verdict == PROTO_FAIL);
 		}
 		txn_give(&it->txns, slot, TXN_DONE);
 	}
@@ -320,6 +343,10 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 	it->books.ledger[1].answered += judged;
 	hist_run_end(&it->books.response, &response);
 	hist_run_end(&it->books.service, &service);
+	if (stamped) {
+		item_silences(it, f, r);
+		return;
+	}
 	it->last_answer = r->now;
 	item_silence(it, r->now);
 	if (__builtin_expect(it->earlier_than == r->now, 0) && it->waited)
@@ -327,7 +354,7 @@ HOT void item_complete(struct worker_item *it, const struct found *f, const stru
 }
 
 // The same of a follower, whose replies may end what it waited for.
-APART void item_judge_marks(struct worker_item *it, struct found *f, uint64_t now)
+APART void item_judge_marks(struct worker_item *it, struct found *f, const struct replies *r)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
 		it->ctx.counters = it->banks[slot_of(f->views[i])->judged];
@@ -335,7 +362,8 @@ APART void item_judge_marks(struct worker_item *it, struct found *f, uint64_t no
 		f->verdicts[i] =
 			it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
 		if (it->ctx.mark && it->ctx.mark_from)
-			hist_add(&it->marks[it->ctx.mark - 1], now - it->ctx.mark_from);
+			hist_add(&it->marks[it->ctx.mark - 1],
+				reply_at(r, f->index[i]) - it->ctx.mark_from);
 	}
 }
 
@@ -377,13 +405,19 @@ HOT void found_add(const struct worker_item *it, struct found *f, uint32_t slot,
 	f->views[f->count++] = &s->view;
 }
 
-static void found_end(struct worker_item *it, struct found *f, const struct replies *r)
+// stamped: as r->stamped, where the compiler knows it.
+HOT void found_end(struct worker_item *it, struct found *f, const struct replies *r, bool stamped)
 {
 	if (__builtin_expect(it->marks != NULL, 0))
-		item_judge_marks(it, f, r->now);
+		item_judge_marks(it, f, r);
 	else
 		item_judge(it, f);
-	item_complete(it, f, r);
+	item_complete(it, f, r, stamped);
+}
+
+APART void found_end_one(struct worker_item *it, struct found *one, const struct replies *r)
+{
+	found_end(it, one, r, r->stamped);
 }
 
 // A reply that crossed the last message of its transaction answers the one before. Nothing answers
@@ -392,17 +426,33 @@ APART void item_match_crossed(
 	struct worker_item *it, struct found *one, const struct replies *r, uint32_t i)
 {
 	struct txn_slot *s = slot_of(one->views[0]);
-	uint64_t last = s->time;
+	uint64_t last = s->time, at = reply_at(r, i);
 
-	s->time = slot_time_before(it, one->slots[0], r->now);
-	if (s->time <= r->now) {
-		found_end(it, one, r);
+	s->time = slot_time_before(it, one->slots[0], at);
+	if (s->time <= at) {
+		found_end_one(it, one, r);
 	} else {
 		s->state = TXN_FLYING;
-		worker_book(it, s->judged, EVIDENCE_STRAY, one->slots[0], r->pkts[i], r->now);
+		worker_book(it, s->judged, EVIDENCE_STRAY, one->slots[0], r->pkts[i], at);
 	}
 	if (s->state == TXN_FLYING)
 		s->time = last;
+}
+
+// By the stamps of its queue: did the reply come when the transaction's time was over, which the
+// worker was too late to see? A further message would have been sent otherwise, and any reply to
+// that transaction been taken. Without stamps, what is seen before it expires counts as in time.
+APART bool reply_is_late(
+	struct worker_item *it, const struct txn_slot *s, const struct replies *r, uint64_t at)
+{
+	struct proto_txn view = s->view;
+
+	if (at > r->late_to || txn_since(at, s->time) <= (int64_t)it->waits[s->wait])
+		return false;
+	if (it->router || it->servers || it->conns)
+		return false;
+	it->ctx.counters = it->shadow;
+	return it->proto->timeout(&it->ctx, &view) == PROTO_FAIL;
 }
 
 // A reply whose transaction was not in flight, had another reply in the same block, which has been
@@ -414,16 +464,23 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 	enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
 	bool crossed;
 
+	if (slot_waits(it, conns_apart(it), slot) &&
+		reply_is_late(it, &it->txns.slots[slot], r, reply_at(r, i))) {
+		worker_book_lost(it, slot, reply_at(r, i));
+		txn_give(&it->txns, slot, TXN_LOST);
+		slot = TXN_NONE;
+		match = txn_find(&it->txns, &r->at[i], &slot);
+	}
 	if (!slot_waits(it, conns_apart(it), slot)) {
 		item_no_match(it, match, slot, r, i);
 		return;
 	}
-	crossed = slot_crossed(it, slot, r->now);
+	crossed = slot_crossed(it, slot, reply_at(r, i));
 	found_add(it, &one, slot, i);
 	if (crossed)
 		item_match_crossed(it, &one, r, i);
 	else
-		found_end(it, &one, r);
+		found_end_one(it, &one, r);
 }
 
 // Leave out, and count, the replies of servers that a transaction did not ask last: one that it
@@ -439,19 +496,20 @@ APART void item_leave_out(struct worker_item *it, struct replies *r)
 
 		if (slot != TXN_NONE && !(s->slots[slot].ever & 1u << server)) {
 			worker_book(it, it->txns.slots[slot].judged, EVIDENCE_STRAY, slot,
-				r->pkts[i], r->now);
+				r->pkts[i], reply_at(r, i));
 		} else if (slot != TXN_NONE && !(s->slots[slot].asked & 1u << server)) {
 			item_no_match(it, match, slot, r, i);
 		} else {
 			r->pkts[kept] = r->pkts[i];
 			r->in[kept] = r->in[i];
+			r->came[kept] = r->stamped ? r->came[i] : 0;
 			r->at[kept++] = r->at[i];
 		}
 	}
 	r->count = kept;
 }
 
-void item_match(struct worker_item *it, struct replies *r)
+HOT void item_match_block(struct worker_item *it, struct replies *r, bool stamped)
 {
 	struct proto_message in[BURST_MAX];
 	const uint32_t *apart = conns_apart(it);
@@ -467,8 +525,9 @@ void item_match(struct worker_item *it, struct replies *r)
 		uint32_t slot = TXN_NONE;
 
 		txn_find(&it->txns, &r->at[i], &slot);
-		if (__builtin_expect(
-			    !slot_waits(it, apart, slot) || slot_crossed(it, slot, r->now), 0))
+		if (__builtin_expect(!slot_waits(it, apart, slot) || (stamped && r->late_to) ||
+					     slot_crossed(it, slot, stamped ? r->came[i] : r->now),
+			    0))
 			rest[rest_count++] = (uint8_t)i;
 		else
 			found_add(it, &f, slot, i);
@@ -478,7 +537,20 @@ void item_match(struct worker_item *it, struct replies *r)
 			in[n] = r->in[f.index[n]];
 		f.in = in;
 	}
-	found_end(it, &f, r);
+	found_end(it, &f, r, stamped);
 	for (uint32_t i = 0; i < rest_count; i++)
 		item_match_rest(it, r, rest[i]);
+}
+
+APART void item_match_stamped(struct worker_item *it, struct replies *r)
+{
+	item_match_block(it, r, true);
+}
+
+void item_match(struct worker_item *it, struct replies *r)
+{
+	if (__builtin_expect(r->stamped, 0))
+		item_match_stamped(it, r);
+	else
+		item_match_block(it, r, false);
 }

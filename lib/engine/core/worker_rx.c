@@ -53,6 +53,8 @@ APART void item_match_one(struct worker_item *it, const struct txn_place *at, st
 	struct replies one;
 
 	one.count = 1;
+	one.stamped = false; // now is when it arrived
+	one.late_to = 0;
 	one.now = now;
 	one.pkts[0] = m;
 	one.in[0] = *in;
@@ -105,7 +107,7 @@ APART bool worker_unasked(struct worker *w, struct worker_item *it, const struct
 
 // true: it was forwarded to another worker.
 APART bool worker_routed(struct worker *w, struct worker_item *it, struct rte_mbuf *m,
-	const struct frame *f, uint64_t now)
+	const struct frame *f, uint64_t now, uint64_t came)
 {
 	const struct proto_ends ends = wire_ends(&w->wire, f);
 	const struct proto_message in = {f->payload, f->payload_len, &ends};
@@ -113,11 +115,11 @@ APART bool worker_routed(struct worker *w, struct worker_item *it, struct rte_mb
 
 	if (!it->proto->key(in.buf, in.len, &at.key))
 		return worker_unasked(w, it, &in, m, now);
-	it = routed_item(w, it, m, now, &at.key);
+	it = routed_item(w, it, m, came, &at.key);
 	if (!it)
 		return false;
 	it->ctx.now_ms = worker_ms(w, now);
-	item_match_one(it, &at, m, &in, now);
+	item_match_one(it, &at, m, &in, came);
 	return false;
 }
 
@@ -165,9 +167,10 @@ static bool item_takes(const struct worker_item *it, enum frame_kind kind)
 	return kind == FRAME_TCP ? it->conns != NULL : !it->stream;
 }
 
-// Look at a received packet. *place becomes NULL when it was forwarded to another worker.
-// may_be_plain: worker_plain has not seen it.
-HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, bool may_be_plain)
+// Look at a packet that arrived at `came`. *place becomes NULL when it was forwarded to another
+// worker. may_be_plain: worker_plain has not seen it.
+HOT void worker_packet(
+	struct worker *w, struct rte_mbuf **place, uint64_t now, uint64_t came, bool may_be_plain)
 {
 	struct rte_mbuf *m = *place;
 	struct frame f;
@@ -187,7 +190,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 	}
 	m = wire_packet(&w->wire, m, &f);
 	if (w->hand && (kind == FRAME_UDP || w->home[f.dst_port] != PORT_HOME_KEY) &&
-		worker_hands_over(w, m, &f, now)) {
+		worker_hands_over(w, m, &f, came)) {
 		*place = m == *place ? NULL : *place; // one that was put together went as a copy
 		return;
 	}
@@ -198,7 +201,7 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 	}
 	it = &w->items[entry.item];
 	if (it->router) {
-		if (worker_routed(w, it, m, &f, now))
+		if (worker_routed(w, it, m, &f, now, came))
 			*place = m == *place ? NULL : *place;
 		return;
 	}
@@ -209,21 +212,21 @@ HOT void worker_packet(struct worker *w, struct rte_mbuf **place, uint64_t now, 
 		return;
 	}
 	if (kind == FRAME_TCP) {
-		worker_conn_rx(w, it, &at, m, &f, now);
+		worker_conn_rx(w, it, &at, m, &f, now, came);
 		return;
 	}
 	ends = wire_ends(&w->wire, &f);
 	in = (struct proto_message){f.payload, f.payload_len, it->servers ? &ends : NULL};
 	if (f.src_port != it->server_port || !servers_have(it, f.src, f.addr_len)) {
 		worker_book_elsewhere(it, now >= it->pace.measure, &ends);
-		item_book_odd(it, EVIDENCE_STRAY, m, now);
+		item_book_odd(it, EVIDENCE_STRAY, m, came);
 		return;
 	}
 	if (!it->proto->key(f.payload, f.payload_len, &at.key)) {
-		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
+		item_book_odd(it, EVIDENCE_MALFORMED, m, came);
 		return;
 	}
-	item_match_one(it, &at, m, &in, now);
+	item_match_one(it, &at, m, &in, came);
 }
 
 // Which of the item's source addresses a plain packet is for: nearly always they are one range.
@@ -365,6 +368,8 @@ APART void plain_match_parts(struct plain *p)
 	struct replies part;
 
 	part.now = p->r.now;
+	part.stamped = p->r.stamped;
+	part.late_to = p->r.late_to;
 	while (left) {
 		struct worker_item *it = p->items[0];
 		uint32_t kept = 0;
@@ -377,6 +382,7 @@ APART void plain_match_parts(struct plain *p)
 
 			to->pkts[n] = p->r.pkts[i];
 			to->in[n] = p->r.in[i];
+			to->came[n] = p->r.stamped ? p->r.came[i] : 0;
 			to->at[n] = p->r.at[i];
 			if (!is_its)
 				p->items[n] = p->items[i];
@@ -397,14 +403,54 @@ static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
 	return kept;
 }
 
+APART void stamped_rx(struct worker *w, struct received *r)
+{
+	const struct port_queue from = {w->wire.port, w->wire.queue};
+
+	r->count = stamps_rx(&w->stamps, &from, r->pkts, w->wire.burst, w->clock, &r->at, r->came);
+	for (uint16_t i = 0; i < r->count && r->at >= w->times.measure; i++)
+		hist_add(&w->wake, r->at - r->came[i]);
+}
+
 void worker_rx(struct worker *w, struct received *r)
 {
-	r->count = burst_rx(w->wire.port, w->wire.queue, r->pkts, w->wire.burst);
+	if (w->stamps.known) {
+		stamped_rx(w, r);
+	} else {
+		r->count = burst_rx(w->wire.port, w->wire.queue, r->pkts, w->wire.burst);
+		r->at = clock_time(w->clock);
+	}
 	if (r->count == 0)
 		return;
-	r->at = clock_time(w->clock);
 	w->received += r->count;
 	burst_ask(r->pkts, r->count);
+}
+
+// When a packet of the burst arrived.
+static uint64_t received_at(const struct worker *w, const struct received *r, uint16_t i)
+{
+	return w->stamps.known ? r->came[i] : r->at;
+}
+
+// The same of the plain ones among them, which are in the same order.
+APART void plain_stamps(struct plain *p, const struct received *r)
+{
+	uint16_t i = 0;
+
+	for (uint32_t n = 0; n < p->r.count; n++) {
+		while (r->pkts[i] != p->r.pkts[n])
+			i++;
+		p->r.came[n] = r->came[i++];
+	}
+}
+
+// Up to when replies of a burst are late, by their stamps, for transactions that have not expired
+// yet. After a stop, those that came before its end: the peer was there all the time.
+static uint64_t late_to(const struct worker *w, const struct received *r)
+{
+	if (!w->stamps.known || r->at < w->next_expiry)
+		return 0;
+	return r->at < w->expire_after ? w->back_at : r->at;
 }
 
 // Look at a burst: plain replies in a block, all other packets one by one. Neither changes how the
@@ -414,6 +460,8 @@ static void worker_look_all(struct worker *w, struct received *r)
 	struct plain p;
 
 	p.r.count = 0;
+	p.r.stamped = w->stamps.known;
+	p.r.late_to = late_to(w, r);
 	p.r.now = r->at;
 	p.several = false;
 	for (uint16_t i = 0; i < r->count;) {
@@ -422,8 +470,10 @@ static void worker_look_all(struct worker *w, struct received *r)
 		i = plain_take4(w, &p, r, i);
 		i = plain_take6(w, &p, r, i);
 		if (i == first)
-			worker_packet(w, &r->pkts[i++], r->at, false);
+			worker_packet(w, &r->pkts[first], r->at, received_at(w, r, i++), false);
 	}
+	if (p.r.stamped)
+		plain_stamps(&p, r);
 	if (p.several)
 		plain_match_parts(&p);
 	else if (p.r.count)
@@ -437,7 +487,7 @@ void worker_look(struct worker *w, struct received *r)
 	} else {
 		for (uint16_t i = 0; i < r->count; i++) {
 			burst_ask_next(r->pkts, r->count, i);
-			worker_packet(w, &r->pkts[i], r->at, false);
+			worker_packet(w, &r->pkts[i], r->at, received_at(w, r, i), false);
 		}
 	}
 	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
@@ -445,7 +495,7 @@ void worker_look(struct worker *w, struct received *r)
 
 // Look at the packets that another worker received for this one. Each has the tick at which that
 // worker received it.
-static uint32_t worker_take_over(struct worker *w, uint32_t from)
+static uint32_t worker_take_over(struct worker *w, uint32_t from, uint64_t now)
 {
 	struct handoff_packet packets[HANDOFF_BURST];
 	struct rte_mbuf *pkts[HANDOFF_BURST];
@@ -455,7 +505,7 @@ static uint32_t worker_take_over(struct worker *w, uint32_t from)
 		pkts[i] = packets[i].mbuf;
 	burst_acquire(pkts, (uint16_t)n);
 	for (uint32_t i = 0; i < n; i++)
-		worker_packet(w, &pkts[i], packets[i].time, true);
+		worker_packet(w, &pkts[i], now, packets[i].time, true);
 	burst_free(pkts, still_here(pkts, (uint16_t)n));
 	w->hand->taken_over += n;
 	return n;
@@ -487,7 +537,7 @@ uint16_t worker_exchange(struct worker *w, uint16_t received, uint64_t now)
 		handoff_tell(h, now);
 	handoff_look(h, now);
 	for (uint32_t i = 0; i < h->workers; i++) {
-		uint32_t n = i == h->self ? 0 : worker_take_over(w, i);
+		uint32_t n = i == h->self ? 0 : worker_take_over(w, i, now);
 
 		if (n == HANDOFF_BURST)
 			most = w->wire.burst;

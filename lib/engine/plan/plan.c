@@ -274,6 +274,7 @@ static int build_worker(struct plan *p, struct worker *w, struct arena *a)
 	uint32_t index = (uint32_t)(w - p->workers);
 
 	fill_wire(p, &w->wire, port, w->number, owned_on(p, port, a));
+	w->stamps = p->dry ? (struct stamps){0} : stamps_of(port, (uint16_t)w->number);
 	w->spares = max_u16(w->spares, w->wire.burst);
 	w->cpu = p->lcores.worker_cpus[index];
 	w->yields = shares_cpu(p, index);
@@ -410,6 +411,7 @@ void plan_schedule(struct plan *p, uint64_t start)
 		p->workers[i].look_every = clock_ticks(&p->clock, PLAN_LOOK_NS);
 		p->workers[i].ms_scale = clock_ms_scale(&p->clock);
 		hist_clear(&p->workers[i].passes);
+		hist_clear(&p->workers[i].wake);
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++)

@@ -273,6 +273,12 @@ static const struct counter worker_rows[] = {
 		HANDOFF_COUNTERS(WORKER_ROW, WORKER_ROW, COUNTER_SKIP) // io/handoff.h
 	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
 		AT(result_worker, passes), .section = &latency_rows_section},
+	TEXT(result_worker, arrival,
+		"when a reply counts as arrived: kernel (by the kernel's stamp), burst (when the "
+		"worker saw it)"),
+	{"wake", "from the arrival of a packet until the worker saw it; not there: no stamps", NULL,
+		COUNTER_SECTION, AT(result_worker, wake), .section = &latency_rows_section,
+		.optional = true},
 };
 SECTION("workers", worker_rows, result_worker, "a worker");
 

@@ -549,7 +549,8 @@ static struct result_port port_result(const struct plan *p, uint32_t n, struct a
 #define SHARE_OF_SECONDS(member, help)                                                             \
 	to->member = seconds > 0 ? fmin((double)from->member[1] / hz / seconds, 1) : 0;
 
-static struct result_worker worker_result(const struct plan *p, uint32_t n, double seconds)
+static struct result_worker worker_result(
+	const struct plan *p, uint32_t n, double seconds, struct arena *a)
 {
 	const struct worker *w = &p->workers[n], *from = w;
 	double hz = p->clock.hz, busy = (double)w->busy[1] / hz;
@@ -560,9 +561,15 @@ static struct result_worker worker_result(const struct plan *p, uint32_t n, doub
 		.idle = w->idle.sleeps ? "sleep" : "poll",
 		.max_gap_ns = clock_ns(&p->clock, w->passes.max),
 		.passes = collect_latency(&p->clock, &w->passes, 0),
+		.arrival = w->stamps.known ? "kernel" : "burst",
 	};
 	struct result_worker *to = &out;
 	uint64_t completed = 0;
+
+	if (w->stamps.known) {
+		out.wake = arena_zalloc(a, sizeof(*out.wake));
+		*out.wake = collect_latency(&p->clock, &w->wake, 0);
+	}
 
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		const struct ledger *l = &w->items[i].books.ledger[1];
@@ -707,7 +714,7 @@ void collect_result(const struct plan *p, struct arena *a, struct result *out)
 		ports[i] = port_result(p, i, a);
 	for (uint32_t i = 0; i < p->worker_count; i++)
 		if ((int32_t)p->workers[i].port != p->responder_port)
-			workers[out->workers.count++] = worker_result(p, i, seconds);
+			workers[out->workers.count++] = worker_result(p, i, seconds, a);
 	out->ports = (struct counter_list){ports, p->port_count};
 	if (p->responder_port < 0)
 		return;

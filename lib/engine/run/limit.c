@@ -33,7 +33,7 @@ static bool tester_failed(const struct limit_facts *f)
 
 bool limit_is_disturbed(const struct limit_facts *f)
 {
-	return f->disturbed > LIMIT_DISTURBED || f->box >= BOX_FULL || f->late_ns > LIMIT_LATE_NS;
+	return f->harmed > LIMIT_DISTURBED || f->box >= BOX_FULL || f->late_ns > LIMIT_LATE_NS;
 }
 
 enum limit limit_of(const struct limit_facts *f)

@@ -29,6 +29,7 @@ struct limit_facts {
 	double late_ns;       // send lag, 99th percentile
 	uint64_t dropped;     // received packets that the tester lost
 	double disturbed;     // share of the time for which it, or the embedded server, had no CPU
+	double harmed;        // the same, where that may have changed what was measured
 	double box;           // use of all CPUs, if another server is on this box; else 0
 };
 

@@ -353,12 +353,31 @@ static bool sends_on_time(const struct config *c, const struct result *r, const 
 	return true;
 }
 
+// Does a schedule say when the items of this port send, and not the replies?
+static bool sends_by_schedule(const struct config *c, const struct result *r, const char *port)
+{
+	const struct result_item *items = r->traffic.items;
+	const struct item_settings *of = c->traffic.items;
+
+	for (uint32_t i = 0; i < r->traffic.count && i < c->traffic.count; i++)
+		if (strcmp(items[i].port, port) == 0 && !load_is_open(&of[i].load))
+			return false;
+	return true;
+}
+
+// Where the kernel says when replies arrived, and a schedule when requests leave, only a late send
+// does harm.
+static bool is_timed(const struct config *c, const struct result *r, const struct result_worker *w)
+{
+	return w->wake && sends_by_schedule(c, r, w->port) && sends_on_time(c, r, w->port);
+}
+
 // A worker that mostly sleeps gives its CPU away and is given it back for its sends: others that
 // run meanwhile are no fault unless a send was late.
 static bool worker_is_stolen(
 	const struct config *c, const struct result *r, const struct result_worker *w)
 {
-	return is_stolen(c, w->stolen_s, r->run.measured_s) &&
+	return is_stolen(c, w->stolen_s, r->run.measured_s) && !is_timed(c, r, w) &&
 	       !(w->slept_s > w->stolen_s && sends_on_time(c, r, w->port));
 }
 
@@ -756,11 +775,18 @@ static void facts_of_tester(const struct plan *p, const struct result *r, uint32
 	f->late_ns = isnan(i->send_lag.p99_ns) ? 0 : i->send_lag.p99_ns;
 	f->dropped = port->rx_missed + port->rx_no_mbuf + port->hand_over_full;
 	for (uint32_t k = 0; k < r->workers.count && r->run.measured_s > 0; k++)
-		if (strcmp(workers[k].port, port->name) == 0)
-			f->disturbed = fmax(f->disturbed, workers[k].stolen_s / r->run.measured_s);
-	if (own && r->responder && r->run.measured_s > 0)
-		f->disturbed = fmax(f->disturbed,
-			r->responder->stolen_s / r->run.measured_s / p->responder_count);
+		if (strcmp(workers[k].port, port->name) == 0) {
+			double share = workers[k].stolen_s / r->run.measured_s;
+
+			f->disturbed = fmax(f->disturbed, share);
+			if (!is_timed(p->config, r, &workers[k]))
+				f->harmed = fmax(f->harmed, share);
+		}
+	if (own && r->responder && r->run.measured_s > 0) {
+		f->harmed = fmax(
+			f->harmed, r->responder->stolen_s / r->run.measured_s / p->responder_count);
+		f->disturbed = fmax(f->disturbed, f->harmed);
+	}
 	f->box = near && r->cpu ? r->cpu->use.used : 0;
 }
 
@@ -820,12 +846,12 @@ static enum limit find_limit(
 
 static void say_undecided(const struct limit_facts *f, struct reasons *out)
 {
-	if (f->disturbed > LIMIT_DISTURBED)
+	if (f->harmed > LIMIT_DISTURBED)
 		because(out,
 			"undecided: others had the CPU for %.0f %% of the time, so what was lost "
 			"or "
 			"slow may be their doing or the server's",
-			100 * fmin(f->disturbed, 1));
+			100 * fmin(f->harmed, 1));
 	else if (f->late_ns > LIMIT_LATE_NS)
 		because(out,
 			"undecided: sends were late (99th percentile %s), so they came in bursts "
