@@ -310,41 +310,46 @@ static int parse_margin(
 	return parse_allowed(m, colon + 1);
 }
 
-// B is worse than allowed, and noise does not explain it.
-static bool is_worse(const struct margin *m, const struct figures_change *c)
+// Is B worse than allowed? NOISY: the repeats differ by more than the margin, so it may be.
+enum outcome { WITHIN, NOISY, WORSE };
+
+static enum outcome outcome_of(const struct margin *m, const struct figures_change *c)
 {
 	double worse = m->higher ? c->b - c->a : c->a - c->b;
 	double allowed = m->relative ? m->allowed * fabs(c->a) : m->allowed;
 
 	if (!isfinite(c->a) || !isfinite(c->b))
-		return m->higher && isfinite(c->a);
-	return worse > allowed && !figures_change_is_noise(c);
+		return m->higher && isfinite(c->a) ? WORSE : WITHIN;
+	if (worse > allowed && !figures_change_is_noise(c))
+		return WORSE;
+	return allowed > 0 && c->half > allowed && worse + c->half > allowed ? NOISY : WITHIN;
 }
 
-// true: B is worse. who: B's name in the line; NULL: no line.
-static bool judge_item(const struct margin *m, const struct figures *from, const struct figures *to,
-	const char *item, const char *who)
+// who: B's name in the line; NULL: no line.
+static enum outcome judge_item(const struct margin *m, const struct figures *from,
+	const struct figures *to, const char *item, const char *who)
 {
+	static const char *const words[] = {"pass", "too noisy", "FAIL"};
 	struct figures_change c = figures_change(from, to, item, m->path);
 	const char *unit = figures_unit(m->path);
-	bool worse = !figures_has_item(to, item) || is_worse(m, &c);
-	char a[32], b[32], difference[32];
+	enum outcome outcome = figures_has_item(to, item) ? outcome_of(m, &c) : WORSE;
+	char a[32], b[32], difference[32], interval[48];
 
 	if (!who)
-		return worse;
-	printf("  %s  %s%s of %s: %s -> %s (%s, allowed %s)\n", worse ? "FAIL" : "pass", who,
-		m->path, item, figures_text(c.a, unit, a, sizeof(a)),
-		figures_text(c.b, unit, b, sizeof(b)),
+		return outcome;
+	printf("  %s  %s%s of %s: %s -> %s (%s%s, allowed %s)\n", words[outcome], who, m->path,
+		item, figures_text(c.a, unit, a, sizeof(a)), figures_text(c.b, unit, b, sizeof(b)),
 		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
+		outcome == NOISY ? interval_text(&c, unit, interval, sizeof(interval)) + 1 : "",
 		strrchr(m->text, ':') + 1);
-	return worse;
+	return outcome;
 }
 
-// 0, 1: B is worse for one item at least, -1: no item has this figure.
+// The worst outcome of an item; -1: no item has this figure.
 static int judge_margin(const struct margin *m, const struct figures *from,
 	const struct figures *to, const char *who)
 {
-	int worse = 0;
+	enum outcome worst = WITHIN;
 	bool known = false;
 
 	for (uint32_t i = 0; i < from->count; i++) {
@@ -354,15 +359,17 @@ static int judge_margin(const struct margin *m, const struct figures *from,
 			continue;
 		if (!figures_find(from, item, m->path) && !figures_find(to, item, m->path))
 			continue;
+		enum outcome one = judge_item(m, from, to, item, who);
+
 		known = true;
-		worse |= judge_item(m, from, to, item, who);
+		worst = one > worst ? one : worst;
 	}
-	return known ? worse : -1;
+	return known ? (int)worst : -1;
 }
 
-// Sets worse[] of each result that is worse. 0, or -1: no result has this figure, which was logged.
+// Sets the worst outcome of each result. 0, or -1: no result has this figure, which was logged.
 static int judge_results(
-	const struct options *o, const struct results *r, const struct margin *m, bool *worse)
+	const struct options *o, const struct results *r, const struct margin *m, int *worst)
 {
 	bool known = false;
 
@@ -374,31 +381,50 @@ static int judge_results(
 				       : "");
 
 		known |= rc >= 0;
-		worse[i] |= rc > 0;
+		worst[i] = rc > worst[i] ? rc : worst[i];
 	}
 	return known ? 0 : refuse_figure(m, &r->list[0], o->arena);
 }
 
+// "FAIL: B, D are": the results with this outcome. Returns their number.
+static unsigned print_outcomes(
+	const struct results *r, const int *worst, enum outcome which, const char *word)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 1; i < r->count; i++)
+		if (worst[i] == (int)which) {
+			printf("%s%s%c", count ? "" : word, count ? ", " : ": ", 'A' + (int)i);
+			count++;
+		}
+	if (count)
+		fputs(count > 1 ? " are" : " is", stdout);
+	return count;
+}
+
 static int gate(const struct options *o, const struct results *r, const struct margin *margins)
 {
-	bool worse[RESULTS_MAX] = {false};
-	unsigned count = 0;
+	int worst[RESULTS_MAX] = {WITHIN};
+	unsigned noisy;
 
 	if (!o->quiet)
 		puts("\nmargins");
 	for (unsigned i = 0; i < o->margin_count; i++)
-		if (judge_results(o, r, &margins[i], worse) < 0)
+		if (judge_results(o, r, &margins[i], worst) < 0)
 			return EXIT_CONFIG;
 	fputs(o->quiet ? "" : "\n", stdout);
-	for (unsigned i = 0; i < r->count; i++)
-		if (worse[i])
-			printf("%s%c", count++ ? ", " : "FAIL: ", 'A' + (int)i);
-	if (count)
-		printf(" %s worse than A by more than the margin\n", count > 1 ? "are" : "is");
-	else
-		printf("PASS: %s within the margins of A\n",
-			r->count > 2 ? "all results are" : "B is");
-	return count ? EXIT_FAIL : EXIT_PASS;
+	if (print_outcomes(r, worst, WORSE, "FAIL")) {
+		puts(" worse than A by more than the margin");
+		return EXIT_FAIL;
+	}
+	noisy = print_outcomes(r, worst, NOISY, "TOO NOISY TO JUDGE");
+	if (noisy) {
+		puts(" not known to be within the margins: the repeats differ by more than that; "
+		     "longer runs or more repeats help");
+		return EXIT_NOISY;
+	}
+	printf("PASS: %s within the margins of A\n", r->count > 2 ? "all results are" : "B is");
+	return EXIT_PASS;
 }
 
 // A run that says nothing about its server cannot be better or worse.
@@ -413,6 +439,38 @@ static bool is_comparable(const struct figures *f)
 			return false;
 		}
 	return true;
+}
+
+#define SETTINGS_SHOWN 4
+
+// What was set otherwise: then a change may be that of the test.
+static void warn_settings(const struct results *r, unsigned i, struct arena *a)
+{
+	struct figures_setting was, is;
+	const char *list = "";
+	unsigned count = 0;
+
+	for (uint32_t at = 0; figures_differ(&r->list[0], &r->list[i], &at, &was, &is); count++)
+		if (count < SETTINGS_SHOWN)
+			list = arena_printf(a, "%s%s%s (%s, %s)", list, count ? ", " : "", was.path,
+				was.value ? was.value : "none", is.value ? is.value : "none");
+	if (count > SETTINGS_SHOWN)
+		list = arena_printf(a, "%s and %u more", list, count - SETTINGS_SHOWN);
+	if (count)
+		log_warning("compare: A and %c are different tests: %s", 'A' + (int)i, list);
+}
+
+// Without repeats nobody knows what of a change is chance.
+static void warn_single(const struct results *r)
+{
+	bool single = false;
+
+	for (unsigned i = 0; i < r->count; i++)
+		single = single || r->list[i].repeats == 0;
+	if (single)
+		log_warning(
+			"compare: a result without repeats does not show its noise, so a change "
+			"may be chance (run.repeat: at least 3)");
 }
 
 // The baseline, then the other operands. 0 or -EINVAL, which was logged.
@@ -459,7 +517,10 @@ int cmd_compare(const struct options *o)
 		judged = is_comparable(&r.list[i]) && judged;
 	if (!o->quiet)
 		print_table(&r);
+	for (unsigned i = 1; i < r.count; i++)
+		warn_settings(&r, i, o->arena);
 	if (o->margin_count == 0)
 		return EXIT_PASS;
+	warn_single(&r);
 	return judged ? gate(o, &r, margins) : EXIT_INVALID;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -30,6 +31,7 @@ struct flattening {
 	uint32_t repeat; // that the figures belong to; REPEATS_MAX: the run itself
 	uint32_t next;   // where the next figure of a repeat is expected
 	bool too_many;   // some are left out
+	uint32_t setting_room;
 };
 
 static const struct {
@@ -252,6 +254,88 @@ static void flatten_search(struct flattening *f, const json_t *search)
 			json_number_value(json_object_get(goal, "answer")));
 }
 
+// Members that change nothing of what was measured.
+static bool is_aside(const char *path)
+{
+	static const char *const aside[] = {
+		"run.name", "run.id", "run.note", "run.labels", "run.seed", "output", "criteria"};
+
+	for (size_t i = 0; i < sizeof(aside) / sizeof(aside[0]); i++)
+		if (strcmp(path, aside[i]) == 0)
+			return true;
+	return false;
+}
+
+static void put_setting(struct flattening *f, const char *path, const json_t *value)
+{
+	struct figures *out = f->out;
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+
+	if (!text)
+		return;
+	if (out->setting_count == f->setting_room) {
+		uint32_t room = f->setting_room ? 2 * f->setting_room : 64;
+		struct figures_setting *more = arena_zalloc(f->a, room * sizeof(*more));
+
+		if (out->setting_count)
+			memcpy(more, out->settings, out->setting_count * sizeof(*more));
+		out->settings = more;
+		f->setting_room = room;
+	}
+	out->settings[out->setting_count++] =
+		(struct figures_setting){path, arena_strdup(f->a, text)};
+	free(text);
+}
+
+// Elements of lists go by their name, where they have one.
+static void flatten_settings(
+	struct flattening *f, const char *path, const json_t *value, unsigned depth)
+{
+	const char *key, *dot = *path ? "." : "";
+	json_t *one;
+	size_t i;
+
+	if (is_aside(path) || f->out->setting_count == FIGURES_MAX)
+		return;
+	if (depth == DEPTH_MAX || !(json_is_object(value) || json_is_array(value))) {
+		put_setting(f, path, value);
+		return;
+	}
+	json_object_foreach((json_t *)value, key, one)
+		flatten_settings(f, arena_printf(f->a, "%s%s%s", path, dot, key), one, depth + 1);
+	json_array_foreach(value, i, one) flatten_settings(f,
+		*text_of(one, "name") ? arena_printf(f->a, "%s.%s", path, text_of(one, "name"))
+				      : arena_printf(f->a, "%s[%zu]", path, i),
+		one, depth + 1);
+}
+
+static const char *setting_of(const struct figures *f, const char *path)
+{
+	for (uint32_t i = 0; i < f->setting_count; i++)
+		if (strcmp(f->settings[i].path, path) == 0)
+			return f->settings[i].value;
+	return NULL;
+}
+
+bool figures_differ(const struct figures *a, const struct figures *b, uint32_t *at,
+	struct figures_setting *in_a, struct figures_setting *in_b)
+{
+	while (*at < a->setting_count + b->setting_count) {
+		bool of_a = *at < a->setting_count;
+		const struct figures_setting *s =
+			of_a ? &a->settings[*at] : &b->settings[*at - a->setting_count];
+		const char *other = setting_of(of_a ? b : a, s->path);
+
+		++*at;
+		if (other && (!of_a || strcmp(other, s->value) == 0))
+			continue;
+		*in_a = (struct figures_setting){s->path, of_a ? s->value : NULL};
+		*in_b = (struct figures_setting){s->path, of_a ? other : s->value};
+		return true;
+	}
+	return false;
+}
+
 static int refuse_document(const char *file, const char *reason)
 {
 	log_error("compare: %s: %s", file, reason);
@@ -288,6 +372,7 @@ int figures_read(const char *file, const json_t *document, struct arena *a, stru
 	if (out->count == 0)
 		return refuse_document(out->file, "no figures in its traffic");
 	flatten_search(&f, json_object_get(document, "search"));
+	flatten_settings(&f, "", json_object_get(document, "config"), 0);
 	for (i = 0; i < out->repeats; i++) {
 		one = json_array_get(repeats, i);
 		f.repeat = (uint32_t)i;

@@ -22,6 +22,11 @@ struct figure {
 	bool repeated;   // in one repeat at least
 };
 
+// A setting of the run: "traffic.queries.load.rate", and its value as in the document.
+struct figures_setting {
+	const char *path, *value;
+};
+
 struct figures {
 	const char *file;
 	const char *name, *version, *started, *status; // "" where the document does not say
@@ -29,6 +34,8 @@ struct figures {
 	uint32_t repeats;
 	struct figure *list;
 	uint32_t count;
+	struct figures_setting *settings; // without name, notes, criteria and output
+	uint32_t setting_count;
 };
 
 // 0, or -EINVAL with the reason logged.
@@ -66,6 +73,11 @@ struct figures_change {
 // A figure that only one of the results has: a counter is 0 in the other, a time is unknown (NAN).
 struct figures_change figures_change(
 	const struct figures *from, const struct figures *to, const char *item, const char *path);
+
+// The first setting from *at on that differs, or that only one has; *at: behind it. false: no more.
+// The texts of one that a result does not have are NULL.
+bool figures_differ(const struct figures *a, const struct figures *b, uint32_t *at,
+	struct figures_setting *in_a, struct figures_setting *in_b);
 
 // The noise of the repeats explains the change. A single run tells nothing about noise: false.
 bool figures_change_is_noise(const struct figures_change *c);

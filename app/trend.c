@@ -22,6 +22,11 @@
 #define LEAST_POINTS 0.0001 // of a figure that is a share itself
 #define SURE         0.9999 // more is not printed: the method is not that exact
 
+// Where even changes of this size would not be noticed, nothing is judged.
+#define NOISY_FACTOR 3.0 // of a time
+#define NOISY_SHARE  0.5 // of a rate
+#define NOISY_POINTS 0.1 // of a figure that is a share itself
+
 static const char *const figures_of_items[] = {
 	"answered_per_s", "loss", "latency.response.p50_ns", "latency.response.p99_ns"};
 
@@ -58,10 +63,14 @@ void trend_judge(struct trend_figure *f, double confidence, unsigned together)
 	reach = fmax(reach, is_time(f)    ? log1p(LEAST_SHARE)
 			    : is_share(f) ? LEAST_POINTS
 					  : LEAST_SHARE * fabs(s.mean));
+	f->noisy = reach > (is_time(f)           ? log(NOISY_FACTOR)
+				   : is_share(f) ? NOISY_POINTS
+						 : NOISY_SHARE * fabs(s.mean));
 	away = sign * (scaled(f, f->value) - s.mean);
 	tail = away <= 0 ? 1 : error > 0 ? student_outside(away / error, f->count - 1) / 2 : 0;
 	f->confidence = fmax(0, 1 - together * tail);
 	f->worse = away > reach;
+	f->noisy = f->noisy && !f->worse;
 	f->mean = is_time(f) ? exp(s.mean) : s.mean;
 	f->bound = is_time(f) ? exp(s.mean + reach) : s.mean + sign * reach;
 }
@@ -168,6 +177,7 @@ static void judge_figure(struct trend_figure *f, double confidence, unsigned tog
 	f->value = INFINITY;
 	f->confidence = 1;
 	f->worse = true;
+	f->noisy = false;
 }
 
 void trend_of(const json_t *entries, const json_t *entry, double confidence, struct arena *a,
@@ -204,8 +214,10 @@ void trend_of(const json_t *entries, const json_t *entry, double confidence, str
 		out->judged += f->judged;
 	}
 	for (i = 0; i < out->count; i++)
-		if (out->figures[i].judged)
+		if (out->figures[i].judged) {
 			judge_figure(&out->figures[i], confidence, out->judged);
+			out->noisy += out->figures[i].noisy;
+		}
 }
 
 // --- the chart
@@ -232,8 +244,9 @@ static json_t *figure_json(const struct trend_figure *f, const json_t *runs)
 
 	json_array_foreach(runs, i, one)
 		json_array_append_new(values, number_or_lost(value_of(one, f)));
-	out = json_pack("{s:s, s:s, s:s, s:b, s:b, s:o}", "item", f->item, "path", f->path, "unit",
-		figures_unit(f->path), "judged", f->judged, "worse", f->worse, "values", values);
+	out = json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:o}", "item", f->item, "path", f->path,
+		"unit", figures_unit(f->path), "judged", f->judged, "worse", f->worse, "noisy",
+		f->judged && f->noisy, "values", values);
 	if (f->judged) {
 		json_object_set_new(out, "mean", number_or_lost(f->mean));
 		json_object_set_new(out, "bound", number_or_lost(f->bound));
@@ -271,7 +284,7 @@ json_t *trend_series(const json_t *entries, const json_t *entry)
 	trend_of(entries, entry, TREND_DEFAULT, a, &t);
 	if (!is_judged_verdict(book_text(entry, "verdict.status")) || t.runs < TREND_RUNS_MIN)
 		for (unsigned i = 0; i < t.count; i++)
-			t.figures[i].judged = t.figures[i].worse = false;
+			t.figures[i].judged = t.figures[i].worse = t.figures[i].noisy = false;
 	for (size_t i = 0; i < json_array_size(runs); i++)
 		json_array_append_new(list,
 			run_json(json_array_get(runs, i), i ? json_array_get(runs, i - 1) : NULL));
@@ -292,13 +305,28 @@ static const char *confidence_text(double confidence, char *buf, size_t room)
 	return buf;
 }
 
+// The least of its past values, or with -1 the least of their opposites.
+static double least(const struct trend_figure *f, double sign)
+{
+	double value = INFINITY;
+
+	for (unsigned i = 0; i < f->count; i++)
+		value = fmin(value, sign * f->past[i]);
+	return value;
+}
+
 static void print_figure(const struct trend_figure *f)
 {
 	const char *unit = figures_unit(f->path);
 	char mean[32], value[32], bound[32], confidence[32];
 
 	printf("  %-28s %12s", f->path, figures_text(f->value, unit, value, sizeof(value)));
-	if (f->judged)
+	if (f->judged && f->noisy)
+		printf(" %12s %12s  too noisy: %s to %s before\n",
+			figures_text(f->mean, unit, mean, sizeof(mean)), "-",
+			figures_text(least(f, 1), unit, bound, sizeof(bound)),
+			figures_text(-least(f, -1), unit, confidence, sizeof(confidence)));
+	else if (f->judged)
 		printf(" %12s %12s  %s\n", figures_text(f->mean, unit, mean, sizeof(mean)),
 			figures_text(f->bound, unit, bound, sizeof(bound)),
 			f->worse ? confidence_text(f->confidence, confidence, sizeof(confidence))
@@ -325,10 +353,11 @@ static void print_trend(const struct trend *t)
 	putchar('\n');
 }
 
-// The last line: the figures that are worse, each with its confidence.
-static bool print_verdict(const struct trend *t, double confidence)
+// The last line: the figures that are worse, each with its confidence, or those that nobody can
+// judge. The exit code.
+static int print_verdict(const struct trend *t, double confidence)
 {
-	unsigned worse = 0;
+	unsigned worse = 0, noisy = 0;
 	char text[32];
 
 	for (unsigned i = 0; i < t->count; i++) {
@@ -339,12 +368,23 @@ static bool print_verdict(const struct trend *t, double confidence)
 				worse++ ? ", " : "FAIL: worse than the last runs: ", f->path,
 				f->item, confidence_text(f->confidence, text, sizeof(text)));
 	}
-	if (worse == 0)
+	for (unsigned i = 0; i < t->count && worse == 0; i++) {
+		const struct trend_figure *f = &t->figures[i];
+
+		if (f->noisy)
+			printf("%s%s of %s", noisy++ ? ", " : "TOO NOISY TO JUDGE: ", f->path,
+				f->item);
+	}
+	if (noisy)
+		printf(" differed too much in the last %u runs; a quieter box, longer runs or more "
+		       "of them help",
+			t->runs);
+	else if (worse == 0)
 		printf("PASS: not worse than the last %u runs (%.4g %% confidence, "
 		       "figures judged: %u)",
 			t->runs, 100 * confidence, t->judged);
 	putchar('\n');
-	return worse > 0;
+	return worse ? EXIT_FAIL : noisy ? EXIT_NOISY : EXIT_PASS;
 }
 
 static int judge(
@@ -376,7 +416,7 @@ static int judge(
 	}
 	if (!o->quiet)
 		print_trend(&t);
-	return print_verdict(&t, confidence) ? EXIT_FAIL : EXIT_PASS;
+	return print_verdict(&t, confidence);
 }
 
 static int refuse(const char *reason)

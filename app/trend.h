@@ -26,6 +26,7 @@ struct trend_figure {
 	double bound;      // beyond it the run is worse
 	double confidence; // that it is worse, for all figures together: 0..1
 	bool judged, worse;
+	bool noisy; // judged, and not worse, but the past differs so much that nothing follows
 };
 
 struct trend {
@@ -35,7 +36,7 @@ struct trend {
 	const char *first, *last; // when the comparable ones began
 	struct trend_figure *figures;
 	unsigned count;
-	unsigned judged;
+	unsigned judged, noisy;
 };
 
 // entry: of the run, which entries may have already. Only entries before it count. The trend's

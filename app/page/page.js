@@ -1322,7 +1322,7 @@ function markTrend(u, runs, figure, format, above) {
 			ctx.fillRect(x, y, ratio, 3 * ratio);
 	});
 	ctx.restore();
-	figure.judged && markLine(u, figure.bound, `bound ${format(figure.bound)}`, [6, 4], figure.bound < figure.mean);
+	figure.judged && !figure.noisy && markLine(u, figure.bound, `bound ${format(figure.bound)}`, [6, 4], figure.bound < figure.mean);
 	drawShapes(u, values.map((v, i) => [i + 1, v, runs[i].status]));
 }
 
@@ -1332,8 +1332,8 @@ function trend(node) {
 	const before = list(past.runs), box = el("div", {class: "charts two"}), count = before.map((_, i) => i + 1);
 	if (before.length < 2)
 		return;
-	const worse = list(past.figures).filter(figure => figure.worse);
-	node.append(el("p", {}, worse.length ? el("span", {class: "fail"}, "▼ worse") : past.figures.some(f => f.judged) ? "Not worse" : "Not judged: fewer than three runs to compare with",
+	const worse = list(past.figures).filter(figure => figure.worse), noisy = list(past.figures).filter(figure => figure.noisy);
+	node.append(el("p", {}, worse.length ? el("span", {class: "fail"}, "▼ worse") : noisy.length ? `Too noisy to judge (${noisy.map(f => `${f.item} ${words(f.path)}`).join(", ")}): not known to be worse` : past.figures.some(f => f.judged) ? "Not worse" : "Not judged: fewer than three runs to compare with",
 		worse.length || past.figures.some(f => f.judged) ? ` than the last ${past.compared} runs of this configuration` : "",
 		worse.length ? `: ${worse.map(f => `${f.item} ${words(f.path)} (${sureOf(f.confidence)} confidence)`).join(", ")}` : "",
 		". Rings passed, crosses failed, dots were not judged; a dotted line up: another configuration."), box);
@@ -1341,7 +1341,7 @@ function trend(node) {
 		const format = CHANGE_FORMATS[figure.unit] || exact, values = figure.values.map(asNumber), finite = values.filter(Number.isFinite);
 		if (!finite.length)
 			continue;
-		const above = 1.3 * Math.max(...finite), reach = [...finite, ...(figure.judged ? [figure.bound] : []), ...(values.includes(Infinity) ? [above] : [])];
+		const above = 1.3 * Math.max(...finite), reach = [...finite, ...(figure.judged && !figure.noisy ? [figure.bound] : []), ...(values.includes(Infinity) ? [above] : [])];
 		// No less than the three digits of the axis tell apart.
 		const pad = Math.max((Math.max(...reach) - Math.min(...reach)) * 0.15, Math.max(...reach) * 0.03) || 0.001;
 		const colour = {ns: figure.path.includes("p50") ? "p50" : "p99", 1: "loss"}[figure.unit] || "answered";

@@ -381,6 +381,18 @@ def an_hour_keeps_each_interval_and_eight_hours_their_extremes():
 
 
 @test
+def a_history_that_differs_by_factors_is_too_noisy():
+    history = Path(FOLDER.name) / "noisy.jsonl"
+    for number, p99 in enumerate((1e6, 30e6, 3e6), 11):
+        (Path(FOLDER.name) / "noisy.json").write_text(json.dumps(run_of(number, 990, p99)))
+        code, _, err = execute([binary(), "report", Path(FOLDER.name) / "noisy.json", "--append", history])
+        assert code == 0, err
+    b = look(page_of(run_of(14, 990, 9e6), name="noisy", options=["--history", str(history)]), ["criteria", *RUN, "trend", "box"])
+    said = b.value("document.querySelector('#trend p').textContent")
+    assert said.startswith("Too noisy to judge (queries response p99)") and "not known to be worse than the last 3 runs" in said, said
+
+
+@test
 def a_zoom_is_that_of_all_charts_over_time_and_in_the_address():
     b = browser()
     page = page_of(dns())

@@ -18,6 +18,7 @@ enum exit_code {
 	EXIT_UNREACHABLE = 4, // no ARP or ND reply, or no reply at all
 	EXIT_INVALID = 5,     // because of the tester
 	EXIT_INTERNAL = 6,
+	EXIT_NOISY = 7, // compare: the noise hides what is to be judged
 	EXIT_INTERRUPTED = 130,
 };
 
