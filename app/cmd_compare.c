@@ -517,10 +517,11 @@ int cmd_compare(const struct options *o)
 		judged = is_comparable(&r.list[i]) && judged;
 	if (!o->quiet)
 		print_table(&r);
-	for (unsigned i = 1; i < r.count; i++)
+	for (unsigned i = 1; i < r.count && !o->quiet; i++)
 		warn_settings(&r, i, o->arena);
 	if (o->margin_count == 0)
 		return EXIT_PASS;
-	warn_single(&r);
+	if (!o->quiet)
+		warn_single(&r);
 	return judged ? gate(o, &r, margins) : EXIT_INVALID;
 }

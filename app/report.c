@@ -1005,7 +1005,10 @@ static void print_verdict(FILE *out, bool colour, const struct result *result)
 	const struct verdict_text *t = verdict_text(result);
 
 	fprintf(out, "%s%s%s: ", colour ? t->colour : "", t->word, colour ? "\033[0m" : "");
-	if (t->text)
+	if (result->verdict.cause)
+		fprintf(out, "%s, so the run says nothing about the server (",
+			result->verdict.cause);
+	else if (t->text)
 		fprintf(out, "%s (", t->text);
 	if (result->search)
 		print_search_answer(out, result->search);

@@ -751,7 +751,9 @@ function notJudged(run) {
 	const status = text(run.doc, "verdict.status"), code = number(run.doc, "verdict.exit_code");
 	const why = at(run.doc, "verdict.reasons"), reasons = status === "invalid" && Array.isArray(why) ? why : [];
 	const down = reasons.some(reason => reason.includes(": the link was down "));
-	const event = reasons.length && reasons.every(reason => reason.includes('event "'));
+	const event = reasons.length && reasons.every(reason => reason.includes('event "')), cause = text(run.doc, "verdict.cause");
+	if (cause)
+		return `${cause}, so the run says nothing about the server`;
 	return NOT_JUDGED[code === 6 ? "broken" : code === 2 || code === 3 ? "partial" : ["load", "disturbance"].includes(text(run.doc, "verdict.invalid_by")) ? text(run.doc, "verdict.invalid_by") : down ? "down" : event ? "event" : status];
 }
 

@@ -4,14 +4,17 @@
 #include "io/cpus.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ISOLATED "/sys/devices/system/cpu/isolated"
 #define ONLINE   "/sys/devices/system/cpu/online"
 #define GROUPS   "/sys/fs/cgroup"
+#define THREADS  "/proc/[0-9]*/task/[0-9]*/status"
 
 // The first line of a file, without its end; "" if there is none.
 static const char *read_line(const char *path, char *line, size_t room)
@@ -85,6 +88,43 @@ static double read_quota(void)
 	}
 }
 
+// Is this the status of a thread of another process that is bound to one CPU, or -1? Those of the
+// kernel, which have no memory, are bound to each.
+static int bound_to(const char *path)
+{
+	unsigned long own = (unsigned long)getpid(), of = own, cpu = 0;
+	FILE *f = fopen(path, "re");
+	bool has_memory = false;
+	char line[4096], rest;
+	int found = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "Tgid: %lu", &of);
+		has_memory = has_memory || strncmp(line, "VmSize:", 7) == 0;
+		if (sscanf(line, "Cpus_allowed_list: %lu %c", &cpu, &rest) == 1 && cpu < CPUS_MAX)
+			found = (int)cpu;
+	}
+	if (f)
+		fclose(f);
+	return has_memory && of != own ? found : -1;
+}
+
+// Isolated CPUs that somebody has bound a thread to are in use: by another run, or another program.
+static void leave_out_used(cpu_set_t *isolated)
+{
+	glob_t g;
+
+	if (CPU_COUNT_S(CPUS_SET_LEN, isolated) == 0 || glob(THREADS, GLOB_NOSORT, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		int cpu = bound_to(g.gl_pathv[i]);
+
+		if (cpu >= 0)
+			CPU_CLR_S(cpu, CPUS_SET_LEN, isolated);
+	}
+	globfree(&g);
+}
+
 int cpus_read(struct cpus *out)
 {
 	cpu_set_t *allowed = &out->allowed.set, *isolated = &out->isolated.set;
@@ -101,6 +141,8 @@ int cpus_read(struct cpus *out)
 	if (CPU_EQUAL_S(CPUS_SET_LEN, &all.allowed.set, allowed))
 		CPU_OR_S(CPUS_SET_LEN, allowed, allowed, isolated);
 	CPU_AND_S(CPUS_SET_LEN, isolated, isolated, allowed);
+	out->free = out->isolated;
+	leave_out_used(&out->free.set);
 	out->quota = read_quota();
 	return 0;
 }

@@ -14,7 +14,8 @@ struct cpus {
 	union {
 		cpu_set_t set; // of CPUS_SET_LEN bytes
 		unsigned char room[CPUS_MAX / 8];
-	} given, allowed, isolated; // the affinity as it is; with what it may be; of that, isolated
+	} given, allowed, isolated, // the affinity as it is; with what it may be; of that, isolated
+		free;               // of those, without the ones that others have bound threads to
 	double quota;               // CPUs' worth of time (cpu.max); INFINITY: no limit
 };
 

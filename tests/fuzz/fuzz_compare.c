@@ -107,13 +107,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (at += strlen(at) + 1; count < MARGINS && at < text + size; at += strlen(at) + 1)
 		margins[count++] = at;
 	code = compare(0, 1, margins, count);
-	require(code == EXIT_PASS || code == EXIT_FAIL || code == EXIT_CONFIG ||
-		code == EXIT_INVALID || code == EXIT_ENVIRONMENT);
+	require(code == EXIT_PASS || code == EXIT_FAIL || code == EXIT_NOISY ||
+		code == EXIT_CONFIG || code == EXIT_INVALID || code == EXIT_ENVIRONMENT);
 	code = compare(0, 0, NULL, 0);
 	require(code != EXIT_FAIL);
 	code = judge(0, 1);
-	require(code == EXIT_PASS || code == EXIT_FAIL || code == EXIT_CONFIG ||
-		code == EXIT_INVALID);
+	require(code == EXIT_PASS || code == EXIT_FAIL || code == EXIT_NOISY ||
+		code == EXIT_CONFIG || code == EXIT_INVALID);
 	check_same(0);
 	check_same(1);
 	free(text);

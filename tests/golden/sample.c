@@ -214,7 +214,7 @@ struct result sample_result(void)
 			.first_sent_ns = 1709210096789000250, .seed = 1,
 			.host = {"A CPU", "6.1.0", "DPDK 22.11", "af_packet, ring", 2.4e9,
 				"pages"}},
-		.verdict = {"fail", 1, "server", NULL, {reasons, 2}, {criteria, 5}},
+		.verdict = {"fail", 1, "server", NULL, NULL, {reasons, 2}, {criteria, 5}},
 		.traffic = {items, 2},
 		.events = {events, 2},
 		.ports = {ports, 2},

@@ -3,6 +3,8 @@
 # The tester at fault: a CPU that is elsewhere, too few buffers, slots or room. Each fault is counted under its name,
 # exactly, and beyond the bounds the run is INVALID and says why.
 
+import re
+
 from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import RELAXED, item, ring
 
@@ -51,6 +53,7 @@ def a_worker_without_its_cpu_makes_the_run_invalid_and_nobody_guilty():
     assert one["latency"]["service"]["max_ns"] < 1e6 < 99e6 < one["latency"]["response"]["max_ns"], one
     assert result.code == EXIT["invalid"] and says(result, "did not have its CPU"), result
     assert disturbed(result, 0.15), result.json["verdict"]
+    assert result.json["verdict"]["cause"] == "others had the tester's CPU for 15 % of the time", result.json["verdict"]
 
 
 def stamped(delay, away_ms, stamps=1):
@@ -104,6 +107,7 @@ def a_worker_without_its_cpu_that_sent_in_time_spoils_nothing_where_arrival_is_k
     # Nor is a schedule kept that is late, or a reply told in time without a stamp.
     late = ddiperf(text, invalid=True, world=f"stamps=1 {away(TESTER, 100, 200)}").json["verdict"]
     assert late["status"] == "invalid" and late["disturbed"] == 0.2, late
+    assert late["cause"].startswith("others had the tester's CPU for 20 % of the time, and it sent late (99th percentile "), late
     blind = ddiperf(text, invalid=True, world=away_often).json["verdict"]
     assert blind["invalid_by"] == "disturbance", blind
 
@@ -206,6 +210,12 @@ def a_schedule_that_the_tester_cannot_keep_is_missed_and_says_so():
     assert one["due"] == 15000 and 0.3 < one["sent"] / one["due"] < 0.4, one
     assert one["unsent"] > 0 and result.code == EXIT["invalid"], one
     assert says(result, "did not send") and result.json["verdict"]["limited_by"] == "tester", result
+    # One sentence for the cause, and what would have been possible: 0.8 of what was.
+    cause = result.json["verdict"]["cause"]
+    assert re.fullmatch(r"this box was too slow for the load: it sent 1\d\.\d k/s of 50\.0 k/s", cause), cause
+    assert f"INVALID: {cause}, so the run says nothing about the server (" in result.stdout, result
+    able = re.search(r"the box would have sent about (\S+) k/s in time", result.stdout)
+    assert abs(float(able[1]) * 1000 - 0.8 * one["sent_per_s"]) < 100, (able, one)
 
 
 @test

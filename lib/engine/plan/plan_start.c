@@ -23,11 +23,11 @@ static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 	return false;
 }
 
-// An isolated CPU that has no worker yet. Without one the kernel chooses.
-static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *isolated)
+// An isolated CPU that has no worker yet, of this run or another. Without one the kernel chooses.
+static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *free)
 {
 	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
-		if (CPU_ISSET_S(cpu, CPUS_SET_LEN, isolated) && cpu != l->management_cpu &&
+		if (CPU_ISSET_S(cpu, CPUS_SET_LEN, free) && cpu != l->management_cpu &&
 			!cpu_is_used(l, cpu))
 			return cpu;
 	return LCORE_ANY_CPU;
@@ -88,7 +88,7 @@ static int plan_cpus(struct plan *p, struct io_error *e)
 		const struct worker *w = &p->workers[i];
 		const struct port_settings *s = &p->port_settings[w->port];
 		uint32_t cpu =
-			s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &p->cpus.isolated.set);
+			s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &p->cpus.free.set);
 
 		rc = check_worker_cpu(s, cpu, allowed, e);
 		if (rc < 0)

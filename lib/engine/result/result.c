@@ -613,6 +613,8 @@ static const struct counter verdict_rows[] = {
 	TEXT(result_verdict, invalid_by,
 		"tester; disturbance: others had its CPU; or load: too few clients or connections "
 		"were free for it"),
+	TEXT(result_verdict, cause,
+		"why the run is invalid, in a sentence, where time on a CPU is the cause"),
 	REAL(result_verdict, disturbed, "1",
 		"share of the time for which others had the CPU of a worker or of the embedded "
 		"responder"),

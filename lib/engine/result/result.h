@@ -358,6 +358,7 @@ struct result_verdict {
 	uint64_t exit_code;
 	const char *limited_by;       // none server undecided tester wire
 	const char *invalid_by;       // tester disturbance load; NULL: it is not
+	const char *cause;            // of that, a sentence; NULL: the reasons are all there is
 	struct counter_list reasons;  // const char *
 	struct counter_list criteria; // struct result_criterion
 	const char *stopped;          // the rule that ended the run; NULL: none

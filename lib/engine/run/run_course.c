@@ -401,6 +401,14 @@ static void report_cpu(struct run *r)
 	r->result->cpu = out;
 }
 
+static bool server_is_near(const struct plan *p)
+{
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (verdict_is_near(p, &p->items[i]))
+			return true;
+	return false;
+}
+
 // Who had the CPU while nobody can say what the server did, and what helps.
 static void say_busiest(struct run *r)
 {
@@ -409,7 +417,7 @@ static void say_busiest(struct run *r)
 	struct cpu_users *now;
 	char names[200];
 
-	if (!r->users || (strcmp(by, "disturbance") != 0 &&
+	if (!r->users || (strcmp(by, "disturbance") != 0 && !v->cause &&
 				 (!v->limited_by || strcmp(v->limited_by, "undecided") != 0)))
 		return;
 	now = arena_zalloc(r->arena, sizeof(*now));
@@ -421,10 +429,9 @@ static void say_busiest(struct run *r)
 	if (v->reasons.count)
 		memcpy(all, v->reasons.items, v->reasons.count * sizeof(*all));
 	all[v->reasons.count] = arena_printf(r->arena,
-		"busiest beside it, in shares of a CPU: %s. What helps: end them, a lower rate, "
-		"CPUs "
-		"of its own (`taskset -c`, or ports.*.cpus), or `nice -n -5` as root",
-		names);
+		"busiest beside it, in shares of a CPU: %s%s. What helps: end them, a lower rate, "
+		"CPUs of its own (`taskset -c`, or ports.*.cpus), or `nice -n -5` as root",
+		names, server_is_near(&r->plan) ? "; the server runs on this box, too" : "");
 	v->reasons = (struct counter_list){all, v->reasons.count + 1};
 }
 

@@ -18,7 +18,8 @@
 #include "io/sockets.h"
 #include "stats/text.h"
 
-#define REASONS_ROOM 64 // to begin with
+#define REASONS_ROOM 64  // to begin with
+#define ROOM_LEFT    0.8 // of what was sent: a rate that the box can do
 
 struct reasons {
 	struct arena *arena;
@@ -27,6 +28,8 @@ struct reasons {
 	uint32_t of_load; // those that are no fault of the tester
 	uint32_t late;    // those that say that others had its CPU, no more
 	uint32_t waited;  // those of them about workers that slept, and sent on time
+	uint32_t unsent;  // those that say that the tester did not send,
+	uint32_t lagged;  // or sent late
 };
 
 __attribute__((format(printf, 2, 3))) static void because(struct reasons *r, const char *fmt, ...)
@@ -55,6 +58,13 @@ static const char *in_words(const struct reasons *r, double ns)
 	char text[32];
 
 	return arena_strdup(r->arena, stats_format(ns, "ns", text, sizeof(text)));
+}
+
+static const char *per_s(const struct reasons *r, double rate)
+{
+	char text[32];
+
+	return arena_strdup(r->arena, stats_format(rate, "per_s", text, sizeof(text)));
 }
 
 // Causes of an item's late or missing sends.
@@ -188,17 +198,20 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 		is_of_load(v, r, n.no_client + queued + untaken) || r->ledger.due == 0 || starved;
 	uint32_t before = out->count;
 
-	if ((double)wanted > v->unsent * (double)r->ledger.due)
+	if ((double)wanted > v->unsent * (double)r->ledger.due) {
+		out->unsent += !of_load;
 		because(out, "%s: %s%llu of %llu that were due%s (more than %g %%)", r->name,
 			of_load ? "" : "the tester did not send ", (unsigned long long)r->unsent,
 			(unsigned long long)r->ledger.due, of_load ? " were not sent" : "",
 			100 * v->unsent);
+	}
 	if (r->send_lag.p99_ns > (double)v->send_lag_p99_ns) {
 		because(out, "%s: the tester sent late: %s %s (more than %s)", r->name,
 			hist_knows((double)r->send_lag.count, 0.99) ? "99th percentile" : "at most",
 			in_words(out, r->send_lag.p99_ns),
 			in_words(out, (double)v->send_lag_p99_ns));
 		out->late++;
+		out->lagged++;
 	}
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was %s in the measured part", r->name,
@@ -758,6 +771,12 @@ static bool is_harmless(const struct result *r, const struct reasons *why)
 	return why->count && why->count == why->waited && verdict_criteria(r, &failed);
 }
 
+bool verdict_is_near(const struct plan *p, const struct plan_item *i)
+{
+	return !(p->config->responder && config_asks_responder(p->config, i->settings)) &&
+	       i->run->server.len && sockets_is_own(&i->run->server);
+}
+
 // The tester's part in what became of an item: by figures alone, whatever was tolerated.
 static void facts_of_tester(const struct plan *p, const struct result *r, uint32_t item,
 	const struct result_port *port, struct limit_facts *f)
@@ -767,8 +786,8 @@ static void facts_of_tester(const struct plan *p, const struct result *r, uint32
 	const struct plan_item *of = &p->items[item];
 	const struct item_counters n = without_client(of);
 	uint64_t kept = n.no_client + f->queued + (i->connections ? i->connections->no_memory : 0);
-	bool own = config_asks_responder(p->config, of->settings);
-	bool near = !own && of->run->server.len && sockets_is_own(&of->run->server);
+	bool own = p->config->responder && config_asks_responder(p->config, of->settings);
+	bool near = verdict_is_near(p, of);
 
 	f->due = i->ledger.due;
 	f->unsent = i->unsent > kept ? i->unsent - kept : 0;
@@ -865,6 +884,55 @@ static void say_undecided(const struct limit_facts *f, struct reasons *out)
 			100 * f->box);
 }
 
+static bool was_down(const struct result *r)
+{
+	const struct result_port *ports = r->ports.items;
+
+	for (uint32_t i = 0; i < r->ports.count; i++)
+		if (ports[i].link_downs)
+			return true;
+	return false;
+}
+
+// Why a run is invalid, in one sentence, where time on a CPU is the cause; else NULL.
+static const char *cause_of(const struct result *r, const struct reasons *why)
+{
+	const struct result_item *items = r->traffic.items;
+	double due = 0, sent = 0, late = 0, share = r->verdict.disturbed;
+	const char *did;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++) {
+		due += items[i].due_per_s;
+		sent += items[i].sent_per_s;
+		late = fmax(late, isnan(items[i].send_lag.p99_ns) ? 0 : items[i].send_lag.p99_ns);
+	}
+	did = why->unsent
+	              ? arena_printf(why->arena, "sent %s of %s", per_s(why, sent), per_s(why, due))
+	      : why->lagged ? arena_printf(why->arena, "sent late (99th percentile %s)",
+				      in_words(why, late))
+	                    : NULL;
+	if (share > LIMIT_DISTURBED)
+		return arena_printf(why->arena,
+			"others had the tester's CPU for %.0f %% of the time%s%s", 100 * share,
+			did ? ", and it " : "", did ? did : "");
+	return why->unsent
+	               ? arena_printf(why->arena, "this box was too slow for the load: it %s", did)
+	               : NULL;
+}
+
+// What was sent leaves some room for what a box does otherwise.
+static void say_possible(const struct result *r, struct reasons *out)
+{
+	const struct result_item *items = r->traffic.items;
+	double sent = 0;
+
+	for (uint32_t i = 0; i < r->traffic.count; i++)
+		sent += items[i].sent_per_s;
+	if (out->unsent && sent > 0)
+		because(out, "as busy as it was, the box would have sent about %s in time",
+			per_s(out, ROOM_LEFT * sent));
+}
+
 int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,
 	bool interrupted, struct arena *a, struct result *r)
 {
@@ -903,6 +971,10 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		                : faults == why.of_load + late ? "disturbance"
 		                                               : "tester";
 		v->exit_code = EXIT_INVALID;
+		if (limit != LIMIT_WIRE && strcmp(v->invalid_by, "load") != 0 && !was_down(r)) {
+			v->cause = cause_of(r, &why);
+			say_possible(r, &why);
+		}
 	} else if (!verdict_criteria(r, &why)) {
 		v->status = "fail";
 		v->exit_code = EXIT_FAIL;

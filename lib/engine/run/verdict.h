@@ -11,6 +11,9 @@
 // far as that counts?
 bool verdict_stole(const struct config *c, const struct result *r);
 
+// Is its server, other than the embedded one, an address of this box?
+bool verdict_is_near(const struct plan *p, const struct plan_item *i);
+
 // broken: result of collect_check, or NULL. interrupted: the user stopped the run. Fills
 // r->verdict and returns the exit code.
 int verdict_reach(const struct plan *p, const struct timeline *t, const char *broken,

@@ -18,6 +18,7 @@ __attribute__((weak)) uint64_t planned_cpus = 0xff;
 
 // Those of them that are isolated, and the share of time that it has.
 __attribute__((weak)) uint64_t planned_isolated = 0;
+__attribute__((weak)) uint64_t planned_taken = 0; // of those, by others
 __attribute__((weak)) double planned_quota = INFINITY;
 
 int __wrap_cpus_read(struct cpus *out);
@@ -30,6 +31,8 @@ __attribute__((weak)) int __wrap_cpus_read(struct cpus *out)
 			CPU_SET_S(cpu, CPUS_SET_LEN, &out->allowed.set);
 		if (planned_isolated >> cpu & 1)
 			CPU_SET_S(cpu, CPUS_SET_LEN, &out->isolated.set);
+		if ((planned_isolated & ~planned_taken) >> cpu & 1)
+			CPU_SET_S(cpu, CPUS_SET_LEN, &out->free.set);
 	}
 	out->quota = planned_quota;
 	return 0;

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which CPUs are the process's, on boxes that the test makes of files. Path: cold. Test.
 #include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "io/cpus.h"
 
 FILE *__wrap_fopen64(const char *path, const char *mode);
+int __wrap_glob64(const char *pattern, int flags, int (*error)(const char *, int), glob_t *out);
+void __wrap_globfree64(glob_t *g);
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 
 static struct {
@@ -28,6 +34,22 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 		if (files[i].path && strcmp(files[i].path, path) == 0)
 			return fmemopen((char *)files[i].text, strlen(files[i].text), "r");
 	return NULL;
+}
+
+// The files that are threads' states.
+int __wrap_glob64(const char *pattern, int flags, int (*error)(const char *, int), glob_t *out)
+{
+	out->gl_pathv = calloc(sizeof(files) / sizeof(files[0]), sizeof(char *));
+	out->gl_pathc = 0;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i].path && fnmatch(pattern, files[i].path, 0) == 0)
+			out->gl_pathv[out->gl_pathc++] = (char *)files[i].path;
+	return 0;
+}
+
+void __wrap_globfree64(glob_t *g)
+{
+	free(g->gl_pathv);
 }
 
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
@@ -126,6 +148,37 @@ static void the_least_quota_of_all_its_groups_holds(void **state)
 	assert_true(quota() == 0.2);
 }
 
+// Free ones, where the threads have these states.
+static void expect_free(const char *free)
+{
+	struct cpus c;
+	char text[64];
+
+	assert_int_equal(cpus_read(&c), 0);
+	cpus_format(&c.free.set, text, sizeof(text));
+	assert_string_equal(text, free);
+	cpus_format(&c.isolated.set, text, sizeof(text));
+	assert_string_equal(text, "2-5");
+}
+
+static void an_isolated_cpu_that_others_have_bound_a_thread_to_is_not_free(void **state)
+{
+	char own[128];
+
+	put("/sys/devices/system/cpu/isolated", "2-5\n");
+	expect_free("2-5");
+	put("/proc/7/task/8/status", "Name:\tlcore-worker-1\nTgid:\t7\nVmSize:\t 9 kB\n"
+				     "Cpus_allowed_list:\t3\n");
+	expect_free("2, 4-5");
+	put("/proc/9/task/9/status", // may run anywhere
+		"Tgid:\t9\nVmSize:\t 9 kB\nCpus_allowed_list:\t2-5\n");
+	put("/proc/10/task/10/status", "Tgid:\t10\nCpus_allowed_list:\t4\n"); // of the kernel
+	snprintf(own, sizeof(own), "Tgid:\t%d\nVmSize:\t 9 kB\nCpus_allowed_list:\t5\n",
+		(int)getpid());
+	put("/proc/11/task/12/status", own);
+	expect_free("2, 4-5");
+}
+
 static void sets_are_named_by_their_ends(void **state)
 {
 	struct cpus c;
@@ -145,6 +198,8 @@ int main(void)
 			isolated_cpus_are_beside_the_affinity_that_linux_gives, fresh),
 		cmocka_unit_test_setup(a_machine_that_says_nothing_has_its_affinity, fresh),
 		cmocka_unit_test_setup(the_least_quota_of_all_its_groups_holds, fresh),
+		cmocka_unit_test_setup(
+			an_isolated_cpu_that_others_have_bound_a_thread_to_is_not_free, fresh),
 		cmocka_unit_test_setup(sets_are_named_by_their_ends, fresh),
 	};
 

@@ -21,6 +21,7 @@ static int setup(void **state)
 {
 	planned_cpus = 0xff;
 	planned_isolated = 0;
+	planned_taken = 0;
 	return 0;
 }
 
@@ -64,6 +65,13 @@ static void isolated_cpus_are_the_workers_and_another_one_manages(void **state)
 	expect_cpus(BOTH(""), (const uint32_t[]){0, 4}, 2);
 	expect_cpus("host: {management_cpu: 0}\n" BOTH(""), (const uint32_t[]){4, 5}, 2);
 	expect_cpus(BOTH(", cpus: [4, 0]"), (const uint32_t[]){4, 0, 5}, 3);
+	planned_taken = 0x1; // by another run
+	expect_management(BOTH(""), 1);
+	expect_cpus(BOTH(""), (const uint32_t[]){4, 5}, 2);
+	planned_taken = 0x31;
+	expect_cpus(BOTH(""), (const uint32_t[]){ANY, ANY}, 2);
+	expect_cpus(BOTH(", cpus: [4, 0]"), (const uint32_t[]){4, 0, ANY}, 3); // the user knows
+	planned_taken = 0;
 	planned_isolated = 0x2;
 	expect_management(BOTH(""), 0);
 	expect_cpus(BOTH(""), (const uint32_t[]){1, ANY}, 2);
