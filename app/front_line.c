@@ -195,6 +195,21 @@ static bool goes_around_kernel(const struct options *o)
 	return false;
 }
 
+// Is the server on the link of an address that was given? Then no router lies between, whatever the
+// kernel, which does not know that address, says.
+static bool is_on_link(const struct options *o, const struct addr *server)
+{
+	struct addr_prefix own;
+	const char *what;
+
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (strcmp(o->given[i].row->path, "ports.lan.addresses") == 0 &&
+			addr_parse_prefix(o->given[i].value, &own, &what) == 0 &&
+			addr_in_prefix(server, &own))
+			return true;
+	return false;
+}
+
 // Settings that follow from the kernel's route to the server: the relay's address, and for drivers
 // that go around the kernel interface and next hop.
 static int follow_route(struct front *f, const struct options *o, const char *relay, int family)
@@ -229,7 +244,8 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 		front_add(f, NULL, relay, addr_format(&route.source, text, sizeof(text)));
 	if (bypass && !is_given(o, "ports.lan.device") && !server.link[0])
 		front_set(f, NULL, "ports.lan.device", route.name);
-	if (bypass && route.next_hop.len && !is_given(o, "ports.lan.gateway"))
+	if (bypass && route.next_hop.len && !is_given(o, "ports.lan.gateway") &&
+		!is_on_link(o, &server.addr))
 		front_add(f, NULL, "ports.lan.gateway",
 			addr_format(&route.next_hop, text, sizeof(text)));
 	if (!is_given(o, "ports.lan.driver") && strcmp(route.name, "lo") != 0)
