@@ -139,7 +139,9 @@ def only_get_of_metrics_is_answered():
         crowd = [socket.create_connection(where) for _ in range(30)]
         until(lambda: files() - before >= 10, lambda: f"connections beside {before} files: {files()}")
         time.sleep(0.2)  # for those that are too many
-        assert files() - before <= 16, (files(), before)
+        # A file that the run has open for a moment, or a connection that is being refused, is none of them.
+        held = min(files() for _ in range(20))
+        assert held - before <= 16, (held, before)
         for one in crowd:
             one.close()
         for nonsense in (b"\0" * 5000, b"GET /metrics\r\n\r\n", b"GET " + b"/" * 100000, b"GET /metrics HTTP/1.1\r\n" + b"a: b\r\n" * 20000):
