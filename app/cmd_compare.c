@@ -333,14 +333,16 @@ static enum outcome judge_item(const struct margin *m, const struct figures *fro
 	struct figures_change c = figures_change(from, to, item, m->path);
 	const char *unit = figures_unit(m->path);
 	enum outcome outcome = figures_has_item(to, item) ? outcome_of(m, &c) : WORSE;
-	char a[32], b[32], difference[32], interval[48];
+	char a[32], b[32], difference[32], interval[48] = "";
 
 	if (!who)
 		return outcome;
+	if (outcome == NOISY)
+		interval_text(&c, unit, interval, sizeof(interval));
 	printf("  %s  %s%s of %s: %s -> %s (%s%s, allowed %s)\n", words[outcome], who, m->path,
 		item, figures_text(c.a, unit, a, sizeof(a)), figures_text(c.b, unit, b, sizeof(b)),
 		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
-		outcome == NOISY ? interval_text(&c, unit, interval, sizeof(interval)) + 1 : "",
+		interval + (interval[0] == ' '), // of the two in front of it in a table
 		strrchr(m->text, ':') + 1);
 	return outcome;
 }
