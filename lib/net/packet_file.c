@@ -10,7 +10,6 @@
 
 #include "base/bytes.h"
 #include "base/interrupt.h"
-#include "net/frame.h"
 
 #define ETHERNET_LEN 14
 
@@ -28,6 +27,61 @@ struct packet_file {
 	uint32_t header; // of another link that is known
 	uint8_t made[ETHERNET_LEN + UINT16_MAX];
 };
+
+enum frame_kind packet_parse(const struct packet *p, struct frame *f)
+{
+	return p->frame ? frame_parse(p->frame, p->len, f) : FRAME_OTHER;
+}
+
+// Headers that carry other packets, which are not looked into.
+static const struct {
+	uint16_t type;    // EtherType; 0: of IP
+	uint8_t protocol; // 0: of UDP
+	uint16_t port;
+	const char *name;
+} tunnels[] = {{0x8847, 0, 0, "MPLS"}, {0x8848, 0, 0, "MPLS"}, {0x8864, 0, 0, "PPPoE"},
+	{0x8863, 0, 0, "PPPoE"}, {0, 47, 0, "GRE"}, {0, 4, 0, "IP in IP"}, {0, 41, 0, "IPv6 in IP"},
+	{0, 50, 0, "ESP"}, {0, 0, 4789, "VXLAN"}, {0, 0, 8472, "VXLAN"}, {0, 0, 6081, "Geneve"},
+	{0, 0, 2152, "GTP"}, {0, 0, 1701, "L2TP"}};
+
+static const char *tunnel_of(const struct packet *p, const struct frame *f)
+{
+	uint32_t at = 12u + 4u * f->vlan_count;
+	uint16_t type = p->len >= at + 2 ? bytes_be16(p->frame + at) : 0;
+	uint8_t protocol = !f->ip ? 0 : f->addr_len == 4 ? f->ip[9] : f->ip[6];
+
+	for (size_t i = 0; i < sizeof(tunnels) / sizeof(tunnels[0]); i++)
+		if ((tunnels[i].type && tunnels[i].type == type) ||
+			(tunnels[i].protocol && tunnels[i].protocol == protocol) ||
+			(tunnels[i].port && tunnels[i].port == f->dst_port))
+			return tunnels[i].name;
+	return NULL;
+}
+
+const char *packet_kind(const struct packet *p, enum frame_kind kind, const struct frame *f)
+{
+	const char *tunnel;
+
+	if (!p->frame)
+		return p->link;
+	if (kind == FRAME_BAD)
+		return p->cut ? "cut off by the capture" : "malformed";
+	tunnel = tunnel_of(p, f);
+	if (tunnel)
+		return tunnel;
+	switch (kind) {
+	case FRAME_UDP:
+		return "other UDP";
+	case FRAME_TCP:
+		return "other TCP";
+	case FRAME_FRAGMENT:
+		return "fragments";
+	case FRAME_ARP:
+		return "ARP";
+	default:
+		return f->ip ? "other IP" : "other Ethernet";
+	}
+}
 
 bool packet_file_is(int fd)
 {

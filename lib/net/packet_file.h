@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "net/frame.h"
 
 struct packet {
 	uint64_t ns;          // since the epoch
@@ -18,6 +19,12 @@ struct packet {
 
 // Takes a packet; its frame lives until it returns. 0, or -errno, which ends the reading.
 typedef int (*packet_give)(void *to, const struct packet *p);
+
+// As frame_parse; FRAME_OTHER if there is no frame.
+enum frame_kind packet_parse(const struct packet *p, struct frame *f);
+// What a parsed packet is, in words for a user whose packet it is not: "fragments", "VXLAN".
+// Static.
+const char *packet_kind(const struct packet *p, enum frame_kind kind, const struct frame *f);
 
 // Does the file begin like one of packets? Its descriptor stays at its place.
 bool packet_file_is(int fd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that a configuration names: leases of both families, MAC addresses, DUIDs, columns of
-// clients, and the times of a replay, as text or packets. The first byte says which. What is
+// clients, clients out of a capture, and the times of a replay, as text or packets. The first byte
+// says which. What is
 // accepted must be enough for each worker: clients and leases of no two are the same, times go up,
 // and each client can ask. Path: tests only.
 #include "fuzz_plan.h"
@@ -11,9 +12,11 @@
 
 #include "proto/dhcp/client/dhcp_client.h"
 
-#define KINDS        7
-#define CLIENTS_FILE 6 // chosen by a letter
-#define CLIENTS      "4"
+#define NUMBERED 6 // kinds that the first byte numbers; the others have a letter
+#define REPLAYS  4 // number of the first kind of a replay
+#define LETTERS  "TVW"
+#define KINDS    (NUMBERED + sizeof(LETTERS) - 1)
+#define CLIENTS  "4"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +33,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define DHCP6                                                                                      \
 	PORTS "rate: 1k}, server: \"2001:db8::2\", dhcp6: {clients: " CLIENTS                      \
 	      ", lease: both, relay: {addresses: [\"2001:db8::100\"]}, "
+#define CAPTURED4                                                                                  \
+	PORTS "rate: 1k}, server: 198.18.0.2, dhcp4: {relay: {addresses: [198.18.0.64/30]}, "
+#define CAPTURED6                                                                                  \
+	PORTS "rate: 1k}, server: \"2001:db8::2\", dhcp6: {"                                       \
+	      "relay: {addresses: [\"2001:db8::100\"]}, "
 #define DNS ", server: 198.18.0.2, dns: {names: [a.x A]}}\n"
 
 // Texts with the path of the file in it.
@@ -42,6 +50,8 @@ static const char *const texts[KINDS] = {
 	PORTS "replay: {file: %s, filter: udp}}" DNS,
 	DHCP4 "client_file: %s, mac_column: 1, client_id: hex, client_id_hex: \"{file:2}\", "
 	      "options: [{code: 12, text: \"{file:3}\"}]}}\n",
+	CAPTURED4 "wire: %s}}\n",
+	CAPTURED6 "wire: %s}}\n",
 };
 
 // Each lease is of a client of this run, and of one only.
@@ -123,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static int file = -1;
 	static char path[32];
 	struct fuzz_plan *p;
+	const char *letter;
 	uint8_t kind;
 
 	if (size < 1)
@@ -132,7 +143,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		all = arena_new();
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	}
-	kind = data[0] == 'T' ? CLIENTS_FILE : data[0] % CLIENTS_FILE;
+	letter = strchr(LETTERS, data[0] ? data[0] : '?');
+	kind = letter ? (uint8_t)(NUMBERED + (letter - LETTERS)) : data[0] % NUMBERED;
 	if (!configs[kind]) {
 		char text[1024];
 
@@ -143,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(pwrite(file, data + 1, size - 1, 0) == (ssize_t)size - 1);
 	p = fuzz_plan_read(configs[kind]);
 	if (p->rc == 0)
-		check(p, kind >= CLIENTS_FILE - 2 && kind < CLIENTS_FILE);
+		check(p, kind >= REPLAYS && kind < NUMBERED);
 	fuzz_plan_free(p);
 	return 0;
 }

@@ -11,7 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
-from harness import Lab, Result, binary, config_file, execute, forget, kill, skip, start
+from harness import Lab, Result, binary, config_file, execute, forget, kill, skip, start, until
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -53,6 +53,20 @@ def item(name="queries", **keys):
         "name": name, "server": SERVER[4], "timeout": "500ms", "load": {"rate": "1k"},
         "dns": {"names": ["h{0-999}.example.com A"]}, **keys,
     }
+
+
+@contextlib.contextmanager
+def dumped(path, what, packets):
+    """Another program captures what (a filter of libpcap) at the tester's device until it has so many packets."""
+    process = start(lab().tester("dumpcap", "-q", "-i", "veth0", "-f", what, "-c", str(packets), "-w", str(path)))
+    try:
+        # It listens before it makes the file.
+        until(lambda: process.poll() is not None or (path.exists() and path.stat().st_size > 0), "dumpcap")
+        yield
+        process.communicate(timeout=30)
+    finally:
+        kill(process)
+        process.communicate()
 
 
 def leases(name, exchange, *, rate, mac, relayed=False, **keys):

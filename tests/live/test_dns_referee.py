@@ -3,14 +3,12 @@
 # What dnsperf asked a real server and what it answered, captured by another program, is asked again: all answers are
 # equal, and after a change of the zone each differing answer is in its class and in our capture with the reason.
 
-import contextlib
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
-from harness import check_ledger, kill, main, nightly, start, test, tshark
-from live import SERVER, addresses, config, item, lab
+from harness import check_ledger, main, nightly, test, tshark
+from live import SERVER, addresses, config, dumped, item, lab
 
 NAMES = ["www.dyn.example A", "ns.dyn.example A", "dyn.example NS", "dyn.example SOA", "new.dyn.example A",
          "no.dyn.example A", "www.dyn.example AAAA", "example.com MX", "h1.example.com A", "h2.example.com MX"]
@@ -28,26 +26,9 @@ send
 """
 
 
-@contextlib.contextmanager
-def dumped(here, path, packets):
-    """Another program captures DNS at the tester's device until it has so many packets."""
-    process = start(here.tester("dumpcap", "-q", "-i", "veth0", "-f", "udp port 53", "-c", str(packets), "-w", str(path)))
-    try:
-        # It listens before it makes the file.
-        deadline = time.monotonic() + 30
-        while not path.exists() or path.stat().st_size == 0:
-            assert time.monotonic() < deadline and process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        yield
-        process.communicate(timeout=30)
-    finally:
-        kill(process)
-        process.communicate()
-
-
 def capture(here, folder):
     (folder / "names").write_text("\n".join(NAMES) + "\n")
-    with addresses(here, "198.18.0.9/24"), dumped(here, folder / "theirs.pcapng", 2 * len(NAMES) * ROUNDS):
+    with addresses(here, "198.18.0.9/24"), dumped(folder / "theirs.pcapng", "udp port 53", 2 * len(NAMES) * ROUNDS):
         code, out, err = here.call("run", "dnsperf", "-s", SERVER[4], "-d", str(folder / "names"), "-n", str(ROUNDS))
     assert code == 0 and f"Queries completed:    {len(NAMES) * ROUNDS} (100.00%)" in out, (out, err)
 

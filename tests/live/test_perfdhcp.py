@@ -8,14 +8,29 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from harness import binary, execute, main, nightly, skip, test, timing
-from live import SERVER, lab
+from harness import binary, execute, main, nightly, skip, test, timing, tshark
+from live import SERVER, config, dumped, lab
 
 NETS = {4: "198.18.0.1/15", 6: "2001:db8::1/64"}
 SILENT = "198.18.0.9"
 FIGURE = re.compile(r"-?\b(?:nan|inf|\d[\d.]*|(?<=DUID to )\w+)\b")
 FIGURE_OF_HEX = re.compile(r"^([0-9a-f]{4})   [0-9a-f]+$")
 COUNTERS = ("sent packets", "received packets", "rejected leases", "non unique addresses")
+
+
+CLIENTS = 40
+
+
+def addresses_of(path):
+    """{(hardware address, vendor class of the request): leased address} of a capture."""
+    classes, leased = {}, {}
+    for packet in tshark(path, ("dhcp.hw.mac_addr", "dhcp.option.dhcp", "dhcp.option.vendor_class_id", "dhcp.ip.your")):
+        mac = packet["dhcp.hw.mac_addr"]
+        if packet["dhcp.option.dhcp"] == "1":
+            classes[mac] = packet["dhcp.option.vendor_class_id"]
+        elif packet["dhcp.option.dhcp"] == "5":
+            leased[mac, classes[mac]] = packet["dhcp.ip.your"]
+    return leased
 
 
 def ready(family=4):
@@ -118,6 +133,28 @@ def kea_losses():
 def kea_broadcast():
     ready()
     compare("-B -r 50 -R 50 -p 1 -l veth0")
+
+
+@test
+def clients_of_perfdhcp_come_back_out_of_a_capture():
+    """Kea gives each the address that it has: their hardware addresses and client identifiers are those of perfdhcp."""
+    ready()
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        theirs = Path(folder, "theirs.pcapng")
+        with dumped(theirs, "udp port 67", 4 * CLIENTS):
+            code, out, err = run(["perfdhcp"], f"-4 -r 50 -R {CLIENTS} -n {CLIENTS} -W 300000 -o 60,646f63736973 {SERVER[4]}")
+        assert code == 0, (out, err)
+        before = addresses_of(theirs)
+        one = {"name": "again", "server": SERVER[4], "timeout": "2s", "load": {"replay": {"file": str(theirs)}},
+               "dhcp4": {"wire": str(theirs), "relay": {"addresses": ["198.18.0.1"], "all": True}}}
+        ours = Path(folder, "ours.pcapng")
+        with dumped(ours, "udp port 67", 4 * CLIENTS):
+            result = lab().ddiperf(config("socket", one, run={"duration": "3s"}))
+        assert result.json, result
+        again = result.item("again")
+        assert again["answered"] == again["sent"] == again["dhcp4"]["leases"] == CLIENTS and again["failed"] == 0, again
+        assert again["input"].startswith(f"{CLIENTS} of {4 * CLIENTS} packets of theirs.pcapng; left out: "), again["input"]
+        assert addresses_of(ours) == before and len(before) == CLIENTS, (before, addresses_of(ours))
 
 
 @nightly

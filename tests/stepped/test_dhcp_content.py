@@ -118,6 +118,66 @@ def each_client_is_given_the_address_of_its_line():
         assert wrong[wrong["protocol"]]["address_unexpected"] == 1, wrong
 
 
+IDENTITY = ("dhcp.hw.mac_addr", "dhcp.option.value", "dhcp.option.type", "dhcpv6.duid.bytes", "dhcpv6.option.type",
+            "dhcpv6.requested_option_code", "dhcpv6.userclass.opaque_data")
+
+
+def captured(folder):
+    """A capture with a message of six clients of each family, and with all of them once more."""
+    vendor = [{"code": "60", "text": "class-{client}-{random:3}"}, {"code": "12", "text": "host-{client}"}]
+    of = {"load": {"rate": "1k", "total": 6}}
+    items = [
+        dhcp4.clients("first", mac="00:11:22:33:44:50", clients=3, client_id="none", options=vendor, parameters=[1, 3, 121],
+                      exchange="discover", **of),
+        dhcp4.clients("more", mac="00:11:22:33:44:60", clients=3, client_id="text", client_id_text="port-{client}", exchange="discover",
+                      relay={**dhcp4.RELAYS, "circuit_id": "c-{client}"}, **of),
+        dhcp6.clients("six", user_class="class-{client}", parameters=[23, 24, 56], **of)]
+    port = {"name": "lan", "driver": "af_packet", "device": "nosuch0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}
+    (folder / "monday.yaml").write_text(json.dumps({"run": {"warmup": "0s"}, "ports": [port], "traffic": items}))
+    code, stdout, stderr = execute([binary(), "run", "monday.yaml", "--dry-run", "monday.pcapng"], cwd=folder)
+    assert code == 0, f"{code}\n{stdout}{stderr}"
+    monday = folder / "monday.pcapng"
+    monday.write_bytes(2 * monday.read_bytes())  # a second section
+    return monday
+
+
+def identities(path):
+    """What the file's clients said of themselves: by MAC address, or by DUID."""
+    out = {}
+    for packet in tshark(path, IDENTITY):
+        taken = {name: sorted(value.split(",")) for name, value in packet.items() if value and "option.type" in name}
+        own = [code for code in next(iter(taken.values())) if code not in ("0", "255", "53", "82")]
+        out.setdefault(packet["dhcp.hw.mac_addr"] or packet["dhcpv6.duid.bytes"], [own, *(
+            packet[name] for name in ("dhcpv6.requested_option_code", "dhcpv6.userclass.opaque_data"))])
+    return out
+
+
+@test
+def clients_come_out_of_a_capture_as_they_were():
+    """Address, identifier and options are those of the capture; relay, transaction and lease are the tester's."""
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as name:
+        folder = Path(name)
+        monday = captured(folder)
+        six = {"load": {"rate": "1k", "total": 6}, "wire": str(monday)}
+        config = json.loads((folder / "monday.yaml").read_text())
+        config["traffic"] = [dhcp4.clients(**six), dhcp6.clients("six", **six)]
+        (folder / "again.yaml").write_text(json.dumps(config))
+        code, stdout, stderr = execute([binary(), "run", "again.yaml", "--dry-run", "again.pcapng"], cwd=folder)
+        assert code == 0, f"{code}\n{stdout}{stderr}"
+        assert identities(folder / "again.pcapng") == identities(monday), (identities(monday), identities(folder / "again.pcapng"))
+        assert len(identities(monday)) == 12, identities(monday)
+        for of in (dhcp4, dhcp6):
+            result = of.served(of.clients(**six))
+            n = of.of_clients(result)
+            assert n["answered"] == n[n["protocol"]]["leases"] == 6 and n["failed"] == 0, n
+            assert n["input"].startswith("6 of 24 packets of monday.pcapng; left out: "), n["input"]
+            assert "6 further messages of these clients" in n["input"] and "12 other UDP" in n["input"], n["input"]
+            assert n[n["protocol"]].get("client_id_missing", 0) == 0, n
+            # Times of a replay are those of the clients' first messages, and of no other packet.
+            n = of.of_clients(of.served(of.clients(wire=str(monday), clients="auto", load={"replay": {"file": str(monday)}})))
+            assert n["sent"] == n["answered"] == 6, n
+
+
 @test
 def options_of_replies_are_as_expected_or_told():
     """By text, octets, addresses and fields of a client's line; a missing one is no match."""

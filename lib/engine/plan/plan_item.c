@@ -332,7 +332,9 @@ static int take_times(
 	int rc = 0;
 
 	if (t->count == 0)
-		return replay_read(&i->replay, i->settings->load.replay, a, d);
+		return i->replay.count ? 0
+		                       : replay_read(&i->replay, i->settings->load.replay, a, d);
+	timestamps_free(&i->replay);
 	for (uint64_t k = 0; k < t->count && rc == 0; k++)
 		rc = timestamps_add(&i->replay, t->ns[k]);
 	if (rc == 0)
@@ -355,7 +357,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 
 	if (replay && !replay->filter && proto->times)
 		env.times_of = diag_path(d, &replay->file, a);
-	else if (replay)
+	if (replay && (!env.times_of || proto->fit)) // which is told how many there are
 		rc = replay_read(&i->replay, replay, a, d);
 	if (rc)
 		return rc;

@@ -13,7 +13,7 @@
 
 #define LISTED 10 // bad lines
 
-struct reader {
+struct replay_lines {
 	struct timestamps *t;
 	const char *path;
 	struct diag *d;
@@ -46,7 +46,7 @@ static bool replay_seconds(const char *text, uint64_t *ns)
 
 static int replay_line(void *reader, char *line, size_t len, unsigned number)
 {
-	struct reader *r = reader;
+	struct replay_lines *r = reader;
 	const char *text = line + strspn(line, " \t");
 	const struct timestamps *t = r->t;
 	unsigned col = (unsigned)(text - line) + 1;
@@ -71,7 +71,7 @@ static int replay_line(void *reader, char *line, size_t len, unsigned number)
 	return timestamps_add(r->t, ns);
 }
 
-static int read_text(struct reader *r, const struct replay_settings *settings)
+static int read_text(struct replay_lines *r, const struct replay_settings *settings)
 {
 	int rc = input_lines(r->path, &settings->file, replay_line, r, r->d);
 
@@ -95,7 +95,7 @@ void replay_order(struct timestamps *t)
 }
 
 static int read_packets(
-	struct reader *r, int fd, const struct replay_settings *settings, struct arena *a)
+	struct replay_lines *r, int fd, const struct replay_settings *settings, struct arena *a)
 {
 	const char *why = NULL;
 	int rc = timestamps_read(r->t, fd, settings->filter, a, &why);
@@ -108,7 +108,7 @@ static int read_packets(
 int replay_read(struct timestamps *t, const struct replay_settings *settings, struct arena *a,
 	struct diag *d)
 {
-	struct reader r = {t, diag_path(d, &settings->file, a), d, 0};
+	struct replay_lines r = {t, diag_path(d, &settings->file, a), d, 0};
 	int fd = input_open(r.path, &settings->file, d), rc;
 	bool packets;
 

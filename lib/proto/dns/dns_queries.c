@@ -334,62 +334,19 @@ void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uin
 	loader_added(l, DNS_ENTRY_HEAD + question + own);
 }
 
-void dns_tally_add(struct dns_tally *t, const char *what)
-{
-	uint32_t i = 0;
-
-	while (i < DNS_TALLY_MAX - 1 && t->what[i] && strcmp(t->what[i], what) != 0)
-		i++;
-	if (!t->what[i])
-		t->what[i] = i < DNS_TALLY_MAX - 1 ? what : "other";
-	t->count[i]++;
-	t->all++;
-}
-
-char *dns_tally_text(const struct dns_tally *t)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		arena_exhausted();
-	for (uint32_t i = 0; i < DNS_TALLY_MAX && t->what[i]; i++) {
-		const char *more = strstr(t->what[i], " (");
-
-		fprintf(out, "%s%llu %.*s", i ? ", " : "", (unsigned long long)t->count[i],
-			(int)(more ? (size_t)(more - t->what[i]) : strlen(t->what[i])), t->what[i]);
-	}
-	fclose(out);
-	return text;
-}
-
 void dns_loader_leave_out(
 	struct dns_loader *l, const char *line, size_t len, const struct dns_text_error *e)
 {
-	if (l->tally.all == 0)
+	if (l->left_out.all == 0)
 		l->first_left_out = l->line;
-	dns_tally_add(&l->tally, e->reason);
+	left_out_add(&l->left_out, e->reason);
 	if (l->skip->bad)
 		l->skip->bad(l->skip->ctx, line, len, e);
 }
 
 void dns_loader_sum_up(struct dns_loader *l, uint64_t used, const char *kind)
 {
-	const char *folder;
-	char *left_out, first[32] = "";
-
-	if (l->tally.all == 0)
-		return;
-	folder = strrchr(l->file, '/');
-	left_out = dns_tally_text(&l->tally);
-	if (l->first_left_out)
-		snprintf(first, sizeof(first), " (first: line %u)", l->first_left_out);
-	if (asprintf(&l->to->used, "%llu of %llu %s of %s; left out: %s%s",
-		    (unsigned long long)used, (unsigned long long)(used + l->tally.all), kind,
-		    folder ? folder + 1 : l->file, left_out, first) < 0)
-		arena_exhausted();
-	free(left_out);
+	l->to->used = left_out_text(&l->left_out, used, kind, l->file, l->first_left_out);
 }
 
 // What an editor does not show is written as in names: \DDD.

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "base/left_out.h"
 #include "net/timestamps.h"
 
 #define DNS_NAME_MAX      255 // octets of wire form, root included
@@ -88,18 +89,6 @@ struct dns_queries {
 	char *used;              // "97 of 100 lines of f: ..."; NULL: all of the file
 };
 
-// What is left out of a file, by what it is: static texts, of which the part before " (" counts.
-#define DNS_TALLY_MAX 24
-struct dns_tally {
-	const char *what[DNS_TALLY_MAX];
-	uint64_t count[DNS_TALLY_MAX];
-	uint64_t all;
-};
-
-void dns_tally_add(struct dns_tally *t, const char *what);
-// "2 not a type, 1 an empty label". To be freed.
-char *dns_tally_text(const struct dns_tally *t);
-
 // Lines that cannot be used are left out, and an update message with one of them. bad NULL: without
 // a word.
 struct dns_skip {
@@ -129,7 +118,7 @@ struct dns_loader {
 	uint32_t unlisted_line, unlisted_col; // the first bad one that is not listed
 	int failure;                          // sticky: -ENOMEM, -EFBIG
 	const struct dns_skip *skip;          // NULL: bad lines are errors
-	struct dns_tally tally;               // of what is left out
+	struct left_out left_out;             // by what it is
 	uint32_t first_left_out;              // line
 };
 

@@ -54,7 +54,7 @@ static void leave_out(struct dns_loader *l, const char *what)
 {
 	const struct dns_text_error e = {what, 0};
 
-	dns_tally_add(&l->tally, what);
+	left_out_add(&l->left_out, what);
 	if (l->skip && l->skip->bad)
 		l->skip->bad(l->skip->ctx, "", 0, &e);
 }
@@ -148,60 +148,15 @@ static bool is_query_elsewhere(struct captured *c, const struct frame *f)
 	return true;
 }
 
-// Headers that carry other packets, which are not looked into.
-static const struct {
-	uint16_t type;    // EtherType; 0: of IP
-	uint8_t protocol; // 0: of UDP
-	uint16_t port;
-	const char *name;
-} tunnels[] = {{0x8847, 0, 0, "MPLS"}, {0x8848, 0, 0, "MPLS"}, {0x8864, 0, 0, "PPPoE"},
-	{0x8863, 0, 0, "PPPoE"}, {0, 47, 0, "GRE"}, {0, 4, 0, "IP in IP"}, {0, 41, 0, "IPv6 in IP"},
-	{0, 50, 0, "ESP"}, {0, 0, 4789, "VXLAN"}, {0, 0, 8472, "VXLAN"}, {0, 0, 6081, "Geneve"},
-	{0, 0, 2152, "GTP"}, {0, 0, 1701, "L2TP"}};
-
-static const char *tunnel_of(const struct packet *p, const struct frame *f)
-{
-	uint32_t at = 12u + 4u * f->vlan_count;
-	uint16_t type = p->len >= at + 2 ? bytes_be16(p->frame + at) : 0;
-	uint8_t protocol = !f->ip ? 0 : f->addr_len == 4 ? f->ip[9] : f->ip[6];
-
-	for (size_t i = 0; i < sizeof(tunnels) / sizeof(tunnels[0]); i++)
-		if ((tunnels[i].type && tunnels[i].type == type) ||
-			(tunnels[i].protocol && tunnels[i].protocol == protocol) ||
-			(tunnels[i].port && tunnels[i].port == f->dst_port))
-			return tunnels[i].name;
-	return NULL;
-}
-
 // A packet that is no message of ours, in words.
 static const char *kind_of(
 	struct captured *c, const struct packet *p, enum frame_kind kind, const struct frame *f)
 {
-	const char *tunnel;
-
-	if (!p->frame)
-		return p->link;
-	if (kind == FRAME_BAD)
-		return p->cut ? "cut off by the capture" : "malformed";
-	tunnel = tunnel_of(p, f);
 	if (kind == FRAME_UDP && is_query_elsewhere(c, f))
 		return "queries to other ports";
-	if (tunnel)
-		return tunnel;
-	switch (kind) {
-	case FRAME_UDP:
-		return "other UDP";
-	case FRAME_TCP:
-		return is_port(c->form, f->src_port) || is_port(c->form, f->dst_port)
-		               ? "DNS over TCP"
-		               : "other TCP";
-	case FRAME_FRAGMENT:
-		return "fragments";
-	case FRAME_ARP:
-		return "ARP";
-	default:
-		return f->ip ? "other IP" : "other Ethernet";
-	}
+	if (kind == FRAME_TCP && (is_port(c->form, f->src_port) || is_port(c->form, f->dst_port)))
+		return "DNS over TCP";
+	return packet_kind(p, kind, f);
 }
 
 static int packet_load(void *to, const struct packet *p)
@@ -209,7 +164,7 @@ static int packet_load(void *to, const struct packet *p)
 	struct captured *c = to;
 	struct dns_loader *l = c->loader;
 	struct frame f = {.payload_len = 0};
-	enum frame_kind kind = p->frame ? frame_parse(p->frame, p->len, &f) : FRAME_OTHER;
+	enum frame_kind kind = packet_parse(p, &f);
 	bool udp = kind == FRAME_UDP && f.payload_len >= DNS_HEADER_LEN;
 	int rc = 0;
 
@@ -218,11 +173,11 @@ static int packet_load(void *to, const struct packet *p)
 	if (udp && is_port(c->form, f.src_port) && f.payload[2] & DNS_QR) {
 		c->answers += c->pairs.referee != NULL;
 		if (!c->pairs.referee)
-			dns_tally_add(&l->tally, "answers");
+			left_out_add(&l->left_out, "answers");
 		return dns_pairs_add(&c->pairs, &f, DNS_PAIRS_ANSWER);
 	}
 	if (!udp || !is_port(c->form, f.dst_port) || f.payload[2] & DNS_QR) {
-		dns_tally_add(&l->tally, kind_of(c, p, kind, &f));
+		left_out_add(&l->left_out, kind_of(c, p, kind, &f));
 		return 0;
 	}
 	dns_loader_add_message(l, f.payload, f.payload_len, 0, 0);
@@ -286,7 +241,7 @@ static int capture_load(struct dns_loader *l, struct dns_referee *referee,
 	if (ret)
 		return ret;
 	if (why)
-		dns_tally_add(&l->tally, "at the end of the file, which is cut off");
+		left_out_add(&l->left_out, "at the end of the file, which is cut off");
 	dns_loader_sum_up(l, l->to->count + c.answers, "packets");
 	if (l->to->count == 0)
 		return capture_empty(f, &c);

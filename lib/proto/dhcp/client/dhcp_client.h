@@ -70,7 +70,9 @@ struct dhcp_plan {
 	bool shared_macs;      // by several clients
 	struct dhcp_key *own;  // that each client must be given, all 0: any; NULL: none
 	struct dhcp_varying_list expected; // options of replies
-	struct dhcp_table table;           // file of clients
+	struct dhcp_table table;           // file of clients, or of a capture
+	struct timestamps times;           // when each was captured; none: not wanted
+	char *used;                        // "97 of 100 packets of f: ..."; NULL: all of them
 	uint32_t addresses, prefixes;      // that a client leases, in this order
 	uint32_t stride;                   // their sum
 	struct recip by_stride;
@@ -135,6 +137,8 @@ struct dhcp_worker {
 	struct dhcp_unlike unlike[DHCP_EXPECTED_MAX]; // by place in plan.expected
 };
 
+struct dhcp_captured_client;
+
 struct dhcp_family {
 	const char *name; // of the protocol
 	uint8_t addr_len;
@@ -185,6 +189,9 @@ struct dhcp_family {
 		const struct proto_env *env, struct addr *to);
 	// The bytes of every kind of message into the plan. 0, or -EINVAL (in d).
 	int (*templates)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
+	// A message to or from the server: its client, NULL, or why it is none that can be used.
+	const char *(*captured)(const struct dhcp_settings *s, const uint8_t *buf, uint32_t len,
+		struct dhcp_captured_client *out);
 	// Files besides those of MACs and leases; NULL: none. 0, -EINVAL (in d) or -ENOMEM.
 	int (*load)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
 	void (*unload)(struct dhcp_plan *p); // NULL: nothing to free
@@ -228,6 +235,8 @@ uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
 uint64_t dhcp_room(const struct field_list *ranges);
 
 void dhcp_layout(const void *shared, struct proto_layout *out);
+const char *dhcp_input(const void *shared);
+const struct timestamps *dhcp_times(const void *shared);
 bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
 uint32_t dhcp_longest(const void *shared);
 
@@ -268,6 +277,8 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	bool family##_key(const uint8_t *buf, uint32_t len, uint32_t *key);                        \
 	enum proto_verdict family##_reply(                                                         \
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \
+	const char *family##_captured(const struct dhcp_settings *s, const uint8_t *buf,           \
+		uint32_t len, struct dhcp_captured_client *out);                                   \
 	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \
 		const uint8_t *buf, uint32_t len);                                                 \
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \

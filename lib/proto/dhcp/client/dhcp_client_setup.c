@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "proto/dhcp/client/dhcp_client.h"
+#include "proto/dhcp/client/dhcp_captured.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
 
 #define MAC_BITS        48
@@ -274,6 +274,7 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 		diag_error(d, &s->mac_column, "mac_column", "needs a client_file");
 	if (s->address_column && !s->client_file)
 		diag_error(d, &s->address_column, "address_column", "needs a client_file");
+	dhcp_captured_check(s, d);
 	if (s->mac_file && s->mac_count)
 		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
 	f->check(s, d);
@@ -430,21 +431,24 @@ static int build_vlans(
 	return 0;
 }
 
-// The file of clients, which has a line for each.
-static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
+// The file of clients, which has a line for each, or a capture of them.
+static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s,
+	const struct proto_env *env, struct diag *d)
 {
 	bool all = s->leases && s->leases->load;
 	uint32_t wanted = all ? p->most : p->clients, rows;
 	int ret;
 
-	if (!s->client_file)
+	if (!s->client_file && !s->wire)
 		return 0;
-	ret = dhcp_table_load(&p->table, &s->client_file, wanted, p->arena, d);
+	ret = s->wire ? dhcp_captured_load(p, s, wanted, env, d)
+	              : dhcp_table_load(&p->table, &s->client_file, wanted, p->arena, d);
 	rows = p->table.is.rows;
 	if (ret < 0 || rows == wanted)
 		return ret;
 	if (!p->automatic) {
-		diag_error(d, &s->client_file, NULL, "the file has %u lines for %u clients", rows,
+		diag_error(d, s->wire ? &s->wire : &s->client_file, NULL,
+			"the file has %u %s for %u clients", rows, s->wire ? "clients" : "lines",
 			wanted);
 		return -EINVAL;
 	}
@@ -476,6 +480,9 @@ static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct 
 	else if (s->mac_column)
 		ret = dhcp_macs_take(&p->macs, &p->table.is, (uint32_t)s->mac_column - 1, &wanted,
 			&s->mac_column, d);
+	else if (s->wire && p->table.longest[DHCP_CAPTURED_MAC])
+		ret = dhcp_macs_take(
+			&p->macs, &p->table.is, DHCP_CAPTURED_MAC, &wanted, &s->wire, d);
 	else if (p->shared_macs)
 		return dhcp_macs_share(&p->macs, s->mac, (uint32_t)s->mac_count, &wanted);
 	if (!p->macs.items)
@@ -531,7 +538,7 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
 	const struct dhcp_family *f = p->family;
-	int ret = load_table(p, s, d);
+	int ret = load_table(p, s, env, d);
 
 	ret = ret ? ret : load_macs(p, s, d);
 	ret = ret ? ret : dhcp_lease_file_load(p, s->leases, env, d);
@@ -603,7 +610,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 		                   (f->kinds[f->starts[e].step].has & f->has_server);
 	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
 	recip_init(&p->course.by_server, p->server_count);
-	for (uint32_t i = 0; i < s->parameters.count; i++)
+	for (uint32_t i = 0; i < s->parameters.count && !s->wire; i++)
 		if (codes[i] < 256) // those above have no bit
 			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
 	build_pretend(&p->pretend, s->pretend);
@@ -636,6 +643,8 @@ void dhcp_teardown(void *shared)
 		p->family->unload(p);
 	dhcp_macs_free(&p->macs);
 	dhcp_table_free(&p->table);
+	timestamps_free(&p->times);
+	free(p->used);
 	dhcp_lease_file_free(&p->leases);
 	free(p->vlans.places);
 	arena_free(p->arena);
@@ -645,6 +654,16 @@ void dhcp_teardown(void *shared)
 uint32_t dhcp_longest(const void *shared)
 {
 	return ((const struct dhcp_plan *)shared)->longest;
+}
+
+const char *dhcp_input(const void *shared)
+{
+	return ((const struct dhcp_plan *)shared)->used;
+}
+
+const struct timestamps *dhcp_times(const void *shared)
+{
+	return &((const struct dhcp_plan *)shared)->times;
 }
 
 void dhcp_layout(const void *shared, struct proto_layout *out)

@@ -125,6 +125,9 @@
 	{"client_file", "CSV file with a line for each client, relative to this file's folder; " \
 		"{file:N} is column N, from 1, in every text and hex", FIELD_STRING, \
 		.role = FIELD_INPUT, .offset = DHCP_SETTING(client_file)}, \
+	{"wire", "capture (pcap, pcapng; relative to this file's folder): client i has the " \
+		"identity and the options of the i-th client in it", FIELD_STRING, \
+		.role = FIELD_INPUT, .offset = DHCP_SETTING(wire)}, \
 	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
 		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}, \
 	{"address_column", "column of client_file with the address that the client must be " \

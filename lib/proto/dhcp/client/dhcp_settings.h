@@ -95,6 +95,7 @@ struct dhcp_settings {
 	uint8_t mac[6];
 	uint64_t mac_count; // 0: as many as clients
 	const char *mac_file;
+	const char *wire; // capture with the clients; NULL: none
 	const char *client_file;
 	uint64_t mac_column;               // of it; 0: none
 	uint64_t address_column;           // likewise

@@ -8,14 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/client/dhcp_lines.h"
-
 #define BYTES_MAX UINT32_MAX
 
 struct loading {
-	struct dhcp_table *t;
-	struct dhcp_rows ends; // uint32_t: the first offset, then the end of each field
-	size_t len, room;      // of bytes
+	struct dhcp_table_build build;
 	uint32_t most;
 };
 
@@ -43,7 +39,14 @@ static int field_take(char **line, char **field)
 	return (int)(to - *field);
 }
 
-static int field_add(struct loading *l, uint32_t column, const char *field, uint32_t len)
+int dhcp_table_begin(struct dhcp_table_build *l, struct dhcp_table *t)
+{
+	*t = (struct dhcp_table){0};
+	*l = (struct dhcp_table_build){.t = t, .ends.size = sizeof(uint32_t)};
+	return dhcp_rows_add(&l->ends, &(uint32_t){0}) ? 0 : -ENOMEM;
+}
+
+int dhcp_table_field(struct dhcp_table_build *l, uint32_t column, const void *field, uint32_t len)
 {
 	struct dhcp_table *t = l->t;
 	uint32_t end = (uint32_t)(l->len + len);
@@ -65,45 +68,11 @@ static int field_add(struct loading *l, uint32_t column, const char *field, uint
 	return dhcp_rows_add(&l->ends, &end) ? 0 : -ENOMEM;
 }
 
-static int line_read(void *to, char *line, const char **what)
+int dhcp_table_end(struct dhcp_table_build *l, int ret)
 {
-	struct loading *l = to;
-	uint32_t column = 0;
-	char *field;
+	struct dhcp_table *t = l->t;
 
-	for (; line && column < DHCP_TABLE_COLUMNS_MAX; column++) {
-		int len = field_take(&line, &field), ret;
-
-		*what = "a quote that does not end, or that is inside of a field";
-		ret = len < 0 ? len : field_add(l, column, field, (uint32_t)len);
-		if (ret < 0)
-			return ret;
-	}
-	*what = "more than 64 columns";
-	if (line)
-		return -EINVAL;
-	*what = "not as many columns as the first line has";
-	if (l->t->is.rows && column != l->t->is.columns)
-		return -EINVAL;
-	l->t->is.columns = column;
-	return ++l->t->is.rows == l->most;
-}
-
-int dhcp_table_load(struct dhcp_table *t, const char *const *setting, uint32_t most,
-	struct arena *a, struct diag *d)
-{
-	struct loading l = {.t = t, .ends.size = sizeof(uint32_t), .most = most};
-	int ret;
-
-	*t = (struct dhcp_table){0};
-	if (!dhcp_rows_add(&l.ends, &(uint32_t){0}))
-		return -ENOMEM;
-	ret = dhcp_lines_read(diag_path(d, setting, a), setting, line_read, &l, d);
-	t->at = l.ends.items;
-	if (ret == 0 && t->is.rows == 0) {
-		diag_error(d, setting, NULL, "the file has no line");
-		ret = -EINVAL;
-	}
+	t->at = l->ends.items;
 	if (ret < 0) {
 		dhcp_table_free(t);
 		return ret;
@@ -112,6 +81,46 @@ int dhcp_table_load(struct dhcp_table *t, const char *const *setting, uint32_t m
 	t->is.at = t->at;
 	t->is.longest = t->longest;
 	return 0;
+}
+
+static int line_read(void *to, char *line, const char **what)
+{
+	struct loading *l = to;
+	struct pattern_table *is = &l->build.t->is;
+	uint32_t column = 0;
+	char *field;
+
+	for (; line && column < DHCP_TABLE_COLUMNS_MAX; column++) {
+		int len = field_take(&line, &field), ret;
+
+		*what = "a quote that does not end, or that is inside of a field";
+		ret = len < 0 ? len : dhcp_table_field(&l->build, column, field, (uint32_t)len);
+		if (ret < 0)
+			return ret;
+	}
+	*what = "more than 64 columns";
+	if (line)
+		return -EINVAL;
+	*what = "not as many columns as the first line has";
+	if (is->rows && column != is->columns)
+		return -EINVAL;
+	is->columns = column;
+	return ++is->rows == l->most;
+}
+
+int dhcp_table_load(struct dhcp_table *t, const char *const *setting, uint32_t most,
+	struct arena *a, struct diag *d)
+{
+	struct loading l = {.most = most};
+	int ret = dhcp_table_begin(&l.build, t);
+
+	if (ret == 0)
+		ret = dhcp_lines_read(diag_path(d, setting, a), setting, line_read, &l, d);
+	if (ret == 0 && t->is.rows == 0) {
+		diag_error(d, setting, NULL, "the file has no line");
+		ret = -EINVAL;
+	}
+	return dhcp_table_end(&l.build, ret);
 }
 
 void dhcp_table_free(struct dhcp_table *t)

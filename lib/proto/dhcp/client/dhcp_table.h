@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/pattern.h"
+#include "proto/dhcp/client/dhcp_lines.h"
 #include "proto/dhcp/client/dhcp_macs.h"
 
 #define DHCP_TABLE_COLUMNS_MAX 64
@@ -18,6 +19,17 @@ struct dhcp_table {
 
 // Stands for a file that is not read yet: any column, of the length that a DUID has at least.
 extern const struct pattern_table dhcp_table_unread;
+
+// A table that grows field by field: the caller counts its rows and columns. begin and field: 0 or
+// -ENOMEM; end, also after an error of theirs: ret, with nothing left to free if it is one.
+struct dhcp_table_build {
+	struct dhcp_table *t;
+	struct dhcp_rows ends; // uint32_t: the first offset, then the end of each field
+	size_t len, room;      // of bytes
+};
+int dhcp_table_begin(struct dhcp_table_build *l, struct dhcp_table *t);
+int dhcp_table_field(struct dhcp_table_build *l, uint32_t column, const void *field, uint32_t len);
+int dhcp_table_end(struct dhcp_table_build *l, int ret);
 
 // Up to `most` lines of the file. A field in double quotes may have commas, and "" for one of them.
 // 0, -EINVAL (in d) or -ENOMEM; then there is nothing to free.

@@ -240,6 +240,10 @@ void dhcp_varying_options(const struct pattern_values *client, const struct dhcp
 
 		if (!dhcp_varying_is_in(v, step))
 			continue;
+		if (v->whole) {
+			dhcp_varying_write(client, v, w);
+			continue;
+		}
 		head = dhcp_option_begin(w, v->code, wide);
 		if (v->has_enterprise)
 			write_be32(w, v->enterprise);
@@ -333,7 +337,7 @@ static const struct pattern_table *table_of(
 {
 	if (p->table.is.columns)
 		return &p->table.is;
-	return s->client_file ? &dhcp_table_unread : NULL;
+	return s->client_file || s->wire ? &dhcp_table_unread : NULL;
 }
 
 void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,

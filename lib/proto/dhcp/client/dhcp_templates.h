@@ -13,6 +13,7 @@
 struct dhcp_varying {
 	uint16_t code;
 	bool has_enterprise, has_len; // has_len: a length of two bytes before the pattern
+	bool whole;                   // the pattern writes options, with their heads
 	uint32_t enterprise;          // in front of the pattern, when has_enterprise
 	uint16_t steps;               // that have it, a bit each; 0: all
 	uint64_t salt;                // of {random}

@@ -342,7 +342,8 @@ static bool same_clients(const struct dhcp_server_family *f, const void *one, co
 
 	return memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
 	       dhcp_text_equal(a->mac_file, b->mac_file) &&
-	       dhcp_text_equal(a->client_file, b->client_file) && f->same_clients(one, other);
+	       dhcp_text_equal(a->client_file, b->client_file) &&
+	       dhcp_text_equal(a->wire, b->wire) && f->same_clients(one, other);
 }
 
 // Items with the same clients count once: they are leased the same. An automatic number is no

@@ -232,7 +232,10 @@ static inline void tail_write(
 	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT) {
 		head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 		dhcp4_client_id_write(s, w);
-		dhcp_option_end(w, head, false);
+		if (head && w->at == head + 2) // a captured client without one
+			w->at = head;
+		else
+			dhcp_option_end(w, head, false);
 	}
 	dhcp_varying_options(&values, &p->is.options, step, false, w);
 	if (has & DHCP4_HAS_OPTIONS)
@@ -425,9 +428,10 @@ void dhcp4_identity(const struct proto_ctx *ctx, uint32_t client, struct proto_i
 
 	dhcp4_self_find(ctx, client, &s);
 	out->type = s.p->client_id != DHCP4_ID_NONE;
-	if (out->type) {
+	if (out->type)
 		dhcp4_client_id_write(&s, &w);
-	} else {
+	if (w.at == out->bytes) {
+		out->type = 0;
 		write_u8(&w, s.p->htype);
 		chaddr_write(&s, &w);
 	}

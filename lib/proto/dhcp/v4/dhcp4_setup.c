@@ -67,6 +67,12 @@ static void dhcp4_exchange_check(const struct dhcp_settings *s, uint32_t exchang
 		diag_error(d, s, s->mix ? "mix" : "exchange", "leasequery needs a relay");
 }
 
+// Hardware addresses by client, in a file.
+static bool has_macs(const struct dhcp_settings *s)
+{
+	return s->mac_file || s->mac_column || s->wire;
+}
+
 static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 {
 	uint8_t bytes[DHCP4_CHADDR_LEN] = {0}, *at;
@@ -82,8 +88,8 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 	else if (left)
 		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
 			(unsigned long long)dhcp_clients(&s->is));
-	if (s->is.mac_file || s->is.mac_column)
-		diag_error(d, &s->chaddr, NULL, "stands beside mac_file or mac_column");
+	if (has_macs(&s->is))
+		diag_error(d, &s->chaddr, NULL, "stands beside mac_file, mac_column or wire");
 	if (s->is.mac_count)
 		diag_error(d, &s->chaddr, NULL, "stands beside mac_count");
 	if (!s->is.relay)
@@ -94,8 +100,13 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 {
 	if (s->chaddr)
 		check_chaddr(s, d);
-	else if (!s->is.mac_file && !s->is.mac_column)
+	else if (!has_macs(&s->is))
 		dhcp_mac_check(&s->is, d);
+	if (s->is.wire && s->htype != DHCP4_HTYPE_ETHERNET)
+		diag_error(d, &s->htype, NULL, "stands beside wire: its clients have Ethernet's");
+	if (s->is.wire && (s->client_id_text || s->client_id_hex))
+		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id_hex",
+			"stands beside wire: its clients have identifiers of their own");
 	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
 		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
 	if (s->htype == DHCP4_HTYPE_INFINIBAND && s->client_id == DHCP4_ID_NONE)
@@ -319,7 +330,7 @@ static uint64_t dhcp4_identities(const struct dhcp_settings *settings)
 	uint32_t len = s->chaddr ? dhcp_mac_read(s->chaddr, bytes) : 0;
 	uint64_t first = 0;
 
-	if (settings->mac_file || settings->mac_column || len >= sizeof(first))
+	if (has_macs(settings) || len >= sizeof(first))
 		return UINT64_MAX;
 	if (!s->chaddr)
 		return dhcp_mac_room(settings);
@@ -371,6 +382,7 @@ static const struct dhcp_family dhcp4_family = {
 	.backoff = dhcp4_backoff,
 	.paths = dhcp4_paths,
 	.templates = dhcp4_templates,
+	.captured = dhcp4_captured,
 	.mac = dhcp4_mac_of,
 	.same = dhcp4_same,
 	.lease_load = dhcp4_lease_load,

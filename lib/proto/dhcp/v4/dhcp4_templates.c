@@ -10,6 +10,7 @@
 #include "net/csum.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 #include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/dhcp_captured.h"
 
 #define NS_PER_S 1000000000u
 #define SUB_MAX  254
@@ -187,6 +188,11 @@ static void build_client_id(struct build *b)
 	b->p->htype = (uint8_t)s->htype;
 	b->p->hlen = s->htype == DHCP4_HTYPE_INFINIBAND ? 0 : b->p->is.mac_len;
 	b->p->client_id = (enum dhcp4_client_id)s->client_id;
+	if (s->is.wire) {
+		b->p->client_id = DHCP4_ID_HEX;
+		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, "{file:2}",
+			&s->is.wire, DHCP4_OPTION_ROOM);
+	}
 	if (s->client_id == DHCP4_ID_TEXT && s->client_id_text)
 		dhcp_template_identity(&b->is, &b->p->id_text, PATTERN_TEXT, s->client_id_text,
 			&s->client_id_text, DHCP4_OPTION_ROOM - 2);
@@ -261,7 +267,7 @@ static void write_parameters(const struct build *b, struct writer *w)
 	const uint64_t *codes = b->s->is.parameters.items;
 	uint32_t count = b->s->is.parameters.count;
 
-	if (count == 0)
+	if (count == 0 || b->s->is.wire)
 		return;
 	write_u8(w, DHCP4_OPT_PARAMETERS);
 	write_u8(w, (uint8_t)count);
@@ -422,7 +428,7 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	const struct dhcp4_option_settings *options = s->is.options.items;
 	struct build b = {.p = p, .s = s};
 
-	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_MAX, 0, DHCP4_HAS_OPTIONS, d);
+	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_MAX, 1, DHCP4_HAS_OPTIONS, d);
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
 	build_header(&b);
@@ -431,6 +437,7 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
+	dhcp_captured_options(&b.is, &p->is.options);
 	dhcp_build_fqdn(&b.is, DHCP4_OPT_FQDN, DHCP4_OPTION_ROOM - 5, FQDN_N);
 	if (s->is.relay && relay_info_len(p) > DHCP4_OPTION_MAX)
 		COMPLAIN(&b, s->is.relay, "", "option 82 may get %u bytes long (up to %u)",

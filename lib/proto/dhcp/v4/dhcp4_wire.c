@@ -179,12 +179,24 @@ static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dh
 	return bytes_are(m->client_id, m->client_id_len, ours, (uint32_t)(w.at - ours));
 }
 
+// Some clients of a capture have none.
+static inline bool client_id_is_sent(const struct dhcp4_self *s)
+{
+	uint8_t ours[DHCP4_OPTION_ROOM];
+	struct writer w = writer_of(ours, sizeof(ours));
+
+	if (s->p->client_id != DHCP4_ID_HEX)
+		return s->p->client_id != DHCP4_ID_NONE;
+	dhcp4_client_id_write(s, &w);
+	return w.at > ours;
+}
+
 // RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted.
 static inline bool client_id_check(
 	const struct dhcp4_self *s, struct dhcp4_counters *n, const struct dhcp4_message *m)
 {
 	if (!m->client_id) {
-		n->client_id_missing += s->p->client_id != DHCP4_ID_NONE;
+		n->client_id_missing += client_id_is_sent(s);
 		return true;
 	}
 	if (client_id_is_ours(s, m))

@@ -70,6 +70,8 @@ static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 	if ((s->duid == DHCP6_DUID_FILE) != (s->duid_file != NULL))
 		diag_error(d, s, s->duid_file ? "duid_file" : "duid",
 			s->duid_file ? "needs duid: file" : "needs duid_file");
+	if (s->is.wire && s->duid != DHCP6_DUID_LL)
+		diag_error(d, s, "duid", "stands beside wire: its clients have DUIDs of their own");
 	if (s->accept.len && (s->accept.len < DHCP6_DUID_MIN || s->accept.len > DHCP6_DUID_MAX))
 		diag_error(d, &s->accept, "accept", "%u bytes are not a DUID (%d to %d)",
 			(unsigned)s->accept.len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
@@ -523,6 +525,7 @@ static const struct dhcp_family dhcp6_family = {
 	.backoff = dhcp6_backoff,
 	.paths = dhcp6_paths,
 	.templates = dhcp6_templates,
+	.captured = dhcp6_captured,
 	.load = dhcp6_load,
 	.unload = dhcp6_duids_free,
 	.mac = dhcp6_mac_of,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_captured.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define OPTION_ROOM 1024 // of one option
@@ -46,6 +47,11 @@ static void build_duid(struct build *b)
 
 	if (s->duid == DHCP6_DUID_FILE) {
 		p->duid.pattern.max_len = DHCP6_DUID_MAX;
+		return;
+	}
+	if (s->is.wire) {
+		dhcp_template_identity(
+			&b->is, &p->duid, PATTERN_TEXT, "{file:2}", &s->is.wire, DHCP6_DUID_MAX);
 		return;
 	}
 	if (s->duid == DHCP6_DUID_LLT)
@@ -248,7 +254,7 @@ static void build_message(struct build *b, uint32_t step)
 	dhcp6_write_header(&w, kind->type, 0);
 	if (!dhcp6_asks_about(step))
 		dhcp6_write_option_be16(&w, DHCP6_OPT_ELAPSED_TIME, 0);
-	if (kind->has & DHCP6_HAS_PARAMETERS)
+	if ((kind->has & DHCP6_HAS_PARAMETERS) && !b->s->is.wire)
 		write_parameters(b, (enum dhcp6_type)kind->type, &w);
 	if (kind->has & DHCP6_HAS_RAPID)
 		dhcp6_write_option(&w, DHCP6_OPT_RAPID_COMMIT, "", 0);
@@ -293,6 +299,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	build_classes(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
+	dhcp_captured_options(&b.is, &p->is.options);
 	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
 	if (s->expect)
 		dhcp_build_expected(&b.is, &s->expect->options, UINT16_MAX);
