@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ISOLATED "/sys/devices/system/cpu/isolated"
-#define ONLINE   "/sys/devices/system/cpu/online"
-#define GROUPS   "/sys/fs/cgroup"
-#define THREADS  "/proc/[0-9]*/task/[0-9]*/status"
+#define ISOLATED   "/sys/devices/system/cpu/isolated"
+#define ONLINE     "/sys/devices/system/cpu/online"
+#define GROUPS     "/sys/fs/cgroup"
+#define OLD_GROUPS "/cpu" // below it, of version 1
+#define THREADS    "/proc/[0-9]*/task/[0-9]*/status"
 
 // The first line of a file, without its end; "" if there is none.
 static const char *read_line(const char *path, char *line, size_t room)
@@ -50,42 +51,69 @@ static void read_set(const char *path, cpu_set_t *out)
 	}
 }
 
-// Of a control group: "max 100000" or "50000 100000".
-static double group_quota(const char *group)
+// The number that a file of a control group begins with; NAN: there is none, as in "max".
+static double group_number(const char *group, const char *file, double *second)
 {
 	char path[4096], line[128];
-	double quota, period;
+	double first = NAN;
 
-	snprintf(path, sizeof(path), GROUPS "%s/cpu.max", group);
-	if (sscanf(read_line(path, line, sizeof(line)), "%lf %lf", &quota, &period) != 2 ||
-		!(period > 0))
-		return INFINITY;
-	return quota / period;
+	snprintf(path, sizeof(path), GROUPS "%s%s", group, file);
+	if (sscanf(read_line(path, line, sizeof(line)), "%lf %lf", &first, second) < 1)
+		return NAN;
+	return first;
 }
 
-static double read_quota(void)
+// CPUs' worth of time. Version 2 has "50000 100000" or "max 100000" in one file, version 1 the
+// numbers in one each, and -1 for no limit.
+static double group_quota(const char *group, bool old)
 {
-	char line[4096], *group, *end;
+	double period = NAN, none;
+	double quota = group_number(group, old ? "/cpu.cfs_quota_us" : "/cpu.max", &period);
+
+	if (old)
+		period = group_number(group, "/cpu.cfs_period_us", &none);
+	return quota > 0 && period > 0 ? quota / period : INFINITY;
+}
+
+// The least of the group, which this changes, and of all those around it.
+static double least_quota(char *group, bool old)
+{
+	size_t root = old ? strlen(OLD_GROUPS) : 0;
 	double least = INFINITY;
 
-	// One line with version 2 alone; the last one with both.
-	FILE *f = fopen("/proc/self/cgroup", "re");
+	for (char *end = group; end; *end = '\0') {
+		least = fmin(least, group_quota(group, old));
+		end = strrchr(group + root, '/');
+		if (!end)
+			break;
+	}
+	return least;
+}
 
-	group = NULL;
-	while (f && !group && fgets(line, sizeof(line), f))
-		group = strncmp(line, "0::/", 4) == 0 ? line + 3 : NULL;
+// "0::/pod/box" of version 2, "4:cpu,cpuacct:/pod/box" of version 1; both may be there.
+static double read_quota(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[4096], group[4096 + sizeof(OLD_GROUPS)];
+	double least = INFINITY;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		bool old;
+
+		if (!path)
+			continue;
+		*names = *path = ',';
+		path[1 + strcspn(path + 1, "\n")] = '\0';
+		old = strstr(names, ",cpu,") && strstr(names, ",cpu,") < path;
+		if (!old && names + 1 != path)
+			continue; // of other controllers
+		snprintf(group, sizeof(group), "%s%s", old ? OLD_GROUPS : "", path + 1);
+		least = fmin(least, least_quota(group, old));
+	}
 	if (f)
 		fclose(f);
-	if (!group)
-		return INFINITY;
-	group[strcspn(group, "\n")] = '\0';
-	for (;;) {
-		least = fmin(least, group_quota(group));
-		end = strrchr(group, '/');
-		if (!end)
-			return least;
-		*end = '\0';
-	}
+	return least;
 }
 
 // Is this the status of a thread of another process that is bound to one CPU, or -1? Those of the

@@ -16,7 +16,7 @@ struct cpus {
 		unsigned char room[CPUS_MAX / 8];
 	} given, allowed, isolated, // the affinity as it is; with what it may be; of that, isolated
 		free;               // of those, without the ones that others have bound threads to
-	double quota;               // CPUs' worth of time (cpu.max); INFINITY: no limit
+	double quota;               // CPUs' worth of time (cgroups 1 and 2); INFINITY: no limit
 };
 
 // 0, or -errno. Linux leaves isolated CPUs out of the affinity that a process begins with: they are

@@ -24,7 +24,7 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 
 static struct {
 	const char *path, *text;
-} files[8];
+} files[16];
 static uint64_t affinity;
 static bool fails;
 
@@ -148,6 +148,29 @@ static void the_least_quota_of_all_its_groups_holds(void **state)
 	assert_true(quota() == 0.2);
 }
 
+static void groups_of_version_1_have_a_quota_too(void **state)
+{
+	put("/proc/self/cgroup", "3:cpuset:/no\n2:cpu,cpuacct:/pod/box\n1:cpuacct:/no\n");
+	assert_true(isinf(quota()));
+	put("/sys/fs/cgroup/cpu/pod/box/cpu.cfs_quota_us", "-1\n");
+	put("/sys/fs/cgroup/cpu/pod/box/cpu.cfs_period_us", "100000\n");
+	assert_true(isinf(quota()));
+	put("/sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "150000\n");
+	assert_true(isinf(quota())); // without a period
+	put("/sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000\n");
+	assert_true(quota() == 1.5);
+	put("/sys/fs/cgroup/cpu/pod/box/cpu.cfs_quota_us", "50000\n");
+	assert_true(quota() == 0.5);
+	put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "20000\n"); // of the root of a container
+	put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+	assert_true(quota() == 0.2);
+	put("/proc/self/cgroup", "4:cpu:/x\n0::/\n");
+	put("/sys/fs/cgroup/cpu.max", "10000 100000\n"); // both versions
+	assert_true(quota() == 0.1);
+	put("/proc/self/cgroup", "4:cpuset,cpuacct:/cpu,x\nno line\n");
+	assert_true(isinf(quota()));
+}
+
 // Free ones, where the threads have these states.
 static void expect_free(const char *free)
 {
@@ -198,6 +221,7 @@ int main(void)
 			isolated_cpus_are_beside_the_affinity_that_linux_gives, fresh),
 		cmocka_unit_test_setup(a_machine_that_says_nothing_has_its_affinity, fresh),
 		cmocka_unit_test_setup(the_least_quota_of_all_its_groups_holds, fresh),
+		cmocka_unit_test_setup(groups_of_version_1_have_a_quota_too, fresh),
 		cmocka_unit_test_setup(
 			an_isolated_cpu_that_others_have_bound_a_thread_to_is_not_free, fresh),
 		cmocka_unit_test_setup(sets_are_named_by_their_ends, fresh),
