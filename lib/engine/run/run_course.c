@@ -20,6 +20,7 @@
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
 #define LAUNCH_AHEAD_NS 200000000  // of a time that was ordered: a busy box has gaps as long
 #define TICK_NS         20000000ull
+#define SILENCE_S       1.0
 #define REFUSALS        3
 #define DRAIN_TIMEOUTS  4
 #define DRAIN_MARGIN_NS 2000000000ull
@@ -222,8 +223,10 @@ static void look_for_server(struct run *r, const struct result_interval *i)
 	const struct result_interval_item *items = i->traffic.items;
 	const struct result_interval_port *ports = i->ports.items;
 
-	for (uint32_t n = 0; n < i->traffic.count; n++)
+	for (uint32_t n = 0; n < i->traffic.count; n++) {
 		r->heard |= items[n].answered || items[n].failed || items[n].late;
+		r->asked += items[n].sent - items[n].no_reply;
+	}
 	for (uint32_t n = 0; n < i->ports.count; n++)
 		if (ports[n].other)
 			r->refused += ports[n].other->icmp_errors[ICMP_PORT_UNREACHABLE];
@@ -237,6 +240,20 @@ static bool is_refused(const struct run *r)
 	       !r->config->fleet;
 }
 
+// A run of an hour to a server that is not there is better known of in its first second.
+static void note_silence(struct run *r, const struct result_interval *i)
+{
+	if (r->asked)
+		r->waited_s += i->length_s;
+	if (r->heard || is_refused(r) || r->waited_s + ROUNDING_S < SILENCE_S)
+		return;
+	r->waited_s = -INFINITY;
+	run_note(r->options,
+		"nothing has answered the first %llu requests: is the server running, and "
+		"listening on that address and port? The run continues (Ctrl-C ends it)",
+		(unsigned long long)r->asked);
+}
+
 static void tick_interval(struct run *r, struct result_interval *i, bool warmup, struct arena *a)
 {
 	const struct run_hooks *h = &r->options->hooks;
@@ -246,6 +263,7 @@ static void tick_interval(struct run *r, struct result_interval *i, bool warmup,
 	if (i->length_s <= 0)
 		return;
 	look_for_server(r, i);
+	note_silence(r, i);
 	if (!warmup)
 		events_interval(r->events, i, is_measured(r, i), a);
 	if (!warmup)
