@@ -17,10 +17,12 @@
 #include "bus_nats.h"
 #include "io/privileges.h"
 
-#define FLUSH_MS 2000
-#define AGAIN_MS 10 // a connection that cannot be written to is soon known to be lost
-#define AGAIN    200
-#define QUEUE    (16u << 20) // octets of a subscription that wait for bus_tick
+#define FLUSH_MS     2000
+#define SIGNS_ALWAYS 0x030800 // version of the library
+#define SIGNATURES   3        // one in 256 of those before begins with a 0
+#define AGAIN_MS     10       // a connection that cannot be written to is soon known to be lost
+#define AGAIN        200
+#define QUEUE        (16u << 20) // octets of a subscription that wait for bus_tick
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -482,7 +484,19 @@ struct order {
 	int rc;
 };
 
-static int connect_inbox(struct bus *b, natsOptions *o)
+// Before 3.8.0 the library sends no signature if its first byte is 0, and the server takes the
+// credentials for wrong ones. The next attempt signs another nonce.
+static natsStatus connect_signed(struct bus *b, natsOptions *o, bool has_creds)
+{
+	bool may_lack = has_creds && nats_GetVersionNumber() < SIGNS_ALWAYS;
+	natsStatus status = natsConnection_Connect(&b->nats, o);
+
+	for (int i = 1; i < SIGNATURES && may_lack && status == NATS_CONNECTION_AUTH_FAILED; i++)
+		status = natsConnection_Connect(&b->nats, o);
+	return status;
+}
+
+static int connect_inbox(struct bus *b, natsOptions *o, bool has_creds)
 {
 	natsInbox *inbox = NULL;
 	char subject[80];
@@ -492,7 +506,7 @@ static int connect_inbox(struct bus *b, natsOptions *o)
 	natsOptions_SetDisconnectedCB(o, on_lost, NULL);
 	natsOptions_SetReconnectedCB(o, on_back, NULL);
 	natsOptions_SetClosedCB(o, on_closed, NULL);
-	status = natsConnection_Connect(&b->nats, o);
+	status = connect_signed(b, o, has_creds);
 	if (status == NATS_OK)
 		status = natsInbox_Create(&inbox);
 	if (status != NATS_OK)
@@ -518,7 +532,7 @@ static void *connect_thread(void *arg)
 	}
 	o->rc = bus_options(o->settings, &options, b->place, sizeof(b->place));
 	if (o->rc == 0) {
-		o->rc = connect_inbox(b, options);
+		o->rc = connect_inbox(b, options, o->settings->creds != NULL);
 		why = o->rc < 0 ? bus_reason(nats_GetLastError(NULL)) : NULL;
 		if (o->rc < 0)
 			log_error("no connection to NATS at %s: %s", b->place,

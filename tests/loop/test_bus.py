@@ -6,6 +6,7 @@
 import asyncio
 import base64
 import contextlib
+import ctypes
 import errno
 import hashlib
 import json
@@ -13,8 +14,10 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -259,6 +262,53 @@ def nkeys_and_files_of_credentials_open_the_door():
         refused(errno.EACCES, "(?i)authorization", server.url(), creds=file)
         file.write_text(user.seed.replace(user.seed[30], "A" if user.seed[30] != "A" else "B", 1))
         refused(errno.EINVAL, "nor the seed|neither", server.url(), creds=file)
+
+
+def two_nonces(seed):
+    """A nonce whose signature begins with a byte that is 0, and one whose signature does not."""
+    nats, found = ctypes.CDLL("libnats.so"), {}
+    assert nats.nats_Open(ctypes.c_int64(-1)) == 0
+    for number in range(100000):
+        signature, length, nonce = ctypes.POINTER(ctypes.c_ubyte)(), ctypes.c_int(), f"nonce-{number}"
+        assert nats.nats_Sign(seed.encode(), nonce.encode(), ctypes.byref(signature), ctypes.byref(length)) == 0
+        found[signature[0] == 0] = nonce
+        if len(found) == 2:
+            break
+    nats.nats_Close()
+    return found[True], found[False]
+
+
+def ask_to_sign(listener, nonces, seen):
+    """A server's part, a connection for each nonce, until one comes with a signature."""
+    for nonce in nonces:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rwb", buffering=0) as file:
+            info = {"server_id": "S", "version": "2.9.0", "proto": 1, "auth_required": True, "max_payload": 1048576, "nonce": nonce}
+            file.write(b"INFO " + json.dumps(info).encode() + b"\r\n")
+            signed = "sig" in json.loads(file.readline().partition(b" ")[2])
+            seen.append(signed)
+            if not signed:
+                file.write(b"-ERR 'Authorization Violation'\r\n")
+                continue
+            while line := file.readline():
+                if line.startswith(b"PING"):
+                    file.write(b"PONG\r\n")
+            return
+
+
+@test
+def a_signature_that_begins_with_zero_is_no_wrong_one():
+    """Libraries before 3.8.0 leave it out."""
+    user = Nkey("user")
+    with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.NamedTemporaryFile("w") as file:
+        file.write(f"{user.seed}\n")
+        file.flush()
+        seen = []
+        server = threading.Thread(target=ask_to_sign, args=(listener, two_nonces(user.seed), seen))
+        server.start()
+        rc, said = opened(f"nats://127.0.0.1:{listener.getsockname()[1]}", creds=file.name)
+        server.join(20)
+        assert rc == 0 and seen in ([False, True], [True]), (rc, said, seen)
 
 
 @test
