@@ -110,7 +110,9 @@ def all_tests(tree):
         suite = test["suite"][0].rpartition(":")[2]
         # Those of the loop suite are about times, which a busy machine changes too.
         if suite == "stepped":
-            yield Test(test["name"], suite, "tests/stepped/ddiperf_stepped", Path(test["cmd"][1]))
+            own = test["cmd"][0] in sources_of  # it plays files; the others are Python and play the stepped program
+            program = os.path.relpath(test["cmd"][0], folder) if own else "tests/stepped/ddiperf_stepped"
+            yield Test(test["name"], suite, program, Path(test["cmd"][2 if own else 1]))
         elif suite in ("unit", "golden") and test["cmd"][0] in sources_of:  # the harness is none of lib and app
             program = test["cmd"][0]
             sources = sources_of[program]

@@ -237,9 +237,11 @@ def datagram(source, target, ports, message):
 
 
 QUESTION = b"\1a\0\0\1\0\1"
-CAPTURE = pcap_write([  # a query and its answer
+DISCOVER = b"\1\1\6\0" + bytes(24) + b"\2\0\0\0\0\1" + bytes(202) + b"\x63\x82\x53\x63\x35\1\1\xff"
+CAPTURE = pcap_write([  # a query and its answer, and a DHCP client
     datagram(b"\xc0\0\2\5", b"\xc0\0\2\6", (5000, 53), b"\0\1\1\0\0\1\0\0\0\0\0\0" + QUESTION),
     datagram(b"\xc0\0\2\6", b"\xc0\0\2\5", (53, 5000), b"\0\1\x85\0\0\1\0\0\0\0\0\0" + QUESTION),
+    datagram(b"\0\0\0\0", b"\xff\xff\xff\xff", (68, 67), DISCOVER),
 ])
 
 
