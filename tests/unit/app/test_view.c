@@ -225,6 +225,8 @@ static void a_drawing_is_one_write(void **state)
 	assert_int_equal(recv(pair[1], text, sizeof(text), MSG_DONTWAIT), -1);
 	terminal_restore();
 	assert_true(recv(pair[1], text, sizeof(text), MSG_DONTWAIT) > 0);
+	terminal_restore(); // of what is not there any more
+	assert_int_equal(recv(pair[1], text, sizeof(text), MSG_DONTWAIT), -1);
 	fclose(out);
 	close(pair[1]);
 }
