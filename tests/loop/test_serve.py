@@ -396,8 +396,9 @@ def who_never_ends_a_request_is_cut_off():
 
 def certify(folder, name, *more):
     """A key, and its certificate by the CA in the folder, which is itself of the name "ca"."""
-    parts = ["-addext", "basicConstraints=critical,CA:TRUE"] if name.endswith("ca") else ["-addext", "basicConstraints=CA:FALSE"]
-    for option in more:
+    kind = ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign"] if name.endswith("ca") else ["basicConstraints=CA:FALSE"]
+    parts = []
+    for option in [*kind, *more]:
         parts += ["-addext", option] if "=" in option else ["-CA", f"{folder}/{option}.pem", "-CAkey", f"{folder}/{option}.key"]
     code, _, said = execute(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                              f"/CN={name}", "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem", *parts])
