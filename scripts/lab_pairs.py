@@ -65,7 +65,7 @@ class UnboundVrrp(UnboundPair):
 
     programs = ("unbound", "keepalived")
     command = ("keepalived --dont-fork --dont-respawn --vrrp --log-console --use-file={dir}/keepalived.conf --pid={dir}/keepalived.pid "
-               "--vrrp_pid={dir}/vrrp.pid & exec " + UnboundPair.command)
+               "--vrrp_pid={dir}/vrrp.pid --bfd_pid={dir}/bfd.pid & exec " + UnboundPair.command)
 
     @classmethod
     def config(cls, i, folder, fill):
@@ -77,7 +77,7 @@ class UnboundVrrp(UnboundPair):
     vrrp_garp_master_delay 0
 }}
 vrrp_script lives {{
-    script "/bin/sh {own}/lives"
+    script "{own}/lives"
     interval 1
     fall 1
     rise 1
@@ -99,11 +99,12 @@ vrrp_instance service {{
     track_script {{
         lives
     }}
-    notify_master "/bin/touch {own}/master"
-    notify_backup "/bin/rm -f {own}/master"
+    notify_master "/usr/bin/touch {own}/master"
+    notify_backup "/usr/bin/rm -f {own}/master"
 }}
 """)
-        (own / "lives").write_text(f"kill -0 $(cat {own}/pid)\n")
+        (own / "lives").write_text(f"#!/bin/sh\nkill -0 $(cat {own}/pid)\n")
+        (own / "lives").chmod(0o700)  # no link is on the way to it: keepalived 2.3 refuses those
         return super().config(i, folder, fill)
 
     @staticmethod
