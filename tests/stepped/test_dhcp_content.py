@@ -129,7 +129,7 @@ def captured(folder):
     items = [
         dhcp4.clients("first", mac="00:11:22:33:44:50", clients=3, client_id="none", options=vendor, parameters=[1, 3, 121],
                       exchange="discover", **of),
-        dhcp4.clients("more", mac="00:11:22:33:44:60", clients=3, client_id="text", client_id_text="port-{client}", exchange="discover",
+        dhcp4.clients("more", mac="11:22:33:44:55:60", clients=3, client_id="text", client_id_text="port-{client}", exchange="discover",
                       relay={**dhcp4.RELAYS, "circuit_id": "c-{client}"}, **of),
         dhcp6.clients("six", user_class="class-{client}", parameters=[23, 24, 56], **of)]
     port = {"name": "lan", "driver": "af_packet", "device": "nosuch0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}
@@ -173,6 +173,9 @@ def clients_come_out_of_a_capture_as_they_were():
             assert n["input"].startswith("6 of 24 packets of monday.pcapng; left out: "), n["input"]
             assert "6 further messages of these clients" in n["input"] and "12 other UDP" in n["input"], n["input"]
             assert n[n["protocol"]].get("client_id_missing", 0) == 0, n
+            if of is dhcp4:  # on a link a client is a single station, and the other three have addresses of groups
+                n = of.of_clients(of.served(of.clients(wire=str(monday), clients=3, relay=None, load={"rate": "1k", "total": 3})))
+                assert n["answered"] == 3 and "6 hardware addresses of groups" in n["input"], n
             # Times of a replay are those of the clients' first messages, and of no other packet.
             n = of.of_clients(of.served(of.clients(wire=str(monday), clients="auto", load={"replay": {"file": str(monday)}})))
             assert n["sent"] == n["answered"] == 6, n

@@ -99,8 +99,8 @@ static int packet_take(void *to, const struct packet *p)
 	c->client = (struct dhcp_captured_client){.has_mac = false};
 	why = ours ? family->captured(c->settings, f.payload, f.payload_len, &c->client)
 	           : packet_kind(p, kind, &f);
-	if (!why && c->client.has_mac && c->p->stations && c->client.mac[0] & 1)
-		why = "hardware addresses of groups";
+	if (!why && c->client.has_mac && !c->settings->relay && c->client.mac[0] & 1)
+		why = "hardware addresses of groups (behind a relay they are mere content)";
 	if (why) {
 		left_out_add(&c->left_out, why);
 		return 0;
