@@ -43,6 +43,17 @@ def a_server_that_never_answers_is_unreachable():
 
 
 @test
+def silence_is_reported_after_the_first_second_once():
+    """Of 2 000 requests a second; not where one answer has come."""
+    run = {"duration": "3s"}
+    silent = ddiperf(ring(item(server_port=5353, timeout="200ms"), run=run))
+    said = silent.stdout + silent.stderr
+    assert said.count("nothing has answered the first 2000 requests") == 1, silent
+    answered = ddiperf(ring(item(), item("bad", server_port=5353, timeout="200ms"), run=run))
+    assert "nothing has answered" not in answered.stdout + answered.stderr, answered
+
+
+@test
 def one_item_that_is_never_answered_fails_on_its_loss_only():
     items = item("good"), item("bad", server_port=5353, timeout="200ms")
     result = ddiperf(ring(*items, criteria=["traffic.bad.loss <= 1%"]))
