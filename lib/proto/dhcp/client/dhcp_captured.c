@@ -110,7 +110,7 @@ static int packet_take(void *to, const struct packet *p)
 		return known;
 	if (known || c->p->table.is.rows == c->most) {
 		left_out_add(&c->left_out, known ? "further messages of these clients"
-						 : "of more clients than there are to be");
+						 : "messages of clients beyond the number wanted");
 		return 0;
 	}
 	return client_add(c, &c->client, p->ns);

@@ -78,7 +78,7 @@ const char *dhcp4_captured(const struct dhcp_settings *settings, const uint8_t *
 	if (buf[DHCP4_AT_OP] != DHCP4_REQUEST_OP)
 		return "replies of servers";
 	if (m.type != DHCP4_DISCOVER && m.type != DHCP4_REQUEST && m.type != DHCP4_INFORM)
-		return "other messages of clients";
+		return "other messages";
 	if (buf[DHCP4_AT_HTYPE] != DHCP4_HTYPE_ETHERNET || buf[DHCP4_AT_HLEN] != sizeof(out->mac))
 		return "hardware addresses that are not Ethernet's";
 	memcpy(out->mac, buf + DHCP4_AT_CHADDR, sizeof(out->mac));

@@ -33,6 +33,12 @@ static void options_take(const uint8_t *buf, uint32_t len, struct writer *w)
 	}
 }
 
+#define BIT(type) (1u << (type))
+
+// Messages that say who a client is and what it asks for.
+static const uint32_t asking = BIT(DHCP6_SOLICIT) | BIT(DHCP6_REQUEST) | BIT(DHCP6_CONFIRM) |
+                               BIT(DHCP6_RENEW) | BIT(DHCP6_REBIND) | BIT(DHCP6_INFORMATION);
+
 const char *dhcp6_captured(const struct dhcp_settings *settings, const uint8_t *buf, uint32_t len,
 	struct dhcp_captured_client *out)
 {
@@ -45,8 +51,8 @@ const char *dhcp6_captured(const struct dhcp_settings *settings, const uint8_t *
 		return "replies of servers";
 	if (!dhcp6_unwrap(buf, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m))
 		return "messages that do not parse";
-	if (m.type == DHCP6_RELEASE || m.type == DHCP6_DECLINE || m.type == DHCP6_LEASEQUERY)
-		return "other messages of clients";
+	if (m.type >= DHCP6_TYPES || !(asking & BIT(m.type)))
+		return "other messages";
 	if (!m.client_id.data)
 		return "without a DUID";
 	out->id.len = m.client_id.len;
