@@ -357,7 +357,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 
 	if (replay && !replay->filter && proto->times)
 		env.times_of = diag_path(d, &replay->file, a);
-	if (replay && (!env.times_of || proto->fit)) // which is told how many there are
+	if (replay && (!env.times_of || proto->fit)) // fit needs to know how many there are
 		rc = replay_read(&i->replay, replay, a, d);
 	if (rc)
 		return rc;

@@ -240,7 +240,7 @@ static bool is_refused(const struct run *r)
 	       !r->config->fleet;
 }
 
-// A run of an hour to a server that is not there is better known of in its first second.
+// Nobody should have to wait for the end of a long run to learn that the server is not there.
 static void note_silence(struct run *r, const struct result_interval *i)
 {
 	if (r->asked)

@@ -50,7 +50,7 @@ struct run {
 	bool heard;       // something was answered
 	uint64_t refused; // times that a host said that nobody listens
 	uint64_t asked;   // requests sent that have an answer
-	double waited_s;  // since the first interval with one of them; below 0: the user knows
+	double waited_s;  // since the first interval with one of them; below 0: reported
 	struct collect_state collected;
 	struct stop stop;
 	struct timeline timeline;
