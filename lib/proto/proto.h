@@ -519,6 +519,8 @@ struct proto {
 	// called, with over set, for a transaction that ends without having been sent, if there is
 	// a router: its client is free again.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);
+	// Would timeout end the transaction? Changes nothing. NULL: it always would.
+	bool (*gives_up)(const struct proto_ctx *ctx, const struct proto_txn *t);
 };
 
 // The table: NULL-terminated, in the order that the user sees. A test that defines these three

@@ -5,6 +5,8 @@
 
 import re
 
+import dhcp4
+import dhcp6
 from harness import EXIT, check_ledger, ddiperf, main, test
 from loop import RELAXED, item, ring
 
@@ -90,6 +92,41 @@ def late_or_in_time_is_decided_by_arrival():
     assert one["latency"]["service"]["max_ns"] == 240e6, one
     without, _ = stamped("120ms", 100, stamps=0)
     assert without["answered"] == 220, without
+
+
+def counts_by_arrival(*items, delay="0ms", answered=(100, 220), late_again=0, **sections):
+    """As above, of these: how many are in time where packets say when they arrived, and where they do not."""
+    for stamps, count in zip((1, 0), answered):
+        world = f"stamps={stamps} delay={delay} {away(TESTER, 1000, 1100)}"
+        one = ddiperf(ring(*items, run={"duration": "2s"}, **sections), world=world).json["traffic"][0]
+        check_ledger(one)
+        assert (one["answered"], one["lost"]) == (count, one["sent"] - count), (stamps, one)
+        assert one["late"] == one["lost"] + late_again and one["stray"] == 0, one
+
+
+@test
+def and_so_it_is_over_tcp_with_several_servers_and_of_dhcp_clients():
+    slow = {"dns": {}, "faults": {"delay": {"constant": "240ms"}}}
+    tcp = {"names": ["h{0-99}.example.com A"], "transport": "tcp"}
+    counts_by_arrival(item(timeout="200ms", dns=tcp), responder=slow)
+    # One at a time on a connection: the next one is sent at once when it is known to be too late.
+    one_by_one = item(timeout="200ms", dns={**tcp, "tcp": {"pipeline": 1}}, source={"ports": ["1024-8000"]})
+    counts_by_arrival(one_by_one, responder=slow, answered=(30, 100))
+    two = {"dut": {"addresses": ["198.18.0.2/24", "198.18.0.3/24"]}}
+    counts_by_arrival(item(timeout="200ms", servers=["198.18.0.3"]), delay="120ms", **two)
+    for family, first in ((dhcp4.family, "discover"), (dhcp6.family, "solicit")):
+        asking = family.clients(keys={"timeout": "200ms"}, load={"rate": "2k"}, mix={first: "100%"})
+        counts_by_arrival(asking, delay="120ms", responder=family.answers(), **family.ports)
+
+
+@test
+def a_reply_that_came_when_the_next_message_was_due_is_taken():
+    # Of the first server asked 220 are taken either way; of the second, which is the last, as above.
+    stub = item(timeout="200ms", servers=["198.18.0.3"], spread="stub", attempts=1)
+    two = {"dut": {"addresses": ["198.18.0.2/24", "198.18.0.3/24"]}}
+    counts_by_arrival(stub, delay="120ms", answered=(320, 440), late_again=2 * RATE - 220, **two)
+    again = dhcp4.clients(mix={"discover": "100%"}, load={"rate": "2k"}, retransmit={"initial": "200ms", "jitter": "0ms", "tries": 2})
+    counts_by_arrival(again, delay="120ms", answered=(2 * RATE, 2 * RATE), responder=dhcp4.answers())
 
 
 @test

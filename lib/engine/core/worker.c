@@ -19,41 +19,11 @@ static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait,
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
 		uint32_t slot = txn_expired(&it->txns, wait, now, it->waits[wait]);
-		struct step_run step = {0};
-		enum proto_verdict verdict;
-		struct proto_txn view;
-		struct txn_slot *s;
 
 		if (slot == TXN_NONE)
 			return;
-		if (it->servers && !it->router && servers_next(it, slot)) {
-			txn_again(&it->txns, slot);
-			continue;
-		}
-		s = &it->txns.slots[slot];
-		view = s->view;
-		it->ctx.counters = it->banks[s->judged];
 		it->ctx.now_ms = worker_ms(w, now);
-		verdict = it->proto->timeout(&it->ctx, &view);
-		if (it->servers && (verdict != PROTO_AGAIN || view.step == s->step))
-			servers_lost(it, slot);
-		if (verdict == PROTO_AGAIN) {
-			if (it->steps &&
-				view.step != s->step) { // the kept reply answers the step before
-				worker_book_step(it, slot, s->step, now, false, &step);
-				step_run_end(&step);
-			}
-			s->view = view;
-			txn_again(&it->txns, slot);
-			continue;
-		}
-		if (verdict == PROTO_APART) {
-			worker_book_apart(it, slot, TXN_LOST);
-		} else {
-			worker_book_lost(it, slot, now);
-			txn_give(&it->txns, slot, TXN_LOST);
-		}
-		if (it->conns)
+		if (item_time_out(it, slot, now) && it->conns)
 			worker_conn_lost(it, slot);
 	}
 }

@@ -556,6 +556,17 @@ static void slot_answered(struct worker_conns *wc, uint32_t c, uint32_t slot, ui
 	conn_answered(wc, c, now);
 }
 
+// A reply for a transaction on this connection was looked at. lost: it came too late.
+static void slot_ended(struct worker_conns *wc, uint32_t c, uint32_t slot, bool lost, uint64_t now)
+{
+	if (wc->it->txns.slots[slot].state == TXN_FLYING)
+		return;
+	if (lost)
+		worker_conn_lost(wc->it, slot);
+	else
+		slot_answered(wc, c, slot, now);
+}
+
 // The server has accepted the connection, which is all that its transaction wants.
 APART void connect_match(
 	struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m, uint64_t now)
@@ -570,18 +581,13 @@ APART void connect_match(
 	do
 		slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back++));
 	while (slot == TXN_NONE || wc->of_slot[slot] != c);
-	r.count = 1;
-	r.stamped = false; // now is when it arrived
-	r.late_to = 0;
-	r.now = wc->came;
-	r.pkts[0] = (struct rte_mbuf *)(uintptr_t)m;
+	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = wc->cs.message};
 	txn_place(&it->txns, slot, &r.at[0]);
 	it->ctx.stream = true;
 	item_match(it, &r);
 	it->ctx.stream = false;
-	if (it->txns.slots[slot].state != TXN_FLYING)
-		slot_answered(wc, c, slot, now);
+	slot_ended(wc, c, slot, r.timed_out, now);
 }
 
 // A whole message: the transaction that it answers was in flight on this connection, or it answers
@@ -593,11 +599,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	uint32_t slot = TXN_NONE;
 	struct replies r;
 
-	r.count = 1;
-	r.stamped = false; // now is when it arrived
-	r.late_to = 0;
-	r.now = wc->came;
-	r.pkts[0] = (struct rte_mbuf *)(uintptr_t)m;
+	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
 	if (!it->proto->key(message, len, &r.at[0].key)) {
@@ -621,9 +623,8 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	it->ctx.stream = false;
 	if (it->ctx.idle_ms != UINT32_MAX)
 		conn_told_idle(wc, c);
-	if (slot == TXN_NONE || it->txns.slots[slot].state == TXN_FLYING)
-		return;
-	slot_answered(wc, c, slot, now);
+	if (slot != TXN_NONE)
+		slot_ended(wc, c, slot, r.timed_out, now);
 }
 
 static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)

@@ -49,7 +49,8 @@ void worker_hops(struct worker *w, uint64_t now);
 // Replies for one item, received at `now`: whole frames of the right server, with a key each.
 struct replies {
 	uint32_t count;
-	bool stamped; // each has the tick of its arrival
+	bool stamped;   // each has the tick of its arrival
+	bool timed_out; // output: a transaction of them had ended when its reply came
 	uint64_t now;
 	uint64_t late_to;         // tick: one that came until then, and too late, is late; 0: none
 	uint64_t came[BURST_MAX]; // if they are stamped
@@ -66,6 +67,30 @@ HOT uint64_t reply_at(const struct replies *r, uint32_t i)
 
 // A transaction ended well at `now`: tell the items that follow its item.
 void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now);
+
+// The wait of a transaction's message is over. true: it has ended; else it sends the next one.
+bool item_time_out(struct worker_item *it, uint32_t slot, uint64_t now);
+
+// Up to when replies of a burst that was received at `at` are late, by their stamps, for
+// transactions that have not expired yet: replies.late_to. After a stop, those that came before its
+// end: the peer was there all the time.
+static inline uint64_t worker_late_to(const struct worker *w, uint64_t at)
+{
+	if (!w->stamps.known || at < w->next_expiry)
+		return 0;
+	return at < w->expire_after ? w->back_at : at;
+}
+
+// A single reply, which arrived at `came`; late_to: as in struct replies.
+HOT void replies_of_one(struct replies *r, struct rte_mbuf *m, uint64_t came, uint64_t late_to)
+{
+	r->count = 1;
+	r->stamped = late_to != 0; // else now is when it arrived
+	r->timed_out = false;
+	r->late_to = late_to;
+	r->now = r->came[0] = came;
+	r->pkts[0] = m;
+}
 
 // Find the transactions of replies and let the protocol judge them.
 void item_match(struct worker_item *it, struct replies *r);

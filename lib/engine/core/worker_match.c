@@ -439,20 +439,52 @@ APART void item_match_crossed(
 		s->time = last;
 }
 
-// By the stamps of its queue: did the reply come when the transaction's time was over, which the
-// worker was too late to see? A further message would have been sent otherwise, and any reply to
-// that transaction been taken. Without stamps, what is seen before it expires counts as in time.
-APART bool reply_is_late(
-	struct worker_item *it, const struct txn_slot *s, const struct replies *r, uint64_t at)
+bool item_time_out(struct worker_item *it, uint32_t slot, uint64_t now)
 {
+	struct txn_slot *s = &it->txns.slots[slot];
 	struct proto_txn view = s->view;
+	struct step_run step = {0};
+	enum proto_verdict verdict;
+
+	if (it->servers && !it->router && servers_next(it, slot)) {
+		txn_again(&it->txns, slot);
+		return false;
+	}
+	it->ctx.counters = it->banks[s->judged];
+	verdict = it->proto->timeout(&it->ctx, &view);
+	if (it->servers && (verdict != PROTO_AGAIN || view.step == s->step))
+		servers_lost(it, slot);
+	if (verdict == PROTO_AGAIN) {
+		if (it->steps && view.step != s->step) { // the kept reply answers the step before
+			worker_book_step(it, slot, s->step, now, false, &step);
+			step_run_end(&step);
+		}
+		s->view = view;
+		txn_again(&it->txns, slot);
+		return false;
+	}
+	if (verdict == PROTO_APART) {
+		worker_book_apart(it, slot, TXN_LOST);
+	} else {
+		worker_book_lost(it, slot, now);
+		txn_give(&it->txns, slot, TXN_LOST);
+	}
+	return true;
+}
+
+// By the stamps of its queue: did the reply come when the transaction's time was over, which the
+// worker was too late to see? If a further message would have been sent, any reply to that
+// transaction is taken. Without stamps, what is seen before it expires counts as in time.
+APART bool reply_is_late(
+	const struct worker_item *it, uint32_t slot, const struct replies *r, uint64_t at)
+{
+	const struct txn_slot *s = &it->txns.slots[slot];
 
 	if (at > r->late_to || txn_since(at, s->time) <= (int64_t)it->waits[s->wait])
 		return false;
-	if (it->router || it->servers || it->conns)
+	if (it->servers && !it->router && servers_have_next(it, slot))
 		return false;
-	it->ctx.counters = it->shadow;
-	return it->proto->timeout(&it->ctx, &view) == PROTO_FAIL;
+	return !it->proto->gives_up || it->proto->gives_up(&it->ctx, &s->view);
 }
 
 // A reply whose transaction was not in flight, had another reply in the same block, which has been
@@ -464,10 +496,8 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 	enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
 	bool crossed;
 
-	if (slot_waits(it, conns_apart(it), slot) &&
-		reply_is_late(it, &it->txns.slots[slot], r, reply_at(r, i))) {
-		worker_book_lost(it, slot, reply_at(r, i));
-		txn_give(&it->txns, slot, TXN_LOST);
+	if (slot_waits(it, conns_apart(it), slot) && reply_is_late(it, slot, r, reply_at(r, i))) {
+		r->timed_out = item_time_out(it, slot, reply_at(r, i));
 		slot = TXN_NONE;
 		match = txn_find(&it->txns, &r->at[i], &slot);
 	}

@@ -46,17 +46,14 @@ HOT struct worker_item *routed_item(const struct worker *w, struct worker_item *
 	return w->tagged[tag];
 }
 
-// A single reply.
-APART void item_match_one(struct worker_item *it, const struct txn_place *at, struct rte_mbuf *m,
-	const struct proto_message *in, uint64_t now)
+// A single reply, which was received at `now` and had arrived at `came`.
+APART void worker_match_one(const struct worker *w, struct worker_item *it,
+	const struct txn_place *at, struct rte_mbuf *m, const struct proto_message *in,
+	uint64_t now, uint64_t came)
 {
 	struct replies one;
 
-	one.count = 1;
-	one.stamped = false; // now is when it arrived
-	one.late_to = 0;
-	one.now = now;
-	one.pkts[0] = m;
+	replies_of_one(&one, m, came, worker_late_to(w, now));
 	one.in[0] = *in;
 	one.at[0] = *at;
 	item_match(it, &one);
@@ -119,7 +116,7 @@ APART bool worker_routed(struct worker *w, struct worker_item *it, struct rte_mb
 	if (!it)
 		return false;
 	it->ctx.now_ms = worker_ms(w, now);
-	item_match_one(it, &at, m, &in, came);
+	worker_match_one(w, it, &at, m, &in, now, came);
 	return false;
 }
 
@@ -226,7 +223,7 @@ HOT void worker_packet(
 		item_book_odd(it, EVIDENCE_MALFORMED, m, came);
 		return;
 	}
-	item_match_one(it, &at, m, &in, came);
+	worker_match_one(w, it, &at, m, &in, now, came);
 }
 
 // Which of the item's source addresses a plain packet is for: nearly always they are one range.
@@ -444,15 +441,6 @@ APART void plain_stamps(struct plain *p, const struct received *r)
 	}
 }
 
-// Up to when replies of a burst are late, by their stamps, for transactions that have not expired
-// yet. After a stop, those that came before its end: the peer was there all the time.
-static uint64_t late_to(const struct worker *w, const struct received *r)
-{
-	if (!w->stamps.known || r->at < w->next_expiry)
-		return 0;
-	return r->at < w->expire_after ? w->back_at : r->at;
-}
-
 // Look at a burst: plain replies in a block, all other packets one by one. Neither changes how the
 // other counts.
 static void worker_look_all(struct worker *w, struct received *r)
@@ -461,7 +449,7 @@ static void worker_look_all(struct worker *w, struct received *r)
 
 	p.r.count = 0;
 	p.r.stamped = w->stamps.known;
-	p.r.late_to = late_to(w, r);
+	p.r.late_to = worker_late_to(w, r->at);
 	p.r.now = r->at;
 	p.several = false;
 	for (uint16_t i = 0; i < r->count;) {

@@ -38,7 +38,7 @@ bool servers_next(struct worker_item *it, uint32_t slot)
 {
 	struct slot_servers *of = &it->servers->slots[slot];
 
-	if (of->asks + 1u >= it->servers->asks)
+	if (!servers_have_next(it, slot))
 		return false;
 	servers_lost(it, slot);
 	of->asks++;

@@ -80,7 +80,13 @@ static inline void servers_ask(struct slot_servers *slot, uint16_t servers)
 void servers_sent(struct worker_item *it, const uint32_t *slots, uint32_t n, uint64_t now);
 // Nothing came for the last message of a slot.
 void servers_lost(struct worker_item *it, uint32_t slot);
-// The same; true: its transaction asks the next server, as a stub resolver does.
+// Is there a server that its transaction asks next, as a stub resolver does?
+static inline bool servers_have_next(const struct worker_item *it, uint32_t slot)
+{
+	return it->servers->slots[slot].asks + 1u < it->servers->asks;
+}
+
+// As servers_lost, and the transaction asks the next server; false: there is none.
 bool servers_next(struct worker_item *it, uint32_t slot);
 // A server answered a transaction of the measured part well, or with a refusal.
 void servers_answered(

@@ -138,6 +138,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.reply = family##_reply,                                                           \
 		.reason = family##_reason,                                                         \
 		.timeout = family##_timeout,                                                       \
+		.gives_up = family##_gives_up,                                                     \
 	};
 
 DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", "ack", 32, 175, NULL)

@@ -282,6 +282,7 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \
 		const uint8_t *buf, uint32_t len);                                                 \
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t);           \
+	bool family##_gives_up(const struct proto_ctx *ctx, const struct proto_txn *t);            \
 	bool family##_owns(                                                                        \
 		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);     \
 	bool family##_happened(                                                                    \

@@ -411,6 +411,21 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	return dhcp_fail(f, ctx, t);
 }
 
+// As dhcp_timeout decides.
+DHCP_INLINE bool dhcp_gives_up(
+	const struct dhcp_messages *f, const struct proto_ctx *ctx, const struct proto_txn *t)
+{
+	const struct dhcp_worker *w = ctx->own;
+
+	if ((f->kinds[t->step].has & DHCP_IS_SILENT) && t->tries)
+		return true;
+	if (!t->over && dhcp_wrong_kind(w, t) < DHCP_WRONG_COUNT)
+		return true;
+	if (!t->over && f->offer_kept && f->offer_kept(dhcp_client_at(&w->work.clients, t->user)))
+		return false;
+	return !dhcp_work_may_again(&w->work, t);
+}
+
 // What happened to the client of t, which ended well, but for the address.
 DHCP_INLINE bool dhcp_happened(
 	const struct dhcp_worker *w, const struct proto_txn *t, struct proto_event *out)
@@ -464,4 +479,9 @@ DHCP_INLINE bool dhcp_happened(
 	enum proto_verdict family##_timeout(struct proto_ctx *ctx, struct proto_txn *t)            \
 	{                                                                                          \
 		return dhcp_timeout(&family##_messages, ctx, t);                                   \
+	}                                                                                          \
+                                                                                                   \
+	bool family##_gives_up(const struct proto_ctx *ctx, const struct proto_txn *t)             \
+	{                                                                                          \
+		return dhcp_gives_up(&family##_messages, ctx, t);                                  \
 	}

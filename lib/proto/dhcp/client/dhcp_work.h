@@ -150,10 +150,16 @@ static inline uint8_t dhcp_work_wait(
 			 rand_scale(random, waits->steps - skip));
 }
 
+// Is the message sent again if no reply comes?
+static inline bool dhcp_work_may_again(const struct dhcp_work *w, const struct proto_txn *t)
+{
+	return !t->over && t->tries + 1u < w->course->waits.kinds[t->step].tries;
+}
+
 // No reply came. Retransmit?
 static inline bool dhcp_work_again(const struct dhcp_work *w, struct proto_txn *t)
 {
-	if (t->over || t->tries + 1u >= w->course->waits.kinds[t->step].tries)
+	if (!dhcp_work_may_again(w, t))
 		return false;
 	t->tries++;
 	return true;
