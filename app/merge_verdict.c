@@ -145,7 +145,7 @@ static json_t *judge(const struct config *c, const json_t *sum, struct arena *a)
 struct parts {
 	json_t *reasons; // each names its part
 	unsigned interrupted, invalid, of_load, of_others, unreachable, unanswered, broken;
-	double disturbed; // the most of them
+	double disturbed, harmed; // the most of them
 	enum limit limit;
 	const json_t *stopped; // the verdict of a part that a rule has ended
 };
@@ -200,6 +200,7 @@ static void add_part(struct parts *p, const json_t *part, uint64_t number, struc
 	p->of_load += strcmp(by, "load") == 0;
 	p->of_others += strcmp(by, "disturbance") == 0;
 	p->disturbed = fmax(p->disturbed, book_number(verdict, "disturbed"));
+	p->harmed = fmax(p->harmed, book_number(verdict, "harmed"));
 	if (*book_text(verdict, "stopped"))
 		p->stopped = verdict;
 	if (strcmp(status, "pass") == 0 || strcmp(status, "done") == 0 ||
@@ -268,6 +269,7 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 				    : by_others ? "disturbance"
 						: "tester"));
 	json_object_set_new(v, "disturbed", json_real(p.disturbed));
+	json_object_set_new(v, "harmed", json_real(p.harmed));
 	json_object_set_new(v, "reasons", p.reasons);
 	json_object_set_new(v, "criteria", criteria);
 	if (p.stopped)

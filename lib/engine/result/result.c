@@ -618,6 +618,9 @@ static const struct counter verdict_rows[] = {
 	REAL(result_verdict, disturbed, "1",
 		"share of the time for which others had the CPU of a worker or of the embedded "
 		"responder"),
+	REAL(result_verdict, harmed, "1",
+		"the same where it may have changed the figures: not of a worker whose sends left "
+		"on time and whose replies the kernel stamps"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
 		.section = &criterion_rows_section},

@@ -365,6 +365,7 @@ struct result_verdict {
 	double stopped_s;             // when, from the start of the measured part
 	double stopped_value;         // its figure then
 	double disturbed;             // share of the time, at the item that was disturbed most
+	double harmed;                // of that, what may have changed the figures
 };
 
 struct result_responder {

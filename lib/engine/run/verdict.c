@@ -847,7 +847,7 @@ static enum limit find_limit(
 	const struct plan *p, const struct timeline *t, struct result *r, struct limit_facts *why)
 {
 	enum limit worst = LIMIT_NONE;
-	double disturbed = 0;
+	double disturbed = 0, harmed = 0;
 
 	*why = (struct limit_facts){.sent = 0};
 	for (uint32_t i = 0; i < r->traffic.count; i++) {
@@ -855,11 +855,13 @@ static enum limit find_limit(
 		enum limit l = limit_of(&f);
 
 		disturbed = fmax(disturbed, f.disturbed);
+		harmed = fmax(harmed, f.harmed);
 		if (l > worst)
 			*why = f;
 		worst = l > worst ? l : worst;
 	}
 	r->verdict.disturbed = fmin(disturbed, 1);
+	r->verdict.harmed = fmin(harmed, 1);
 	return worst;
 }
 

@@ -88,14 +88,15 @@ static struct search_trial figures(
 {
 	const char *by = r->verdict.invalid_by ? r->verdict.invalid_by : "";
 	bool disturbed = strcmp(by, "disturbance") == 0;
+	bool harmed = r->verdict.harmed > LIMIT_DISTURBED;
 	struct search_trial t = {.run = g->runs,
 		.load = step.load,
 		.length_ns = step.length_ns,
 		.loss = 1,
 		.p99_ns = INFINITY,
 		.stopped = r->verdict.stopped != NULL,
-		.undecided = disturbed || r->verdict.disturbed > LIMIT_DISTURBED,
-		.crowded = r->verdict.disturbed > LIMIT_DISTURBED,
+		.undecided = disturbed || harmed,
+		.crowded = harmed,
 		.invalid = !disturbed && strcmp(r->verdict.status, "invalid") == 0};
 	const struct result_item *items = r->traffic.items;
 
