@@ -393,7 +393,8 @@ def peer_dies_and_connections_are_reset_and_then_refused():
 def peer_without_a_listener_refuses_and_the_run_says_so():
     found, result = ask(tcp(connections=5, keys={"source": {"ports": ["40000-49999"]}}), EXIT["unreachable"])  # as above
     conns = found["connections"]
-    assert found["lost"] == found["sent"] == conns["lost_closed"] == 500, result
+    # The run ends with its first interval: nobody listens there.
+    assert 5 < found["lost"] == found["sent"] == conns["lost_closed"] < 500, result
     assert conns["opened"] == conns["refused"] > 5 and conns["established"] == conns["syn_retransmitted"] == 0, conns
     assert f"{conns['refused']} connections refused: no server listens on that port" in result.stdout, result
 

@@ -189,7 +189,8 @@ def a_server_that_does_not_listen_or_no_longer_loses_what_it_is_sent():
         pass
     result = as_nobody(server, connections=5)
     got = result.item("queries")
-    assert result.code == EXIT["unreachable"] and got["lost"] == got["sent"] == 400, result
+    # The run ends with its first interval: nobody listens there.
+    assert result.code == EXIT["unreachable"] and 5 < got["lost"] == got["sent"] < 400, result
     assert got["connections"]["refused"] == got["connections"]["opened"] > 5, got["connections"]
     assert "no server listens on that port" in result.stdout, result
     with Server(dies=100) as server:

@@ -43,6 +43,19 @@ def a_server_that_never_answers_is_unreachable():
 
 
 @test
+def a_run_ends_when_the_server_refuses_its_first_connections():
+    tcp = item(dns={"names": ["a.example A"], "transport": "tcp"})
+    run = {"duration": "60s", "interval": "1s"}
+    closed = ddiperf(ring({**tcp, "server_port": 5353}, run=run))
+    assert closed.code == EXIT["unreachable"], closed
+    assert closed.item("queries")["sending_s"] < 2, closed
+    assert any("connections refused: no server listens on that port" in one for one in closed.json["verdict"]["reasons"]), closed
+    # Not when one is accepted.
+    some = ddiperf(ring(tcp, {**tcp, "name": "bad", "server_port": 5353}, run={**run, "duration": "3s"}))
+    assert some.item("bad")["lost"] and some.item("bad")["sending_s"] > 2.9, some
+
+
+@test
 def silence_is_reported_after_the_first_second_once():
     """Of 2 000 requests a second; not where one answer has come."""
     run = {"duration": "3s"}

@@ -224,8 +224,14 @@ static void look_for_server(struct run *r, const struct result_interval *i)
 	const struct result_interval_port *ports = i->ports.items;
 
 	for (uint32_t n = 0; n < i->traffic.count; n++) {
+		const struct result_interval_connections *c = items[n].connections;
+
 		r->heard |= items[n].answered || items[n].failed || items[n].late;
 		r->asked += items[n].sent - items[n].no_reply;
+		if (c) {
+			r->heard |= c->established != 0;
+			r->refused += c->refused;
+		}
 	}
 	for (uint32_t n = 0; n < i->ports.count; n++)
 		if (ports[n].other)
