@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "book.h"
@@ -120,7 +121,7 @@ static void publish(struct agent *a, const char *octets, size_t count)
 	bus_publish(a->bus, talk_run(subject, c->run, a->settings.name), piece,
 		talk_put_piece(piece, c->size, octets, count));
 	c->size += count;
-	c->said_ms = fleet_clock_ms();
+	c->said_ms = clock_steady_ms();
 }
 
 static void tell(struct agent *a, const char *octets, size_t count)
@@ -336,13 +337,13 @@ static void on_beat(void *ctx, const struct bus_message *m)
 	struct agent *a = ctx;
 
 	(void)m;
-	a->claim.heard_ms = fleet_clock_ms();
+	a->claim.heard_ms = clock_steady_ms();
 }
 
 // The folder of the run, and its child. NULL, or the reason why not: then there is no folder.
 static const char *start(struct agent *a, const char *run, const json_t *claim, char why[256])
 {
-	struct claim c = {.heard_ms = fleet_clock_ms()};
+	struct claim c = {.heard_ms = clock_steady_ms()};
 	char folder[PATH_ROOM];
 	const char *wrong;
 	int rc;
@@ -535,7 +536,7 @@ static void end_in_order(struct agent *a)
 		close(c->in);
 	c->in = -1;
 	if (!c->end_ms)
-		c->end_ms = fleet_clock_ms() + PATIENCE_MS;
+		c->end_ms = clock_steady_ms() + PATIENCE_MS;
 }
 
 static void on_release(void *ctx, const struct bus_message *m)
@@ -604,10 +605,10 @@ static void press(struct agent *a)
 	static const int signals[] = {SIGINT, SIGINT, SIGKILL};
 	struct claim *c = &a->claim;
 
-	if (!c->pid || !c->end_ms || fleet_clock_ms() < c->end_ms || c->signals >= 3)
+	if (!c->pid || !c->end_ms || clock_steady_ms() < c->end_ms || c->signals >= 3)
 		return;
 	kill(c->pid, signals[c->signals++]);
-	c->end_ms = fleet_clock_ms() + PATIENCE_MS;
+	c->end_ms = clock_steady_ms() + PATIENCE_MS;
 }
 
 static void heed_coordinator(struct agent *a)
@@ -615,8 +616,8 @@ static void heed_coordinator(struct agent *a)
 	struct claim *c = &a->claim;
 
 	if (!bus_is_up(a->bus)) // the way to it is away, not the coordinator
-		c->heard_ms = fleet_clock_ms();
-	if (c->end_ms || fleet_clock_ms() - c->heard_ms < LOST_MS)
+		c->heard_ms = clock_steady_ms();
+	if (c->end_ms || clock_steady_ms() - c->heard_ms < LOST_MS)
 		return;
 	log_error("agent %s: run %s: nothing is heard of its coordinator %s: the run ends",
 		a->settings.name, c->run, c->coordinator);
@@ -630,7 +631,7 @@ void agent_tick(struct agent *a)
 	read_child(a);
 	heed_coordinator(a);
 	press(a);
-	if (fleet_clock_ms() - a->claim.said_ms >= TALK_BEAT_MS)
+	if (clock_steady_ms() - a->claim.said_ms >= TALK_BEAT_MS)
 		publish(a, "", 0);
 	reap(a);
 }
@@ -666,12 +667,12 @@ static void on_twin(void *ctx, const struct bus_message *m)
 static int look_for_twin(struct agent *a)
 {
 	char inbox[TALK_SUBJECT];
-	uint64_t until = fleet_clock_ms() + FIND_MS;
+	uint64_t until = clock_steady_ms() + FIND_MS;
 
 	bus_inbox(a->bus, inbox, sizeof(inbox));
 	bus_subscribe(a->bus, inbox, on_twin, a);
 	bus_ask(a->bus, "ddiperf.find", inbox, "", 0);
-	while (!a->taken && fleet_clock_ms() < until)
+	while (!a->taken && clock_steady_ms() < until)
 		bus_tick(a->bus, 20);
 	bus_unsubscribe(a->bus, inbox);
 	if (!a->taken)

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "document.h"
-#include "live.h"
+#include "lines.h"
 #include "rescue.h"
 #include "stats/json.h"
 

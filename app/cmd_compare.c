@@ -13,10 +13,10 @@
 #include "base/log.h"
 #include "base/student.h"
 #include "commands.h"
+#include "compare_history.h"
 #include "conf/units.h"
 #include "engine/series/spread.h"
 #include "figures.h"
-#include "trend.h"
 
 #define RESULTS_MAX  26 // a letter each
 #define NAME_WIDTH   34
@@ -504,7 +504,7 @@ int cmd_compare(const struct options *o)
 	bool judged = true;
 
 	if (o->history)
-		return trend_gate(o);
+		return compare_history(o);
 	if (o->confidence) {
 		log_error("compare: --confidence is of --history (repeats have a confidence of "
 			  "their own)");

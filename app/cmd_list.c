@@ -44,8 +44,11 @@ int cmd_list(const struct options *o)
 	}
 	if (o->schema)
 		return print_schema(o->operand);
-	if (agents)
-		return fleet_list(o);
+	if (agents) {
+		const struct bus_settings s = options_bus(o, "ddiperf list");
+
+		return fleet_list(&s, o->json, o->arena);
+	}
 	if (list_table(o->operand))
 		return EXIT_PASS;
 	list_names(try_name, &nearest);

@@ -60,6 +60,7 @@ static int finish(const struct options *o, json_t *sum)
 static int merge_kept(const struct options *o)
 {
 	struct book result, *books = arena_zalloc(o->arena, MERGE_PARTS * sizeof(*books));
+	const struct bus_settings s = options_bus(o, "ddiperf merge");
 	unsigned count;
 	json_t *sum;
 	int code;
@@ -70,7 +71,7 @@ static int merge_kept(const struct options *o)
 	}
 	if (book_open(&result, o->operands[0]) < 0)
 		return EXIT_CONFIG;
-	code = fleet_kept_fetch(o, result.document, books, &count);
+	code = fleet_kept_fetch(&s, o->operands[0], result.document, o->arena, books, &count);
 	sum = code ? NULL : merge_results(books, count, o->command_line, o->arena);
 	if (sum) {
 		fleet_kept_complete(result.document, sum);

@@ -511,8 +511,14 @@ static int execute_between_hooks(struct session *s, const struct run_options *ru
 // The hooks of the file are those of each box.
 static int execute_on_fleet(struct session *s, struct run_options *run)
 {
+	const struct options *o = s->options;
+	const struct fleet_wanted wanted = {.bus = options_bus(o, "ddiperf run"),
+		.agents = o->agents,
+		.labels = o->labels,
+		.assignments = o->assignments,
+		.assignment_count = o->assignment_count};
 	struct run_elsewhere elsewhere;
-	int code = fleet_open(s->options, s->config, &s->fleet);
+	int code = fleet_open(&wanted, s->config, &s->fleet);
 
 	if (code == 0) {
 		elsewhere = fleet_elsewhere(s->fleet);

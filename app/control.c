@@ -12,12 +12,12 @@
 
 #include "base/log.h"
 #include "engine/run/peer.h"
+#include "http.h"
 #include "serve.h"
 
 #define OPTION      "responder.control"
 #define CONNECTIONS 4
-#define WAIT_S      2         // for the main thread
-#define BEARER      "Bearer " // in any case (RFC 9110, section 11.1)
+#define WAIT_S      2 // for the main thread
 
 // --- the socket ---
 
@@ -30,23 +30,6 @@ static int listen_at(struct control *c, const struct control_place *p)
 }
 
 // --- the thread ---
-
-bool control_may_know(struct MHD_Connection *connection, const char *token)
-{
-	const char *given = MHD_lookup_connection_value(
-		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-	size_t len, own = strlen(token);
-	unsigned differs;
-
-	if (!given || strncasecmp(given, BEARER, strlen(BEARER)) != 0)
-		return false;
-	given += strlen(BEARER);
-	len = strlen(given);
-	differs = len != own;
-	for (size_t i = 0; i < own; i++)
-		differs |= (unsigned)(uint8_t)token[i] ^ (uint8_t)given[i < len ? i : len];
-	return differs == 0;
-}
 
 // The counters as of now, or NULL when the run is over.
 static char *counters(struct control *c)
@@ -81,7 +64,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	char *text = NULL;
 	enum MHD_Result queued;
 
-	if (!control_may_know(connection, c->token)) {
+	if (!http_may(connection, c->token)) {
 		code = MHD_HTTP_UNAUTHORIZED;
 		text = refused;
 	} else if (strcmp(path, CONTROL_PATH) != 0 || strcmp(method, MHD_HTTP_METHOD_GET) != 0) {

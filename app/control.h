@@ -22,9 +22,6 @@ struct control {
 	char *text; // counters after the question; NULL: not yet
 };
 
-// Has the client the token? It takes as long for each wrong one. Any thread.
-bool control_may_know(struct MHD_Connection *connection, const char *token);
-
 // s NULL: nothing to do. 0, or -errno, which was logged: nothing is open then.
 int control_open(struct control *c, const struct control_settings *s);
 // Does anybody wait for the counters?

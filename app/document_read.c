@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "live.h"
+#include "lines.h"
 #include "proto/proto.h"
 #include "stats/json_read.h"
 

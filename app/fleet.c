@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "book.h"
 #include "conf/schema.h"
@@ -46,7 +47,7 @@ static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 
 	json_array_foreach(f->found, i, one)
 	{
-		if (!talk_has_labels(book_text(one, "labels"), f->options->labels))
+		if (!talk_has_labels(book_text(one, "labels"), f->wanted->labels))
 			continue;
 		reason = left_out(one, why);
 		if (reason)
@@ -70,9 +71,9 @@ static int find(struct fleet *f)
 {
 	const struct fleet_settings *s = f->config->fleet;
 	const json_t *chosen[MERGE_PARTS];
-	unsigned wanted = f->options->agents ? (unsigned)strtoul(f->options->agents, NULL, 10)
-	                  : s                ? (unsigned)s->agents
-	                                     : 0;
+	unsigned wanted = f->wanted->agents ? (unsigned)strtoul(f->wanted->agents, NULL, 10)
+	                  : s               ? (unsigned)s->agents
+	                                    : 0;
 	unsigned there;
 
 	f->found = fleet_ask_all(f->bus);
@@ -80,8 +81,8 @@ static int find(struct fleet *f)
 	if (there == 0 || there < wanted) {
 		log_error("%u agents%s%s are free, and %u are needed (ddiperf agent --nats URL "
 			  "starts one)",
-			there, f->options->labels ? " with the labels " : "",
-			f->options->labels ? f->options->labels : "", wanted ? wanted : 1);
+			there, f->wanted->labels ? " with the labels " : "",
+			f->wanted->labels ? f->wanted->labels : "", wanted ? wanted : 1);
 		return EXIT_ENVIRONMENT;
 	}
 	f->count = wanted ? wanted : there;
@@ -206,7 +207,7 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 	bus_subscribe(f->bus, p->inbox, fleet_part_hear_clock, p);
 	text = talk_text(json_pack("{s:s, s:s, s:O, s:o, s:O, s:o}", "run", f->id, "coordinator",
 		me, "config", config, "set",
-		talk_texts(f->options->assignments, f->options->assignment_count), "files", files,
+		talk_texts(f->wanted->assignments, f->wanted->assignment_count), "files", files,
 		"part", part_sets(f, p)));
 	talk_agent(subject, p->name, "claim");
 	if (strlen(text) > bus_room(f->bus))
@@ -217,7 +218,7 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 				      &rc);
 	said = reply ? talk_read(reply, len) : NULL;
 	p->claimed = json_is_true(json_object_get(said, "taken"));
-	p->heard_ms = fleet_clock_ms();
+	p->heard_ms = clock_steady_ms();
 	if (!p->claimed && *book_text(said, "refused"))
 		fleet_part_trouble(p, EXIT_ENVIRONMENT, "%s", book_text(said, "refused"));
 	else if (!p->claimed)
@@ -283,7 +284,7 @@ static void release(struct fleet *f, struct fleet_part *p)
 static int close_parts(void *ctx)
 {
 	struct fleet *f = ctx;
-	uint64_t until = fleet_clock_ms() + OVER_MS;
+	uint64_t until = clock_steady_ms() + OVER_MS;
 	int rc = 0;
 
 	for (unsigned i = 0; i < f->count; i++)
@@ -291,7 +292,7 @@ static int close_parts(void *ctx)
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 
-		while (p->claimed && !p->over && !*p->trouble && fleet_clock_ms() < until)
+		while (p->claimed && !p->over && !*p->trouble && clock_steady_ms() < until)
 			fleet_tick(f, 10);
 		if (p->claimed && !p->over && !*p->trouble) {
 			log_error("agent %s: its run does not end", p->name);
@@ -309,10 +310,10 @@ static bool is_count(const char *text)
 	       text[strspn(text, "0123456789")] == '\0' && strtoul(text, NULL, 10) <= MERGE_PARTS;
 }
 
-static int check(const struct options *o, const struct config *c)
+static int check(const struct fleet_wanted *w, const struct config *c)
 {
-	if (o->agents && !is_count(o->agents)) {
-		log_error("--agents %s: not a number (1 to %d)", o->agents, MERGE_PARTS);
+	if (w->agents && !is_count(w->agents)) {
+		log_error("--agents %s: not a number (1 to %d)", w->agents, MERGE_PARTS);
 		return EXIT_CONFIG;
 	}
 	if (c->run.id && !talk_is_name(c->run.id)) {
@@ -323,10 +324,10 @@ static int check(const struct options *o, const struct config *c)
 	return 0;
 }
 
-int fleet_open(const struct options *o, const struct config *c, struct fleet **out)
+int fleet_open(const struct fleet_wanted *w, const struct config *c, struct fleet **out)
 {
 	struct fleet *f;
-	int rc = check(o, c);
+	int rc = check(w, c);
 
 	*out = NULL;
 	if (rc)
@@ -334,9 +335,9 @@ int fleet_open(const struct options *o, const struct config *c, struct fleet **o
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return EXIT_ENVIRONMENT;
-	*f = (struct fleet){.options = o, .config = c, .documents = json_object()};
+	*f = (struct fleet){.wanted = w, .config = c, .documents = json_object()};
 	*out = f;
-	rc = fleet_ask_open(o, "ddiperf run", &f->bus);
+	rc = fleet_ask_open(&w->bus, &f->bus);
 	return rc ? rc : find(f);
 }
 

@@ -8,13 +8,22 @@
 
 #include "bus.h"
 #include "engine/run/run.h"
-#include "options.h"
 
 struct fleet;
 
+// Which agents are wanted, and what they are to change in the file. Owned by the caller until
+// fleet_close.
+struct fleet_wanted {
+	struct bus_settings bus;
+	const char *agents; // how many; NULL: as many as the file says, or all
+	const char *labels; // that they all have; NULL: any
+	char **assignments; // of --set
+	unsigned assignment_count;
+};
+
 // Connect, and choose agents. config: the file as read from `file`. 0, or an exit code, with the
 // reason logged.
-int fleet_open(const struct options *o, const struct config *config, struct fleet **out);
+int fleet_open(const struct fleet_wanted *w, const struct config *config, struct fleet **out);
 // It makes the runs.
 struct run_elsewhere fleet_elsewhere(struct fleet *f);
 // NULL: done, else the reason why not.

@@ -7,24 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "book.h"
-#include "commands.h"
-#include "fleet_clock.h"
+#include "engine/run/run.h"
 #include "fleet_talk.h"
 
 #define FIND_MS   500  // for all agents to say that they are there
 #define READ_MS   1000 // for a piece of a file
 #define READ_MOST 20   // questions that are not answered, one after the other
 
-int fleet_ask_open(const struct options *o, const char *name, struct bus **out)
+int fleet_ask_open(const struct bus_settings *s, struct bus **out)
 {
-	const struct bus_settings s = {.url = o->fleet,
-		.creds = o->creds,
-		.ca = o->ca,
-		.cert = o->cert,
-		.key = o->key,
-		.name = name};
-	int rc = bus_open(&s, out);
+	int rc = bus_open(s, out);
 
 	if (rc == 0)
 		return 0;
@@ -65,14 +59,14 @@ static json_t *sorted(json_t *found)
 
 json_t *fleet_ask_all(struct bus *b)
 {
-	uint64_t until = fleet_clock_ms() + FIND_MS;
+	uint64_t until = clock_steady_ms() + FIND_MS;
 	json_t *found = json_array();
 	char inbox[TALK_SUBJECT];
 
 	bus_inbox(b, inbox, sizeof(inbox));
 	bus_subscribe(b, inbox, on_facts, found);
 	bus_ask(b, "ddiperf.find", inbox, "", 0);
-	while (fleet_clock_ms() < until)
+	while (clock_steady_ms() < until)
 		bus_tick(b, 20);
 	bus_unsubscribe(b, inbox);
 	return sorted(found);

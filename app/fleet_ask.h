@@ -8,11 +8,9 @@
 #include <stdint.h>
 
 #include "bus.h"
-#include "options.h"
 
-// The bus of --fleet, with its credentials; name: of this client. 0, or an exit code; the reason
-// was logged.
-int fleet_ask_open(const struct options *o, const char *name, struct bus **out);
+// As bus_open, but 0 or an exit code.
+int fleet_ask_open(const struct bus_settings *s, struct bus **out);
 
 // The facts of all agents that tell them within half a second, in order of their names. The caller
 // owns the list.

@@ -22,14 +22,6 @@ int64_t fleet_clock_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-uint64_t fleet_clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 int64_t fleet_clock_error(void)
 {
 	struct timex t = {0};

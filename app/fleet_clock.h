@@ -12,9 +12,8 @@
 
 #define FLEET_CLOCK_TEXT 64
 
-// CLOCK_REALTIME; and one that never jumps, in milliseconds.
+// CLOCK_REALTIME.
 int64_t fleet_clock_ns(void);
-uint64_t fleet_clock_ms(void);
 
 // What one box tells another about its clock, by CLOCK_REALTIME.
 struct fleet_clock_told {

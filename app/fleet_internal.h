@@ -46,7 +46,7 @@ struct fleet_part {
 
 struct fleet {
 	struct bus *bus;
-	const struct options *options;
+	const struct fleet_wanted *wanted;
 	const struct config *config;   // of the file
 	const struct run_options *run; // its hooks and signals
 	struct arena *arena;           // of the results

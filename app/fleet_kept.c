@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "bus.h"
-#include "commands.h"
+#include "engine/run/run.h"
 #include "fleet_ask.h"
 #include "fleet_talk.h"
 #include "kept.h"
@@ -235,21 +235,21 @@ static int fetch_part(
 	return EXIT_ENVIRONMENT;
 }
 
-int fleet_kept_fetch(
-	const struct options *o, const json_t *result, struct book *books, unsigned *count)
+int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
+	struct arena *a, struct book *books, unsigned *count)
 {
-	struct fetching *f = arena_zalloc(o->arena, sizeof(*f));
+	struct fetching *f = arena_zalloc(a, sizeof(*f));
 	const char *wrong = check(result);
 	int rc;
 
 	*count = 0;
 	if (wrong) {
-		log_error("%s: %s", o->operands[0], wrong);
+		log_error("%s: %s", file, wrong);
 		return EXIT_CONFIG;
 	}
 	f->run = book_text(result, "run.id");
 	f->members = (json_t *)book_at(result, "fleet.members");
-	rc = fleet_ask_open(o, "ddiperf merge", &f->bus);
+	rc = fleet_ask_open(s, &f->bus);
 	if (rc)
 		return rc;
 	f->refused = json_object();

@@ -3,14 +3,15 @@
 // did not hear of an agent that was lost is there. Path: cold. Main thread.
 #pragma once
 
+#include "base/arena.h"
 #include "book.h"
-#include "options.h"
+#include "bus.h"
 
-// The parts of the run that `result` describes, from the agents that it names. o: --fleet, and who
-// we are for NATS. books: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
+// The parts of the run that `result` describes, from the agents that it names. file: of the result,
+// for messages. books: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
 // or an exit code with the reasons logged.
-int fleet_kept_fetch(
-	const struct options *o, const json_t *result, struct book *books, unsigned *count);
+int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
+	struct arena *a, struct book *books, unsigned *count);
 // What only the coordinator knew, into the sum of the parts: members and skew of the fleet, the
 // configuration, and its reasons for the verdict.
 void fleet_kept_complete(const json_t *result, json_t *sum);

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "book.h"
 #include "bus.h"
-#include "commands.h"
 #include "document.h"
+#include "engine/run/run.h"
 #include "fleet_ask.h"
 
 #define COLUMNS 9
@@ -77,14 +77,14 @@ static void print_rows(const char *(*rows)[COLUMNS], size_t count)
 	}
 }
 
-static void print_table(const struct options *o, const json_t *agents)
+static void print_table(struct arena *a, const json_t *agents)
 {
 	size_t count = json_array_size(agents), i;
-	const char *(*rows)[COLUMNS] = arena_zalloc(o->arena, (count + 1) * sizeof(*rows));
+	const char *(*rows)[COLUMNS] = arena_zalloc(a, (count + 1) * sizeof(*rows));
 	const json_t *agent;
 
 	memcpy(rows[0], heads, sizeof(heads));
-	json_array_foreach((json_t *)agents, i, agent) fill(o->arena, agent, rows[i + 1]);
+	json_array_foreach((json_t *)agents, i, agent) fill(a, agent, rows[i + 1]);
 	print_rows(rows, count + 1);
 }
 
@@ -103,20 +103,20 @@ static json_t *list_of(json_t *found)
 	return json_pack("{s:o}", "agents", found);
 }
 
-int fleet_list(const struct options *o)
+int fleet_list(const struct bus_settings *s, const char *json, struct arena *a)
 {
 	struct bus *b;
 	json_t *list;
-	int rc = fleet_ask_open(o, "ddiperf list", &b);
+	int rc = fleet_ask_open(s, &b);
 
 	if (rc)
 		return rc;
 	list = list_of(fleet_ask_all(b));
 	bus_close(b);
-	if (o->json)
-		rc = document_write_json("--json", list, o->json);
+	if (json)
+		rc = document_write_json("--json", list, json);
 	else
-		print_table(o, json_object_get(list, "agents"));
+		print_table(a, json_object_get(list, "agents"));
 	if (json_array_size(json_object_get(list, "agents")) == 0)
 		log_note("no agent is there (ddiperf agent --nats URL starts one)");
 	json_decref(list);

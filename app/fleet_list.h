@@ -2,7 +2,9 @@
 // ddiperf list agents: who is there, on which box and with which clock. Path: cold. Main thread.
 #pragma once
 
-#include "options.h"
+#include "base/arena.h"
+#include "bus.h"
 
-// The exit code. o->fleet is there.
-int fleet_list(const struct options *o);
+// json: file to write the list to instead of a table, "-": standard output, NULL: a table. Returns
+// the exit code.
+int fleet_list(const struct bus_settings *s, const char *json, struct arena *a);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "book.h"
 #include "fleet_ask.h"
@@ -52,7 +53,7 @@ static void on_interval(struct fleet_part *p, json_t *line)
 {
 	json_array_append(p->intervals, line);
 	p->number_last = (uint64_t)json_integer_value(json_object_get(line, LIVE_NUMBER));
-	p->interval_ms = fleet_clock_ms();
+	p->interval_ms = clock_steady_ms();
 }
 
 static void on_failed(struct fleet_part *p, const json_t *line)
@@ -140,9 +141,9 @@ static void beat(void *ctx)
 	char subject[TALK_SUBJECT];
 	struct fleet *f = ctx;
 
-	if (fleet_clock_ms() - f->beat_ms < TALK_BEAT_MS)
+	if (clock_steady_ms() - f->beat_ms < TALK_BEAT_MS)
 		return;
-	f->beat_ms = fleet_clock_ms();
+	f->beat_ms = clock_steady_ms();
 	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
 }
 
@@ -183,7 +184,7 @@ void fleet_part_hear(void *ctx, const struct bus_message *m)
 
 	if (p->have > KEPT_SIZE_MAX || !talk_get_piece(m->data, m->size, &from, &octets, &count))
 		return;
-	p->heard_ms = fleet_clock_ms();
+	p->heard_ms = clock_steady_ms();
 	if (from > p->have)
 		read_missing(p, from);
 	if (from > p->have || from + count <= p->have)
@@ -257,7 +258,7 @@ void fleet_part_begin(struct fleet_part *p)
 	p->ready = p->started = p->ended = false;
 	p->sent_ns = 0;
 	p->number_last = 0;
-	p->interval_ms = fleet_clock_ms();
+	p->interval_ms = clock_steady_ms();
 	p->intervals = json_array();
 	strcpy(p->path, "/tmp/ddiperf-part-XXXXXX");
 	fd = mkstemp(p->path);
@@ -321,7 +322,7 @@ int fleet_part_book(struct fleet_part *p, struct book *out)
 static void note_silence(struct fleet *f)
 {
 	uint64_t most = SILENT * f->config->run.interval_ns / 1000000;
-	uint64_t now = fleet_clock_ms();
+	uint64_t now = clock_steady_ms();
 
 	most = most < SILENT_MS ? SILENT_MS : most;
 	for (unsigned i = 0; i < f->count; i++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "book.h"
 #include "document_read.h"
@@ -54,16 +55,16 @@ bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), 
 	const char *what)
 {
 	const struct run_hooks *h = &f->run->hooks;
-	uint64_t until = fleet_clock_ms() + ms;
+	uint64_t until = clock_steady_ms() + ms;
 
 	while (!are_all(f, is_so_far) && !fleet_troubled(f) && !*f->run->signals &&
-		fleet_clock_ms() < until) {
+		clock_steady_ms() < until) {
 		fleet_tick(f, TICK_MS);
 		find_gone(f);
 		if (h->tick)
 			h->tick(h->ctx);
 	}
-	for (unsigned i = 0; i < f->count && fleet_clock_ms() >= until; i++)
+	for (unsigned i = 0; i < f->count && clock_steady_ms() >= until; i++)
 		if (!is_so_far(&f->parts[i]))
 			fleet_part_trouble(
 				&f->parts[i], EXIT_INVALID, "%s after %u s", what, ms / 1000);
@@ -87,12 +88,12 @@ static void exchange_times(struct fleet *f)
 	for (unsigned i = 0; i < f->count; i++)
 		fleet_clock_start(&f->parts[i].clock);
 	for (unsigned n = 1; n <= EXCHANGES; n++) {
-		until = fleet_clock_ms() + EXCHANGE_MS;
+		until = clock_steady_ms() + EXCHANGE_MS;
 		for (unsigned i = 0; i < f->count; i++)
 			fleet_part_ask_clock(&f->parts[i]);
 		do
 			fleet_tick(f, PAUSE_MS);
-		while (!have_all_told(f, n) && fleet_clock_ms() < until);
+		while (!have_all_told(f, n) && clock_steady_ms() < until);
 	}
 }
 
@@ -443,7 +444,7 @@ static void stop_all(struct fleet *f, int urgency)
 	if (f->told >= urgency)
 		return;
 	f->told = urgency;
-	f->stop_ms = fleet_clock_ms();
+	f->stop_ms = clock_steady_ms();
 	tell_all(f, "stop", json_integer(urgency));
 }
 
@@ -469,7 +470,7 @@ static uint64_t most_ms(const struct fleet *f)
 static void find_stuck(struct fleet *f)
 {
 	const struct run_settings *r = &f->now->run;
-	uint64_t allowed = BEHIND * r->interval_ns / 1000000, now = fleet_clock_ms(), most = 0;
+	uint64_t allowed = BEHIND * r->interval_ns / 1000000, now = clock_steady_ms(), most = 0;
 	// Afterwards, each part has its own drain.
 	uint64_t whole = (r->warmup_ns + r->duration_ns) / r->interval_ns;
 
@@ -498,9 +499,9 @@ static bool is_to_end(const struct fleet *f)
 static void supervise(struct fleet *f)
 {
 	const struct run_hooks *h = &f->run->hooks;
-	uint64_t until = fleet_clock_ms() + most_ms(f);
+	uint64_t until = clock_steady_ms() + most_ms(f);
 
-	while (!are_all(f, has_ended) && fleet_clock_ms() < until) {
+	while (!are_all(f, has_ended) && clock_steady_ms() < until) {
 		fleet_tick(f, TICK_MS);
 		if (h->tick)
 			h->tick(h->ctx);
@@ -509,7 +510,7 @@ static void supervise(struct fleet *f)
 		find_stuck(f);
 		if (*f->run->signals || is_to_end(f))
 			stop_all(f, *f->run->signals > 2 ? 2 : *f->run->signals);
-		if (f->told == 2 && fleet_clock_ms() > f->stop_ms + STOP_MS)
+		if (f->told == 2 && clock_steady_ms() > f->stop_ms + STOP_MS)
 			break;
 	}
 	find_gone(f);

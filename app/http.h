@@ -97,6 +97,9 @@ struct http_reply http_file(const char *type, int fd); // -1: 404
 struct http_reply http_error(unsigned code, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+// Has the client the token? It takes as long for each wrong one. Any thread.
+bool http_may(struct MHD_Connection *connection, const char *token);
+
 // A value of the query; NULL: not given.
 const char *http_query(const struct http_request *r, const char *name);
 // The body as a JSON object, or NULL.

@@ -386,3 +386,13 @@ const char *options_command_line(int argc, char **argv, struct arena *a)
 		line = arena_printf(a, "%s %s", line, options_quote(argv[i], a));
 	return line;
 }
+
+struct bus_settings options_bus(const struct options *o, const char *name)
+{
+	return (struct bus_settings){.url = o->fleet,
+		.creds = o->creds,
+		.ca = o->ca,
+		.cert = o->cert,
+		.key = o->key,
+		.name = name};
+}

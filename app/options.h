@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "bus.h"
 #include "front.h"
 
 enum option_bit {
@@ -129,6 +130,10 @@ void options_help(const struct command *c, FILE *out);
 // is; NULL: none.
 void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
 const char *options_argument(const struct command *c, const char *word, const char **path);
+
+// Where the server of NATS is, and who we are for it (--fleet, --creds, --ca, --cert, --key). name:
+// what it calls us.
+struct bus_settings options_bus(const struct options *o, const char *name);
 
 // A word as a shell reads it back.
 const char *options_quote(const char *word, struct arena *a);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "book.h"
 #include "fleet_clock.h"
@@ -48,7 +49,7 @@ static void on_facts(void *ctx, const struct bus_message *m)
 		(json_object_size(r->agents) < AGENTS_MAX || json_object_get(r->agents, name))) {
 		agent = json_pack("{s:s, s:f, s:I}", "name", name, "reply_ms",
 			(double)(m->at_ns - r->asked_ns) / 1e6, "heard_ms",
-			(json_int_t)fleet_clock_ms());
+			(json_int_t)clock_steady_ms());
 		for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 			json_object_set_new(
 				agent, members[i], json_string(book_text(facts, members[i])));
@@ -64,7 +65,7 @@ static void on_facts(void *ctx, const struct bus_message *m)
 
 static json_int_t silent_ms(const json_t *agent)
 {
-	return (json_int_t)fleet_clock_ms() -
+	return (json_int_t)clock_steady_ms() -
 	       json_integer_value(json_object_get(agent, "heard_ms"));
 }
 
@@ -110,8 +111,8 @@ static void *watch(void *arg)
 	pthread_cond_broadcast(&r->told);
 	pthread_mutex_unlock(&r->lock);
 	while (rc == 0 && goes_on(r)) {
-		if (fleet_clock_ms() >= next_ms) {
-			next_ms = fleet_clock_ms() + ASK_MS;
+		if (clock_steady_ms() >= next_ms) {
+			next_ms = clock_steady_ms() + ASK_MS;
 			ask(r);
 		}
 		bus_tick(r->bus, TICK_MS);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "fleet_clock.h"
 
 #define FILE_MAX (1 << 20)
 #define LOOK_MS  1000 // between two looks at the files
@@ -167,9 +167,9 @@ void serve_tls_tick(struct serve_tls *t)
 	struct serve_keys *before = t->now;
 	bool settled;
 
-	if (fleet_clock_ms() - t->look_ms < LOOK_MS)
+	if (clock_steady_ms() - t->look_ms < LOOK_MS)
 		return;
-	t->look_ms = fleet_clock_ms();
+	t->look_ms = clock_steady_ms();
 	look(t, seen);
 	settled = is_same(seen, t->seen); // a certificate and its key change one after the other
 	memcpy(t->seen, seen, sizeof(seen));

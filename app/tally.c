@@ -2,7 +2,7 @@
 // Path: cold. Any thread, one at a time.
 #include "tally.h"
 
-#include "live.h"
+#include "lines.h"
 
 static void begin(struct tally *t, const char *name, const json_t *line)
 {

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided prediction limits from the last runs of a history, and the gate of them. Path: cold.
-// Main thread.
+// One-sided prediction limits from the last runs of a history. Path: cold. Main thread.
 #include "trend.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/student.h"
 #include "book.h"
-#include "commands.h"
-#include "conf/units.h"
 #include "engine/series/spread.h"
 #include "figures.h"
 #include "history.h"
@@ -20,7 +14,6 @@
 // Differences that no user cares for, and that one bucket of a histogram makes.
 #define LEAST_SHARE  0.01   // of the mean
 #define LEAST_POINTS 0.0001 // of a figure that is a share itself
-#define SURE         0.9999 // more is not printed: the method is not that exact
 
 // Where even changes of this size would not be noticed, nothing is judged.
 #define NOISY_FACTOR 3.0 // of a time
@@ -134,7 +127,7 @@ static void list_figures(struct trend *t, const json_t *entry, struct arena *a)
 		t->figures[n].value = value_of(entry, &t->figures[n]);
 }
 
-static bool is_judged_verdict(const char *status)
+bool trend_may_judge(const char *status)
 {
 	return strcmp(status, "invalid") != 0 && strcmp(status, "interrupted") != 0 &&
 	       strcmp(status, "unreachable") != 0;
@@ -196,7 +189,7 @@ void trend_of(const json_t *entries, const json_t *entry, double confidence, str
 		one = json_array_get(entries, before);
 		if (strcmp(book_text(one, "run.name"), book_text(entry, "run.name")) != 0)
 			continue;
-		if (!is_judged_verdict(book_text(one, "verdict.status")) ||
+		if (!trend_may_judge(book_text(one, "verdict.status")) ||
 			!is_same_test(one, entry)) {
 			out->others++;
 			continue;
@@ -250,7 +243,7 @@ static json_t *figure_json(const struct trend_figure *f, const json_t *runs)
 	if (f->judged) {
 		json_object_set_new(out, "mean", number_or_lost(f->mean));
 		json_object_set_new(out, "bound", number_or_lost(f->bound));
-		json_object_set_new(out, "confidence", json_real(fmin(f->confidence, SURE)));
+		json_object_set_new(out, "confidence", json_real(fmin(f->confidence, TREND_SURE)));
 	}
 	return out;
 }
@@ -282,7 +275,7 @@ json_t *trend_series(const json_t *entries, const json_t *entry)
 	struct trend t;
 
 	trend_of(entries, entry, TREND_DEFAULT, a, &t);
-	if (!is_judged_verdict(book_text(entry, "verdict.status")) || t.runs < TREND_RUNS_MIN)
+	if (!trend_may_judge(book_text(entry, "verdict.status")) || t.runs < TREND_RUNS_MIN)
 		for (unsigned i = 0; i < t.count; i++)
 			t.figures[i].judged = t.figures[i].worse = t.figures[i].noisy = false;
 	for (size_t i = 0; i < json_array_size(runs); i++)
@@ -294,161 +287,4 @@ json_t *trend_series(const json_t *entries, const json_t *entry)
 	arena_free(a);
 	return json_pack("{s:o, s:o, s:i, s:f}", "runs", list, "figures", figures, "compared",
 		(int)t.runs, "confidence", TREND_DEFAULT);
-}
-
-// --- the gate
-
-static const char *confidence_text(double confidence, char *buf, size_t room)
-{
-	snprintf(buf, room, confidence > SURE ? "> %.2f %%" : "%.2f %%",
-		100 * fmin(confidence, SURE));
-	return buf;
-}
-
-// The least of its past values, or with -1 the least of their opposites.
-static double least(const struct trend_figure *f, double sign)
-{
-	double value = INFINITY;
-
-	for (unsigned i = 0; i < f->count; i++)
-		value = fmin(value, sign * f->past[i]);
-	return value;
-}
-
-static void print_figure(const struct trend_figure *f)
-{
-	const char *unit = figures_unit(f->path);
-	char mean[32], value[32], bound[32], confidence[32];
-
-	printf("  %-28s %12s", f->path, figures_text(f->value, unit, value, sizeof(value)));
-	if (f->judged && f->noisy)
-		printf(" %12s %12s  too noisy: %s to %s before\n",
-			figures_text(f->mean, unit, mean, sizeof(mean)), "-",
-			figures_text(least(f, 1), unit, bound, sizeof(bound)),
-			figures_text(-least(f, -1), unit, confidence, sizeof(confidence)));
-	else if (f->judged)
-		printf(" %12s %12s  %s\n", figures_text(f->mean, unit, mean, sizeof(mean)),
-			figures_text(f->bound, unit, bound, sizeof(bound)),
-			f->worse ? confidence_text(f->confidence, confidence, sizeof(confidence))
-				 : "no");
-	else if (f->lost)
-		printf("  not judged: lost in %u of the runs\n", f->lost);
-	else
-		printf("  not judged: known in %u of the runs\n", f->count);
-}
-
-static void print_trend(const struct trend *t)
-{
-	const char *item = NULL;
-
-	for (unsigned i = 0; i < t->count; i++) {
-		const struct trend_figure *f = &t->figures[i];
-
-		if (!item || strcmp(item, f->item) != 0)
-			printf("\n%-30s %12s %12s %12s  worse\n", f->item, "this run", "mean",
-				"bound");
-		item = f->item;
-		print_figure(f);
-	}
-	putchar('\n');
-}
-
-// The last line: the figures that are worse, each with its confidence, or those that nobody can
-// judge. The exit code.
-static int print_verdict(const struct trend *t, double confidence)
-{
-	unsigned worse = 0, noisy = 0;
-	char text[32];
-
-	for (unsigned i = 0; i < t->count; i++) {
-		const struct trend_figure *f = &t->figures[i];
-
-		if (f->worse)
-			printf("%s%s of %s (%s)",
-				worse++ ? ", " : "FAIL: worse than the last runs: ", f->path,
-				f->item, confidence_text(f->confidence, text, sizeof(text)));
-	}
-	for (unsigned i = 0; i < t->count && worse == 0; i++) {
-		const struct trend_figure *f = &t->figures[i];
-
-		if (f->noisy)
-			printf("%s%s of %s", noisy++ ? ", " : "TOO NOISY TO JUDGE: ", f->path,
-				f->item);
-	}
-	if (noisy)
-		printf(" differed too much in the last %u runs; a quieter box, longer runs or more "
-		       "of them help",
-			t->runs);
-	else if (worse == 0)
-		printf("PASS: not worse than the last %u runs (%.4g %% confidence, "
-		       "figures judged: %u)",
-			t->runs, 100 * confidence, t->judged);
-	putchar('\n');
-	return worse ? EXIT_FAIL : noisy ? EXIT_NOISY : EXIT_PASS;
-}
-
-static int judge(
-	const struct options *o, const json_t *entries, const json_t *entry, double confidence)
-{
-	const char *name = book_text(entry, "run.name"),
-		   *status = book_text(entry, "verdict.status");
-	struct trend t;
-
-	trend_of(entries, entry, confidence, o->arena, &t);
-	if (!o->quiet && t.runs)
-		printf("%s: the last %u runs of %s with this configuration, %s to %s\n", o->history,
-			t.runs, name, t.first, t.last);
-	if (t.boxes)
-		log_warning("compare: %u of the last %u runs had another CPU (%s here)", t.boxes,
-			t.runs, book_text(entry, "run.host.cpu"));
-	if (!is_judged_verdict(status)) {
-		log_error(
-			"compare: %s: its verdict is %s, so it is not judged", o->operand, status);
-		return EXIT_INVALID;
-	}
-	if (t.runs < TREND_RUNS_MIN || t.judged == 0) {
-		log_error(
-			"compare: %s: %u runs to compare with, at least %u are needed: of the "
-			"name %s, with this configuration, and a verdict on the server (%u others "
-			"have the name); add runs by ddiperf report RESULT.json --append",
-			o->history, t.runs, TREND_RUNS_MIN, name, t.others);
-		return EXIT_INVALID;
-	}
-	if (!o->quiet)
-		print_trend(&t);
-	return print_verdict(&t, confidence);
-}
-
-static int refuse(const char *reason)
-{
-	log_error("compare: %s (see ddiperf compare --help)", reason);
-	return EXIT_CONFIG;
-}
-
-int trend_gate(const struct options *o)
-{
-	double confidence = TREND_DEFAULT;
-	const char *expected = "";
-	json_t *entries, *entry;
-	struct book b;
-	int code;
-
-	if (o->operand_count > 1 || o->baseline || o->margin_count)
-		return refuse("--history judges one result, without --baseline and --fail-on");
-	if (o->confidence && (units_parse_percent(o->confidence, &confidence, &expected) < 0 ||
-				     confidence < 0.5 || confidence > SURE))
-		return refuse("--confidence is a percentage from 50% to 99.99%");
-	entries = history_read(o->history);
-	if (!entries)
-		return EXIT_CONFIG;
-	if (book_open(&b, o->operand) < 0) {
-		json_decref(entries);
-		return EXIT_CONFIG;
-	}
-	entry = history_entry(&b);
-	code = judge(o, entries, entry, confidence);
-	json_decref(entry);
-	json_decref(entries);
-	book_close(&b);
-	return code;
 }

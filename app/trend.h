@@ -8,12 +8,12 @@
 #include <jansson.h>
 
 #include "base/arena.h"
-#include "options.h"
 
 #define TREND_RUNS     10 // that a run is compared with, at most
 #define TREND_RUNS_MIN 3
 #define TREND_SHOWN    500 // runs of a chart, at most
 #define TREND_DEFAULT  0.99
+#define TREND_SURE     0.9999 // more is not printed: the method is not that exact
 
 struct trend_figure {
 	const char *item, *path; // as in figures.h; borrowed from the entries
@@ -51,5 +51,5 @@ void trend_judge(struct trend_figure *f, double confidence, unsigned together);
 // with the judgement of it. The caller owns it.
 json_t *trend_series(const json_t *entries, const json_t *entry);
 
-// ddiperf compare --history. The exit code.
-int trend_gate(const struct options *o);
+// Is a result with this verdict one that can be judged?
+bool trend_may_judge(const char *status);

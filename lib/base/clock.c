@@ -85,6 +85,14 @@ void clock_pair(const struct clock *c, uint64_t *tick, uint64_t *wall_ns)
 	}
 }
 
+uint64_t clock_steady_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 uint64_t clock_wall_ns(const struct clock *c, uint64_t tick)
 {
 	uint64_t tsc = 0, ns = 0;

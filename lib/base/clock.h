@@ -43,6 +43,9 @@ void clock_calibrate(struct clock *c, unsigned ms);
 // Measure again over all the time since the anchor: a long run ends with an error below 1 ppm.
 void clock_refine(struct clock *c);
 
+// CLOCK_MONOTONIC, in milliseconds, for whoever waits. A system call.
+uint64_t clock_steady_ms(void);
+
 // Unix time of a tick, which may be in the future, in nanoseconds. A test's clock has no other time
 // than its own.
 uint64_t clock_wall_ns(const struct clock *c, uint64_t tick);
