@@ -433,6 +433,7 @@ bool search_is_spoilt(const struct search *s)
 {
 	const struct search_goal *g = search_goal_of(s, 0);
 	double highest = 0, lowest = INFINITY;
+	uint32_t tried = 0; // at the lowest
 
 	if (s->settings->method == SEARCH_RAMP || s->count < SPOILT)
 		return false;
@@ -442,9 +443,11 @@ bool search_is_spoilt(const struct search *s)
 		if (!search_void(g, t) || !t->crowded)
 			return false;
 		highest = fmax(highest, t->load);
+		tried = t->load < lowest ? 1 : tried + (t->load == lowest);
 		lowest = fmin(lowest, t->load);
 	}
-	return 2 * lowest <= highest || lowest <= s->settings->from;
+	return tried >= s->settings->attempts &&
+	       (2 * lowest <= highest || lowest <= s->settings->from);
 }
 
 // What it would cost to go on, with trials that turn out as if the answer was in the middle.

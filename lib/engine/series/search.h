@@ -72,8 +72,8 @@ static inline bool search_void(const struct search_goal *g, const struct search_
 	return t->invalid || (t->undecided && !search_met(g, t));
 }
 
-// Is whatever spoils the trials no matter of the load? No trial says anything, at half of the load
-// as little as at the first one, and others had the CPU in each.
+// Is whatever spoils the trials no matter of the load? No trial says anything, those at half of the
+// load as little as at the first one, and others had the CPU in each.
 bool search_is_spoilt(const struct search *s);
 // Seconds that its trials will take, if the answer is in the middle of what is known; NAN: unknown.
 double search_left_s(const struct search *s);

@@ -848,25 +848,29 @@ static void trials_that_are_spoilt_at_any_load_end_a_search(void **state)
 	struct fixture f;
 
 	prepare(&f, SEARCH_MLR);
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < 6; i++) {
+		// The first three: a tester that is too slow for that load. The others: as often as
+		// any load is tried.
 		assert_false(search_is_spoilt(&f.search));
-		f.trials[f.search.count++] = (struct search_trial){.load = 200000,
+		f.trials[f.search.count++] = (struct search_trial){.load = i < 3 ? 200000 : 100000,
 			.loss = 0.5,
 			.invalid = i < 2,
-			.undecided = i == 2,
+			.undecided = i >= 2,
 			.crowded = true};
 	}
-	assert_false(search_is_spoilt(&f.search)); // a tester that is too slow for that load
-	f.trials[2].load = 100001;
-	assert_false(search_is_spoilt(&f.search));
-	f.trials[2].load = 100000;
 	assert_true(search_is_spoilt(&f.search));
+	for (uint32_t i = 3; i < 6; i++)
+		f.trials[i].load = 100001;
+	assert_false(search_is_spoilt(&f.search));
+	for (uint32_t i = 3; i < 6; i++)
+		f.trials[i].load = 100000;
 	f.trials[1].crowded = false; // one that the load itself spoilt
 	assert_false(search_is_spoilt(&f.search));
 	f.trials[1].crowded = true;
 	f.trials[1].invalid = false; // one that says something
 	assert_false(search_is_spoilt(&f.search));
 	f.trials[1].invalid = true;
+	f.search.count = 3;
 	for (uint32_t i = 0; i < 3; i++)
 		f.trials[i].load = f.settings.from; // there is no lower load
 	assert_true(search_is_spoilt(&f.search));
