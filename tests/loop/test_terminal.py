@@ -30,6 +30,7 @@ class Screen:
         self.done = Path(self.folder.name, "done")
         Path(self.folder.name, "script").write_text(
             f"trap : INT\nstty -a > {self.folder.name}/before\n{env} {command}\necho $? > {self.folder.name}/code\n"
+            "trap '' INT\n"  # a key that comes when the run has ended must not end what follows
             f"stty -a > {self.folder.name}/after\nmv {self.folder.name}/code {self.done}\nwhile :; do sleep 1; done\n")
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
                   f"env LC_ALL=C.UTF-8 sh {self.folder.name}/script")
