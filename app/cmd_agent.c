@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "fleet/agent/agent.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "commands.h"
-#include "fleet_talk.h"
+#include "run/commands.h"
+#include "fleet/fleet_talk.h"
 #include "io/privileges.h"
-#include "signals.h"
+#include "process/signals.h"
 
 #define TICK_MS 5
 

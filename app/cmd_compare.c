@@ -12,11 +12,11 @@
 
 #include "base/log.h"
 #include "base/student.h"
-#include "commands.h"
+#include "run/commands.h"
 #include "compare_history.h"
 #include "conf/units.h"
 #include "engine/series/spread.h"
-#include "figures.h"
+#include "compare/figures.h"
 
 #define RESULTS_MAX  26 // a letter each
 #define NAME_WIDTH   34

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "campaign.h"
-#include "commands.h"
+#include "campaign/campaign.h"
+#include "run/commands.h"
 #include "conf/schema.h"
 #include "engine/config/config.h"
-#include "format.h"
-#include "front_as.h"
+#include "format/format.h"
+#include "front/front_as.h"
 #include "io/pci.h"
 
 // The command line, and the word that is being typed.

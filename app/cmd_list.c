@@ -5,10 +5,10 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
-#include "campaign.h"
-#include "commands.h"
+#include "campaign/campaign.h"
+#include "run/commands.h"
 #include "conf/schema.h"
-#include "fleet_list.h"
+#include "fleet/fleet_list.h"
 #include "list.h"
 
 #define AGENTS "agents"

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "book.h"
-#include "commands.h"
-#include "document.h"
-#include "fleet_kept.h"
-#include "format_walk.h"
-#include "merge.h"
-#include "merge_result.h"
+#include "document/book.h"
+#include "run/commands.h"
+#include "document/document.h"
+#include "fleet/coordinator/fleet_kept.h"
+#include "format/format_walk.h"
+#include "merge/merge.h"
+#include "merge/merge_result.h"
 
 static void print_sum(const json_t *sum)
 {

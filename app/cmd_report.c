@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "commands.h"
-#include "document.h"
-#include "format.h"
-#include "format_select.h"
-#include "history.h"
+#include "run/commands.h"
+#include "document/document.h"
+#include "format/format.h"
+#include "format/format_select.h"
+#include "compare/history.h"
 
 struct reporting {
 	const struct format *format;

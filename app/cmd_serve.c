@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api.h"
+#include "web/api.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "commands.h"
+#include "run/commands.h"
 #include "engine/config/control.h"
 #include "io/privileges.h"
-#include "serve.h"
-#include "signals.h"
+#include "http/serve.h"
+#include "process/signals.h"
 
 #define TICK_MS         20
 #define FLEET_ARGUMENTS 11

@@ -12,15 +12,15 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "book.h"
-#include "commands.h"
-#include "interval_format.h"
+#include "document/book.h"
+#include "run/commands.h"
+#include "format/interval_format.h"
 #include "io/state.h"
-#include "live.h"
-#include "report.h"
-#include "signals.h"
+#include "follow/live.h"
+#include "report/report.h"
+#include "process/signals.h"
 #include "stats/text.h"
-#include "terminal.h"
+#include "report/terminal.h"
 
 #define RUNS     64
 #define BEGIN_MS 1000 // for a run to say what it is

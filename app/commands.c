@@ -9,11 +9,11 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "commands.h"
-#include "front_as.h"
-#include "front_line.h"
-#include "front_perfdhcp.h"
-#include "front_queries.h"
+#include "run/commands.h"
+#include "front/front_as.h"
+#include "front/front_line.h"
+#include "front/perfdhcp/front_perfdhcp.h"
+#include "front/front_queries.h"
 
 #define COMMON (OPTION_SET | OPTION_QUIET | OPTION_VERBOSE)
 

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "book.h"
-#include "commands.h"
+#include "document/book.h"
+#include "run/commands.h"
 #include "conf/units.h"
-#include "figures.h"
-#include "history.h"
-#include "trend.h"
+#include "compare/figures.h"
+#include "compare/history.h"
+#include "compare/trend.h"
 
 static const char *confidence_text(double confidence, char *buf, size_t room)
 {

@@ -2,7 +2,7 @@
 // ddiperf compare --history: the gate of the last runs of a history. Path: cold. Main thread.
 #pragma once
 
-#include "options.h"
+#include "line/options.h"
 
 // ddiperf compare --history. The exit code.
 int compare_history(const struct options *o);

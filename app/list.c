@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "campaign.h"
+#include "campaign/campaign.h"
 #include "conf/schema.h"
 #include "engine/config/config.h"
 #include "engine/result/result.h"
-#include "format.h"
-#include "format_select.h"
+#include "format/format.h"
+#include "format/format_select.h"
 #include "io/driver.h"
 #include "stats/text.h"
 

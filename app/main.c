@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "commands.h"
+#include "run/commands.h"
 
 // If the caller closed a standard file, the next file to be opened would get its number, and the
 // report would go into that file. /dev/null takes its place, opened in the wrong direction, so that

@@ -18,21 +18,39 @@ BELOW = {
     "io": {"base", "net"},
     "engine": {"base", "net", "conf", "stats", "proto", "io"},
 }
+RUN = set(BELOW)  # what makes a run; around it:
+BELOW |= {
+    "process": RUN,
+    "document": RUN,
+    "compare": RUN | {"document"},
+    "http": RUN,
+    "nats": {"base", "io"},
+    "follow": RUN | {"document"},
+    "report": RUN | {"document", "compare", "follow"},
+    "format": RUN | {"document", "follow", "report"},
+    "export": RUN | {"document", "format", "http"},
+    "fleet": RUN | {"process", "document", "follow", "nats", "merge"},
+    "merge": RUN | {"document", "fleet"},
+}
 BELOW["app"] = set(BELOW)
 
-# Folders inside the engine, lowest first: a file may include those of its own and of lower ones.
-ENGINE = ["core", "result", "config", "plan", "run", "series", "tools"]
+# Folders inside others, lowest first: a file may include those of its own and of lower ones. "": the folder itself.
+INSIDE = {
+    "engine": ["core", "result", "config", "plan", "run", "series", "tools"],
+    "fleet": ["", "agent", "coordinator"],
+    "app": ["line", "run", "web", "front", "campaign", "host", ""],
+}
 
 # An outside header and the folders, or files of a name, that may include it, themselves or through a header of ours.
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
     "ldns": (re.compile(r"ldns/"), {"proto"}),
-    "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"app"}),
-    "GnuTLS": (re.compile(r"gnutls/"), {"app"}),
-    "libnats": (re.compile(r"^nats(/|\.h$)"), {"app/bus"}),
+    "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"http", "export", "app"}),
+    "GnuTLS": (re.compile(r"gnutls/"), {"http"}),
+    "libnats": (re.compile(r"^nats(/|\.h$)"), {"nats"}),
     "nettle": (re.compile(r"nettle/"), {"proto"}),
-    "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"}),
+    "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"} | set(BELOW) - RUN),
 }
 DPDK_FOLDERS = {"io", "engine"}
 WORDS = {"echo"}  # protocols whose name ICMP, TCP timestamps and terminals have, too
@@ -51,7 +69,7 @@ def without_comments(text):
 
 
 class Source:
-    def __init__(self, path, name):
+    def __init__(self, root, path, name):
         self.path = path
         self.name = name  # as others include it: "net/frame.h"
         self.folder = name.split("/")[0]
@@ -60,8 +78,8 @@ class Source:
         for number, line in enumerate(self.lines, 1):
             if found := INCLUDE.match(line):
                 header = found[1] or found[2]
-                if self.folder == "app" and found[1] and "/" not in header:
-                    header = f"app/{header}"  # app is not below lib: its own headers go by their bare name
+                if self.folder == "app" and found[1] and (root / "app" / header).exists():
+                    header = f"app/{header}"  # app is not below lib: its own headers go by their names there
                 (self.own if found[1] else self.foreign).append((number, header))
 
 
@@ -70,14 +88,16 @@ def load(root):
     for top in (root / "lib", root / "app"):
         for path in sorted(top.rglob("*.[ch]")):
             name = path.relative_to(root / "lib" if top.name == "lib" else root).as_posix()
-            sources[name] = Source(path, name)
+            sources[name] = Source(root, path, name)
     return sources
 
 
-def engine_level(name):
-    """Where a file of the engine stands in the order; a folder that is not in it is below all, and reported."""
-    part = name.split("/")[1]
-    return ENGINE.index(part) if part in ENGINE else -1
+def level(name):
+    """Where a file stands inside its folder; one that is not in the order is below all, and reported."""
+    folder, *rest = name.split("/")
+    order = INSIDE.get(folder, [])
+    part = rest[0] if len(rest) > 1 else ""
+    return order.index(part) if part in order else -1
 
 
 def check_includes(source, sources):
@@ -89,7 +109,7 @@ def check_includes(source, sources):
             yield number, f'"{header}" is not a file of lib or app'
         elif folder != source.folder and folder not in BELOW.get(source.folder, set()):
             yield number, f'{source.folder} may not include "{header}"'
-        elif source.folder == folder == "engine" and engine_level(header) > engine_level(source.name):
+        elif folder == source.folder and level(header) > level(source.name):
             yield number, f'{Path(source.name).parent} may not include "{header}"'
 
 
@@ -154,8 +174,8 @@ def violations(sources):
         found += check_outside(source, sources)
         if source.folder not in BELOW:
             found.append((1, f"folder {source.folder} is not in the order of layers"))
-        if source.folder == "engine" and engine_level(source.name) < 0:
-            found.append((1, f"folder {Path(source.name).parent} is not in the order of the engine"))
+        if source.folder in INSIDE and level(source.name) < 0:
+            found.append((1, f"folder {Path(source.name).parent} is not in the order of {source.folder}"))
         if source.folder not in DPDK_FOLDERS:
             found += check_words(source, dpdk, "DPDK belongs to io and engine only")
         if source.folder in PROTOCOL_FREE:

@@ -124,6 +124,7 @@ def stages(tree, tests, path, near):
     """The tests for a changed file; first those that are the likeliest to notice it."""
     folders = path.relative_to(tree).parent.parts
     home = tree.joinpath("tests/unit", *(folders[1:] if folders[0] == "lib" else folders))
+    home = home if home.exists() else tree / "tests/unit/app"  # of what is around a run, too
     there = [test for test in tests if test.source.parent == home]
     stems = [(test, test.source.stem.removeprefix("test_")) for test in there]
     named = [t for t, stem in stems if stem.startswith(path.stem) or path.stem.startswith(stem)]

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "engine/result/result.h"
-#include "merge.h"
+#include "merge/merge.h"
 
 #define ROUNDS 50
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "book.h"
+#include "document/book.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

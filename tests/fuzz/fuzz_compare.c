@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "commands.h"
-#include "figures.h"
+#include "run/commands.h"
+#include "compare/figures.h"
 
 #define MARGINS 3
 

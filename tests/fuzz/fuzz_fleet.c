@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet_clock.h"
-#include "fleet_talk.h"
+#include "fleet/fleet_clock.h"
+#include "fleet/fleet_talk.h"
 
 #define CAME_NS INT64_C(1800000000000000000)
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document_read.h"
-#include "format.h"
-#include "format_select.h"
+#include "document/document_read.h"
+#include "format/format.h"
+#include "format/format_select.h"
 #include "stats/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

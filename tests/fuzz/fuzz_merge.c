@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/result/result.h"
-#include "merge.h"
+#include "merge/merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

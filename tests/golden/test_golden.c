@@ -14,13 +14,13 @@
 #include <cmocka.h>
 #include <glob.h>
 
-#include "commands.h"
+#include "run/commands.h"
 #include "conf/schema.h"
-#include "document.h"
+#include "document/document.h"
 #include "engine/config/config_load.h"
 #include "list.h"
-#include "live.h"
-#include "report.h"
+#include "follow/live.h"
+#include "report/report.h"
 #include "sample.h"
 
 #define TEXT_MAX (1 << 18)

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "document.h"
-#include "document_read.h"
-#include "live.h"
+#include "document/document.h"
+#include "document/document_read.h"
+#include "follow/live.h"
 #include "proto/proto.h"
 #include "sample.h"
 #include "stats/json.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bus.h"
+#include "nats/bus.h"
 
 #define WORDS 4
 

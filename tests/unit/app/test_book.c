@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "book.h"
+#include "document/book.h"
 
 #include "captured.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "campaign_journal.h"
-#include "campaign_table.h"
+#include "campaign/campaign_journal.h"
+#include "campaign/campaign_table.h"
 #include "captured.h"
 #include "conf/schema.h"
 

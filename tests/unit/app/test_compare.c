@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "captured.h"
-#include "commands.h"
+#include "run/commands.h"
 
 static char files[2][32]; // A and B
 

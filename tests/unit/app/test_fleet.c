@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "fleet_clock.h"
-#include "fleet_talk.h"
-#include "kept.h"
+#include "fleet/fleet_clock.h"
+#include "fleet/fleet_talk.h"
+#include "fleet/kept.h"
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)

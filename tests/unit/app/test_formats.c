@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "engine/result/result.h"
-#include "format.h"
-#include "format_select.h"
+#include "format/format.h"
+#include "format/format_select.h"
 #include "proto/proto.h"
 #include "stats/json.h"
 

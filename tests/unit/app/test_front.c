@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/config/config_load.h"
-#include "front.h"
+#include "line/front.h"
 
 struct fixture {
 	struct arena *a;

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 
 #include "captured.h"
-#include "history.h"
-#include "trend.h"
+#include "compare/history.h"
+#include "compare/trend.h"
 
 #define RATE "answered_per_s"
 #define P99  "latency.response.p99_ns"

@@ -13,7 +13,7 @@
 
 #include "base/interrupt.h"
 #include "captured.h"
-#include "hooks.h"
+#include "process/hooks.h"
 
 #define TOLD                                                                                       \
 	"echo $DDIPERF_RUN_ID,$DDIPERF_RUN_NAME,$DDIPERF_RESULT,$DDIPERF_STATUS,"                  \

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/result/result.h"
-#include "merge.h"
+#include "merge/merge.h"
 
 static struct merge m;
 static json_t *parts[MERGE_PARTS];

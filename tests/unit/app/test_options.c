@@ -9,7 +9,7 @@
 #include <getopt.h>
 
 #include "captured.h"
-#include "options.h"
+#include "line/options.h"
 
 #define WORDS 12
 

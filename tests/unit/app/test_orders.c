@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "orders.h"
+#include "process/orders.h"
 
 static int kept, pipe_end;
 static struct order_reader reader;

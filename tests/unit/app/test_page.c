@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "page.h"
+#include "report/page.h"
 
 #define SCHEMA "\"schema\": \"ddiperf-result/1\""
 #define ITEM   "{\"name\": \"q\", \"protocol\": \"p\", \"sent\": 100, \"lost\": 0"

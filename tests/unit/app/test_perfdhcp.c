@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "book.h"
+#include "document/book.h"
 #include "captured.h"
-#include "commands.h"
-#include "front_perfdhcp.h"
+#include "run/commands.h"
+#include "front/perfdhcp/front_perfdhcp.h"
 
 #define SERVICE                                                                                    \
 	"\"latency\": {\"service\": {\"count\": 90, \"min_ns\": 1000000, \"mean_ns\": 1500000, "   \

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report.h"
+#include "report/report.h"
 
 static char *printed;
 

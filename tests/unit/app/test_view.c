@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "live.h"
-#include "terminal.h"
-#include "view.h"
+#include "follow/live.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 static struct view view;
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The values of a campaign as tables for people and programs, and as the page with its chart. Path:
+// cold. Main thread.
+#pragma once
+
+#include <stdio.h>
+
+#include "campaign/campaign_journal.h"
+#include "engine/series/spread.h"
+
+#define TABLE_AVERAGE UINT32_MAX // in place of an operation: the mean of all
+
+// Values of one figure in the repeats of a cell.
+struct campaign_value {
+	bool known;           // there is one at least
+	bool failed;          // in some repeat a criterion was not met
+	bool has;             // the cell has the operation
+	uint32_t of;          // repeats with a value
+	struct spread spread; // of these, without the trimmed ones
+};
+
+struct campaign_value table_value(
+	const struct campaign_journal *j, uint32_t cell, uint32_t column, uint32_t operation);
+
+// why: as in struct campaign_runner.
+struct campaign_table {
+	const struct campaign_journal *journal;
+	const char *const *why;
+};
+
+enum table_form { TABLE_TEXT, TABLE_MARKDOWN };
+
+void table_put(const struct campaign_table *t, enum table_form form, FILE *out);
+void table_put_csv(const struct campaign_table *t, FILE *out);
+// One self-contained page. 0, or -EIO.
+int table_put_page(const struct campaign_table *t, FILE *out);
+// A line about a repeat that has just ended.
+void table_put_repeat(const struct campaign_journal *j, uint32_t cell, uint32_t repeat, FILE *out);
+
+// How the campaign stands: of all repeats.
+struct campaign_state {
+	uint32_t missing; // repeats without values
+	uint32_t invalid; // of these, by the tester
+	uint32_t failed;  // runs that count and did not meet a criterion
+};
+
+struct campaign_state table_state(const struct campaign_table *t);

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread.
+#include "front/front_as.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "run/commands.h"
+
+#define OPTIONS_MAX 64
+#define OURS        0x1000 // value of an option of ours; the others have their index + ROW
+#define ROW         0x100
+
+enum our_option { OUR_DUMP, OUR_JSON, OUR_SET, OUR_OPTIONS };
+
+const struct as_tool *as_find(const struct as_tool *const *tools, const char *name)
+{
+	for (; *tools; tools++)
+		if (strcmp((*tools)->name, name) == 0)
+			return *tools;
+	return NULL;
+}
+
+static void say(
+	void (*log)(const char *fmt, ...), const struct as_run *r, const char *fmt, va_list args)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	log("%s: %s", r->tool->name, text);
+}
+
+static int usage_code(const struct as_tool *t)
+{
+	return t->usage_code ? t->usage_code : t->error_code;
+}
+
+int as_refuse(const struct as_run *r, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(log_error, r, fmt, args);
+	va_end(args);
+	return usage_code(r->tool);
+}
+
+void as_note(const struct as_run *r, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(log_note, r, fmt, args);
+	va_end(args);
+}
+
+void as_default(struct as_run *r, const char *path, const char *value)
+{
+	if (!front_get(&r->front, path))
+		front_set(&r->front, NULL, path, value);
+}
+
+int as_number(const struct as_run *r, char letter, const char *text, double least, double most,
+	double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end == text || *end || !(*out >= least && *out <= most))
+		return as_refuse(
+			r, "-%c %s: not a number from %g to %g", letter, text, least, most);
+	return 0;
+}
+
+// The option as messages call it.
+static const char *name_of(const struct as_run *r, const struct as_option *row)
+{
+	return row->letter ? arena_printf(r->arena, "-%c", row->letter)
+	                   : arena_printf(r->arena, "--%s", row->name);
+}
+
+static int take_option(struct as_run *r, const struct as_option *row, const char *value)
+{
+	const char *name = name_of(r, row);
+	const char *typed =
+		arena_printf(r->arena, "%s%s%s", name, value ? " " : "", value ? value : "");
+
+	if (row->refused)
+		return as_refuse(r, "%s: %s", name, row->refused);
+	if (row->ignored)
+		as_note(r, "%s has no effect: %s", name, row->ignored);
+	if (row->path && value && front_is_no_port(row->path, value))
+		return as_refuse(r, "%s 0: no server has port 0", name);
+	if (row->path && value)
+		front_take(&r->front, row->kind, typed, row->path, value);
+	if (row->most > 0 && as_number(r, row->letter, value, row->least, row->most,
+				     (double *)((char *)r + row->number)))
+		return usage_code(r->tool);
+	r->row = row;
+	return row->set ? row->set(r, value) : 0;
+}
+
+static int take_ours(struct options *o, enum our_option which)
+{
+	switch (which) {
+	case OUR_DUMP:
+		o->dump = true;
+		break;
+	case OUR_JSON:
+		o->json = optarg;
+		break;
+	case OUR_SET:
+		o->assignments[o->assignment_count++] = optarg;
+		break;
+	case OUR_OPTIONS:
+		return AS_OPTIONS;
+	}
+	return 0;
+}
+
+static void print_rows(const struct as_option *row, const char *in_front, FILE *out)
+{
+	for (; row->letter || row->name; row++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%s%s%.1s%s%s%s%s%s", in_front, row->letter ? "-" : "",
+			row->letter ? &row->letter : "", row->letter && row->name ? ", " : "",
+			row->name ? "--" : "", row->name ? row->name : "", row->argument ? " " : "",
+			row->argument ? row->argument : "");
+		fprintf(out, "  %-24s %s%s\n", text,
+			row->refused   ? "refused: "
+			: row->ignored ? "no effect: "
+				       : "",
+			row->refused   ? row->refused
+			: row->ignored ? row->ignored
+				       : row->help);
+	}
+}
+
+static void print_options(const struct as_tool *t, FILE *out)
+{
+	fprintf(out, "%s %s: options, and those that are refused or have no effect\n", t->name,
+		t->version);
+	print_rows(t->options, "", out);
+	if (t->more)
+		print_rows(t->more, "-- ", out);
+	fputs("options of ddiperf:\n"
+	      "  --dump                   print the file that this line stands for\n"
+	      "  --json OUT               write the result as JSON\n"
+	      "  --set PATH=VALUE         override a setting\n",
+		out);
+}
+
+struct as_table {
+	char letters[3 * OPTIONS_MAX + 2];
+	struct option longs[OPTIONS_MAX + 6];
+};
+
+static void build_table(const struct as_option *rows, struct as_table *table)
+{
+	static const struct option ours[] = {{"dump", no_argument, NULL, OURS + OUR_DUMP},
+		{"json", required_argument, NULL, OURS + OUR_JSON},
+		{"set", required_argument, NULL, OURS + OUR_SET},
+		{"options", no_argument, NULL, OURS + OUR_OPTIONS},
+		{"help", no_argument, NULL, OURS + OUR_OPTIONS}};
+	char *letters = table->letters;
+	unsigned n = 0;
+
+	*letters++ = ':';
+	for (int i = 0; rows[i].letter || rows[i].name; i++) {
+		const struct as_option *row = &rows[i];
+		int argument = !row->argument            ? no_argument
+		               : row->argument[0] == '[' ? optional_argument
+		                                         : required_argument;
+
+		if (row->letter) {
+			*letters++ = row->letter;
+			if (argument != no_argument)
+				*letters++ = ':';
+			if (argument == optional_argument)
+				*letters++ = ':';
+		}
+		if (row->name)
+			table->longs[n++] = (struct option){row->name, argument, NULL, ROW + i};
+	}
+	*letters = '\0';
+	memcpy(&table->longs[n], ours, sizeof(ours));
+	table->longs[n + sizeof(ours) / sizeof(ours[0])] = (struct option){0};
+}
+
+static const struct as_option *row_of(const struct as_option *row, int value)
+{
+	if (value >= ROW)
+		return row + value - ROW;
+	while (row->letter != value)
+		row++;
+	return row;
+}
+
+int as_show_options(struct as_run *r, const char *value)
+{
+	return AS_OPTIONS;
+}
+
+// word: "--name=value".
+static int refuse_long(const struct as_run *r, const struct as_table *table, const char *word)
+{
+	const char *name = word + strspn(word, "-");
+	struct nearest nearest =
+		nearest_to(arena_printf(r->arena, "%.*s", (int)strcspn(name, "="), name));
+
+	for (const struct option *one = table->longs; one->name; one++)
+		nearest_try(&nearest, one->name);
+	if (!nearest.name)
+		return as_refuse(r, "no such option: %s", word);
+	return as_refuse(r, "no such option: %s (did you mean --%s?)", word, nearest.name);
+}
+
+// rows: of the words behind argv[optind].
+static int parse(struct as_run *r, const struct as_option *rows, struct options *o)
+{
+	struct as_table table;
+	int value, err = 0;
+
+	build_table(rows, &table);
+	opterr = 0;
+	while (!err &&
+		(value = getopt_long(r->argc, r->argv, table.letters, table.longs, NULL)) != -1) {
+		if (value == ':')
+			return as_refuse(
+				r, "this option needs an argument: %s", r->argv[optind - 1]);
+		if (value == '?' && optopt)
+			return as_refuse(r, "no such option: -%c", optopt);
+		if (value == '?')
+			return refuse_long(r, &table, r->argv[optind - 1]);
+		if (value < OURS)
+			err = take_option(r, row_of(rows, value), optarg);
+		else
+			err = take_ours(o, value - OURS);
+	}
+	r->operands = r->argv + optind;
+	r->operand_count = (unsigned)(r->argc - optind);
+	return err;
+}
+
+// The words behind "--" are a command line of their own.
+static int parse_more(struct as_run *r, struct options *o)
+{
+	int argc = r->argc, before = argc - (int)r->operand_count - 1, err;
+	char **argv = r->argv;
+
+	if (r->operand_count == 0 || before < 1 || strcmp(argv[before], "--") != 0)
+		return 0;
+	r->argv += before;
+	r->argc -= before;
+	optind = 0;
+	err = parse(r, r->tool->more, o);
+	r->argv = argv;
+	r->argc = argc;
+	return err;
+}
+
+// No script of the original's may take an invalid run for a measurement.
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct as_run *r = ctx;
+	int theirs;
+
+	r->ended = true;
+	theirs = r->end(ctx, b, code);
+	if (code != EXIT_INVALID && code != EXIT_INTERNAL)
+		return theirs;
+	as_note(r, "this run is invalid, so trust none of its figures: exit code %d",
+		r->tool->error_code);
+	return r->tool->error_code;
+}
+
+static int run(struct as_run *r, const struct options *o)
+{
+	int code = r->tool->finish(r);
+
+	if (code)
+		return code == AS_DONE ? EXIT_PASS : code;
+	r->end = r->front.output.end;
+	r->front.output.end = on_end;
+	log_set_words(r->front.words);
+	code = cmd_run_front(&r->front, o);
+	if (code == EXIT_CONFIG && !r->ended)
+		return usage_code(r->tool);
+	return code && !r->ended ? r->tool->error_code : code;
+}
+
+int as_run(const struct as_tool *t, int argc, char **argv, struct options *o)
+{
+	struct as_run *r = arena_zalloc(o->arena, t->size);
+	int code;
+
+	*r = (struct as_run){
+		.tool = t, .options = o, .argc = argc, .argv = argv, .arena = o->arena};
+	o->assignments = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->assignments));
+	front_init(&r->front, t->name, o->arena);
+	if (t->begin)
+		t->begin(r);
+	code = parse(r, t->options, o);
+	if (code == 0 && t->more)
+		code = parse_more(r, o);
+	// Not earlier: an option may have wiped a secret.
+	o->command_line = arena_printf(o->arena, "ddiperf as %s%s", t->name,
+		options_command_line(argc, argv, o->arena) + strlen("ddiperf"));
+	if (code == AS_OPTIONS)
+		print_options(t, stdout);
+	if (code < 0)
+		code = EXIT_PASS;
+	else if (code == 0)
+		code = run(r, o);
+	front_free(&r->front);
+	return code;
+}

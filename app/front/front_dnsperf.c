@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf as dnsperf. Other than there: a wrong, late or second answer is not counted as completed,
+// and the tester's own drops are not counted as lost by the server. Path: cold. Main thread.
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "document/book.h"
+#include "run/commands.h"
+#include "front/front_as.h"
+#include "front/front_dnsperf_verbose.h"
+#include "front/front_packets.h"
+#include "front/front_queries.h"
+#include "follow/live.h"
+
+#define ITEM     "traffic.queries."
+#define CATCH_UP "1ms" // of a worker that lost its CPU for a moment
+
+struct dnsperf {
+	struct queries is;
+	double runs;        // 0: no limit
+	double port;        // first source port; 0: any
+	double limit_s;     // 0: none
+	double every_s;     // -S; 0: no lines
+	double rate;        // per second; 0: no limit
+	double outstanding; // 0: not given
+	double started;     // measured part, by the wall clock
+	bool verbose;       // -v
+	int packets;        // of -v; -1: none
+};
+
+static struct dnsperf *own(struct as_run *r)
+{
+	return (struct dnsperf *)r;
+}
+
+static int set_verbose(struct as_run *r, const char *value)
+{
+	own(r)->verbose = true;
+	return 0;
+}
+
+#define NUMBER(member, from, to)                                                                   \
+	.number = offsetof(struct dnsperf, member), .least = (from), .most = (to)
+
+static const struct as_option options[] = {
+	QUERIES_OPTIONS,
+	{'m', NULL, "MODE", "udp or tcp", .set = queries_set_mode},
+	{'x', NULL, "PORT", "first source port", NUMBER(port, 0, 65535)},
+	{'c', NULL, "CLIENTS", "connections, or source ports", NUMBER(is.clients, 1, 64511)},
+	{'T', NULL, "THREADS", "",
+		.ignored = "there is one worker for each CPU in ports.lan.cpus (--set)"},
+	{'n', NULL, "RUNS", "passes over the file", NUMBER(runs, 1, 4294967295.0)},
+	{'l', NULL, "SECONDS", "time limit", NUMBER(limit_s, 0.001, 1e7)},
+	{'q', NULL, "COUNT", "queries outstanding at most", NUMBER(outstanding, 1, 1e6)},
+	{'Q', NULL, "RATE", "queries per second at most", NUMBER(rate, 1, 1e9)},
+	{'S', NULL, "SECONDS", "a line of queries per second", NUMBER(every_s, 0.01, 1e4)},
+	{'u', NULL, NULL, "the file has dynamic updates", .set = queries_set_updates},
+	{'B', NULL, NULL, "the file has whole messages, each behind its length",
+		.set = queries_set_binary},
+	{'v', NULL, NULL, "a line for each query, at the end", .set = set_verbose},
+	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
+	{0},
+};
+
+static void print_limits(const struct dnsperf *d)
+{
+	fputs("[Status] Stopping after ", stdout);
+	if (d->limit_s > 0)
+		printf("%.6f seconds", d->limit_s);
+	if (d->limit_s > 0 && d->runs > 0)
+		fputs(" or ", stdout);
+	if (d->runs > 0)
+		printf("%.0f run%s through file", d->runs, d->runs == 1 ? "" : "s");
+	putchar('\n');
+}
+
+static void print_start(struct dnsperf *d, const json_t *begin)
+{
+	const char *server = queries_server(&d->is.is, begin);
+	struct timespec at;
+	time_t now;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	now = at.tv_sec;
+	d->started = (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+	printf("[Status] Command line: %s\n[Status] Sending %s (to %s)\n"
+	       "[Status] Started at: %s",
+		queries_command_line(&d->is.is), d->is.updates ? "updates" : "queries", server,
+		ctime(&now));
+	print_limits(d);
+}
+
+// The last line would come at the time limit; dnsperf has ended then.
+static void print_interval(const struct dnsperf *d, const json_t *interval)
+{
+	const json_t *item = json_array_get(json_object_get(interval, "traffic"), 0);
+	double t_s = book_number(interval, "t_s"), length_s = book_number(interval, "length_s");
+
+	if (json_object_get(interval, LIVE_LAST) || (d->limit_s > 0 && t_s > d->limit_s - 1e-3))
+		return;
+	printf("%.6f: %.6f\n", d->started + t_s,
+		(book_number(item, "answered") + book_number(item, "failed")) / length_s);
+}
+
+static void on_line(void *ctx, const json_t *line)
+{
+	struct dnsperf *d = ctx;
+
+	if (json_object_get(line, LIVE_BEGIN))
+		print_start(d, line);
+	else if (json_object_get(line, "t_s") && d->every_s > 0)
+		print_interval(d, line);
+	fflush(stdout);
+}
+
+static void print_percent(const char *units, const char *label, double count, double of)
+{
+	printf("  %s %-13s %.0f (%.2f%%)\n", units, label, count, of > 0 ? 100 * count / of : 0.0);
+}
+
+static void print_statistics(const char *units, const json_t *item, double completed)
+{
+	double sent = book_number(item, "sent");
+	double lost = book_number(item, "lost") + book_number(item, "no_reply");
+	double interrupted = sent - completed - lost;
+	const json_t *latency = book_at(item, "latency.service");
+	double run_s = fmax(book_number(item, "sending_s"),
+		completed > 0 ? book_number(item, "last_answer_s") : 0);
+
+	printf("\nStatistics:\n\n");
+	printf("  %s %-13s %.0f\n", units, "sent:", sent);
+	print_percent(units, "completed:", completed, sent);
+	print_percent(units, "lost:", lost, sent);
+	if (interrupted > 0)
+		print_percent(units, "interrupted:", interrupted, sent);
+	printf("\n  Response codes:       ");
+	queries_print_codes(item, completed);
+	printf("  %-21s request %.0f, response %.0f\n", "Average packet size:",
+		sent > 0 ? floor(book_number(item, "dns.request_bytes") / sent) : 0,
+		completed > 0 ? floor(book_number(item, "dns.reply_bytes") / completed) : 0);
+	printf("  %-21s %.6f\n", "Run time (s):", run_s);
+	printf("  %s %-13s %.6f\n\n", units, "per second:", run_s > 0 ? completed / run_s : 0);
+	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
+		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
+		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
+	if (completed > 1)
+		printf("  %-21s %.6f\n",
+			"Latency StdDev (s):", queries_seconds(latency, "stddev_ns"));
+	putchar('\n');
+}
+
+static void print_connections(const struct dnsperf *d, const json_t *item)
+{
+	const json_t *latency = book_at(item, "connections.handshake");
+
+	printf("Connection Statistics:\n\n  %-21s %.0f\n\n",
+		"Reconnections:", queries_reconnections(&d->is.is, item));
+	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
+		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
+		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
+	if (book_number(latency, "count") > 1)
+		printf("  %-21s %.6f\n",
+			"Latency StdDev (s):", queries_seconds(latency, "stddev_ns"));
+	putchar('\n');
+}
+
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct dnsperf *d = ctx;
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+	double last = fmax(book_number(item, "sending_s"), 0);
+
+	if (d->packets >= 0)
+		dnsperf_verbose_print(
+			&d->is.is, d->packets, d->is.file, d->is.binary ? "binary input" : NULL, b);
+	printf("[Status] Testing complete (%s)\n",
+		code == EXIT_INTERRUPTED                            ? "interruption"
+		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"
+								    : "end of file");
+	print_statistics(d->is.updates ? "Updates" : "Queries", item,
+		book_number(item, "answered") + book_number(item, "failed"));
+	if (d->is.tcp)
+		print_connections(d, item);
+	queries_explain(&d->is.is, b);
+	return EXIT_PASS;
+}
+
+static void set_load(struct dnsperf *d)
+{
+	struct as_run *r = &d->is.is;
+	const char *outstanding =
+		arena_printf(r->arena, "%.0f", d->outstanding > 0 ? d->outstanding : 100);
+
+	// A query that finds no room waits, and what was not asked meanwhile is not made up for.
+	if (d->rate > 0) {
+		front_set(
+			&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+		front_set(&r->front, NULL, ITEM "load.catch_up", CATCH_UP);
+	}
+	front_set(&r->front, "-q", d->rate > 0 ? ITEM "load.slots" : ITEM "load.outstanding",
+		outstanding);
+}
+
+static int set_ports(struct dnsperf *d)
+{
+	double last = d->port + fmax(d->is.clients, 1) - 1;
+
+	if (d->port == 0)
+		return 0;
+	if (last > 65535)
+		return as_refuse(
+			&d->is.is, "-x %.0f -c %.0f: ports beyond 65535", d->port, d->is.clients);
+	front_set(&d->is.is.front, "-x", ITEM "source.ports",
+		arena_printf(d->is.is.arena, "%.0f-%.0f", d->port, last));
+	return 0;
+}
+
+// Without -l and -n the file is asked once.
+static int set_end(struct dnsperf *d)
+{
+	struct as_run *r = &d->is.is;
+	uint64_t lines;
+	int err;
+
+	if (d->limit_s == 0 && d->runs == 0)
+		d->runs = 1;
+	front_set(&r->front, "-l", "run.duration",
+		d->limit_s > 0 ? arena_printf(r->arena, "%.9gs", d->limit_s) : "100h");
+	if (d->runs == 0 && r->options->dump)
+		return 0;
+	err = queries_count(r, &lines);
+	if (!err && lines == 0 && !d->is.binary)
+		return as_refuse(r, "Error: input file contains no data that can be sent");
+	if (!err && lines == 0) { // as dnsperf, which has tried to send all of them
+		json_t *nothing = json_pack("{s:i,s:i,s:i}", "sent", 0, "lost", 0, "no_reply", 0);
+
+		print_statistics(d->is.updates ? "Updates" : "Queries", nothing, 0);
+		json_decref(nothing);
+		return AS_DONE;
+	}
+	if (!err && d->runs > 0)
+		front_set(&r->front, "-n", ITEM "load.total",
+			arena_printf(r->arena, "%.0f", d->runs * (double)lines));
+	return err;
+}
+
+static const char *const words[][2] = {
+	{"load.slots, or add source ports or addresses, or shorten the timeout",
+		"-q, or shorten -t"},
+	{"load.slots", "-q"}, {"tcp.connections or tcp.pipeline", "-c or -q"},
+	{"tcp.connections", "-c"}, {NULL, NULL}};
+
+static int finish(struct as_run *r)
+{
+	struct dnsperf *d = own(r);
+	int err;
+
+	r->front.words = words;
+
+	if (!r->options->dump)
+		queries_print_head(r, "DNS Performance Testing Tool");
+	if (r->operand_count)
+		return as_refuse(r, "unexpected argument %s", r->operands[0]);
+	if (d->is.updates && d->is.binary)
+		return as_refuse(r, "-u and -B: the file is either of text or of messages");
+	if (d->verbose && d->is.tcp)
+		as_note(r, "-v has no effect: there are no lines of queries over TCP");
+	d->verbose &= !d->is.tcp;
+	front_set(&r->front, NULL, "run.warmup", "0s");
+	if (d->every_s > 0)
+		front_set(&r->front, "-S", "run.interval",
+			arena_printf(r->arena, "%.9gs", d->every_s));
+	as_default(r, "ports.lan.driver", "socket");
+	as_default(r, ITEM "dns.extra_words", "ignore");
+	as_default(r, ITEM "dns.bad_lines", "skip");
+	as_default(r, ITEM "timeout", "5s");
+	if (d->is.clients > 1 && d->port == 0 && !d->is.tcp)
+		as_note(r,
+			"-c has no effect without -x: there are as many source ports as the load "
+			"needs");
+	if (!d->is.server)
+		d->is.server = "127.0.0.1";
+	if (!d->is.file)
+		d->is.file = "-";
+	d->is.most_per_s = d->rate;
+	err = queries_finish(r, "-s", "-d");
+	set_load(d);
+	if (!err)
+		err = set_ports(d);
+	if (!err)
+		err = set_end(d);
+	d->packets = -1;
+	if (!err && d->verbose)
+		err = front_packets_begin(r, "-v", "[answered, failed, lost]", &d->packets);
+	r->front.output = (struct front_output){on_line, on_end, d};
+	return err;
+}
+
+const struct as_tool front_dnsperf = {.name = "dnsperf",
+	.version = "2.10.0",
+	.options = options,
+	.size = sizeof(struct dnsperf),
+	.begin = queries_begin,
+	.finish = finish,
+	.error_code = 1};

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread.
+#include "front/front_line.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/addr.h"
+#include "base/log.h"
+#include "run/commands.h"
+#include "line/front.h"
+#include "io/driver.h"
+#include "io/netif.h"
+#include "net/packet_file.h"
+
+// Of every form. item: the name of the traffic item.
+#define COMMON_OPTIONS(item)                                                                       \
+	{'r', "rate", "RATE", "traffic." item ".load.rate", NULL, FRONT_TEXT,                      \
+		"open loop: transactions per second, like 20k; max: all that can be sent"},        \
+		{'c', "outstanding", "COUNT", "traffic." item ".load.outstanding", NULL,           \
+			FRONT_TEXT, "closed loop: transactions kept in flight"},                   \
+		{'t', "duration", "TIME", "run.duration", NULL, FRONT_SECONDS,                     \
+			"the measured part, like 30s; default: 10s"},                              \
+		{'n', "total", "COUNT", "traffic." item ".load.total", NULL, FRONT_TEXT,           \
+			"stop after so many transactions"},                                        \
+		{'w', "warmup", "TIME", "run.warmup", NULL, FRONT_SECONDS,                         \
+			"sent before, and not judged; default: 1s"},                               \
+		{'T', "timeout", "TIME", "traffic." item ".timeout", NULL, FRONT_SECONDS,          \
+			"time after which an unanswered transaction is lost"},                     \
+		{'p', "port", "PORT", "traffic." item ".server_port", NULL, FRONT_TEXT,            \
+			"port of the server"},                                                     \
+		{'i', "interface", "NAME", "ports.lan.device", NULL, FRONT_TEXT,                   \
+			"network interface; default: by the routing table"},                       \
+		{'D', "driver", "NAME", "ports.lan.driver", NULL, FRONT_TEXT,                      \
+			"way to the wire (ddiperf list drivers); default: socket"},                \
+		{'a', "address", "PREFIX", "ports.lan.addresses", NULL, FRONT_PREFIX,              \
+			"address of the tester, like 198.18.0.1/24; default: the host's; may be "  \
+			"repeated"},                                                               \
+		{'G', "gateway", "ADDRESS", "ports.lan.gateway", NULL, FRONT_LIST,                 \
+			"next hop of servers off the subnet; not with socket"},                    \
+		{'\0', "force", NULL, "ports.lan.force", "true", FRONT_YAML,                       \
+			"use the interface although the host uses it"},                            \
+		{'C', "criterion", "TEXT", "criteria", NULL, FRONT_LIST,                           \
+			"fail unless this holds, like 'loss <= 0.1%' or 'p99 <= 5ms'; may be "     \
+			"repeated"},                                                               \
+	{                                                                                          \
+		'l', "load", "YAML", "traffic." item ".load", NULL, FRONT_YAML,                    \
+			"another load shape, like '{ramp: {from: 0, to: 50k, over: 30s}}'"         \
+	}
+
+const struct own_option line_dns_options[] = {
+	COMMON_OPTIONS("queries"),
+	{'d', "data", "FILE", "traffic.queries.dns.queries", NULL, FRONT_TEXT,
+		"file of queries, 'name type' a line; -: standard input"},
+	{'\0', "wire", "FILE", "traffic.queries.dns.wire", NULL, FRONT_TEXT,
+		"capture with queries, or file of whole messages as of dnsperf -B"},
+	{'\0', "expect", NULL, "traffic.queries.dns.expect.captured", "[rcode, flags, answer]",
+		FRONT_YAML, "with --wire: answers must be as those in the capture"},
+	{'e', "edns", NULL, "traffic.queries.dns.edns.size", "1232", FRONT_TEXT,
+		"an OPT record in every query"},
+	{'\0', "dnssec", NULL, "traffic.queries.dns.edns.do", "true", FRONT_YAML,
+		"the DO bit: ask for DNSSEC records"},
+	{'\0', "tcp", NULL, "traffic.queries.dns.transport", "tcp", FRONT_TEXT, "queries over TCP"},
+	{'\0', "tc", NULL, "traffic.queries.dns.tc", "tcp", FRONT_TEXT,
+		"truncated answers are asked again over TCP"},
+	{'\0', "connections", "COUNT", "traffic.queries.dns.tcp.connections", NULL, FRONT_TEXT,
+		"with --tcp: connections at a time; default: 100"},
+	{'\0', "per-connection", "COUNT", "traffic.queries.dns.tcp.queries_per_connection", NULL,
+		FRONT_TEXT, "with --tcp: queries of a connection; default: any number"},
+	{'\0', "key", "FILE", "traffic.queries.dns.key.secret_file", NULL, FRONT_TEXT,
+		"sign each message (TSIG): file of a key of BIND or Knot"},
+	{'\0', "random", NULL, "traffic.queries.dns.order", "random", FRONT_TEXT,
+		"queries in random order"},
+	{0},
+};
+
+const char line_dns_help[] =
+	"examples:\n"
+	"  ddiperf dns 127.0.0.1 example.com A         100 queries in flight, 10 seconds\n"
+	"  ddiperf dns 192.0.2.1 -d queries.txt -r 20k -t 60 -C 'loss <= 0.1%'\n"
+	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
+	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
+
+#define CLIENT_OPTIONS(protocol)                                                                   \
+	COMMON_OPTIONS("leases"),                                                                  \
+		{'x', "exchange", "NAME", "traffic.leases." protocol ".exchange", NULL,            \
+			FRONT_TEXT,                                                                \
+			"messages of a transaction, like renew (ddiperf list settings)"},          \
+		{'R', "clients", "COUNT", "traffic.leases." protocol ".clients", NULL, FRONT_TEXT, \
+			"distinct clients; default: enough for the whole run"},                    \
+		{'A', "again", NULL, "traffic.leases." protocol ".again", "true", FRONT_YAML,      \
+			"clients with a lease start over when no other is free"},                  \
+		{'\0', "leases", "FILE", "traffic.leases." protocol ".leases.load", NULL,          \
+			FRONT_TEXT, "clients begin with the leases of this file"},                 \
+		{'\0', "save-leases", "FILE", "traffic.leases." protocol ".leases.save", NULL,     \
+			FRONT_TEXT, "leases at the end go into this file"},                        \
+		{'m', "mac", "ADDRESS", "traffic.leases." protocol ".mac", NULL, FRONT_TEXT,       \
+			"MAC address of the first client"},                                        \
+	{                                                                                          \
+		'g', "relay", "ADDRESS", "traffic.leases." protocol ".relay.addresses", NULL,      \
+			FRONT_LIST,                                                                \
+			"address of a relay of the tester; default: the host's; may be "           \
+			"repeated"                                                                 \
+	}
+
+const struct own_option line_dhcp_options[] = {CLIENT_OPTIONS("dhcp4"), {0}};
+
+const char line_dhcp_help[] =
+	"With SERVER, clients are behind a relay: this host. The server needs a subnet for its\n"
+	"address. With --interface alone, clients broadcast from MAC addresses of their own.\n\n"
+	"examples:\n"
+	"  ddiperf dhcp 192.0.2.1                      100 leases a second, 10 seconds\n"
+	"  ddiperf dhcp --interface eth1 -r 500 -t 30 -C 'loss <= 1%'\n"
+	"  ddiperf dhcp 192.0.2.1 -x discover -r 5k --dump >test.yaml\n"
+	"  ddiperf dhcp 192.0.2.1 -n 500 --save-leases leases.csv\n"
+	"  ddiperf dhcp 192.0.2.1 -n 500 -x renew --leases leases.csv\n";
+
+const struct own_option line_dhcp6_options[] = {
+	CLIENT_OPTIONS("dhcp6"),
+	{'L', "lease", "NAME", "traffic.leases.dhcp6.lease", NULL, FRONT_TEXT,
+		"address, prefix or both; default: address"},
+	{0},
+};
+
+const char line_dhcp6_help[] =
+	"With SERVER, clients are behind a relay: this host. With --interface alone, clients are "
+	"on\n"
+	"the link.\n\n"
+	"examples:\n"
+	"  ddiperf dhcp6 2001:db8::1                   100 leases a second, 10 seconds\n"
+	"  ddiperf dhcp6 --interface eth1 -r 500 -L both\n";
+
+static void apply(struct front *f, const struct given_option *g)
+{
+	const struct own_option *r = g->row;
+	const char *option = arena_printf(f->arena, "%s%s%s%s", r->letter ? "-" : "--",
+		r->letter ? (char[]){r->letter, '\0'} : r->name, r->argument ? " " : "",
+		r->argument ? g->value : "");
+
+	front_take(f, r->kind, option, r->path, g->value);
+}
+
+// The value of the option of that setting; NULL: not given.
+static const char *given(const struct options *o, const char *path)
+{
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (strcmp(o->given[i].row->path, path) == 0)
+			return o->given[i].value;
+	return NULL;
+}
+
+static bool is_given(const struct options *o, const char *path)
+{
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (strcmp(o->given[i].row->path, path) == 0)
+			return true;
+	return false;
+}
+
+static int refuse(const struct front *f, const char *text)
+{
+	log_error("%s: %s (see ddiperf %s --help)", f->name, text, f->name);
+	return EXIT_CONFIG;
+}
+
+// One shape of the load: an option's, or key and value. load: "traffic.queries.load".
+static int set_load(struct front *f, const struct options *o, const char *load, const char *key,
+	const char *value)
+{
+	unsigned given = is_given(o, load) + is_given(o, arena_printf(f->arena, "%s.rate", load)) +
+	                 is_given(o, arena_printf(f->arena, "%s.outstanding", load));
+
+	if (given > 1)
+		return refuse(f, "more than one of -r, -c and -l");
+	if (is_given(o, load) && is_given(o, arena_printf(f->arena, "%s.total", load)))
+		return refuse(f, "-n beside -l (write total into -l)");
+	if (!given)
+		front_set(f, NULL, arena_printf(f->arena, "%s.%s", load, key), value);
+	return 0;
+}
+
+// Does the driver use a kernel interface, but not the kernel's sockets? false also for one that
+// does not exist.
+static bool goes_around_kernel(const struct options *o)
+{
+	for (unsigned i = 0; i < o->given_count; i++)
+		for (unsigned n = 0; n < driver_count; n++)
+			if (strcmp(o->given[i].row->path, "ports.lan.driver") == 0 &&
+				strcasecmp(o->given[i].value, drivers[n].name) == 0)
+				return drivers[n].device == DEVICE_INTERFACE;
+	return false;
+}
+
+// Is the server on the link of an address that was given? Then no router lies between, whatever the
+// kernel, which does not know that address, says.
+static bool is_on_link(const struct options *o, const struct addr *server)
+{
+	struct addr_prefix own;
+	const char *what;
+
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (strcmp(o->given[i].row->path, "ports.lan.addresses") == 0 &&
+			addr_parse_prefix(o->given[i].value, &own, &what) == 0 &&
+			addr_in_prefix(server, &own))
+			return true;
+	return false;
+}
+
+// Settings that follow from the kernel's route to the server: the relay's address, and for drivers
+// that go around the kernel interface and next hop.
+static int follow_route(struct front *f, const struct options *o, const char *relay, int family)
+{
+	bool bypass = goes_around_kernel(o);
+	char text[ADDR_TEXT_SIZE];
+	struct netif_route route;
+	struct addr_server server;
+	int err = front_look_up(f, o->operands[0], family, &server);
+
+	if (err)
+		return err;
+	if (addr_is_link_local(&server.addr) && server.addr.len == 16 && !server.link[0] &&
+		!is_given(o, "ports.lan.device")) {
+		log_error("%s: %s: an address of one link: say which (-i eth0, or %s%%eth0)",
+			f->name, o->operands[0], server.host);
+		return EXIT_CONFIG;
+	}
+	if (server.link[0] && !is_given(o, "ports.lan.device"))
+		front_set(f, NULL, "ports.lan.device", server.link);
+	err = netif_route(&server.addr, server.link[0] ? server.link : NULL, &route);
+	// On an interface of its own the tester needs no route of the kernel.
+	if (err < 0 && bypass && is_given(o, "ports.lan.device") && (!relay || is_given(o, relay)))
+		return 0;
+	if (err < 0) {
+		log_error("%s: no route to %s: %s (ip route get %s%s%s)", f->name, o->operands[0],
+			strerror(-err), addr_format(&server.addr, text, sizeof(text)),
+			server.link[0] ? " oif " : "", server.link);
+		return EXIT_ENVIRONMENT;
+	}
+	if (relay && !is_given(o, relay))
+		front_add(f, NULL, relay, addr_format(&route.source, text, sizeof(text)));
+	if (bypass && !is_given(o, "ports.lan.device") && !server.link[0])
+		front_set(f, NULL, "ports.lan.device", route.name);
+	if (bypass && route.next_hop.len && !is_given(o, "ports.lan.gateway") &&
+		!is_on_link(o, &server.addr))
+		front_add(f, NULL, "ports.lan.gateway",
+			addr_format(&route.next_hop, text, sizeof(text)));
+	if (!is_given(o, "ports.lan.driver") && strcmp(route.name, "lo") != 0)
+		log_note("%s: through the kernel's sockets on %s; faster, as root and with an "
+			 "address that no host has: -D af_xdp -a ADDRESS/BITS",
+			f->name, route.name);
+	return 0;
+}
+
+// Words of the command line: NAME TYPE, NAME TYPE ..., or each in quotes; without a type it is A.
+static void add_queries(struct front *f, char *const *words, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const char *query = words[i];
+
+		if (!strchr(query, ' ')) {
+			i++;
+			query = arena_printf(f->arena, "%s %s", query, i < count ? words[i] : "A");
+		}
+		front_add(f, query, "traffic.queries.dns.names", query);
+	}
+}
+
+// Queries of a capture go out at their times, unless a load is given: nobody wants a capture of
+// live traffic replayed as fast as the server answers.
+static bool paced_as_captured(const struct front *f, const struct options *o)
+{
+	static const char *const loads[] = {"", ".rate", ".outstanding", ".total"};
+	const char *wire = given(o, "traffic.queries.dns.wire");
+	bool is = wire != NULL;
+	int fd;
+
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
+		is = is && !is_given(o, arena_printf(f->arena, "traffic.queries.load%s", loads[i]));
+	fd = is && strcmp(wire, "-") != 0 ? open(wire, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	is = fd >= 0 && packet_file_is(fd);
+	if (fd >= 0)
+		close(fd);
+	if (is)
+		log_note("dns: queries go out at the times of the capture (-r, -c, -l: other "
+			 "loads)");
+	return is;
+}
+
+static const char *const dns_words[][2] = {{"load.slots", "slots of -l"},
+	{"tcp.connections or tcp.pipeline", "--connections"}, {"tcp.connections", "--connections"},
+	{"the timeout", "-T"}, {NULL, NULL}};
+
+static int build_dns(struct front *f, const struct options *o)
+{
+	bool file = is_given(o, "traffic.queries.dns.queries") ||
+	            is_given(o, "traffic.queries.dns.wire");
+	bool words = o->operand_count > 1;
+	int err;
+
+	f->words = dns_words;
+	front_set(f, NULL, "run.duration", "10s");
+	front_set(f, NULL, "ports.lan.driver", "socket");
+	front_set(f, o->operands[0], "traffic.queries.server", o->operands[0]);
+	if (file && words)
+		return refuse(f, "queries both in a file and on the command line");
+	if (paced_as_captured(f, o)) {
+		front_set(f, NULL, "run.duration", "100h"); // the capture ends it
+		front_set(f, NULL, "traffic.queries.load.replay.file",
+			given(o, "traffic.queries.dns.wire"));
+		err = 0;
+	} else {
+		err = set_load(f, o, "traffic.queries.load", "outstanding", "100");
+	}
+	if (!err)
+		err = follow_route(f, o, NULL, AF_UNSPEC);
+	if (words)
+		add_queries(f, o->operands + 1, o->operand_count - 1);
+	else if (!file)
+		front_add(f, NULL, "traffic.queries.dns.names", ". NS");
+	return err;
+}
+
+static const char *const dhcp_words[][2] = {{"load.slots", "slots of -l"},
+	{"raise dhcp4.clients, or set again: true", "raise -R, or give -A"},
+	{"raise dhcp6.clients, or set again: true", "raise -R, or give -A"},
+	{"dhcp4.clients", "-R"}, {"dhcp6.clients", "-R"}, {NULL, NULL}};
+
+// The rest of an error, from there on.
+static const char *const dhcp_advice[][2] = {
+	{" (with a share of ",
+		" (--leases FILE, with those that another run kept by --save-leases FILE)"},
+	{NULL, NULL}};
+
+// Does a relay send it for the client only if it is told so?
+static bool is_unicast(const char *exchange)
+{
+	return strcmp(exchange, "renew") == 0 || strcmp(exchange, "release") == 0 ||
+	       strcmp(exchange, "inform") == 0;
+}
+
+// protocol: "dhcp4" or "dhcp6".
+static int build_dhcp(struct front *f, const struct options *o, const char *protocol)
+{
+	const char *section = arena_printf(o->arena, "traffic.leases.%s", protocol);
+	int err;
+
+	if (!o->operand && !is_given(o, "ports.lan.device"))
+		return refuse(f, "neither SERVER nor --interface");
+	front_set(f, NULL, "run.duration", "10s");
+	front_set(f, NULL, "ports.lan.driver", o->operand ? "socket" : "af_packet");
+	if (o->operand)
+		front_set(f, o->operand, "traffic.leases.server", o->operand);
+	err = set_load(f, o, "traffic.leases.load", "rate", "100");
+	front_set(f, NULL, arena_printf(o->arena, "%s.exchange", section),
+		strcmp(protocol, "dhcp4") == 0 ? "dora" : "sarr");
+	if (!err && o->operand)
+		err = follow_route(f, o, arena_printf(o->arena, "%s.relay.addresses", section),
+			strcmp(protocol, "dhcp4") == 0 ? AF_INET : AF_INET6);
+	for (unsigned i = 0; i < o->given_count; i++)
+		if (o->operand && o->given[i].row->letter == 'x' && is_unicast(o->given[i].value) &&
+			strcmp(protocol, "dhcp4") == 0)
+			front_set_yaml(
+				f, NULL, arena_printf(o->arena, "%s.relay.all", section), "true");
+	f->advice = dhcp_advice;
+	f->words = dhcp_words;
+	return err;
+}
+
+static int finish(struct front *f, const struct options *o, int err)
+{
+	for (unsigned i = 0; i < o->given_count && !err; i++) {
+		if (front_is_no_port(o->given[i].row->path, o->given[i].value))
+			err = refuse(f, "-p 0: no server has port 0");
+		else
+			apply(f, &o->given[i]);
+	}
+	log_set_words(f->words);
+	if (!err)
+		err = cmd_run_front(f, o);
+	front_free(f);
+	return err;
+}
+
+int cmd_dns(const struct options *o)
+{
+	struct front f;
+
+	front_init(&f, "dns", o->arena);
+	return finish(&f, o, build_dns(&f, o));
+}
+
+int cmd_dhcp(const struct options *o)
+{
+	struct front f;
+
+	front_init(&f, "dhcp", o->arena);
+	return finish(&f, o, build_dhcp(&f, o, "dhcp4"));
+}
+
+int cmd_dhcp6(const struct options *o)
+{
+	struct front f;
+
+	front_init(&f, "dhcp6", o->arena);
+	return finish(&f, o, build_dhcp(&f, o, "dhcp6"));
+}

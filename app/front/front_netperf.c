@@ -1,0 +1,967 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf as netperf 2.7: its tests that an echo or discard server can answer, from a kernel's
+// sockets. In place of netserver a `ddiperf serve` starts the far end (far.h); with -N nobody is
+// asked. Path: cold. Main thread.
+#include <ctype.h>
+#include <getopt.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "document/book.h"
+#include "run/commands.h"
+#include "web/far.h"
+#include "format/format.h"
+#include "format/format_netperf.h"
+#include "format/format_select.h"
+#include "format/format_walk.h"
+#include "front/front_as.h"
+#include "follow/live.h"
+
+#define ITEM         "traffic.path."
+#define ECHO         ITEM "echo."
+#define CONTROL_PORT 12865
+#define FAR_FIRST    20000 // ports of the far end's data, by the process
+#define FAR_PORTS    12000
+#define PORT_ECHO    "7"
+#define PORT_DISCARD "9"
+#define SIZE_MOST    65000 // of a message
+#define HEADER       20    // bytes of a message that says itself how long its reply is to be
+#define UDP_MOST     1452  // of one that is received over UDP: a packet of 1500, also of IPv6
+#define STREAM_SIZE  16384 // of a message over TCP
+#define IN_FLIGHT    8     // messages of a test one way over TCP
+#define NOT_KNOWN    (-1)
+
+enum way { WAY_SEND = 1, WAY_RECEIVE = 2, WAY_BOTH = 3 };
+enum output { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_KEYVAL };
+
+struct netperf_run {
+	struct as_run is;
+	const char *title, *host, *data_host, *source;
+	const char *local_port, *remote_port, *ports_from, *ports_to;
+	int family;
+	bool tcp, connects, omni;
+	unsigned way; // enum way; 0: connections alone
+	double length, interval_s, burst, parallel;
+	uint64_t request, reply;    // -r; 0: not given
+	uint64_t send, remote_send; // -m; 0: not given
+	uint64_t buffers[2];        // -s: send, receive; 0: the kernel's
+	uint64_t effective[2];      // the same as the kernel has them
+	uint64_t least, most;       // -i
+	double level, width;        // -I
+	bool cpu, remote_cpu, headers, no_control;
+	int verbosity;
+	char units;
+	enum output output;
+	const char *select; // NULL: the usual ones
+	double control_port;
+	const char *token;
+	uint64_t far_buffers[2]; // -S, as -s
+	double far_cpu;          // NOT_KNOWN: not given
+	struct far far;
+	json_t *far_result; // NULL: none
+};
+
+static struct netperf_run *own(struct as_run *r)
+{
+	return (struct netperf_run *)r;
+}
+
+static const struct test {
+	const char *name, *title;
+	bool tcp, connects;
+	unsigned way;
+} tests[] = {
+	{"TCP_STREAM", "TCP STREAM TEST", true, false, WAY_SEND},
+	{"TCP_MAERTS", "TCP MAERTS TEST", true, false, WAY_RECEIVE},
+	{"TCP_RR", "TCP REQUEST/RESPONSE TEST", true, false, WAY_BOTH},
+	{"TCP_CRR", "TCP Connect/Request/Response TEST", true, true, WAY_BOTH},
+	{"TCP_CC", "TCP Connect/Close TEST", true, true, 0},
+	{"UDP_STREAM", "UDP STREAM TEST", false, false, WAY_SEND},
+	{"UDP_RR", "UDP REQUEST/RESPONSE TEST", false, false, WAY_BOTH},
+	{"OMNI", "OMNI TEST", true, false, 0},
+};
+
+// --- values ---
+
+// As netperf has them: K, M, G are powers of 1024, k, m, g of 1000.
+static int size_of(const struct as_run *r, const char *text, int64_t *out)
+{
+	static const char letters[] = "KMGkmg";
+	static const double units[] = {1 << 10, 1 << 20, 1 << 30, 1e3, 1e6, 1e9};
+	char *end;
+	double n = strtod(text, &end);
+	const char *unit = *end ? strchr(letters, *end) : NULL;
+
+	if (end == text || (*end && (!unit || end[1])) || !(fabs(n) < 1e12))
+		return as_refuse(
+			r, "-%c %s: not a number, with K, M, G, k, m or g", r->row->letter, text);
+	*out = (int64_t)(unit ? n * units[unit - letters] : n);
+	return 0;
+}
+
+// "A,B", "A", ",B", "A,". both: "A" is for B, too.
+static void split(const struct as_run *r, const char *text, bool both, const char *out[2])
+{
+	const char *comma = strchr(text, ',');
+
+	out[0] = comma ? arena_printf(r->arena, "%.*s", (int)(comma - text), text) : text;
+	out[1] = comma ? comma + 1 : both ? text : "";
+}
+
+static int sizes_of(const struct as_run *r, const char *text, bool both, int64_t least,
+	int64_t most, uint64_t *first, uint64_t *second)
+{
+	uint64_t *to[2] = {first, second};
+	const char *part[2];
+	int64_t n;
+
+	split(r, text, both, part);
+	for (int i = 0; i < 2; i++) {
+		if (!*part[i])
+			continue;
+		if (size_of(r, part[i], &n))
+			return r->tool->error_code;
+		if (n < least || n > most)
+			return as_refuse(r, "-%c %s: not within %lld and %lld", r->row->letter,
+				part[i], (long long)least, (long long)most);
+		if (to[i])
+			*to[i] = (uint64_t)n;
+	}
+	return 0;
+}
+
+static const char *bytes(const struct as_run *r, uint64_t n)
+{
+	return arena_printf(r->arena, "%lluB", (unsigned long long)n);
+}
+
+// What follows an option may be its argument.
+static const char *word_behind(const struct as_run *r, bool number)
+{
+	const char *next = optind < r->argc ? r->argv[optind] : NULL;
+
+	if (!next || next[0] == '-' || (number && !isdigit((unsigned char)next[0])))
+		return NULL;
+	optind++;
+	return next;
+}
+
+// --- options in front of "--" ---
+
+static int set_test(struct as_run *r, const char *value)
+{
+	struct netperf_run *d = own(r);
+
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		if (strcasecmp(tests[i].name, value) == 0) {
+			d->title = tests[i].title;
+			d->tcp = tests[i].tcp;
+			d->connects = tests[i].connects;
+			d->way = tests[i].way;
+			d->omni = strcmp(tests[i].name, "OMNI") == 0;
+			return 0;
+		}
+	return as_refuse(r,
+		"-t %s: not a test of UDP or TCP that ddiperf has (TCP_STREAM, TCP_MAERTS, TCP_RR, "
+		"TCP_CRR, TCP_CC, UDP_STREAM, UDP_RR, OMNI)",
+		value);
+}
+
+static int set_family(struct as_run *r, const char *value)
+{
+	own(r)->family = r->row->letter == '4' ? AF_INET : AF_INET6;
+	return 0;
+}
+
+// "HOST[/WIDTH][,FAMILY]"
+static int take_host(struct as_run *r, const char *value, const char **out)
+{
+	const char *part[2];
+
+	split(r, value, false, part);
+	if (strchr(part[0], '/'))
+		return as_refuse(r, "-%c %s: each test has one address", r->row->letter, part[0]);
+	if (strcmp(part[1], "4") == 0 || strcasecmp(part[1], "inet") == 0)
+		own(r)->family = AF_INET;
+	else if (strcmp(part[1], "6") == 0 || strcasecmp(part[1], "inet6") == 0)
+		own(r)->family = AF_INET6;
+	else if (*part[1] && strcasecmp(part[1], "unspec") != 0 && strcmp(part[1], "0") != 0)
+		return as_refuse(r, "-%c %s: not a family (4 or 6)", r->row->letter, part[1]);
+	if (*part[0])
+		*out = part[0];
+	return 0;
+}
+
+static int set_host(struct as_run *r, const char *value)
+{
+	return take_host(r, value, &own(r)->host);
+}
+
+static int set_data_host(struct as_run *r, const char *value)
+{
+	return take_host(r, value, &own(r)->data_host);
+}
+
+static int set_source(struct as_run *r, const char *value)
+{
+	return take_host(r, value, &own(r)->source);
+}
+
+static int set_cpu(struct as_run *r, const char *value)
+{
+	if (word_behind(r, true))
+		as_note(r, "-%c: the rate of the CPU is not needed", r->row->letter);
+	*(r->row->letter == 'c' ? &own(r)->cpu : &own(r)->remote_cpu) = true;
+	return 0;
+}
+
+static int set_interim(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, false, part);
+	return as_number(r, 'D', part[0], 0.01, 1e6, &own(r)->interval_s);
+}
+
+static int set_units(struct as_run *r, const char *value)
+{
+	if (strlen(value) != 1 || !strchr("GMKgmkx", value[0]))
+		return as_refuse(r, "-f %s: one of G, M, K, g, m, k, x", value);
+	own(r)->units = value[0];
+	return 0;
+}
+
+static int set_runs(struct as_run *r, const char *value)
+{
+	int err = sizes_of(r, value, true, 1, 1000, &own(r)->most, &own(r)->least);
+
+	own(r)->most = own(r)->most < own(r)->least ? own(r)->least : own(r)->most;
+	return err;
+}
+
+static int set_confidence(struct as_run *r, const char *value)
+{
+	struct netperf_run *d = own(r);
+	const char *part[2];
+	int err;
+
+	split(r, value, false, part);
+	err = as_number(r, 'I', part[0], 1, 99.9, &d->level);
+	return err || !*part[1] ? err : as_number(r, 'I', part[1], 0.01, 100, &d->width);
+}
+
+static int set_length(struct as_run *r, const char *value)
+{
+	int64_t n = 0;
+	int err = size_of(r, value, &n);
+
+	own(r)->length = (double)n;
+	return err || n ? err : as_refuse(r, "-l 0: such a run has no end");
+}
+
+static int set_cpus(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, false, part);
+	if (*part[0])
+		front_add(&r->front, "-T", "ports.lan.cpus", part[0]);
+	own(r)->far_cpu = NOT_KNOWN;
+	return *part[1] ? as_number(r, 'T', part[1], 0, 4095, &own(r)->far_cpu) : 0;
+}
+
+static int set_control_port(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, false, part);
+	return as_number(r, 'p', part[0], 1, 65535, &own(r)->control_port);
+}
+
+// It is wiped: the command line is kept in the result.
+static int set_token(struct as_run *r, const char *value)
+{
+	own(r)->token = arena_strdup(r->arena, value);
+	if (strpbrk(value, " \r\n\t"))
+		return as_refuse(r, "-Z: a token has no spaces");
+	memset((char *)(uintptr_t)value, 'x', strlen(value));
+	return 0;
+}
+
+static int set_no_control(struct as_run *r, const char *value)
+{
+	own(r)->no_control = true;
+	return 0;
+}
+
+static int set_headers(struct as_run *r, const char *value)
+{
+	own(r)->headers = strcmp(value, "0") != 0;
+	return 0;
+}
+
+static int set_verbosity(struct as_run *r, const char *value)
+{
+	own(r)->verbosity = atoi(value);
+	return 0;
+}
+
+static int show_version(struct as_run *r, const char *value)
+{
+	printf("Netperf version %s (ddiperf %s)\n", r->tool->version, DDIPERF_VERSION);
+	return AS_DONE;
+}
+
+#define OF_BUFFERS "messages lie where the driver wants them"
+
+static const struct as_option options[] = {
+	{'4', NULL, NULL, "IPv4", .set = set_family},
+	{'6', NULL, NULL, "IPv6", .set = set_family},
+	{'a', NULL, "SEND,RECV", "", .ignored = OF_BUFFERS},
+	{'A', NULL, "SEND,RECV", "", .ignored = OF_BUFFERS},
+	{'b', NULL, "COUNT", "",
+		.refused = "a load of bursts is load.burst: {size: COUNT, every: TIME} of a file"},
+	{'B', NULL, "TEXT", "brand of the result, behind the figures", "run.note"},
+	{'c', NULL, NULL, "print the use of this host's CPUs", .set = set_cpu},
+	{'C', NULL, NULL, "print that of the far end", .set = set_cpu},
+	{'d', NULL, NULL, "", .ignored = "--json OUT has all figures"},
+	{'D', NULL, "SECONDS", "interim results", .set = set_interim},
+	{'f', NULL, "UNITS", "of the throughput: G, M, K, g, m, k, x", .set = set_units},
+	{'F', NULL, "FILE", "",
+		.refused = "`--set traffic.path.echo.fill=random`, zeros, hex or counting fills "
+			   "messages"},
+	{'h', NULL, NULL, "this list", .set = as_show_options},
+	{'H', NULL, "HOST[,FAMILY]", "the far end; default: localhost", .set = set_host},
+	{'i', NULL, "MOST[,LEAST]", "runs until the confidence of -I", .set = set_runs},
+	{'I', NULL, "LEVEL[,WIDTH]", "confidence of the mean, percent", .set = set_confidence},
+	{'j', NULL, NULL, "", .ignored = "statistics are always kept"},
+	{'k', NULL, "DIRTY,CLEAN", "", .refused = OF_BUFFERS},
+	{'K', NULL, "DIRTY,CLEAN", "", .refused = OF_BUFFERS},
+	{'l', NULL, "SECONDS", "length; below 0: transactions, or bytes", .set = set_length},
+	{'L', NULL, "ADDRESS[,FAMILY]", "source address", .set = set_source},
+	{'n', NULL, "CPUS", "", .ignored = "the CPUs of the host are known"},
+	{'N', NULL, NULL, "no control connection: an echo or discard server is there",
+		.set = set_no_control},
+	{'o', NULL, "SEND,RECV", "", .refused = OF_BUFFERS},
+	{'O', NULL, "SEND,RECV", "", .refused = OF_BUFFERS},
+	{'p', NULL, "PORT", "of the `ddiperf serve` at the far end; default: 12865",
+		.set = set_control_port},
+	{'P', NULL, "0|1", "without or with headings", .set = set_headers},
+	{'r', NULL, NULL, "", .ignored = "only the result is held against -I"},
+	{'s', NULL, "SECONDS", "", .refused = "`sleep SECONDS` before the command waits"},
+	{'S', NULL, NULL, "", .ignored = "no connection is idle for so long"},
+	{'t', NULL, "TEST", "test", .set = set_test},
+	{'T', NULL, "CPU[,CPU]", "CPU of the worker, and of that of the far end", .set = set_cpus},
+	{'v', NULL, "LEVEL", "0: the figure alone", .set = set_verbosity},
+	{'V', NULL, NULL, "the version", .set = show_version},
+	{'w', NULL, "TIME", "",
+		.refused = "a load of bursts is load.burst: {size: COUNT, every: TIME} of a file"},
+	{'W', NULL, "SEND,RECV", "", .ignored = OF_BUFFERS},
+	{'y', NULL, "LOCAL,REMOTE", "", .refused = "the priority of sockets is the kernel's"},
+	{'Y', NULL, "LOCAL,REMOTE", "", .refused = "packets have no mark (DSCP 0)"},
+	{'Z', NULL, "TOKEN", "of the `ddiperf serve` at the far end", .set = set_token},
+	{0},
+};
+
+// --- options behind "--" ---
+
+static int set_first_burst(struct as_run *r, const char *value)
+{
+	return as_number(r, 'b', value, 0, 1e6, &own(r)->burst);
+}
+
+static int set_parallel(struct as_run *r, const char *value)
+{
+	return as_number(r, 'j', value, 1, 1e4, &own(r)->parallel);
+}
+
+static int set_connects(struct as_run *r, const char *value)
+{
+	own(r)->connects = true;
+	return 0;
+}
+
+static int set_direction(struct as_run *r, const char *value)
+{
+	static const struct {
+		const char *name;
+		unsigned way;
+	} names[] = {{"send", WAY_SEND}, {"stream", WAY_SEND}, {"transmit", WAY_SEND},
+		{"xmit", WAY_SEND}, {"2", WAY_SEND}, {"receive", WAY_RECEIVE},
+		{"recv", WAY_RECEIVE}, {"maerts", WAY_RECEIVE}, {"4", WAY_RECEIVE},
+		{"rr", WAY_BOTH}, {"send|recv", WAY_BOTH}, {"recv|send", WAY_BOTH},
+		{"xmit|recv", WAY_BOTH}, {"6", WAY_BOTH}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(names[i].name, value) == 0) {
+			if (own(r)->omni)
+				own(r)->way = names[i].way;
+			return 0;
+		}
+	return as_refuse(r, "-d %s: send, recv or rr", value);
+}
+
+static int set_protocol(struct as_run *r, const char *value)
+{
+	bool udp = strcasecmp(value, "udp") == 0 || strcasecmp(value, "dgram") == 0 ||
+	           strcasecmp(value, "datagram") == 0;
+
+	if (!udp && strcasecmp(value, "tcp") != 0 && strcasecmp(value, "stream") != 0)
+		return as_refuse(r, "-%c %s: ddiperf has UDP and TCP", r->row->letter, value);
+	own(r)->tcp = !udp;
+	return 0;
+}
+
+static int set_sizes(struct as_run *r, const char *value)
+{
+	struct netperf_run *d = own(r);
+
+	if (d->omni)
+		d->way = WAY_BOTH;
+	return sizes_of(r, value, true, 1, SIZE_MOST, &d->request, &d->reply);
+}
+
+static int set_message(struct as_run *r, const char *value)
+{
+	struct netperf_run *d = own(r);
+	int err = sizes_of(r, value, false, 1, SIZE_MOST, &d->send, &d->remote_send);
+
+	if (d->omni)
+		d->way |= (d->send ? WAY_SEND : 0) | (d->remote_send ? WAY_RECEIVE : 0);
+	return err;
+}
+
+static int set_buffers(struct as_run *r, const char *value)
+{
+	return sizes_of(r, value, true, 0, 1 << 30, &own(r)->buffers[0], &own(r)->buffers[1]);
+}
+
+static int set_far_buffers(struct as_run *r, const char *value)
+{
+	return sizes_of(
+		r, value, true, 0, 1 << 30, &own(r)->far_buffers[0], &own(r)->far_buffers[1]);
+}
+
+static int set_ports(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, true, part);
+	own(r)->local_port = *part[0] && strcmp(part[0], "0") != 0 ? part[0] : NULL;
+	own(r)->remote_port = *part[1] && strcmp(part[1], "0") != 0 ? part[1] : NULL;
+	return 0;
+}
+
+static int set_client_ports(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, true, part);
+	own(r)->ports_from = part[0];
+	own(r)->ports_to = part[1];
+	return 0;
+}
+
+static int set_output(struct as_run *r, const char *value)
+{
+	struct netperf_run *d = own(r);
+
+	d->output = r->row->letter == 'k' ? OUTPUT_KEYVAL : OUTPUT_CSV;
+	d->select = word_behind(r, false);
+	if (!d->select || strcmp(d->select, "?") != 0)
+		return 0;
+	select_list(NULL, stdout);
+	return AS_DONE;
+}
+
+static const struct as_option test_options[] = {
+	{'4', NULL, NULL, "IPv4", .set = set_family},
+	{'6', NULL, NULL, "IPv6", .set = set_family},
+	{'a', NULL, NULL, "", .refused = "TCP_DEFER_ACCEPT is not set"},
+	{'B', NULL, NULL, "", .ignored = "each socket has one address"},
+	{'b', NULL, "COUNT", "requests in flight beside the one", .set = set_first_burst},
+	{'c', NULL, NULL, "a connection for each transaction", .set = set_connects},
+	{'C', NULL, NULL, "", .refused = "TCP_CORK is not set"},
+	{'d', NULL, "WAY", "send, recv or rr, of an omni test", .set = set_direction},
+	{'D', NULL, NULL, "TCP_NODELAY, as always here"},
+	{'e', NULL, "SECONDS", "time that a reply may take", ITEM "timeout", FRONT_SECONDS},
+	{'f', NULL, NULL, "", .refused = "path MTU discovery is as the host has it"},
+	{'F', NULL, NULL, "", .refused = "TCP Fast Open is not there"},
+	{'g', NULL, NULL, "", .refused = "SO_DEBUG is not set"},
+	{'G', NULL, "BYTES", "", .refused = "the kernel chooses the size of segments"},
+	{'h', NULL, NULL, "this list", .set = as_show_options},
+	{'H', NULL, "HOST[,FAMILY]", "the far end, in place of the other -H", .set = set_data_host},
+	{'i', NULL, "TIME", "", .refused = "netperf has removed it, too"},
+	{'I', NULL, NULL, "", .ignored = "the driver chooses the calls"},
+	{'j', NULL, "COUNT", "connections at a time", .set = set_parallel},
+	{'k', NULL, NULL, "figures as NAME=VALUE; a list of names may follow", .set = set_output},
+	{'K', NULL, "NAME", "", .refused = "congestion control is as the host has it"},
+	{'l', NULL, "TTL", "", .refused = "no test is multicast"},
+	{'L', NULL, "ADDRESS[,FAMILY]", "source address", .set = set_source},
+	{'m', NULL, "LOCAL[,REMOTE]", "bytes of a message of a test one way", .set = set_message},
+	{'M', NULL, "REMOTE[,LOCAL]", "",
+		.refused = "reads take what has come, at both ends, whatever its size"},
+	{'n', NULL, NULL, "", .ignored = "sockets of UDP are connected"},
+	{'N', NULL, NULL, "", .refused = "the sockets of a responder are not connected"},
+	{'o', NULL, NULL, "figures as CSV; a list of names may follow", .set = set_output},
+	{'O', NULL, NULL, "", .refused = "columns of chosen figures are not there (-o or -k)"},
+	{'p', NULL, "FROM[,TO]", "source ports of connections", .set = set_client_ports},
+	{'P', NULL, "LOCAL[,REMOTE]", "source port, and port of the far end", .set = set_ports},
+	{'q', NULL, "RATE", "", .refused = "`--set traffic.path.load.rate=RATE` paces messages"},
+	{'r', NULL, "REQUEST[,RESPONSE]", "bytes each way", .set = set_sizes},
+	{'R', NULL, "0|1", "", .ignored = "the host has its routes"},
+	{'s', NULL, "SEND[,RECV]", "buffers of the sockets here", .set = set_buffers},
+	{'S', NULL, "SEND[,RECV]", "the same at the far end", .set = set_far_buffers},
+	{'t', NULL, "TYPE", "stream or dgram, of an omni test", .set = set_protocol},
+	{'T', NULL, "PROTOCOL", "tcp or udp, of an omni test", .set = set_protocol},
+	{'u', NULL, "UUID", "", .refused = "run.id is each run's own"},
+	{'U', NULL, NULL, "", .ignored = "a connection that fails is counted"},
+	{'V', NULL, NULL, "", .ignored = "the driver chooses the calls"},
+	{'w', NULL, "TIME", "", .refused = "netperf does nothing with it, either"},
+	{'W', NULL, "SEND", "", .ignored = OF_BUFFERS},
+	{0},
+};
+
+// --- output ---
+
+static bool one_way(const struct netperf_run *d)
+{
+	return d->way == WAY_SEND || d->way == WAY_RECEIVE;
+}
+
+static char units_of(const struct netperf_run *d)
+{
+	return d->units && !(d->units == 'x' && one_way(d)) ? d->units : one_way(d) ? 'm' : 'x';
+}
+
+static void on_line(void *ctx, const json_t *line)
+{
+	struct netperf_run *d = ctx;
+	double length_s = book_number(line, "length_s");
+	struct netperf_rate rate;
+	struct timespec now;
+
+	if (json_object_get(line, LIVE_BEGIN) && !d->far.measured && d->far.id[0])
+		far_measure(&d->far);
+	far_keep(&d->far);
+	if (!(d->interval_s > 0) || !(length_s > 0) || !json_object_get(line, "traffic"))
+		return;
+	rate = netperf_throughput(line, units_of(d));
+	clock_gettime(CLOCK_REALTIME, &now);
+	printf("Interim result: %7.2f %s over %.3f seconds ending at %lld.%.3ld\n", rate.value,
+		rate.unit, length_s, (long long)now.tv_sec, now.tv_nsec / 1000000);
+	fflush(stdout);
+}
+
+// The far end's part of the document: its CPUs, and what it has counted.
+static void take_far(struct netperf_run *d, json_t *document)
+{
+	json_t *dut, *far;
+
+	if (!d->far.id[0])
+		return;
+	far_measure(&d->far);
+	dut = far_cpu(&d->far);
+	d->far_result = far_close(&d->far);
+	far = json_object_get(d->far_result, "responder");
+	if (dut)
+		json_object_set_new(document, "dut", dut);
+	if (far)
+		json_object_set_new(document, "peer",
+			json_pack("{s:f, s:f}", "received", book_number(far, "received"),
+				"answered", book_number(far, "answered")));
+}
+
+static double figure_of(
+	const struct netperf_run *d, const json_t *flat, const struct book *b, const char *name)
+{
+	const struct netperf n = {b->document, flat, units_of(d), d->is.arena};
+	const char *text = netperf_text(&n, name, ITEM);
+
+	return *text ? strtod(text, NULL) : NOT_KNOWN;
+}
+
+static bool shows_cpu(const struct netperf_run *d)
+{
+	return d->cpu || d->remote_cpu;
+}
+
+static void print_cpu(const struct netperf_run *d, const json_t *flat, const struct book *b)
+{
+	if (!shows_cpu(d))
+		return;
+	printf("   %-6.2f %-6.2f %-6.3f  %-6.3f",
+		d->cpu ? figure_of(d, flat, b, "LOCAL_CPU_UTIL") : NOT_KNOWN,
+		d->remote_cpu ? figure_of(d, flat, b, "REMOTE_CPU_UTIL") : NOT_KNOWN,
+		d->cpu ? figure_of(d, flat, b, "LOCAL_SD") : NOT_KNOWN,
+		d->remote_cpu ? figure_of(d, flat, b, "REMOTE_SD") : NOT_KNOWN);
+}
+
+#define CPU_HEAD(d, i)                                                                             \
+	(shows_cpu(d) ? (i) ? "  local  remote local   remote" : "  CPU    CPU    S.dem   S.dem"   \
+		      : "")
+
+// What was sent, and what of it has come, as far as the far end is asked.
+static void print_datagrams(const struct netperf_run *d, const json_t *flat, const struct book *b,
+	const struct netperf_rate *rate, double elapsed, const char *brand)
+{
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
+	double come = figure_of(d, flat, b, "REMOTE_RECV_CALLS");
+
+	if (d->headers)
+		printf("Socket  Message  Elapsed      Messages\n"
+		       "Size    Size     Time         Okay Errors   Throughput%s\n"
+		       "bytes   bytes    secs            #      #   %s%s\n\n",
+			CPU_HEAD(d, 0), rate->unit, CPU_HEAD(d, 1));
+	printf("%6llu  %6llu   %-7.2f   %7.0f %6.0f    %7.2f", (unsigned long long)d->effective[0],
+		(unsigned long long)d->send, elapsed, sent, unsent, rate->value);
+	print_cpu(d, flat, b);
+	printf("   %s\n", brand);
+	if (come >= 0)
+		printf("%6llu           %-7.2f   %7.0f           %7.2f\n",
+			(unsigned long long)d->far_buffers[1], elapsed, come,
+			sent > 0 ? rate->value * come / sent : 0);
+}
+
+static void print_stream(const struct netperf_run *d, const json_t *flat, const struct book *b,
+	const struct netperf_rate *rate, double elapsed, const char *brand)
+{
+	if (d->headers)
+		printf("Recv   Send    Send\nSocket Socket  Message  Elapsed\n"
+		       "Size   Size    Size     Time     Throughput%s\n"
+		       "bytes  bytes   bytes    secs.    %s%s\n\n",
+			CPU_HEAD(d, 0), rate->unit, CPU_HEAD(d, 1));
+	printf("%6d %6llu %6llu    %-6.2f   %7.2f", NOT_KNOWN, (unsigned long long)d->effective[0],
+		(unsigned long long)(d->way == WAY_SEND ? d->send : d->remote_send), elapsed,
+		rate->value);
+	print_cpu(d, flat, b);
+	printf("   %s\n", brand);
+}
+
+static void print_exchanges(const struct netperf_run *d, const json_t *flat, const struct book *b,
+	const struct netperf_rate *rate, double elapsed, const char *brand)
+{
+	if (d->headers)
+		printf("Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.%s\n"
+		       "Send   Recv   Size     Size    Time     Rate   %s\n"
+		       "bytes  Bytes  bytes    bytes   secs.    %s\n\n",
+			CPU_HEAD(d, 0), CPU_HEAD(d, 1),
+			units_of(d) == 'x' ? "per sec" : rate->unit);
+	printf("%-6llu %-6llu %-6llu   %-6llu  %-6.2f   %7.2f", (unsigned long long)d->effective[0],
+		(unsigned long long)d->effective[1], (unsigned long long)d->request,
+		(unsigned long long)d->reply, elapsed, rate->value);
+	print_cpu(d, flat, b);
+	printf("   %s\n%-6d %-6d\n", brand, NOT_KNOWN, NOT_KNOWN);
+}
+
+static void print_table(const struct netperf_run *d, const struct book *b)
+{
+	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
+	double elapsed = book_number(b->document, "run.measured_s");
+	const char *brand = book_text(b->document, "run.note");
+	json_t *flat;
+
+	if (d->verbosity == 0) {
+		printf("%7.2f %s\n", rate.value, brand);
+		return;
+	}
+	flat = walk_flat_document(b, true);
+	if (d->way == WAY_SEND && !d->tcp)
+		print_datagrams(d, flat, b, &rate, elapsed, brand);
+	else if (one_way(d))
+		print_stream(d, flat, b, &rate, elapsed, brand);
+	else
+		print_exchanges(d, flat, b, &rate, elapsed, brand);
+	json_decref(flat);
+}
+
+#define USUAL                                                                                      \
+	"PROTOCOL,DIRECTION,ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,TRANSACTION_RATE,"            \
+	"MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,LOCAL_CPU_UTIL,LOCAL_SD"
+
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct netperf_run *d = ctx;
+	double answered = 0;
+	json_t *item;
+	size_t i;
+
+	take_far(d, b->document);
+	if (d->output != OUTPUT_TABLE) {
+		const struct format *f = format_find(d->output == OUTPUT_KEYVAL ? "keyval" : "csv");
+		const struct format_input in = {
+			&b, 1, d->select ? d->select : USUAL, units_of(d), NULL};
+
+		if (f->write(&in, stdout) < 0)
+			return d->is.tool->error_code;
+	} else {
+		print_table(d, b);
+	}
+	json_array_foreach(json_object_get(b->document, "traffic"), i, item) answered +=
+		book_number(item, "answered") + book_number(item, "no_reply");
+	json_decref(d->far_result);
+	return answered > 0 ? EXIT_PASS : d->is.tool->error_code;
+}
+
+// --- the file ---
+
+// What the kernel makes of -s, or has without it. A default of UDP is asked for again, in place of
+// the driver's larger one: it is half of what it reports.
+static void settle_buffers(struct netperf_run *d, int family)
+{
+	static const int names[2] = {SO_SNDBUF, SO_RCVBUF};
+	static const char *const paths[2] = {"ports.lan.send_buffer", "ports.lan.receive_buffer"};
+	int fd = socket(family, (d->tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0);
+
+	for (int i = 0; i < 2; i++) {
+		int value = (int)d->buffers[i], now = 0;
+		socklen_t len = sizeof(now);
+
+		if (fd >= 0 && value)
+			setsockopt(fd, SOL_SOCKET, names[i], &value, sizeof(value));
+		if (fd >= 0)
+			getsockopt(fd, SOL_SOCKET, names[i], &now, &len);
+		d->effective[i] = (uint64_t)now;
+		if (!value && !d->tcp)
+			value = now / 2;
+		if (value)
+			front_set(&d->is.front, "-s", paths[i], bytes(&d->is, (uint64_t)value));
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void set_load(struct netperf_run *d)
+{
+	struct front *f = &d->is.front;
+	double flights = d->parallel * (1 + d->burst);
+	struct arena *a = d->is.arena;
+
+	if (d->way == WAY_SEND || d->way == WAY_RECEIVE)
+		flights = d->parallel * fmax(IN_FLIGHT, 1 + d->burst);
+	if (d->way == WAY_SEND && !d->tcp)
+		front_set(f, NULL, ITEM "load.rate", "max");
+	else
+		front_set(f, "-b", ITEM "load.outstanding", arena_printf(a, "%.0f", flights));
+	if (d->tcp) {
+		front_set(f, NULL, ECHO "transport", "tcp");
+		front_set(f, "-j", ECHO "tcp.connections", arena_printf(a, "%.0f", d->parallel));
+	}
+	if (d->connects)
+		front_set(f, NULL, ECHO "tcp.queries_per_connection", "1");
+	if (d->length > 0) {
+		front_set(f, "-l", "run.duration", arena_printf(a, "%.0fs", d->length));
+		return;
+	}
+	front_set(f, "-l", "run.duration", "1h");
+	front_set(f, "-l", ITEM "load.total",
+		arena_printf(a, "%.0f",
+			ceil(-d->length /
+				(one_way(d) ? (double)(d->way == WAY_SEND ? d->send
+									  : d->remote_send)
+					    : 1))));
+}
+
+static void set_shape(struct netperf_run *d)
+{
+	struct front *f = &d->is.front;
+
+	d->send = d->send ? d->send : d->tcp ? STREAM_SIZE : UDP_MOST;
+	d->remote_send = d->remote_send ? d->remote_send : STREAM_SIZE;
+	d->request = d->request ? d->request : 1;
+	d->reply = d->reply ? d->reply : 1;
+	switch (d->way) {
+	case 0:
+		front_set(f, NULL, ECHO "test", "connect");
+		break;
+	case WAY_SEND:
+		front_set(f, NULL, ECHO "test", "stream");
+		front_set(f, "-m", ECHO "size", bytes(&d->is, d->send));
+		break;
+	case WAY_RECEIVE: // each is asked for, by the shortest message that says how long it is
+		front_set(f, NULL, ECHO "size", "20B");
+		front_set(f, "-m", ECHO "reply", bytes(&d->is, d->remote_send));
+		break;
+	default:
+		front_set(f, "-r", ECHO "size", bytes(&d->is, d->request));
+		if (d->reply != d->request)
+			front_set(f, "-r", ECHO "reply", bytes(&d->is, d->reply));
+	}
+}
+
+static void set_repeats(struct netperf_run *d)
+{
+	struct front *f = &d->is.front;
+	struct arena *a = d->is.arena;
+
+	if (!d->most && !(d->level > 0))
+		return;
+	front_set(f, "-I", "run.repeat.confidence",
+		arena_printf(a, "%g%%", d->level > 0 ? d->level : 99));
+	front_set(f, "-I", "run.repeat.width", arena_printf(a, "%g%%", d->width));
+	front_set(f, "-i", "run.repeat.min",
+		arena_printf(a, "%llu", (unsigned long long)(d->least ? d->least : 3)));
+	front_set(f, "-i", "run.repeat.max",
+		arena_printf(a, "%llu", (unsigned long long)(d->most ? d->most : 10)));
+}
+
+// A test of omni without a direction sends, unless it is one of connections.
+static int check(struct netperf_run *d)
+{
+	const struct as_run *r = &d->is;
+	bool probe = false;
+
+	if (r->operand_count)
+		return as_refuse(r, "what is %s?", r->operands[0]);
+	if (d->omni && !d->way && !d->connects)
+		d->way = WAY_SEND;
+	if (d->connects && !d->tcp)
+		return as_refuse(r, "-c is for TCP");
+	if (d->connects && one_way(d))
+		return as_refuse(r, "-c with a test one way is not there (-d rr, or no -d)");
+	if (d->way == WAY_RECEIVE && !d->tcp)
+		return as_refuse(r, "over UDP nothing comes that was not asked for (-d rr)");
+	for (unsigned i = 0; i < r->options->assignment_count; i++)
+		probe |= strncmp(r->options->assignments[i], "dut.", 4) == 0;
+	if (d->remote_cpu && d->no_control && !probe)
+		return as_refuse(r, "-C: with -N nobody is there to tell it (--set "
+				    "dut.probe='ssh FAR cat /proc/stat' asks the far end)");
+	if (d->no_control && (d->far_buffers[0] || d->far_buffers[1]))
+		return as_refuse(r, "-S: with -N nobody is there to set it at the far end");
+	if (!d->tcp &&
+		((d->way == WAY_SEND && !d->no_control && d->send > UDP_MOST) ||
+			(d->way == WAY_BOTH && (d->request > UDP_MOST || d->reply > UDP_MOST))))
+		return as_refuse(r,
+			"more than %d bytes in a datagram come in fragments, for which driver: "
+			"socket has no room",
+			UDP_MOST);
+	if (d->no_control && d->far_cpu >= 0)
+		return as_refuse(r, "-T: with -N nobody is there to set it at the far end");
+	return 0;
+}
+
+// The file of the far end: sizes that messages do not have with them, and its buffers.
+static const char *far_file(const struct netperf_run *d, const struct addr *host, const char *port)
+{
+	static const char *const names[2] = {"send_buffer", "receive_buffer"};
+	uint64_t request = d->way == WAY_SEND ? d->send : d->request;
+	uint64_t reply = d->way == WAY_SEND ? 0 : d->reply;
+	json_t *lan, *echo = json_object(), *file;
+	struct arena *a = d->is.arena;
+	char address[ADDR_TEXT_SIZE];
+	const char *out;
+	char *text;
+
+	addr_format(host, address, sizeof(address));
+	lan = json_pack("{s:s, s:s, s:[s]}", "name", FAR_PORT, "driver", "socket", "addresses",
+		arena_printf(a, "%s/%d", address, 8 * host->len));
+	for (int i = 0; i < 2; i++)
+		if (d->far_buffers[i])
+			json_object_set_new(
+				lan, names[i], json_string(bytes(&d->is, d->far_buffers[i])));
+	if (d->far_cpu >= 0)
+		json_object_set_new(lan, "cpus", json_pack("[i]", (int)d->far_cpu));
+	if (d->way & WAY_SEND && (request < HEADER || (d->way == WAY_BOTH && reply < HEADER))) {
+		json_object_set_new(echo, "request", json_string(bytes(&d->is, request)));
+		json_object_set_new(echo, "reply", json_string(bytes(&d->is, reply)));
+	}
+	file = json_pack("{s:{s:s}, s:[o], s:{s:s, s:o}}", "host", "idle", "sleep", "ports", lan,
+		"responder", "server_port", port, "echo", echo);
+	text = json_dumps(file, 0);
+	json_decref(file);
+	out = arena_strdup(a, text);
+	free(text);
+	return out;
+}
+
+static int open_far(struct netperf_run *d, const struct addr_server *server)
+{
+	struct as_run *r = &d->is;
+	struct front *f = &r->front;
+	const char *port = front_get(f, ITEM "server_port");
+	int err;
+
+	d->far = (struct far){.token = d->token, .arena = r->arena};
+	err = front_look_up(f, d->host ? d->host : "localhost", d->family, &d->far.at);
+	if (err)
+		return err;
+	d->far.at.port = (uint16_t)d->control_port;
+	if (far_open(&d->far, far_file(d, &server->addr, port), (uint16_t)atoi(port)) < 0)
+		return r->tool->error_code;
+	return 0;
+}
+
+static int finish(struct as_run *r)
+{
+	struct netperf_run *d = own(r);
+	const char *host = d->data_host ? d->data_host : d->host ? d->host : "localhost";
+	struct front *f = &r->front;
+	struct addr_server server;
+	int err = check(d);
+
+	if (!err)
+		err = front_look_up(f, host, d->family, &server);
+	if (err)
+		return err;
+	front_set(f, NULL, "run.warmup", "0s");
+	if (d->interval_s > 0)
+		front_set(f, "-D", "run.interval", arena_printf(r->arena, "%.9gs", d->interval_s));
+	front_set(f, NULL, "ports.lan.driver", "socket");
+	if (d->source)
+		front_take(f, FRONT_PREFIX, "-L", "ports.lan.addresses", d->source);
+	settle_buffers(d, server.addr.len == 4 ? AF_INET : AF_INET6);
+	front_set(f, "-H", ITEM "server", front_server(f, &server));
+	front_set(f, "-P", ITEM "server_port",
+		d->remote_port   ? d->remote_port
+		: !d->no_control ? arena_printf(r->arena, "%d", FAR_FIRST + getpid() % FAR_PORTS)
+		: d->way == WAY_SEND ? PORT_DISCARD
+				     : PORT_ECHO);
+	if (d->local_port)
+		front_add(f, "-P", ITEM "source.ports", d->local_port);
+	else if (d->ports_from)
+		front_add(f, "-p", ITEM "source.ports",
+			arena_printf(r->arena, "%s-%s", d->ports_from, d->ports_to));
+	set_shape(d);
+	set_load(d);
+	set_repeats(d);
+	if (!d->no_control && !r->options->dump)
+		err = open_far(d, &server);
+	if (err)
+		return err;
+	if (d->headers && d->verbosity > 0 && d->output == OUTPUT_TABLE && !r->options->dump)
+		printf("%s to %s (%s) port %s\n", d->title, host, front_server(f, &server),
+			front_get(f, ITEM "server_port"));
+	f->output = (struct front_output){on_line, on_end, d};
+	return 0;
+}
+
+static void begin(struct as_run *r)
+{
+	struct netperf_run *d = own(r);
+
+	d->title = tests[0].title;
+	d->tcp = d->headers = true;
+	d->way = WAY_SEND;
+	d->length = 10;
+	d->control_port = CONTROL_PORT;
+	d->far_cpu = NOT_KNOWN;
+	d->parallel = 1;
+	d->width = 5;
+	d->verbosity = 1;
+}
+
+const struct as_tool front_netperf = {.name = "netperf",
+	.version = "2.7.1",
+	.options = options,
+	.more = test_options,
+	.size = sizeof(struct netperf_run),
+	.begin = begin,
+	.finish = finish,
+	.error_code = 1};

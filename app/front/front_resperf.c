@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf as resperf and as resperf-report, whose pages are ours. Path: cold. Main thread.
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "run/commands.h"
+#include "format/format_resperf.h"
+#include "front/front_queries.h"
+#include "follow/live.h"
+
+#define ITEM   "traffic.queries."
+#define MARGIN 0.01 // of a query, for the rounding of times
+
+struct resperf {
+	struct queries is;
+	double peak, ramp_s, hold_s, every_s, start_s;
+	double most_lost; // percent
+	bool again;       // over the file
+};
+
+static struct resperf *own(struct as_run *r)
+{
+	return (struct resperf *)r;
+}
+
+static int set_again(struct as_run *r, const char *value)
+{
+	own(r)->again = true;
+	return 0;
+}
+
+#define NUMBER(member, from, to)                                                                   \
+	.number = offsetof(struct resperf, member), .least = (from), .most = (to)
+
+static const struct as_option options[] = {
+	QUERIES_OPTIONS,
+	{'M', NULL, "MODE", "udp or tcp", .set = queries_set_mode},
+	{'x', NULL, "PORT", "",
+		.ignored = "there are as many source ports as the load needs (--set "
+			   "traffic.queries.source.ports)"},
+	{'i', NULL, "SECONDS", "interval of the plot data", NUMBER(every_s, 0.01, 1e4)},
+	{'m', NULL, "RATE", "peak rate", NUMBER(peak, 0.001, 1e9)},
+	{'P', NULL, "FILE", "plot data", "output.resperf"},
+	{'r', NULL, "SECONDS", "time of the ramp", NUMBER(ramp_s, 0.001, 1e6)},
+	{'c', NULL, "SECONDS", "time at the peak", NUMBER(hold_s, 0, 1e6)},
+	{'L', NULL, "PERCENT", "loss at the maximum, at most", NUMBER(most_lost, 0, 100)},
+	{'C', NULL, "CLIENTS", "connections; UDP has as many ports as the load needs",
+		NUMBER(is.clients, 1, 64511)},
+	{'q', NULL, "COUNT", "end the run when more are outstanding", ITEM "load.max_outstanding"},
+	{'v', NULL, NULL, "", .ignored = "no further output is available"},
+	{'R', NULL, NULL, "start over at the end of the file", .set = set_again},
+	{'F', NULL, "COUNT", "",
+		.ignored = "a run in which the tester fell behind is invalid, and says so"},
+	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
+	{0},
+};
+
+static void on_line(void *ctx, const json_t *line)
+{
+	const struct resperf *d = ctx;
+	double t_s = book_number(line, "t_s");
+
+	if (json_object_get(line, LIVE_BEGIN))
+		printf("[Status] Command line: %s\n[Status] Sending\n",
+			queries_command_line(&d->is.is));
+	else if (t_s >= d->ramp_s && t_s < d->ramp_s + d->every_s && d->hold_s > 0)
+		puts("[Status] Ramp-up done, sending constant traffic");
+	fflush(stdout);
+}
+
+// As resperf does: the best interval before the first one that lost more than it may.
+static void print_maximum(const struct resperf *d, struct book *b)
+{
+	double best = 0, lost = 0;
+	struct resperf_rows rows = resperf_begin(b);
+	bool last = false; // the best one
+
+	while (resperf_next(&rows)) {
+		struct resperf_row row = rows.row;
+		double sent = row.sent_per_s * row.length_s, replies = row.answered + row.failed;
+		double percent = sent > 0 ? 100 * fmax(sent - replies, 0) / sent : 0;
+
+		if (percent > d->most_lost)
+			break;
+		if (replies / row.length_s <= best)
+			continue;
+		best = replies / row.length_s;
+		lost = percent;
+		last = row.middle_s + row.length_s > d->ramp_s + d->hold_s;
+	}
+	printf("  Maximum throughput:   %.6f qps\n  Lost at that point:   %.2f%%\n\n", best, lost);
+	if (last)
+		as_note(&d->is.is,
+			"the maximum is that of the last interval, which resperf leaves out");
+}
+
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct resperf *d = ctx;
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+	double sent = book_number(item, "sent");
+	double completed = book_number(item, "answered") + book_number(item, "failed");
+
+	printf("[Status] Waiting for more responses\n[Status] Testing complete\n\nStatistics:\n\n"
+	       "  Queries sent:         %.0f\n  Queries completed:    %.0f\n"
+	       "  Queries lost:         %.0f\n  Response codes:       ",
+		sent, completed, sent - completed);
+	queries_print_codes(item, completed);
+	printf("  Reconnection(s):      %.0f\n  Run time (s):         %.6f\n",
+		d->is.tcp ? queries_reconnections(&d->is.is, item) : 0,
+		d->start_s + fmax(book_number(item, "sending_s"),
+				     completed > 0 ? book_number(item, "last_answer_s") : 0));
+	print_maximum(d, b);
+	queries_explain(&d->is.is, b);
+	return EXIT_PASS;
+}
+
+// Standard output goes to YYYYMMDD-HHMM.output, the page and the plot data beside it.
+static int make_report(struct as_run *r)
+{
+	time_t now = time(NULL);
+	char name[32];
+	FILE *out;
+
+	strftime(name, sizeof(name), "%Y%m%d-%H%M", localtime(&now));
+	front_set(&r->front, NULL, "output.resperf", arena_printf(r->arena, "%s.gnuplot", name));
+	front_set(&r->front, NULL, "output.html", arena_printf(r->arena, "%s.html", name));
+	if (r->options->dump)
+		return 0;
+	as_note(r, "the report is %s.html, the output %s.output", name, name);
+	fflush(stdout);
+	out = freopen(arena_printf(r->arena, "%s.output", name), "we", stdout);
+	return out ? 0 : as_refuse(r, "%s.output cannot be written", name);
+}
+
+// What a ramp from 0 and a hold have in them.
+static double queries_due(const struct resperf *d)
+{
+	return d->peak * (d->ramp_s / 2 + d->hold_s);
+}
+
+// Warns of lines that cannot be sent. Without -R resperf gives up, without a result, when it has
+// asked the whole file.
+static int check_file(struct resperf *d)
+{
+	double due = queries_due(d), needed = d->hold_s > 0 ? ceil(due) - 1 : floor(due);
+	uint64_t lines = 0;
+	int err = d->again && d->is.is.options->dump ? 0 : queries_count(&d->is.is, &lines);
+
+	if (err || d->again || (double)lines >= needed)
+		return err;
+	return as_refuse(&d->is.is,
+		"Error: ran out of query data: %.0f queries are needed (-R starts over)", needed);
+}
+
+// resperf sends the k-th query when k are due, and at the end itself only without a hold; here it
+// is due half a query earlier. So the start is later, by the time of that at the end.
+static void set_start(struct resperf *d)
+{
+	struct as_run *r = &d->is.is;
+	double later = d->hold_s > 0 ? 0.5 + MARGIN : 0.5 - MARGIN;
+	double ramp = d->peak * d->ramp_s / 2, all = queries_due(d);
+	bool in_hold = d->peak * d->hold_s >= later;
+
+	if (all <= later)
+		return;
+	d->start_s = in_hold ? later / d->peak
+	                     : d->hold_s + d->ramp_s * (1 - sqrt((all - later) / ramp));
+	front_set(
+		&r->front, NULL, ITEM "load.start_at", arena_printf(r->arena, "%.9fs", d->start_s));
+	if (!in_hold) // the ramp is cut
+		front_set(&r->front, NULL, ITEM "load.stop_at",
+			arena_printf(r->arena, "%.9gs", d->ramp_s + d->hold_s));
+}
+
+static const char *const words[][2] = {{"load.max_outstanding", "-q"},
+	{"raise load.slots", "--set " ITEM "load.slots=COUNT"},
+	{"tcp.connections or tcp.pipeline", "-C"}, {"tcp.connections", "-C"}, {NULL, NULL}};
+
+static int finish(struct as_run *r)
+{
+	struct resperf *d = own(r);
+	int err;
+
+	r->front.words = words;
+
+	if (strcmp(r->tool->name, "resperf-report") == 0 && (err = make_report(r)))
+		return err;
+	if (!r->options->dump)
+		queries_print_head(r, "DNS Resolution Performance Testing Tool");
+	if (r->operand_count)
+		return as_refuse(r, "unexpected argument %s", r->operands[0]);
+	if (!d->is.server)
+		d->is.server = "127.0.0.1";
+	if (!d->is.file)
+		d->is.file = "-";
+	front_set(&r->front, NULL, "run.warmup", "0s");
+	front_set(&r->front, NULL, "run.duration",
+		arena_printf(r->arena, "%.9gs", d->ramp_s + d->hold_s));
+	front_set(&r->front, "-i", "run.interval", arena_printf(r->arena, "%.9gs", d->every_s));
+	as_default(r, "ports.lan.driver", "socket");
+	as_default(r, ITEM "dns.extra_words", "ignore");
+	as_default(r, ITEM "dns.bad_lines", "skip");
+	as_default(r, ITEM "timeout", "45s");
+	as_default(r, "output.resperf", "resperf.gnuplot");
+	front_set(&r->front, NULL, ITEM "load.ramp.from", "0");
+	front_set(&r->front, "-m", ITEM "load.ramp.to", arena_printf(r->arena, "%.9g", d->peak));
+	front_set(
+		&r->front, "-r", ITEM "load.ramp.over", arena_printf(r->arena, "%.9gs", d->ramp_s));
+	set_start(d);
+	as_default(r, ITEM "load.max_outstanding", "65536");
+	d->is.most_per_s = d->peak;
+	err = queries_finish(r, "-s", "-d");
+	if (!err)
+		err = check_file(d);
+	r->front.output = (struct front_output){on_line, on_end, d};
+	return err;
+}
+
+static void begin(struct as_run *r)
+{
+	struct resperf *d = own(r);
+
+	queries_begin(r);
+	d->peak = 100e3;
+	d->ramp_s = 60;
+	d->every_s = 0.5;
+	d->most_lost = 100;
+}
+
+const struct as_tool front_resperf = {.name = "resperf",
+	.version = "2.10.0",
+	.options = options,
+	.size = sizeof(struct resperf),
+	.begin = begin,
+	.finish = finish,
+	.error_code = 1};
+
+const struct as_tool front_resperf_report = {.name = "resperf-report",
+	.version = "2.10.0",
+	.options = options,
+	.size = sizeof(struct resperf),
+	.begin = begin,
+	.finish = finish,
+	.error_code = 1};

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf as kxdpgun 3.2. It goes through sockets of the kernel unless an option needs another way;
+// answers are matched with their queries, which kxdpgun does not do. Path: cold. Main thread.
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "run/commands.h"
+#include "front/kxdpgun/front_kxdpgun.h"
+#include "front/front_queries.h"
+#include "io/netif.h"
+#include "follow/live.h"
+
+#define ITEM        "traffic.queries."
+#define CONNECTIONS 100 // at a time; those that each take one query are as many as are needed
+
+struct kxdpgun {
+	struct queries is;
+	double duration_s, rate;
+	const char *local;    // -l
+	bool bypass;          // an option that sockets cannot fulfil
+	bool drop;            // -r
+	const char *tcp_mode; // "", or " mode R"
+	bool json;            // -j
+	double period_ms;     // -S; 0: none
+	struct kxdpgun_json lines;
+	struct netif_route route;
+};
+
+static struct kxdpgun *own(struct as_run *r)
+{
+	return (struct kxdpgun *)r;
+}
+
+static int set_local(struct as_run *r, const char *value)
+{
+	own(r)->local = value;
+	own(r)->bypass |= strchr(value, '/') != NULL;
+	return 0;
+}
+
+static int set_vlan(struct as_run *r, const char *value)
+{
+	front_add(&r->front, "-v", "ports.lan.vlans", value);
+	own(r)->bypass = true;
+	return 0;
+}
+
+static int set_drop(struct as_run *r, const char *value)
+{
+	own(r)->drop = true;
+	return 0;
+}
+
+static int set_json(struct as_run *r, const char *value)
+{
+	own(r)->json = true;
+	return 0;
+}
+
+// Modes are clients that misbehave, but for R: connections stay open.
+static int set_tcp(struct as_run *r, const char *value)
+{
+	own(r)->is.tcp = true;
+	own(r)->tcp_mode = value ? arena_printf(r->arena, " mode %s", value) : "";
+	if (!value || strcmp(value, "R") == 0)
+		return 0;
+	return as_refuse(r,
+		strlen(value) == 1 && strchr("12357890", value[0])
+			? "-T %s: clients that misbehave are there beside a load (tcp.behave of a "
+			  "file)"
+			: "-T %s: invalid mode",
+		value);
+}
+
+static int show_version(struct as_run *r, const char *value)
+{
+	printf("kxdpgun, version %s (ddiperf %s)\n", r->tool->version, DDIPERF_VERSION);
+	return AS_DONE;
+}
+
+static const struct as_option options[] = {
+	{'t', "duration", "SECONDS", "time of sending",
+		.number = offsetof(struct kxdpgun, duration_s), .least = 0.001, .most = 1e6},
+	{'T', "tcp", "[MODE]", "over TCP, a connection for each query; R: connections stay open",
+		NULL, .set = set_tcp},
+	{'U', "quic", "[MODE]", "", .refused = "QUIC is not built yet"},
+	{'Q', "qps", "RATE", "queries per second", .number = offsetof(struct kxdpgun, rate),
+		.least = 1, .most = 1e9},
+	{'b', "batch", "SIZE", "", .ignored = "each query is sent at its own time"},
+	{'r', "drop", NULL, "leave out the figures of replies", NULL, .set = set_drop},
+	{'p', "port", "PORT", "port of the server", ITEM "server_port"},
+	{'F', "affinity", "SPEC", "", .ignored = "ports.lan.cpus has the CPUs (--set)"},
+	{'i', "infile", "FILE", "queries", NULL, .set = queries_set_file},
+	{'I', "interface", "NAME", "interface", "ports.lan.device"},
+	{'l', "local", "IP[/PREFIX]", "source address, or all of a subnet", NULL, .set = set_local},
+	{'L', "local-mac", "MAC", "", .refused = "the tester has the MAC address of its port"},
+	{'R', "remote-mac", "MAC", "",
+		.refused = "the MAC address of the next hop comes from ARP or neighbour discovery"},
+	{'v', "vlan", "ID", "VLAN tag of all packets", NULL, .set = set_vlan},
+	// Of kxdpgun 3.4.
+	{'B', "binary", NULL, "the file has whole messages, each behind its length", NULL,
+		.set = queries_set_binary},
+	{'e', "edns-size", "SIZE", "",
+		.refused = "`--set traffic.queries.dns.edns.size=SIZE` sets it for all queries"},
+	{'m', "mode", "MODE", "", .ignored = "ports.lan.driver is the way of packets (--set)"},
+	{'G', "qlog", "FOLDER", "", .refused = "QUIC is not built yet"},
+	{'j', NULL, NULL, "figures as JSON lines (--json OUT is the result of ddiperf)", NULL,
+		.set = set_json},
+	{'S', "stats-period", "MS", "figures of each period, with -j",
+		.number = offsetof(struct kxdpgun, period_ms), .least = 10, .most = 1e9},
+	{'h', "help", NULL, "this list", NULL, .set = as_show_options},
+	{'V', "version", NULL, "the version", NULL, .set = show_version},
+	{0},
+};
+
+static void print_json_begin(struct kxdpgun *d)
+{
+	json_t *info = json_pack("{s:s,s:i,s:i,s:s,s:{s:s}}", "interface", d->route.name,
+		"xdp_threads", 1, "ip_version", d->is.address.len == 16 ? 6 : 4,
+		"transport_layer_proto", d->is.tcp ? "TCP" : "UDP", "mode_info", "mode",
+		front_get(&d->is.is.front, "ports.lan.driver"));
+
+	kxdpgun_json_begin(&d->lines, &d->is.is, info);
+	json_decref(info);
+}
+
+static void print_json(struct kxdpgun *d, const json_t *line)
+{
+	double t_s = book_number(line, "t_s");
+
+	if (json_object_get(line, LIVE_BEGIN))
+		print_json_begin(d);
+	else if (d->period_ms > 0 && t_s > 0 && !json_object_get(line, LIVE_LAST))
+		kxdpgun_json_stats(&d->lines, "stats_periodic",
+			json_array_get(json_object_get(line, "traffic"), 0),
+			t_s - book_number(line, "length_s"), t_s, !d->drop);
+}
+
+static void on_line(void *ctx, const json_t *line)
+{
+	struct kxdpgun *d = ctx;
+
+	if (d->json)
+		print_json(d, line);
+	if (d->json || !json_object_get(line, LIVE_BEGIN))
+		return;
+	printf("using interface %s, XDP threads 1, %s%s, %s mode\n", d->route.name,
+		d->is.tcp ? "TCP" : "UDP", d->is.tcp ? d->tcp_mode : "",
+		front_get(&d->is.is.front, "ports.lan.driver"));
+	fflush(stdout);
+}
+
+static void print_share(const struct kxdpgun *d, const char *label, double count, double of)
+{
+	printf("%-18s %.0f (%.0f pps) (%.0f%%)\n", label, count, count / d->duration_s,
+		of > 0 ? 100 * count / of : 0);
+}
+
+// Octets of headers that come with replies. Of TCP those that a kernel sends: a SYN with one option
+// for each connection, an acknowledgement for each query and one for each end.
+static double header_octets(const struct kxdpgun *d, const json_t *item, double replies)
+{
+	double ip = d->is.address.len == 16 ? 14 + 40 : 14 + 20;
+
+	if (!d->is.tcp)
+		return replies * (ip + 8);
+	return book_number(item, "connections.established") * (2 * (ip + 20) + 4) +
+	       replies * (2 * (ip + 20) + 2);
+}
+
+static void print_replies(const struct kxdpgun *d, const json_t *item, double sent, double replies)
+{
+	double octets = book_number(item, "dns.reply_bytes");
+	double bps = 8 * (octets + header_octets(d, item, replies)) / d->duration_s;
+	double there = book_number(item, "connections.established");
+	const char *name;
+	json_t *count;
+
+	if (d->is.tcp)
+		print_share(d, "total established:", there, sent);
+	print_share(d, "total replies:", replies, sent);
+	if (d->is.tcp)
+		print_share(d, "total closed:",
+			there - book_number(item, "connections.reset") -
+				book_number(item, "connections.left"),
+			sent);
+	printf("average DNS reply size: %.0f B\n", replies > 0 ? floor(octets / replies) : 0);
+	printf("average Ethernet reply rate: %.0f bps (%.2f Mbps)\n", bps, 1e-6 * bps);
+	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
+	{
+		if (json_number_value(count) > 0)
+			printf("responded %s: %*s%.0f\n", name,
+				strlen(name) < 9 ? 9 - (int)strlen(name) : 0, "",
+				json_number_value(count));
+	}
+}
+
+static void print_figures(const struct kxdpgun *d, const json_t *item)
+{
+	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
+	double replies = book_number(item, "answered") + book_number(item, "failed");
+
+	printf("thread#00: sent %.0f", sent);
+	if (!d->drop)
+		printf(", received %.0f", replies);
+	if (unsent > 0)
+		printf(", lost %.0f", unsent);
+	if (d->is.tcp)
+		sent = book_number(item, "connections.opened");
+	printf("\n%-18s %.0f (%.0f pps)\n", d->is.tcp ? "total SYNs:" : "total queries:", sent,
+		sent / d->duration_s);
+	if (!d->drop)
+		print_replies(d, item, sent, replies);
+	printf("duration: %.0f s\n", d->duration_s);
+}
+
+static int on_end(void *ctx, struct book *b, int code)
+{
+	struct kxdpgun *d = ctx;
+	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
+
+	if (d->json) {
+		kxdpgun_json_thread(&d->lines, item, !d->drop);
+		kxdpgun_json_stats(&d->lines, "stats_sum", item, 0,
+			book_number(b->document, "run.measured_s"), !d->drop);
+	} else {
+		print_figures(d, item);
+	}
+	queries_explain(&d->is.is, b);
+	return EXIT_PASS;
+}
+
+// The route chooses the interface, and with a driver that goes around the kernel the next hop.
+static int set_way(struct kxdpgun *d)
+{
+	struct as_run *r = &d->is.is;
+	const char *device = front_get(&r->front, "ports.lan.device");
+	char text[ADDR_TEXT_SIZE];
+	int err = netif_route(&d->is.address, d->is.link[0] ? d->is.link : device, &d->route);
+
+	if (err < 0)
+		return as_refuse(r, "no route to %s: %s", d->is.server, strerror(-err));
+	if (device)
+		snprintf(d->route.name, sizeof(d->route.name), "%s", device);
+	front_set(&r->front, NULL, "ports.lan.driver", d->bypass ? "af_packet" : "socket");
+	if (!d->bypass)
+		return 0;
+	front_set(&r->front, NULL, "ports.lan.device", d->route.name);
+	front_set_yaml(&r->front, NULL, "ports.lan.force", "true");
+	if (d->route.next_hop.len)
+		front_add(&r->front, NULL, "ports.lan.gateway",
+			addr_format(&d->route.next_hop, text, sizeof(text)));
+	return 0;
+}
+
+// Leading bits that both have.
+static unsigned common_bits(const struct addr *a, const struct addr *b)
+{
+	unsigned bits = 0;
+
+	while (bits < 8u * a->len &&
+		!((a->bytes[bits / 8] ^ b->bytes[bits / 8]) & 0x80 >> bits % 8))
+		bits++;
+	return bits;
+}
+
+// The port's subnet holds the sources and the next hop, which is the server itself on its link.
+static int set_sources(struct kxdpgun *d)
+{
+	const struct addr *hop = d->route.next_hop.len ? &d->route.next_hop : &d->is.address;
+	struct as_run *r = &d->is.is;
+	char text[ADDR_TEXT_SIZE];
+	struct addr_prefix local;
+	const char *what;
+	unsigned bits;
+
+	if (!d->local)
+		return 0;
+	if (!d->bypass) {
+		front_take(&r->front, FRONT_PREFIX, "-l", "ports.lan.addresses", d->local);
+		return 0;
+	}
+	if (addr_parse_prefix(d->local, &local, &what) < 0 || local.addr.len != hop->len)
+		return as_refuse(r, "-l %s: not a prefix of the destination's family", d->local);
+	bits = common_bits(&local.addr, hop);
+	front_add(&r->front, "-l", ITEM "source.addresses", d->local);
+	local.bits = bits < local.bits ? (uint8_t)bits : local.bits;
+	front_add(&r->front, "-l", "ports.lan.addresses",
+		addr_format_prefix(&local, text, sizeof(text)));
+	return 0;
+}
+
+static int finish(struct as_run *r)
+{
+	struct kxdpgun *d = own(r);
+	int err;
+
+	if (r->operand_count != 1)
+		return as_refuse(r,
+			r->operand_count ? "more than one destination" : "no destination address");
+	if (!d->is.file)
+		return as_refuse(r, "no file of queries (-i)");
+	d->is.server = r->operands[0];
+	front_set(&r->front, NULL, "run.warmup", "0s");
+	front_set(&r->front, "-t", "run.duration", arena_printf(r->arena, "%.9gs", d->duration_s));
+	front_set(&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+	if (d->period_ms > 0 && d->json)
+		front_set(&r->front, "-S", "run.interval",
+			arena_printf(r->arena, "%.9gms", d->period_ms));
+	else if (d->period_ms > 0)
+		as_note(r, "-S has no effect without -j");
+	d->lines.period_s = 1e-3 * d->period_ms;
+	if (d->is.tcp) {
+		d->is.clients = CONNECTIONS;
+		d->is.per_conn = d->tcp_mode[0] ? 0 : 1;
+	}
+	d->is.most_per_s = d->rate;
+	err = queries_finish(r, "destination", "-i");
+	if (!err)
+		err = set_way(d);
+	if (!err)
+		err = set_sources(d);
+	r->front.output = (struct front_output){on_line, on_end, d};
+	return err;
+}
+
+static void begin(struct as_run *r)
+{
+	own(r)->duration_s = 5;
+	own(r)->rate = 1000;
+}
+
+const struct as_tool front_kxdpgun = {.name = "kxdpgun",
+	.operands = "DESTINATION",
+	.version = "3.2.6",
+	.options = options,
+	.size = sizeof(struct kxdpgun),
+	.begin = begin,
+	.finish = finish,
+	.error_code = 1};

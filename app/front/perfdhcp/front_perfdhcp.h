@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of `ddiperf as perfdhcp`: its command line, its settings, and the output of perfdhcp
+// 2.2. Path: cold. Main thread.
+#pragma once
+
+#include "front/front_as.h"
+
+#define PERFDHCP_SCENARIO '-' // letter of --scenario
+#define PERFDHCP_OR       '+' // of --or
+
+struct perfdhcp_given {
+	char letter;
+	const char *value; // NULL: the option takes none
+};
+
+// The counters of a message and its reply.
+struct perfdhcp_exchange {
+	const char *label; // of the original
+	const char *step;  // of ours
+	double sent, received, rejected, lost;
+};
+
+struct perfdhcp {
+	struct as_run run;          // first
+	struct perfdhcp_given *all; // in the order of the command line
+	unsigned count;
+	bool v6, avalanche;
+	const char *server;          // as the original calls it, ff02::1:2 for "all"
+	const char *interface;       // NULL: -l names none
+	const char *request_timeout; // that of -d; NULL: as the first message has it
+	const char *relay;           // this host's address, if it is the relay; NULL: it is not
+	const char *duid;            // start of the DUID without -b, as hex digits
+	const char *leases;          // file to read after the run; NULL: none
+	int packets;                 // file in memory of -x t and -x T; -1: none
+	uint8_t *first[2]; // the first messages of the first two steps; NULL: none was sent
+	uint32_t first_len[2];
+	struct perfdhcp_exchange *sums; // of the intervals so far
+	unsigned sum_count;
+};
+
+extern const struct as_tool front_perfdhcp;
+
+// Each option of the command line, in its order.
+#define PERFDHCP_EACH(g, p)                                                                        \
+	for (const struct perfdhcp_given *g = (p)->all; g < (p)->all + (p)->count; g++)
+
+// front_perfdhcp_given.c. How often the option was given; its last value; that of one occurrence.
+// NULL: there is none.
+unsigned perfdhcp_times(const struct perfdhcp *p, char letter);
+const char *perfdhcp_value(const struct perfdhcp *p, char letter);
+const char *perfdhcp_nth(const struct perfdhcp *p, char letter, unsigned n);
+// Is the letter among those of -x?
+bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter);
+
+// front_perfdhcp_settings.c: the settings that the options stand for. 0, or an exit code after an
+// error, which was logged.
+int perfdhcp_map(struct perfdhcp *p);
+
+// front_perfdhcp_template.c: those of the messages of -T, likewise.
+int perfdhcp_map_templates(struct perfdhcp *p);
+
+// front_perfdhcp_head.c: the lines before the run.
+void perfdhcp_print_head(const struct perfdhcp *p);
+
+// front_perfdhcp_packets.c: -x t, and the messages that -x T prints, from p->packets. x: n of them.
+void perfdhcp_packets_read(
+	struct perfdhcp *p, const json_t *document, const struct perfdhcp_exchange *x, unsigned n);
+void perfdhcp_print_templates(const struct perfdhcp *p);
+
+// front_perfdhcp_output.c, for struct front_output. ctx: struct perfdhcp.
+void perfdhcp_line(void *ctx, const json_t *line);
+int perfdhcp_end(void *ctx, struct book *b, int code);

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The output of perfdhcp 2.2, from the result of a run. Labels are those of the original to the
+// letter, also where they are odd; a figure that the original has wrong is right, and a note says
+// so. Path: cold. Main thread.
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "document/book.h"
+#include "engine/run/run.h"
+#include "front/perfdhcp/front_perfdhcp.h"
+#include "follow/live.h"
+
+#define CODE_LOST 3 // exit code: exchanges were not successful
+#define BLOCKS    4
+
+// Those that the command line makes; returns their number.
+static unsigned exchanges(const struct perfdhcp *p, struct perfdhcp_exchange out[BLOCKS])
+{
+	static const struct {
+		const char *label[2], *step[2]; // DHCPv4, DHCPv6
+		char excluded, needed;          // options; '\0': none
+	} all[BLOCKS] = {
+		{{"DISCOVER-OFFER", "SOLICIT-ADVERTISE"}, {"discover-offer", "solicit-advertise"},
+			'\0', '\0'},
+		{{"REQUEST-ACK", "REQUEST-REPLY"}, {"request-ack", "request-reply"}, 'i', '\0'},
+		{{"REQUEST-ACK (renewal)", "RENEW-REPLY"}, {"renew-ack", "renew-reply"}, 'i', 'f'},
+		{{"RELEASE", "RELEASE-REPLY"}, {"release", "release-reply"}, 'i', 'F'},
+	};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if ((all[i].excluded && perfdhcp_times(p, all[i].excluded)) ||
+			(all[i].needed && !perfdhcp_times(p, all[i].needed)))
+			continue;
+		out[n++] = (struct perfdhcp_exchange){
+			.label = all[i].label[p->v6], .step = all[i].step[p->v6]};
+	}
+	if (perfdhcp_times(p, 'c'))
+		out[0].step = "solicit-reply";
+	return n;
+}
+
+// The item of a result or an interval; NULL: it has none.
+static const json_t *item_of(const json_t *in)
+{
+	return json_array_get(json_object_get(in, "traffic"), 0);
+}
+
+static const json_t *step_of(const json_t *item, const char *name)
+{
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach(json_object_get(item, "steps"), i, step)
+	{
+		if (strcmp(book_text(step, "name"), name) == 0)
+			return step;
+	}
+	return NULL;
+}
+
+static double count(const json_t *in, const char *name)
+{
+	double value = book_number(in, name);
+
+	return isnan(value) ? 0 : value;
+}
+
+static void add(struct perfdhcp_exchange *x, const json_t *item)
+{
+	const json_t *step = step_of(item, x->step);
+
+	x->sent += count(step, "sent");
+	x->rejected += count(step, "failed");
+	x->received += count(step, "answered") + count(step, "failed");
+	x->lost += count(step, "lost");
+}
+
+static void print_counts(
+	const struct perfdhcp_exchange *x, unsigned n, const char *between, size_t member)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (i)
+			fputs(between, stdout);
+		printf("%.0f", *(const double *)((const char *)&x[i] + member));
+	}
+}
+
+// A line of -t: the sums so far.
+static void print_interim(const struct perfdhcp *p)
+{
+	static const struct {
+		const char *label;
+		size_t member;
+	} columns[] = {{"sent: ", offsetof(struct perfdhcp_exchange, sent)},
+		{"; received: ", offsetof(struct perfdhcp_exchange, received)},
+		{"; drops: ", offsetof(struct perfdhcp_exchange, lost)},
+		{"; rejected: ", offsetof(struct perfdhcp_exchange, rejected)}};
+	const char *separator = perfdhcp_value(p, 'C');
+
+	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		fputs(separator ? i ? separator : "" : columns[i].label, stdout);
+		print_counts(p->sums, p->sum_count, separator ? separator : "/", columns[i].member);
+	}
+	putchar('\n');
+	fflush(stdout);
+}
+
+// The original prints no line when the run ends.
+void perfdhcp_line(void *ctx, const json_t *line)
+{
+	struct perfdhcp *p = ctx;
+	const json_t *item = item_of(line);
+	const char *length = perfdhcp_value(p, 'p');
+
+	if (!item || json_object_get(line, LIVE_BEGIN))
+		return;
+	if (!p->sums) {
+		p->sums = arena_zalloc(p->run.arena, BLOCKS * sizeof(*p->sums));
+		p->sum_count = exchanges(p, p->sums);
+	}
+	for (unsigned i = 0; i < p->sum_count; i++)
+		add(&p->sums[i], item);
+	if (perfdhcp_times(p, 't') && !json_is_true(json_object_get(line, LIVE_LAST)) &&
+		!(length && book_number(line, "t_s") > strtod(length, NULL) - 0.01))
+		print_interim(p);
+}
+
+static void print_delays(const json_t *step)
+{
+	static const struct {
+		const char *label, *path;
+	} rows[] = {{"min delay", "latency.service.min_ns"},
+		{"avg delay", "latency.service.mean_ns"}, {"max delay", "latency.service.max_ns"},
+		{"std deviation", "latency.service.stddev_ns"}};
+
+	if (count(step, "latency.service.count") == 0) {
+		fputs("min delay: inf ms\navg delay: min delay: n/a\navg delay: n/a\n"
+		      "max delay: n/a\nstd deviation: n/a\n",
+			stdout);
+		return;
+	}
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("%s: %.3f ms\n", rows[i].label, 1e-6 * count(step, rows[i].path));
+}
+
+// first: the original prints its share in another form.
+static void print_exchange(const struct perfdhcp_exchange *x, const json_t *step, double orphans,
+	double shared, bool first)
+{
+	double share = 100 * x->lost / x->sent;
+
+	printf("***Statistics for: %s***\n", x->label);
+	printf("sent packets: %.0f\nreceived packets: %.0f\ndrops: %.0f\ndrops ratio: ", x->sent,
+		x->received, x->lost);
+	if (x->sent == 0)
+		fputs("-nan", stdout);
+	else
+		printf(first ? "%g" : "%.3f", share);
+	printf(" %%\norphans: %.0f\nrejected leases: %.0f\nnon unique addresses: %.0f\n\n", orphans,
+		x->rejected, shared);
+	print_delays(step);
+	printf("collected packets: %.0f\n\n", x->lost);
+}
+
+// Whole exchanges a second.
+static void print_rate(
+	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x)
+{
+	bool two = perfdhcp_times(p, 'i') > 0;
+	double seconds = count(item, p->avalanche ? "last_answer_s" : "sending_s");
+	double done = two ? x[0].received : x[1].received - x[1].rejected;
+	const char *rate = p->avalanche ? NULL : perfdhcp_value(p, 'r');
+
+	puts("***Rate statistics***");
+	printf("Rate: %g %s/second", seconds > 0 ? done / seconds : 0,
+		!two    ? "4-way exchanges"
+		: p->v6 ? "Solicit-Advertise"
+			: "DISCOVER-OFFER");
+	if (rate)
+		printf(", expected rate: %s\n", rate);
+	putchar('\n');
+}
+
+// Replies that came to this host and were lost in it.
+static double own_losses(const json_t *document)
+{
+	const json_t *ports = json_object_get(document, "ports"), *port;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach(ports, i, port)
+	{
+		sum += count(port, "rx_missed") + count(port, "rx_no_mbuf");
+	}
+	return sum;
+}
+
+// The tester's own losses are not the server's.
+static void take_own_losses(
+	const struct perfdhcp *p, const json_t *document, struct perfdhcp_exchange *x, unsigned n)
+{
+	double own = own_losses(document), lost = own;
+
+	for (unsigned i = 0; i < n; i++) {
+		double taken = fmin(lost, x[i].lost);
+
+		x[i].lost -= taken;
+		lost -= taken;
+	}
+	if (own > 0)
+		as_note(&p->run, "this host lost %.0f packets itself; they do not count as drops",
+			own);
+}
+
+// Where the figures are others than those of the original, and why.
+static void print_notes(const struct perfdhcp *p, const json_t *document,
+	const struct perfdhcp_exchange *x, unsigned n)
+{
+	const json_t *reason;
+	size_t i;
+
+	if (!p->v6 && perfdhcp_times(p, 'F') && x[n - 1].sent > 0)
+		as_note(&p->run, "RELEASE has no reply, so it is not lost (perfdhcp: %.0f drops)",
+			x[n - 1].sent);
+	if (strcmp(book_text(document, "verdict.status"), "invalid") != 0)
+		return;
+	json_array_foreach(book_at(document, "verdict.reasons"), i, reason)
+	{
+		as_note(&p->run, "the run says little about the server: %s",
+			json_string_value(reason));
+	}
+}
+
+static void print_avalanche(
+	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x, unsigned n)
+{
+	double s = count(item, "last_answer_s"), resent, sent = 0, received = 0;
+	unsigned long whole = (unsigned long)s;
+
+	resent = count(json_object_get(item, p->v6 ? "dhcp6" : "dhcp4"), "retransmitted");
+	for (unsigned i = 0; i < n; i++) {
+		sent += x[i].sent;
+		received += x[i].received;
+	}
+	printf("It took %02lu:%02lu:%02lu.%06.0f to provision %s clients. \n", whole / 3600,
+		whole / 60 % 60, whole % 60, floor(1e6 * (s - (double)whole)),
+		perfdhcp_value(p, 'R'));
+	printf("Requests sent + resent: %.0f\nRequests resent: %.0f\nResponses received: %.0f\n",
+		sent + resent, resent, received);
+}
+
+// A line of the file of leases (proto/dhcp/client/dhcp_lease_file.h), cut into its columns.
+static bool read_lease(FILE *f, char *line, size_t room, char *column[5])
+{
+	if (!fgets(line, (int)room, f))
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	for (unsigned i = 0; i < 5; i++) {
+		column[i] = i ? strchr(column[i - 1], ',') : line;
+		if (!column[i])
+			return false;
+		if (i)
+			*column[i]++ = '\0';
+	}
+	return true;
+}
+
+static void print_client(const struct perfdhcp *p, const char *mac)
+{
+	const char *duid = front_get(&p->run.front, "traffic.leases.dhcp6.duid_hex");
+	size_t len = duid ? strcspn(duid, "{") : 0;
+
+	if (!p->v6) {
+		fputs("01", stdout);
+		for (; *mac; mac++)
+			if (*mac != ':')
+				putchar(*mac);
+	} else if (!duid) { // DUID-LL
+		printf("00:03:00:01:%s", mac);
+	} else {
+		for (size_t i = *duid == '"'; i + 1 < len; i += 2)
+			printf("%.2s%s", duid + i, i + 2 < len && duid[i + 2] != '"' ? ":" : "");
+		printf("%s%s", duid[len] ? ":" : "", duid[len] ? mac : "");
+	}
+}
+
+// An address, a prefix, or both: a line each, with those of a client on one.
+static void print_leases(const struct perfdhcp *p, FILE *f)
+{
+	char line[1024], client[32] = "", *column[5];
+	bool prefix, open = false, both = false;
+
+	while (read_lease(f, line, sizeof(line), column)) {
+		prefix = strchr(column[2], '/') != NULL;
+		column[2][strcspn(column[2], "/")] = '\0';
+		if (open && prefix && !both && strcmp(client, column[0]) == 0) {
+			printf("%s\n", column[2]);
+			open = false;
+			continue;
+		}
+		if (open)
+			putchar('\n');
+		print_client(p, column[1]);
+		printf(",%s,%s", prefix ? "" : column[2], prefix ? column[2] : "");
+		snprintf(client, sizeof(client), "%s", column[0]);
+		both = prefix;
+		open = true;
+	}
+	fputs(open ? "\n\n" : "\n", stdout);
+}
+
+// An address as hex digits; a DUID is one already.
+static const char *server_id(const struct perfdhcp *p, const char *text)
+{
+	const char *what;
+	struct addr a;
+
+	if (p->v6 || addr_parse(text, &a, &what) < 0)
+		return text;
+	return arena_printf(
+		p->run.arena, "%02x%02x%02x%02x", a.bytes[0], a.bytes[1], a.bytes[2], a.bytes[3]);
+}
+
+// Server and leases, from the file that the run has saved.
+static void print_saved(const struct perfdhcp *p, const struct perfdhcp_exchange *x, unsigned n)
+{
+	FILE *f = p->leases ? fopen(p->leases, "r") : NULL;
+	char line[1024], *column[5];
+	long start = 0;
+
+	if (f && fgets(line, sizeof(line), f)) // the heading
+		start = ftell(f);
+	if (f && perfdhcp_diagnoses(p, 's') && read_lease(f, line, sizeof(line), column))
+		printf("Server id: %s\n", server_id(p, column[3]));
+	if (perfdhcp_diagnoses(p, 'e'))
+		puts("Interrupted");
+	if (perfdhcp_diagnoses(p, 'T') && !p->avalanche)
+		perfdhcp_print_templates(p);
+	for (unsigned i = 0; perfdhcp_diagnoses(p, 'l') && i < n; i++) {
+		printf("***Leases for %s***\nclient_id,adrress,prefix\n", x[i].label);
+		if (f && i < 2) { // what was offered, and given
+			fseek(f, start, SEEK_SET);
+			print_leases(p, f);
+		} else {
+			putchar('\n');
+		}
+		putchar('\n');
+	}
+	if (f) {
+		fclose(f);
+		unlink(p->leases);
+	}
+}
+
+static const char *exit_reason(const struct perfdhcp *p, const json_t *document, double sent)
+{
+	const char *most = perfdhcp_nth(p, 'n', 0), *drops = perfdhcp_value(p, 'D');
+
+	if (strcmp(book_text(document, "verdict.status"), "interrupted") == 0)
+		return NULL;
+	if (drops && count(document, "verdict.stopped_s") > 0)
+		return strchr(drops, '%') ? "Reached maximum percentage of drops."
+		                          : "Reached maximum drops number.";
+	if (most && sent >= strtod(most, NULL))
+		return "Reached max requests limit.";
+	return p->avalanche ? NULL : "reached test-period.";
+}
+
+static void print_report(
+	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x, unsigned n)
+{
+	const json_t *counters = json_object_get(item, p->v6 ? "dhcp6" : "dhcp4");
+	double orphans = count(item, "late") + count(item, "duplicate") + count(item, "stray");
+
+	print_rate(p, item, x);
+	printf("***Malformed Packets***\nMalformed packets: %.0f\n", count(item, "malformed"));
+	for (unsigned i = 0; i < n; i++)
+		print_exchange(&x[i], step_of(item, x[i].step), i ? 0 : orphans,
+			i == (n > 1) ? count(counters, "duplicate_address") : 0, i == 0);
+	if (perfdhcp_diagnoses(p, 'i'))
+		puts("Short waits for packets: 0"); // of a loop that we do not have
+}
+
+int perfdhcp_end(void *ctx, struct book *b, int code)
+{
+	struct perfdhcp *p = ctx;
+	const json_t *item = item_of(b->document);
+	struct perfdhcp_exchange x[BLOCKS] = {0};
+	unsigned n = exchanges(p, x);
+	const char *reason;
+	double lost = 0;
+
+	(void)code;
+	for (unsigned i = 0; i < n; i++)
+		add(&x[i], item);
+	take_own_losses(p, b->document, x, n);
+	for (unsigned i = 0; i < n; i++)
+		lost += x[i].lost + x[i].rejected;
+	reason = exit_reason(p, b->document, x[0].sent);
+	if (reason && perfdhcp_diagnoses(p, 'e'))
+		puts(reason);
+	print_report(p, item, x, n);
+	if (p->packets >= 0)
+		perfdhcp_packets_read(p, b->document, x, n);
+	print_saved(p, x, n);
+	if (p->avalanche)
+		print_avalanche(p, item, x, n);
+	print_notes(p, b->document, x, n);
+	return lost > 0 && !p->avalanche ? CODE_LOST : 0;
+}

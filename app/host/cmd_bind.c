@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ddiperf bind [CARD]... and unbind CARD...: network cards for DPDK, and back for the kernel.
+// Path: cold. Main thread.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "run/commands.h"
+#include "io/memory.h"
+#include "io/pci.h"
+#include "io/state.h"
+
+static int read_box(struct pci_box *b)
+{
+	int err = pci_read(b);
+
+	if (err)
+		log_error("network interfaces cannot be listed: %s", strerror(-err));
+	return err;
+}
+
+static void print_head(void)
+{
+	printf("%-12s  %-9s  %-12s  %-12s  %s\n", "card", "id", "driver", "interface", "IOMMU");
+}
+
+static void print_card(const struct pci_box *b, const struct pci_card *c)
+{
+	char advice[1024];
+
+	printf("%-12s  %-9s  %-12s  %-12s  %s%s\n", c->bdf, c->id, c->driver[0] ? c->driver : "-",
+		c->interfaces[0] ? c->interfaces : "-", c->group[0] ? "group " : "none", c->group);
+	printf("%-12s  -> %s\n", "", pci_advice(b, c, advice, sizeof(advice)));
+}
+
+// The cards as they are after a change; none: all.
+static int print_cards(const struct options *o)
+{
+	struct pci_box b = {.root = ""};
+	unsigned count = 0;
+
+	if (read_box(&b) < 0)
+		return EXIT_ENVIRONMENT;
+	if (b.card_count)
+		print_head();
+	for (unsigned i = 0; i < b.card_count; i++) {
+		bool meant = !o->operand_count;
+
+		for (unsigned n = 0; n < o->operand_count; n++)
+			meant = meant || pci_find(&b, o->operands[n]) == &b.cards[i];
+		if (!meant)
+			continue;
+		print_card(&b, &b.cards[i]);
+		count++;
+	}
+	if (!count)
+		printf("no network card on the PCI bus\n");
+	pci_free(&b);
+	return EXIT_PASS;
+}
+
+// What a run on the cards still lacks.
+static void print_hugepages(void)
+{
+	if (!hugepages_free())
+		printf("no hugepages are free: `sysctl -w vm.nr_hugepages=512` makes a run "
+		       "faster\n");
+}
+
+int cmd_bind(const struct options *o)
+{
+	struct pci_box b = {.root = ""};
+	struct io_error e = {""};
+	char dir[256];
+	int err;
+
+	if (!o->operand_count)
+		return print_cards(o);
+	err = read_box(&b);
+	if (err)
+		return EXIT_ENVIRONMENT;
+	err = state_directory(dir, sizeof(dir));
+	if (err)
+		log_error("bind: %s cannot be used: %s", dir, strerror(-err));
+	else if ((err = pci_bind(&b, o->operands, o->operand_count, o->force, o->user, dir, &e)))
+		log_error("bind: %s", e.text);
+	state_leave_directory(dir);
+	pci_free(&b);
+	if (err)
+		return EXIT_ENVIRONMENT;
+	print_cards(o);
+	print_hugepages();
+	return EXIT_PASS;
+}
+
+int cmd_unbind(const struct options *o)
+{
+	struct pci_box b = {.root = ""};
+	struct io_error e = {""};
+	char dir[256];
+	int err = read_box(&b);
+
+	if (err)
+		return EXIT_ENVIRONMENT;
+	err = state_directory(dir, sizeof(dir));
+	if (err)
+		log_error("unbind: %s cannot be used: %s", dir, strerror(-err));
+	for (unsigned i = 0; !err && i < o->operand_count; i++)
+		if ((err = pci_unbind(&b, o->operands[i], dir, &e)))
+			log_error("unbind: %s", e.text);
+	state_leave_directory(dir);
+	pci_free(&b);
+	return err ? EXIT_ENVIRONMENT : print_cards(o);
+}

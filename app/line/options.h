@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options as rows: one table of those that several commands take, and a command's own, which stand
+// for settings of a file. Parsing and --help walk over the rows. Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "nats/bus.h"
+#include "line/front.h"
+
+enum option_bit {
+	OPTION_SET = 1 << 0,
+	OPTION_JSON = 1 << 1,
+	OPTION_QUIET = 1 << 2,
+	OPTION_VERBOSE = 1 << 3,
+	OPTION_DUMP = 1 << 4,
+	OPTION_DRY_RUN = 1 << 5,
+	OPTION_SELF_CHECK = 1 << 6,
+	OPTION_FAIL_ON = 1 << 7,
+	OPTION_HELP = 1 << 8, // every command takes it
+	OPTION_FORMAT = 1 << 9,
+	OPTION_OUTPUT = 1 << 10,
+	OPTION_SELECT = 1 << 11,
+	OPTION_BRIEF = 1 << 12,
+	OPTION_BASELINE = 1 << 13,
+	OPTION_HISTORY = 1 << 14, // of compare
+	OPTION_CONFIDENCE = 1 << 15,
+	OPTION_APPEND = 1 << 16, // histories of report
+	OPTION_INTERVALS = 1 << 17,
+	OPTION_SCHEMA = 1 << 18,
+	OPTION_FILE = 1 << 19,
+	OPTION_FORCE = 1 << 20,
+	OPTION_USER = 1 << 21,
+	OPTION_CONFINED = 1 << 24,
+	OPTION_COMMANDS = 1 << 25,
+	OPTION_ORDERS = 1 << 26,
+	OPTION_LED = 1 << 28,
+	OPTION_SERVE = 1 << 27,  // all that serve alone takes
+	OPTION_FLEET = 1 << 22,  // a run on a fleet
+	OPTION_NATS = 1 << 23,   // who we are for NATS
+	OPTION_AGENT = 1 << 29,  // all that agent alone takes
+	OPTION_AGENTS = 1 << 30, // the agents of a fleet are asked
+};
+
+// An option of one command alone, which stands for a setting.
+struct own_option {
+	char letter; // '\0': none. It comes before the same letter of the common table
+	const char *name;
+	const char *argument; // NULL: takes none
+	const char *path;     // of the setting, as --set has it
+	const char *value;    // of the setting when the option takes no argument
+	enum front_kind kind;
+	const char *help;
+};
+
+struct given_option {
+	const struct own_option *row;
+	const char *value;
+};
+
+struct command;
+struct as_tool;
+
+// The tables of the program, of which some commands tell.
+struct program {
+	const struct command *commands;
+	unsigned command_count;
+	const struct as_tool *const *tools; // NULL-terminated
+};
+
+struct options {
+	const char *operand; // the file, or the table to list; NULL when left out
+	char **operands;     // all of them
+	unsigned operand_count;
+	char **assignments; // of --set
+	unsigned assignment_count;
+	char **margins; // of --fail-on
+	unsigned margin_count;
+	struct given_option *given; // own options, in the order of the command line
+	unsigned given_count;
+	const char *json;                     // NULL: none; "-": standard output
+	const char *dry_run;                  // NULL: none; file to write
+	const char *format, *output, *select; // of report; NULL: not given
+	const char *units;                    // of report; NULL: not given
+	const char *append;                   // of report; NULL: not given
+	const char *intervals;                // format of each; NULL: a table
+	const char *baseline;                 // of compare; NULL: the first operand
+	const char *history;                  // of compare and report; NULL: not given
+	const char *confidence;               // of compare; NULL: not given
+	const char *user;                     // of bind; NULL: root alone
+	const char *listen, *dir, *token;     // of serve; NULL: not given
+	const char *host;                     // of serve; NULL: not given
+	const char *tls_cert, *tls_key;       // of serve; NULL: not given
+	const char *tls_clients;              // of serve; NULL: not given
+	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
+	const char *fleet, *agents;           // of run, fleet: of others too; NULL: not given
+	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
+	bool quiet, verbose, dump, self_check, brief, schema, force;
+	bool confined, commands, orders, led, local_users;
+	const char *command_line;  // as typed, for the result
+	const struct front *front; // the settings of a command line; NULL: the operand is a file
+	const struct program *program;
+	struct arena *arena; // lives as long as the command
+};
+
+struct command {
+	const char *name;
+	const char *operand; // "FILE", "[FILE]": may be left out, "FILE...": any number; NULL:
+	                     // none
+	const char *help;    // one line, no full stop
+	unsigned options;    // OPTION_* that it takes
+	int (*run)(const struct options *o); // returns the exit code
+	const struct own_option *own;        // the row behind the last one has no name; NULL: none
+	const char *more_help;               // examples; NULL: none
+	bool prints; // and does nothing else: it ends with the reader of its output, by SIGPIPE
+};
+
+enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
+
+// argv[0] is the command's name; o is zeroed except arena and command_line. Errors are logged.
+enum options_outcome options_parse(
+	const struct command *c, int argc, char **argv, struct options *o);
+
+void options_help(const struct command *c, FILE *out);
+
+// For a shell: the long names of all options of the command. The name, as in --help, of the
+// argument that word wants as the next word, and the path of its setting when that is all that it
+// is; NULL: none.
+void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
+const char *options_argument(const struct command *c, const char *word, const char **path);
+
+// Where the server of NATS is, and who we are for it (--fleet, --creds, --ca, --cert, --key). name:
+// what it calls us.
+struct bus_settings options_bus(const struct options *o, const char *name);
+
+// A word as a shell reads it back.
+const char *options_quote(const char *word, struct arena *a);
+// "ddiperf run x.yaml ...", quoted so that a shell reads it back.
+const char *options_command_line(int argc, char **argv, struct arena *a);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run that is led by another process (run --led): orders on standard input and events on standard
+// output, JSON objects, a line each. The ports are brought up once; each order to run is a plain
+// run on them, which begins at an ordered time. Searches and repeats are the leader's.
+// docs/fleet.md describes the lines. Path: cold. Main thread.
+#pragma once
+
+#include "engine/config/config.h"
+#include "line/options.h"
+
+// c: the file of o, d: its diagnostics. Returns the exit code.
+int led_run(const struct options *o, const struct config *c, struct diag *d);

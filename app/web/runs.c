@@ -1,0 +1,761 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread (open, tick, close) | threads of libmicrohttpd.
+#include "web/runs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "document/book.h"
+#include "process/child.h"
+#include "io/state.h"
+#include "process/orders.h"
+#include "web/runs_ports.h"
+#include "stats/json.h"
+
+#define SHOWN       500   // of the list
+#define START_MS    30000 // for the main thread to start a run
+#define HISTORY_MS  60000
+#define TICK_MS     20
+#define PATIENCE_MS 10000 // of runs that are to end in order
+#define LEFT_S      300   // for runs of a killed server to end
+
+struct active {
+	char id[RUNS_ID_SIZE];
+	pid_t pid;
+	int orders;        // writes to its standard input
+	uint64_t until_ms; // a responder is ended, unless it is asked for; 0: a run ends by itself
+	unsigned lease_ms;
+	json_t *ports; // that nobody else may use
+	json_t *state;
+};
+
+struct wanted {
+	const struct child *child; // NULL: none
+	bool done;
+	int rc;
+	pid_t pid;
+};
+
+struct runs {
+	char *dir;
+	int claim; // on the folder
+	bool commands;
+	pthread_mutex_t lock; // of all that follows
+	pthread_cond_t told;
+	struct active active[RUNS_ACTIVE_MAX];
+	unsigned count;
+	// The main thread's: runs that a killed server left, which end by themselves, and when they
+	// are looked at again.
+	json_t *left;
+	time_t left_at, left_until;
+	struct wanted wanted;
+	bool over;
+};
+
+static void fail(struct runs_error *e, unsigned code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void fail(struct runs_error *e, unsigned code, const char *fmt, ...)
+{
+	va_list ap;
+
+	e->code = code;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+}
+
+const char *runs_path(const struct runs *r, char buf[RUNS_PATH], const char *fmt, ...)
+{
+	int len = snprintf(buf, RUNS_PATH, "%s/", r->dir);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf + len, (size_t)(RUNS_PATH - len), fmt, ap);
+	va_end(ap);
+	return buf;
+}
+
+bool runs_allow_commands(const struct runs *r)
+{
+	return r->commands;
+}
+
+int runs_read(const struct runs *r, const char *path)
+{
+	char buf[RUNS_PATH];
+
+	return open(runs_path(r, buf, "%s", path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static void stamp(const char *format, char *buf, size_t room)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(buf, room, format, &tm);
+}
+
+// --- states
+
+static void save_state(const struct runs *r, const char *id, json_t *state)
+{
+	char path[RUNS_PATH], draft[RUNS_PATH + 8];
+
+	runs_path(r, path, "runs/%s.json", id);
+	snprintf(draft, sizeof(draft), "%s.new", path);
+	if (json_dump_file(state, draft, JSON_INDENT(1)) < 0 || rename(draft, path) < 0)
+		log_error("serve: %s: %s", path, strerror(errno));
+}
+
+static struct active *find_active(struct runs *r, const char *id)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (strcmp(r->active[i].id, id) == 0)
+			return &r->active[i];
+	return NULL;
+}
+
+static json_t *load_state(const struct runs *r, const char *id)
+{
+	char path[RUNS_PATH];
+	json_t *state = json_load_file(runs_path(r, path, "runs/%s.json", id), 0, NULL);
+
+	if (!json_is_object(state)) {
+		json_decref(state);
+		return NULL;
+	}
+	// Its server was killed.
+	if (strcmp(book_text(state, "status"), "running") == 0)
+		json_object_set_new(state, "status", json_string("lost"));
+	return state;
+}
+
+json_t *runs_state(struct runs *r, const char *id)
+{
+	struct active *a;
+	json_t *state = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	a = find_active(r, id);
+	if (a)
+		state = json_deep_copy(a->state);
+	pthread_mutex_unlock(&r->lock);
+	return state ? state : load_state(r, id);
+}
+
+static int newest_first(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*b)->d_name, (*a)->d_name);
+}
+
+static int is_state(const struct dirent *d)
+{
+	const char *dot = strrchr(d->d_name, '.');
+
+	return dot && strcmp(dot, ".json") == 0;
+}
+
+json_t *runs_list(struct runs *r)
+{
+	struct dirent **found = NULL;
+	char path[RUNS_PATH];
+	json_t *list = json_array(), *state;
+	int count = scandir(runs_path(r, path, "runs"), &found, is_state, newest_first);
+
+	for (int i = 0; i < count; i++) {
+		found[i]->d_name[strlen(found[i]->d_name) - strlen(".json")] = '\0';
+		state = i < SHOWN ? runs_state(r, found[i]->d_name) : NULL;
+		if (state)
+			json_array_append_new(list, state);
+		free(found[i]);
+	}
+	free(found);
+	return list;
+}
+
+void runs_active(struct runs *r, struct runs_ids *out)
+{
+	pthread_mutex_lock(&r->lock);
+	out->count = r->count;
+	for (unsigned i = 0; i < r->count; i++)
+		strcpy(out->id[i], r->active[i].id);
+	pthread_mutex_unlock(&r->lock);
+}
+
+// --- the end of a run
+
+// The few figures that a list shows.
+static void put_figures(const struct runs *r, const char *id, json_t *state)
+{
+	char path[RUNS_PATH];
+	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
+	double answered = 0, sent = 0, lost = 0, p99 = NAN;
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_object(result)) {
+		json_decref(result);
+		return;
+	}
+	json_array_foreach(json_object_get(result, "traffic"), i, item)
+	{
+		double one = book_number(item, "latency.response.p99_ns");
+
+		answered += book_number(item, "answered_per_s");
+		sent += book_number(item, "sent");
+		lost += book_number(item, "lost");
+		p99 = fmax(p99, one); // of those that have one
+	}
+	json_object_set_new(state, "name", json_string(book_text(result, "run.name")));
+	json_object_set_new(state, "verdict", json_string(book_text(result, "verdict.status")));
+	json_object_set_new(state, "answered_per_s", json_real(answered));
+	json_object_set_new(state, "loss", json_real(sent > 0 ? lost / sent : 0));
+	json_object_set_new(state, "p99_ns", stats_number("p99_ns", p99));
+	json_decref(result);
+}
+
+// The last line that it said: the reason of a run without a result.
+static void put_last_line(const struct runs *r, const char *id, json_t *state)
+{
+	char path[RUNS_PATH], line[1024], last[1024] = "";
+	FILE *f = fopen(runs_path(r, path, "runs/%s/log.txt", id), "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (line[strspn(line, " \n")])
+			strcpy(last, line);
+	if (f)
+		fclose(f);
+	last[strcspn(last, "\n")] = '\0';
+	json_object_set_new(state, "said", json_string(last));
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void append_history(const struct runs *r, const char *id)
+{
+	char folder[RUNS_PATH];
+	char *argv[] = {
+		"ddiperf", "report", "result.json", "--append", "../../history.jsonl", NULL};
+	struct child c = {argv, runs_path(r, folder, "runs/%s", id), -1, -1, STDERR_FILENO};
+	pid_t pid;
+
+	if (child_start(&c, &pid) == 0)
+		child_wait(pid, HISTORY_MS);
+}
+
+static void forget(struct runs *r, const char *id)
+{
+	struct active *a = find_active(r, id);
+
+	if (a->orders >= 0)
+		close(a->orders);
+	json_decref(a->ports);
+	json_decref(a->state);
+	*a = r->active[--r->count];
+	pthread_cond_broadcast(&r->told);
+}
+
+static bool has_result(const struct runs *r, const char *id)
+{
+	char path[RUNS_PATH];
+
+	return access(runs_path(r, path, "runs/%s/result.json", id), R_OK) == 0;
+}
+
+static void save_end(struct runs *r, const char *id, json_t *state, int code)
+{
+	char now[32];
+
+	stamp("%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
+	json_object_set_new(state, "status", json_string("ended"));
+	json_object_set_new(state, "ended", json_string(now));
+	json_object_set_new(state, "exit_code", json_integer(code));
+	put_last_line(r, id, state);
+	if (has_result(r, id)) {
+		put_figures(r, id, state);
+		if (!json_is_true(json_object_get(state, "respond")))
+			append_history(r, id);
+	}
+	save_state(r, id, state);
+}
+
+// state becomes this function's.
+static void note_end(struct runs *r, const char *id, json_t *state, int status)
+{
+	save_end(r, id, state, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	json_decref(state);
+	pthread_mutex_lock(&r->lock);
+	forget(r, id);
+	pthread_mutex_unlock(&r->lock);
+}
+
+// --- runs of a killed server
+
+// Its orders ended with it, so it ends in order, and its result says how.
+static void save_left(struct runs *r, const char *id)
+{
+	char path[RUNS_PATH];
+	json_t *state = load_state(r, id);
+	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
+
+	if (state && strcmp(book_text(state, "status"), "lost") == 0)
+		save_end(r, id, state, (int)book_number(result, "verdict.exit_code"));
+	json_decref(result);
+	json_decref(state);
+}
+
+static void look_at_left(struct runs *r)
+{
+	time_t now = time(NULL);
+
+	if (now == r->left_at || !json_array_size(r->left))
+		return;
+	r->left_at = now;
+	for (size_t i = json_array_size(r->left); i-- > 0;) {
+		const char *id = json_string_value(json_array_get(r->left, i));
+
+		if (!has_result(r, id))
+			continue;
+		save_left(r, id);
+		json_array_remove(r->left, i);
+	}
+	if (now > r->left_until)
+		json_array_clear(r->left);
+}
+
+static void find_left(struct runs *r)
+{
+	struct dirent **found = NULL;
+	char path[RUNS_PATH];
+	int count = scandir(runs_path(r, path, "runs"), &found, is_state, newest_first);
+
+	r->left = json_array();
+	r->left_until = time(NULL) + LEFT_S;
+	for (int i = 0; i < count; i++) {
+		json_t *state;
+
+		found[i]->d_name[strlen(found[i]->d_name) - strlen(".json")] = '\0';
+		state = load_state(r, found[i]->d_name);
+		if (strcmp(book_text(state, "status"), "lost") == 0)
+			json_array_append_new(r->left, json_string(found[i]->d_name));
+		json_decref(state);
+		free(found[i]);
+	}
+	free(found);
+	look_at_left(r);
+}
+
+static void start_wanted(struct runs *r)
+{
+	struct wanted *w = &r->wanted;
+
+	pthread_mutex_lock(&r->lock);
+	if (w->child && !w->done) {
+		w->rc = child_start(w->child, &w->pid);
+		w->done = true;
+		pthread_cond_broadcast(&r->told);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+// One run that has ended and was not noted yet.
+static bool reap(struct runs *r)
+{
+	json_t *state = NULL;
+	char id[RUNS_ID_SIZE];
+	int status;
+
+	pthread_mutex_lock(&r->lock);
+	for (unsigned i = 0; i < r->count && !state; i++) {
+		struct active *a = &r->active[i];
+
+		if (a->pid <= 0 || waitpid(a->pid, &status, WNOHANG) <= 0)
+			continue;
+		a->pid = 0; // no signal goes to it any more
+		strcpy(id, a->id);
+		state = json_deep_copy(a->state);
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (state)
+		note_end(r, id, state, status);
+	return state != NULL;
+}
+
+// Whoever wanted a responder has gone, or died.
+static void end_unwanted(struct runs *r)
+{
+	pthread_mutex_lock(&r->lock);
+	for (unsigned i = 0; i < r->count; i++) {
+		struct active *a = &r->active[i];
+
+		if (a->until_ms == 0 || a->pid <= 0 || now_ms() < a->until_ms)
+			continue;
+		kill(a->pid, SIGINT);
+		a->until_ms = now_ms() + PATIENCE_MS; // once more, if it does not end
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void runs_look(struct runs *r, const char *id)
+{
+	struct active *a;
+
+	pthread_mutex_lock(&r->lock);
+	a = find_active(r, id);
+	if (a && a->until_ms)
+		a->until_ms = now_ms() + a->lease_ms;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void runs_tick(struct runs *r)
+{
+	start_wanted(r);
+	end_unwanted(r);
+	while (reap(r))
+		;
+	look_at_left(r);
+}
+
+// --- start
+
+// A run that goes on and has one of these ports; NULL: none.
+static const struct active *taken_by(const struct runs *r, const json_t *ports, const char **which)
+{
+	for (unsigned i = 0; i < r->count; i++) {
+		*which = runs_ports_shared(r->active[i].ports, ports);
+		if (*which)
+			return &r->active[i];
+	}
+	return NULL;
+}
+
+// Its place in the table, with the lock held; NULL: e says why.
+static struct active *reserve(
+	struct runs *r, const char *file, json_t *ports, json_t *set, struct runs_error *e)
+{
+	const char *which;
+	const struct active *other = taken_by(r, ports, &which);
+	struct active *a = &r->active[r->count];
+	char now[32];
+	unsigned random;
+
+	if (r->over)
+		fail(e, 503, "the server is ending");
+	else if (other)
+		fail(e, 409,
+			"run %s goes on and uses the same port: %s (wait for its end, or stop it)",
+			other->id, which);
+	else if (r->count == RUNS_ACTIVE_MAX)
+		fail(e, 409, "%d runs are in progress already", RUNS_ACTIVE_MAX);
+	if (e->code)
+		return NULL;
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		random = (unsigned)getpid();
+	stamp("%Y%m%d-%H%M%S", now, sizeof(now));
+	*a = (struct active){.pid = -1, .orders = -1, .ports = json_incref(ports)};
+	snprintf(a->id, sizeof(a->id), "%s-%04x", now, random & 0xffff);
+	stamp("%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
+	a->state = json_pack("{s:s, s:s, s:O, s:s, s:s}", "id", a->id, "file", file, "set", set,
+		"started", now, "status", "running");
+	r->count++;
+	return a;
+}
+
+// Its copy of the file, and its output. A descriptor of the latter, or -errno.
+static int prepare(const struct runs *r, const char *id, const char *file)
+{
+	char from[RUNS_PATH], to[RUNS_PATH];
+	int rc, out;
+
+	rc = file_copy(
+		runs_path(r, from, "files/%s", file), runs_path(r, to, "runs/%s/run.yaml", id));
+	if (rc < 0)
+		return rc;
+	out = open(runs_path(r, to, "runs/%s/log.txt", id),
+		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	return out < 0 ? -errno : out;
+}
+
+// The main thread starts it. 0 with *pid, or -errno; -ECANCELED: it starts none any more.
+static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
+{
+	struct timespec end;
+	int rc = -ETIMEDOUT;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += START_MS / 1000;
+	while (r->wanted.child && !r->over)
+		if (pthread_cond_timedwait(&r->told, &r->lock, &end) == ETIMEDOUT)
+			return rc;
+	if (r->over)
+		return -ECANCELED;
+	r->wanted = (struct wanted){.child = c};
+	while (!r->wanted.done && !r->over)
+		if (pthread_cond_timedwait(&r->told, &r->lock, &end) == ETIMEDOUT)
+			break;
+	if (r->wanted.done)
+		rc = r->wanted.rc;
+	else if (r->over)
+		rc = -ECANCELED;
+	*pid = r->wanted.pid;
+	r->wanted.child = NULL;
+	pthread_cond_broadcast(&r->told);
+	return rc;
+}
+
+static int start_child(struct runs *r, bool responds, const char *id, const char *file,
+	const char *const *more, unsigned count, int out, int *orders, pid_t *pid)
+{
+	char name[256], run_id[96], folder[RUNS_PATH];
+	const char *argv[RUNS_MORE + 16] = {"ddiperf", responds ? "respond" : "run"};
+	struct child c = {(char *const *)argv, folder, -1, out, out};
+	const char *const own[] = {"--confined", "--json", "result.json", "--set", run_id, "--set",
+		"output.jsonl=live.jsonl", "--orders"};
+	unsigned n = 2;
+	int ends[2], rc;
+
+	snprintf(run_id, sizeof(run_id), "run.id=%s", id);
+	snprintf(name, sizeof(name), "../../files/%s", file);
+	runs_path(r, folder, "runs/%s", id);
+	for (unsigned i = 0; i < count; i++)
+		argv[n++] = more[i];
+	// Behind the user's: of two --set the last one counts.
+	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]) - (responds ? 3 : 0); i++)
+		argv[n++] = own[i];
+	if (r->commands && !responds)
+		argv[n++] = "--allow-commands";
+	argv[n++] = name;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	c.in = ends[0];
+	rc = ask_main(r, &c, pid);
+	close(ends[0]);
+	if (rc < 0) {
+		close(ends[1]);
+		return rc;
+	}
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	*orders = ends[1];
+	return 0;
+}
+
+void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
+	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
+{
+	char path[RUNS_PATH], folder[RUNS_PATH];
+	json_t *ports = fleet ? json_array()
+	                      : runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
+	json_t *set = json_array();
+	struct active *a;
+	int out = -1, rc = 0, orders = -1;
+	pid_t pid = -1;
+	bool made;
+
+	for (unsigned i = 1; i < count; i += 2)
+		if (strcmp(more[i - 1], "--set") == 0)
+			json_array_append_new(set, json_string(more[i]));
+	*e = (struct runs_error){0};
+	pthread_mutex_lock(&r->lock);
+	a = reserve(r, file, ports, set, e);
+	json_decref(ports);
+	json_decref(set);
+	if (!a) {
+		pthread_mutex_unlock(&r->lock);
+		return;
+	}
+	snprintf(id, RUNS_ID_SIZE, "%s", a->id);
+	made = mkdir(runs_path(r, folder, "runs/%s", id), 0777) == 0;
+	rc = out = made ? prepare(r, id, file) : -errno;
+	if (rc >= 0)
+		rc = start_child(r, lease_s > 0, id, file, more, count, out, &orders, &pid);
+	a = find_active(r, id); // others may have come and gone meanwhile
+	if (rc == 0) {
+		a->orders = orders;
+		if (lease_s) {
+			a->lease_ms = 1000 * lease_s;
+			a->until_ms = now_ms() + a->lease_ms;
+			json_object_set_new(a->state, "respond", json_true());
+		}
+		if (fleet)
+			json_object_set(a->state, "fleet", fleet);
+		save_state(r, id, a->state);
+		a->pid = pid;
+		if (r->over) // runs_end did not know it
+			kill(pid, SIGINT);
+	} else {
+		fail(e, rc == -ECANCELED ? 503 : 500, "the run could not be started: %s",
+			rc == -ECANCELED ? "the server is ending" : strerror(-rc));
+		forget(r, id);
+		if (made)
+			state_remove_folder(folder);
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (out >= 0)
+		close(out);
+}
+
+// --- while it goes on
+
+void runs_stop(struct runs *r, const char *id, struct runs_error *e)
+{
+	struct active *a;
+
+	*e = (struct runs_error){0};
+	pthread_mutex_lock(&r->lock);
+	a = find_active(r, id);
+	if (!a || a->pid <= 0)
+		fail(e, 409, "run %s does not go on", id);
+	else
+		kill(a->pid, SIGINT);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void runs_tell(struct runs *r, const char *id, const char *line, struct runs_error *e)
+{
+	char text[ORDER_SIZE];
+	int len = snprintf(text, sizeof(text), "%s\n", line);
+	struct active *a;
+
+	*e = (struct runs_error){0};
+	if (!line[strspn(line, " \t")] || len >= (int)sizeof(text) || strpbrk(line, "\r\n")) {
+		fail(e, 400, "an order is one line of 1 to %d characters", ORDER_SIZE - 2);
+		return;
+	}
+	pthread_mutex_lock(&r->lock);
+	a = find_active(r, id);
+	if (!a || a->pid <= 0)
+		fail(e, 409, "run %s does not go on", id);
+	else if (write(a->orders, text, (size_t)len) != len)
+		fail(e, 409, "run %s takes no order now", id);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void runs_delete(struct runs *r, const char *id, struct runs_error *e)
+{
+	char path[RUNS_PATH];
+	bool goes_on;
+
+	*e = (struct runs_error){0};
+	pthread_mutex_lock(&r->lock);
+	goes_on = find_active(r, id) != NULL;
+	pthread_mutex_unlock(&r->lock);
+	if (goes_on) {
+		fail(e, 409, "run %s goes on (stop it first)", id);
+		return;
+	}
+	if (unlink(runs_path(r, path, "runs/%s.json", id)) < 0)
+		fail(e, 404, "there is no run %s", id);
+	else
+		state_remove_folder(runs_path(r, path, "runs/%s", id));
+}
+
+// --- open and close
+
+// Of one server alone: it knows which runs go on.
+static int claim(const struct runs *r)
+{
+	char path[RUNS_PATH];
+	int fd = open(runs_path(r, path, "lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int rc = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 ? fd : -errno;
+
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc == -EWOULDBLOCK ? -EBUSY : rc;
+}
+
+int runs_open(const char *dir, bool commands, struct runs **out)
+{
+	static const char *const folders[] = {"files", "runs"};
+	struct runs *r = calloc(1, sizeof(*r));
+	char path[RUNS_PATH];
+	int rc = r ? file_make_folders(dir) : -ENOMEM;
+
+	*out = r;
+	if (rc == 0) {
+		*r = (struct runs){.dir = realpath(dir, NULL),
+			.commands = commands,
+			.lock = PTHREAD_MUTEX_INITIALIZER,
+			.told = PTHREAD_COND_INITIALIZER};
+		rc = r->dir ? 0 : -errno;
+	}
+	for (size_t i = 0; rc == 0 && i < 2; i++)
+		rc = file_make_folders(runs_path(r, path, "%s", folders[i]));
+	if (rc == 0)
+		rc = r->claim = claim(r);
+	if (rc >= 0) {
+		find_left(r);
+		return 0;
+	}
+	log_error(
+		"serve: --dir %s: %s", dir, rc == -EBUSY ? "another server has it" : strerror(-rc));
+	if (r)
+		free(r->dir);
+	free(r);
+	return rc;
+}
+
+bool runs_are_over(struct runs *r)
+{
+	bool over;
+
+	pthread_mutex_lock(&r->lock);
+	over = r->over;
+	pthread_mutex_unlock(&r->lock);
+	return over;
+}
+
+void runs_end(struct runs *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->over = true;
+	pthread_cond_broadcast(&r->told);
+	for (unsigned i = 0; i < r->count; i++)
+		if (r->active[i].pid > 0)
+			kill(r->active[i].pid, SIGINT);
+	pthread_mutex_unlock(&r->lock);
+}
+
+// The second interrupt ends a run without waiting for replies; the third gives it up.
+void runs_close(struct runs *r)
+{
+	unsigned interrupts = 1;
+
+	for (unsigned ms = 0; r->count; ms += TICK_MS) {
+		poll(NULL, 0, TICK_MS);
+		runs_tick(r);
+		if (ms < interrupts * PATIENCE_MS || interrupts == 3)
+			continue;
+		interrupts++;
+		runs_end(r);
+	}
+	close(r->claim);
+	json_decref(r->left);
+	free(r->dir);
+	free(r);
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads a result document. Nothing in it is trusted. Path: cold. Main thread.
+#include "document/book.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "document/document.h"
+#include "document/lines.h"
+#include "document/rescue.h"
+#include "stats/json.h"
+
+#define SCHEMA "ddiperf-result/1"
+
+static int refuse(const struct book *b, const char *why)
+{
+	log_error("%s: %s", b->file, why);
+	return -EINVAL;
+}
+
+void book_take(struct book *b, const char *name, json_t *document)
+{
+	*b = (struct book){.file = name, .document = document};
+	b->intervals = json_incref(json_object_get(document, "intervals"));
+	json_object_del(document, "intervals");
+}
+
+// The next line as an object; NULL: the end of the file, or of what a kill has left of it.
+static json_t *read_line(struct book *b)
+{
+	json_t *line;
+
+	if (getline(&b->line, &b->line_room, b->part) < 0)
+		return NULL;
+	line = json_loads(b->line, 0, NULL);
+	if (json_is_object(line))
+		return line;
+	json_decref(line);
+	return NULL;
+}
+
+static int open_document(struct book *b)
+{
+	json_error_t e;
+
+	rewind(b->part);
+	if (fgetc(b->part) == EOF)
+		return refuse(b, ferror(b->part) ? strerror(errno) : "the file is empty");
+	rewind(b->part);
+	b->document = json_loadf(b->part, 0, &e);
+	if (!b->document) {
+		log_error("%s:%d:%d: not JSON: %s", b->file, e.line, e.column, e.text);
+		return -EINVAL;
+	}
+	if (strcmp(book_text(b->document, "schema"), SCHEMA) != 0) {
+		json_decref(b->document);
+		return refuse(b, "not a result (\"schema\": \"" SCHEMA "\" is missing)");
+	}
+	book_take(b, b->file, b->document);
+	return 0;
+}
+
+// The last run that has begun in the lines of the part; 0: these are no such lines. *begin: its
+// description, and its verdict if it has ended.
+static uint64_t last_run(struct book *b, json_t **begin)
+{
+	uint64_t run = 0;
+	json_t *line;
+
+	*begin = NULL;
+	rewind(b->part);
+	while ((line = read_line(b))) {
+		const json_t *number = json_object_get(line, LIVE_BEGIN);
+
+		if (number) {
+			run = (uint64_t)json_integer_value(number);
+			json_decref(*begin);
+			*begin = json_incref(json_object_get(line, "result"));
+		} else if (json_object_get(line, LIVE_END)) {
+			json_object_update(*begin, json_object_get(line, "result"));
+		}
+		json_decref(line);
+		if (!run)
+			break;
+	}
+	return run;
+}
+
+static int open_part(struct book *b)
+{
+	const json_t *interval;
+	struct rescue rescue;
+
+	b->run = last_run(b, &b->document);
+	if (!b->run || strcmp(book_text(b->document, "schema"), SCHEMA) != 0) {
+		json_decref(b->document);
+		free(b->line);
+		return -EINVAL;
+	}
+	book_rewind(b);
+	rescue_begin(&rescue, b);
+	while ((interval = book_next(b)))
+		rescue_add(&rescue, interval);
+	rescue_end(&rescue);
+	book_rewind(b);
+	return 0;
+}
+
+// Of a pipe, which cannot be read twice, a copy. NULL: errno says why.
+static FILE *open_file(const char *file)
+{
+	FILE *f = fopen(file, "re"), *copy;
+	char part[65536];
+	size_t len;
+
+	if (!f || fseek(f, 0, SEEK_CUR) == 0)
+		return f;
+	copy = tmpfile();
+	while (copy && (len = fread(part, 1, sizeof(part), f)) > 0)
+		if (fwrite(part, 1, len, copy) != len)
+			break;
+	if (copy && (ferror(f) || ferror(copy) || fflush(copy) != 0)) {
+		fclose(copy);
+		copy = NULL;
+	}
+	fclose(f);
+	return copy;
+}
+
+int book_open(struct book *b, const char *file)
+{
+	FILE *f = open_file(file);
+	int rc;
+
+	*b = (struct book){.file = file, .part = f, .opened = true};
+	if (!f)
+		return refuse(b, strerror(errno));
+	if (open_part(b) == 0)
+		return 0;
+	*b = (struct book){.file = file, .part = f};
+	rc = open_document(b);
+	fclose(f);
+	b->part = NULL;
+	return rc;
+}
+
+void book_of_run(struct book *b, json_t *document, FILE *part, uint64_t run)
+{
+	*b = (struct book){.file = "the result", .document = document, .part = part, .run = run};
+	json_object_del(document, "intervals");
+	book_rewind(b);
+}
+
+// --- intervals from lines ---
+
+static double number_or_0(const json_t *in, const char *path)
+{
+	double value = book_number(in, path);
+
+	return isfinite(value) ? value : 0;
+}
+
+// More replies to requests that were due in the interval of that item, by their latencies' sum.
+static void due_add(json_t *item, double answered, double failed, double time_ns)
+{
+	json_t *due = json_object_get(item, "by_due");
+	double before = number_or_0(due, "answered") + number_or_0(due, "failed");
+	double sum = time_ns + before * number_or_0(due, "mean_ns");
+
+	answered += number_or_0(due, "answered");
+	failed += number_or_0(due, "failed");
+	json_object_set_new(due, "answered", json_integer((json_int_t)book_whole(answered)));
+	json_object_set_new(due, "failed", json_integer((json_int_t)book_whole(failed)));
+	json_object_set_new(due, "mean_ns", stats_number("mean_ns", sum / (answered + failed)));
+}
+
+// The interval in the window that is so many numbers before the newest, or holds that number, or is
+// the oldest.
+static json_t *interval_before(struct book *b, double back)
+{
+	unsigned at = b->first + b->count - 1;
+	double number = (double)b->window[at % BOOK_WINDOW].number;
+
+	while (at > b->first && (double)b->window[(at - 1) % BOOK_WINDOW].number + back >= number)
+		at--;
+	return b->window[at % BOOK_WINDOW].interval;
+}
+
+// The newest interval in the window: its replies to earlier requests go where they belong.
+static void give_back(struct book *b, json_t *interval)
+{
+	json_t *items = json_object_get(interval, "traffic"), *item, *e;
+	size_t n, k;
+
+	json_object_del(interval, LIVE_NUMBER);
+	json_object_del(interval, LIVE_LAST);
+	json_array_foreach(items, n, item)
+	{
+		json_t *earlier = json_incref(json_object_get(item, LIVE_EARLIER));
+
+		json_object_del(item, LIVE_EARLIER);
+		json_array_foreach(earlier, k, e)
+		{
+			json_t *to = interval_before(b, number_or_0(e, "back"));
+
+			due_add(json_array_get(json_object_get(to, "traffic"), n),
+				number_or_0(e, "answered"), number_or_0(e, "failed"),
+				number_or_0(e, "time_ns"));
+		}
+		json_decref(earlier);
+	}
+}
+
+// Is the line an interval of the measured part?
+static bool is_measured(const json_t *line)
+{
+	static const char *const others[] = {
+		LIVE_BEGIN, LIVE_TRIAL, LIVE_ORDER, LIVE_END, LIVE_WARMUP};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		any |= json_object_get(line, others[i]) != NULL;
+	return !any;
+}
+
+// Another interval of the run into the window. false: there is none.
+static bool look_ahead(struct book *b)
+{
+	json_t *line;
+
+	while ((line = read_line(b))) {
+		const json_t *begin = json_object_get(line, LIVE_BEGIN);
+		unsigned at = (b->first + b->count) % BOOK_WINDOW;
+
+		if (begin)
+			b->ours = (uint64_t)json_integer_value(begin) == b->run;
+		if (begin || !b->ours || !is_measured(line)) {
+			json_decref(line);
+			continue;
+		}
+		b->window[at].interval = line;
+		b->window[at].number = book_whole(number_or_0(line, LIVE_NUMBER));
+		b->count++;
+		give_back(b, line);
+		return true;
+	}
+	return false;
+}
+
+static const json_t *next_line(struct book *b)
+{
+	json_decref(b->given);
+	b->given = NULL;
+	while (b->count < BOOK_WINDOW && look_ahead(b))
+		;
+	if (b->count == 0)
+		return NULL;
+	b->given = b->window[b->first].interval;
+	b->first = (b->first + 1) % BOOK_WINDOW;
+	b->count--;
+	return b->given;
+}
+
+static void forget_lines(struct book *b)
+{
+	json_decref(b->given);
+	for (; b->count; b->count--, b->first = (b->first + 1) % BOOK_WINDOW)
+		json_decref(b->window[b->first].interval);
+	b->given = NULL;
+	b->ours = false;
+}
+
+// --- of both ---
+
+const json_t *book_next(struct book *b)
+{
+	const json_t *interval;
+
+	if (b->part)
+		return next_line(b);
+	do
+		interval = json_array_get(b->intervals, b->next++);
+	while (interval && !json_is_object(interval));
+	return interval;
+}
+
+void book_rewind(struct book *b)
+{
+	b->next = 0;
+	forget_lines(b);
+	if (b->part)
+		rewind(b->part);
+}
+
+void book_close(struct book *b)
+{
+	forget_lines(b);
+	free(b->line);
+	if (b->opened && b->part)
+		fclose(b->part);
+	json_decref(b->document);
+	json_decref(b->intervals);
+}
+
+// The intervals are the last member, a line each.
+int book_print(struct book *b, FILE *f)
+{
+	char *text = json_dumps(b->document, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	const char *before = "\n    ";
+	const json_t *interval;
+	bool ok;
+
+	if (!text)
+		return -ENOMEM;
+	ok = fprintf(f, "%.*s,\n  \"intervals\": [", (int)(strrchr(text, '\n') - text), text) > 0;
+	free(text);
+	book_rewind(b);
+	for (; ok && (interval = book_next(b)); before = ",\n    ")
+		ok = fputs(before, f) >= 0 &&
+		     json_dumpf(interval, f, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;
+	return ok && fputs("\n  ]\n}\n", f) >= 0 ? 0 : -EIO;
+}
+
+static int put_book(void *ctx, FILE *out)
+{
+	return book_print(ctx, out);
+}
+
+int book_write(struct book *b, const char *option, const char *path, bool is_private)
+{
+	return document_write_by(option, path, &(struct document_writer){put_book, b, is_private});
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of the coordinator only. fleet.c finds and claims agents, fleet_run.c takes a
+// run through its course, fleet_part.c has what one agent tells. Path: cold. Main thread.
+#pragma once
+
+#include <stdio.h>
+
+#include "engine/run/stop.h"
+#include "fleet/coordinator/fleet.h"
+#include "fleet/fleet_clock.h"
+#include "fleet/fleet_talk.h"
+#include "merge/merge.h"
+
+// An agent, and the part of the run that it has.
+struct fleet_part {
+	struct fleet *fleet;
+	char name[TALK_NAME];
+	uint64_t number; // from 1
+	json_t *facts;
+	char inbox[TALK_SUBJECT]; // for its clock
+	struct fleet_clock clock;
+	struct fleet_offset offset; // when the run began
+
+	uint64_t have; // octets of its events
+	char *line;    // the last one, as far as it came
+	size_t len, room;
+	uint64_t heard_ms;
+	bool claimed;
+
+	bool up, over;     // its child
+	char trouble[512]; // "": none. Else the reason why it takes no further part
+	int trouble_code;
+
+	// of this run
+	bool ready, started, ended;
+	int64_t started_ns;   // by its clock
+	int64_t sent_ns;      // its first message, by its clock; 0: none
+	double hz;            // of its ticks
+	json_t *begin;        // what it knew when it began
+	json_t *intervals;    // that were not merged yet
+	uint64_t number_last; // of an interval that came
+	uint64_t interval_ms; // when
+	FILE *kept;           // the lines of the run
+	char path[64];        // of that file
+};
+
+struct fleet {
+	struct bus *bus;
+	const struct fleet_wanted *wanted;
+	const struct config *config;   // of the file
+	const struct run_options *run; // its hooks and signals
+	struct arena *arena;           // of the results
+	char id[TALK_NAME];
+	struct fleet_part *parts;
+	unsigned count;
+	json_t *found; // facts of all agents
+	uint64_t beat_ms;
+
+	// of this run
+	uint64_t number;
+	const struct config *now; // its settings
+	struct stop stop;
+	struct merge merge;
+	char *stopped; // the rule of a stop
+	double stopped_s, stopped_value;
+	int told;          // the urgency of the stop that the agents were told; -1: none
+	uint64_t stop_ms;  // when
+	json_t *documents; // "fleet" and "parts" of each run, by its number
+};
+
+// --- fleet_part.c ---
+
+// A piece of its events came.
+void fleet_part_hear(void *ctx, const struct bus_message *m);
+// Its clock came.
+void fleet_part_hear_clock(void *ctx, const struct bus_message *m);
+void fleet_part_ask_clock(struct fleet_part *p);
+// A new run: all of the last one is forgotten.
+void fleet_part_begin(struct fleet_part *p);
+void fleet_part_forget(struct fleet_part *p);
+// A line for its child. false: it did not take it.
+bool fleet_part_tell(struct fleet_part *p, json_t *order);
+void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+// The document of its run, from its box, or from what it told until it was lost. 0, or -errno.
+int fleet_part_book(struct fleet_part *p, struct book *out);
+// Messages of some milliseconds, beats, and agents that are not heard any more.
+void fleet_tick(struct fleet *f, unsigned ms);
+
+// --- fleet_run.c ---
+
+int fleet_once(
+	void *ctx, const struct config *c, char *const *texts, unsigned count, struct result *out);
+// The first part with a trouble, NULL: none.
+struct fleet_part *fleet_troubled(const struct fleet *f);
+// Until each part is so far, one has a trouble, or the user has had enough. false: it is not.
+bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
+	const char *what);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Main thread.
+#include "fleet/coordinator/fleet_kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "nats/bus.h"
+#include "engine/run/run.h"
+#include "fleet/fleet_ask.h"
+#include "fleet/fleet_talk.h"
+#include "fleet/kept.h"
+#include "merge/merge.h"
+#include "merge/merge_verdict.h"
+
+#define KEPT_MS   10000               // to find the file and its hash
+#define SIZES_MAX (UINT64_C(4) << 30) // of all parts
+
+struct fetching {
+	struct bus *bus;
+	const char *run;           // its id
+	json_t *members;           // of the result
+	json_t *kept[MERGE_PARTS]; // {file, size, hash} of each
+	json_t *refused;           // reason: names
+};
+
+static const char *name_of(const json_t *member)
+{
+	return book_text(member, "name");
+}
+
+static void refuse(struct fetching *f, const char *reason, const json_t *member)
+{
+	talk_say(f->refused, reason, name_of(member));
+}
+
+// 0, or the exit code if anything was refused.
+static int tell_refused(const struct fetching *f)
+{
+	char text[TALK_NAMES];
+	const char *reason;
+	json_t *names;
+
+	json_object_foreach(f->refused, reason, names)
+		log_error("agent%s %s: %s", json_array_size(names) > 1 ? "s" : "",
+			talk_names(names, text, sizeof(text)), reason);
+	return json_object_size(f->refused) ? EXIT_ENVIRONMENT : 0;
+}
+
+// --- the result that names them
+
+// NULL, or the reason why not.
+static const char *check(const json_t *result)
+{
+	const json_t *members = book_at(result, "fleet.members"), *one;
+	size_t count = json_array_size(members), i;
+
+	if (count == 0)
+		return "is not of a run on a fleet (ddiperf run --fleet): no agent is named in it";
+	if (count > MERGE_PARTS)
+		return "names too many agents";
+	if (!talk_is_name(book_text(result, "run.id")))
+		return "has no id of a run on a fleet (letters, digits, - and _)";
+	if (json_object_get(result, "search") || json_object_get(result, "confidence"))
+		return "is of several runs, which are not merged";
+	json_array_foreach((json_t *)members, i,
+		one) if (!talk_is_name(name_of(one))) return "names an agent that can be none "
+							     "(letters, digits, - and _)";
+	if (strcmp(book_text(result, "run.version"), DDIPERF_VERSION) != 0)
+		return "is of another version of ddiperf (run.version), which can fetch it";
+	return NULL;
+}
+
+// --- who has what
+
+static const json_t *facts_of(const json_t *found, const json_t *member)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(
+		(json_t *)found, i, one) if (strcmp(name_of(one), name_of(member)) == 0) return one;
+	return NULL;
+}
+
+static int find_all(struct fetching *f)
+{
+	json_t *found = fleet_ask_all(f->bus);
+	const json_t *member, *facts;
+	char reason[128];
+	size_t i;
+
+	json_array_foreach(f->members, i, member)
+	{
+		const char *version = book_text(facts = facts_of(found, member), "version");
+
+		if (!facts) {
+			refuse(f,
+				"not there (ddiperf agent --nats URL --name NAME starts it again, "
+				"with the --dir that it had)",
+				member);
+		} else if (strcmp(version, DDIPERF_VERSION) != 0) {
+			snprintf(reason, sizeof(reason), "version %.40s, not %s", version,
+				DDIPERF_VERSION);
+			refuse(f, reason, member);
+		}
+	}
+	json_decref(found);
+	return tell_refused(f);
+}
+
+static json_t *ask_kept(const struct fetching *f, const json_t *member)
+{
+	char subject[TALK_SUBJECT], *reply;
+	char *text = talk_text(json_pack("{s:s}", "run", f->run));
+	json_t *said;
+	size_t len = 0;
+	int rc;
+
+	talk_agent(subject, name_of(member), "kept");
+	reply = bus_request(f->bus, subject, text, strlen(text), KEPT_MS, &len, NULL, &rc);
+	said = reply ? talk_read(reply, len) : NULL;
+	free(reply);
+	free(text);
+	return said;
+}
+
+// Is it an answer to go by?
+static bool is_kept(const json_t *said)
+{
+	json_int_t size = json_integer_value(json_object_get(said, "size"));
+
+	return kept_is_file(book_text(said, "file")) && kept_is_hash(book_text(said, "hash")) &&
+	       size > 0 && (uint64_t)size <= KEPT_SIZE_MAX;
+}
+
+static int ask_all(struct fetching *f)
+{
+	const json_t *member;
+	uint64_t all = 0;
+	size_t i;
+
+	json_array_foreach(f->members, i, member)
+	{
+		json_t *said = f->kept[i] = ask_kept(f, member);
+
+		if (!said)
+			refuse(f, "it does not answer", member);
+		else if (*book_text(said, "refused"))
+			refuse(f, book_text(said, "refused"), member);
+		else if (!is_kept(said))
+			refuse(f, "what it kept is no result", member);
+		else
+			all += (uint64_t)json_integer_value(json_object_get(said, "size"));
+		if (all > SIZES_MAX) {
+			refuse(f, "its part and those before it are more than 4 GiB", member);
+			break;
+		}
+	}
+	return tell_refused(f);
+}
+
+// --- their files
+
+// NULL, or the reason why not.
+static const char *fetch_file(
+	const struct fetching *f, const json_t *member, const json_t *kept, FILE *to)
+{
+	const struct fleet_ask q = {.bus = f->bus,
+		.agent = name_of(member),
+		.run = f->run,
+		.file = book_text(kept, "file")};
+	uint64_t size = (uint64_t)json_integer_value(json_object_get(kept, "size")), from = 0, got;
+	char hash[KEPT_HASH];
+
+	while (from < size) {
+		const char *octets;
+		size_t count = 0;
+		char *reply = fleet_ask_piece(&q, from, &octets, &count);
+		bool fits = count <= size - from;
+		bool good = reply && fits && count > 0 && fwrite(octets, 1, count, to) == count;
+
+		free(reply);
+		if (!reply)
+			return "it does not give what it kept";
+		if (!fits)
+			return "what came is longer than what it kept";
+		if (!good)
+			return count ? strerror(errno) : "what it kept has become shorter";
+		from += count;
+	}
+	if (fflush(to) != 0)
+		return strerror(errno);
+	if (kept_hash(fileno(to), &got, hash) < 0 || got != size ||
+		strcmp(hash, book_text(kept, "hash")) != 0)
+		return "what came is not what it kept (another size or SHA-256)";
+	return NULL;
+}
+
+static bool is_of_run(const struct fetching *f, const json_t *member, const struct book *b)
+{
+	return strcmp(book_text(b->document, "run.id"), f->run) == 0 &&
+	       json_equal((json_t *)book_at(b->document, "config.fleet.part"),
+		       json_object_get(member, "part"));
+}
+
+static int fetch_part(
+	const struct fetching *f, const json_t *member, const json_t *kept, struct book *out)
+{
+	char path[] = "/tmp/ddiperf-part-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC), rc = -1;
+	FILE *to = fd < 0 ? NULL : fdopen(fd, "w+");
+	const char *why = to ? fetch_file(f, member, kept, to) : strerror(errno);
+
+	if (why)
+		log_error("agent %s: %s", name_of(member), why);
+	else
+		rc = book_open(out, path); // logged
+	if (to)
+		fclose(to);
+	if (fd >= 0)
+		unlink(path);
+	if (rc < 0)
+		return EXIT_ENVIRONMENT;
+	out->file = name_of(member);
+	if (is_of_run(f, member, out))
+		return 0;
+	log_error("agent %s: what it kept is not its part of run %s", name_of(member), f->run);
+	book_close(out);
+	return EXIT_ENVIRONMENT;
+}
+
+int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
+	struct arena *a, struct book *books, unsigned *count)
+{
+	struct fetching *f = arena_zalloc(a, sizeof(*f));
+	const char *wrong = check(result);
+	int rc;
+
+	*count = 0;
+	if (wrong) {
+		log_error("%s: %s", file, wrong);
+		return EXIT_CONFIG;
+	}
+	f->run = book_text(result, "run.id");
+	f->members = (json_t *)book_at(result, "fleet.members");
+	rc = fleet_ask_open(s, &f->bus);
+	if (rc)
+		return rc;
+	f->refused = json_object();
+	rc = find_all(f);
+	if (rc == 0)
+		rc = ask_all(f);
+	for (size_t i = 0; rc == 0 && i < json_array_size(f->members); i++) {
+		rc = fetch_part(f, json_array_get(f->members, i), f->kept[i], &books[*count]);
+		*count += rc == 0;
+	}
+	for (size_t i = 0; i < json_array_size(f->members); i++)
+		json_decref(f->kept[i]);
+	json_decref(f->refused);
+	bus_close(f->bus);
+	return rc;
+}
+
+void fleet_kept_complete(const json_t *result, json_t *sum)
+{
+	json_t *verdict = json_object_get(sum, "verdict"), *reason;
+	const char *stopped = book_text(result, "verdict.stopped");
+	bool interrupted = strcmp(book_text(result, "verdict.status"), "interrupted") == 0;
+	size_t i;
+
+	json_array_foreach(book_at(result, "fleet.reasons"), i, reason) if (json_is_string(reason))
+		merge_invalidate(verdict, json_string_value(reason), interrupted);
+	if (*stopped || json_array_size(book_at(result, "config.stop")))
+		merge_stop(verdict, *stopped ? stopped : NULL,
+			book_number(result, "verdict.stopped_s"));
+	json_object_set(sum, "fleet", json_object_get(result, "fleet"));
+	if (json_object_get(result, "config"))
+		json_object_set(sum, "config", json_object_get(result, "config"));
+}

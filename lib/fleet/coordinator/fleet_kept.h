@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of a fleet's run as its agents kept them, fetched when it is over: what a coordinator
+// did not hear of an agent that was lost is there. Path: cold. Main thread.
+#pragma once
+
+#include "base/arena.h"
+#include "document/book.h"
+#include "nats/bus.h"
+
+// The parts of the run that `result` describes, from the agents that it names. file: of the result,
+// for messages. books: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
+// or an exit code with the reasons logged.
+int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
+	struct arena *a, struct book *books, unsigned *count);
+// What only the coordinator knew, into the sum of the parts: members and skew of the fleet, the
+// configuration, and its reasons for the verdict.
+void fleet_kept_complete(const json_t *result, json_t *sum);

@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of a fleet: all parts get ready, begin at one time, and end; their intervals are merged as
+// they come, and their results at the end. Path: cold. Main thread.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "document/book.h"
+#include "document/document_read.h"
+#include "fleet/coordinator/fleet_internal.h"
+#include "follow/live.h"
+#include "merge/merge_result.h"
+#include "merge/merge_verdict.h"
+#include "stats/json.h"
+
+#define READY_MS    120000 // tables are built, servers found
+#define BEGIN_MS    5000   // for all to say that they have begun
+#define EXCHANGES   20     // with each agent, for its clock
+#define EXCHANGE_MS 200    // for all to tell theirs, at most
+#define PAUSE_MS    5      // between two exchanges
+#define GRACE_MS    30000  // over the time of a run and its drain
+#define STOP_MS     10000  // for a run that was stopped without a drain
+#define TICK_MS     20
+#define BEHIND      3    // intervals that a part may be behind,
+#define BEHIND_MS   2000 // and so long at least
+#define NOTED       5    // parts that have a line each when the run begins
+
+struct fleet_part *fleet_troubled(const struct fleet *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (*f->parts[i].trouble)
+			return &f->parts[i];
+	return NULL;
+}
+
+static bool are_all(const struct fleet *f, bool (*is_so_far)(const struct fleet_part *p))
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (!is_so_far(&f->parts[i]))
+			return false;
+	return true;
+}
+
+// The others end at once, too.
+static void find_gone(struct fleet *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].over && !f->parts[i].ended)
+			fleet_part_trouble(
+				&f->parts[i], EXIT_INVALID, "its process has ended before the run");
+}
+
+bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
+	const char *what)
+{
+	const struct run_hooks *h = &f->run->hooks;
+	uint64_t until = clock_steady_ms() + ms;
+
+	while (!are_all(f, is_so_far) && !fleet_troubled(f) && !*f->run->signals &&
+		clock_steady_ms() < until) {
+		fleet_tick(f, TICK_MS);
+		find_gone(f);
+		if (h->tick)
+			h->tick(h->ctx);
+	}
+	for (unsigned i = 0; i < f->count && clock_steady_ms() >= until; i++)
+		if (!is_so_far(&f->parts[i]))
+			fleet_part_trouble(
+				&f->parts[i], EXIT_INVALID, "%s after %u s", what, ms / 1000);
+	return are_all(f, is_so_far);
+}
+
+// --- begin
+
+static bool have_all_told(const struct fleet *f, unsigned times)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].clock.count < times && !*f->parts[i].trouble)
+			return false;
+	return true;
+}
+
+static void exchange_times(struct fleet *f)
+{
+	uint64_t until;
+
+	for (unsigned i = 0; i < f->count; i++)
+		fleet_clock_start(&f->parts[i].clock);
+	for (unsigned n = 1; n <= EXCHANGES; n++) {
+		until = clock_steady_ms() + EXCHANGE_MS;
+		for (unsigned i = 0; i < f->count; i++)
+			fleet_part_ask_clock(&f->parts[i]);
+		do
+			fleet_tick(f, PAUSE_MS);
+		while (!have_all_told(f, n) && clock_steady_ms() < until);
+	}
+}
+
+static void measure_clocks(struct fleet *f)
+{
+	int64_t own = fleet_clock_error();
+
+	exchange_times(f);
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (p->clock.count == 0)
+			fleet_part_trouble(p, EXIT_INVALID, "it does not tell its clock");
+		else
+			p->offset = fleet_clock_offset(&p->clock, own);
+	}
+}
+
+// Was a clock set, or did it run away, while the run went on?
+static void check_clocks(struct fleet *f)
+{
+	int64_t most = (int64_t)f->config->validity.fleet_skew_ns;
+
+	exchange_times(f);
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+		int64_t moved = llabs(p->clock.offset_ns - p->offset.ns);
+
+		if (p->clock.count && moved > most + p->clock.delay_ns / 2 + p->offset.within_ns)
+			fleet_part_trouble(p, EXIT_INVALID,
+				"its clock moved by %.3f ms while the run went on",
+				1e-6 * (double)moved);
+	}
+}
+
+static bool is_ready(const struct fleet_part *p)
+{
+	return p->ready;
+}
+
+static bool has_started(const struct fleet_part *p)
+{
+	return p->started && p->begin;
+}
+
+static void tell_all(struct fleet *f, const char *member, json_t *value)
+{
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (p->claimed && !p->over && !p->ended && !*p->trouble &&
+			!fleet_part_tell(p, json_pack("{s:O}", member, value)))
+			fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
+	}
+	json_decref(value);
+}
+
+static unsigned lead_ms(const struct fleet *f)
+{
+	int64_t slowest = 0;
+
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].clock.slowest_ns > slowest)
+			slowest = f->parts[i].clock.slowest_ns;
+	return fleet_clock_lead_ms(f->count, slowest);
+}
+
+static void start_all(struct fleet *f, unsigned lead)
+{
+	int64_t at = fleet_clock_ns() + lead * INT64_C(1000000);
+
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (!fleet_part_tell(
+			    p, json_pack("{s:I}", "start", (json_int_t)(at + p->offset.ns))))
+			fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
+	}
+}
+
+static void note_part(const struct fleet *f, const struct fleet_part *p)
+{
+	run_note(f->run,
+		"agent %s: part %llu of %u; its clock is %+.3f ms off, known within %.3f ms",
+		p->name, (unsigned long long)p->number, f->count, 1e-6 * (double)p->offset.ns,
+		1e-6 * (double)p->offset.within_ns);
+}
+
+// A line each, or one of all; the result has each.
+static void note_parts(const struct fleet *f)
+{
+	int64_t most = 0, within = 0;
+	json_t *names = json_array();
+	char text[TALK_NAMES];
+
+	for (unsigned i = 0; i < f->count; i++) {
+		const struct fleet_part *p = &f->parts[i];
+
+		json_array_append_new(names, json_string(p->name));
+		most = llabs(p->offset.ns) > most ? llabs(p->offset.ns) : most;
+		within = p->offset.within_ns > within ? p->offset.within_ns : within;
+	}
+	for (unsigned i = 0; i < f->count && f->count <= NOTED; i++)
+		note_part(f, &f->parts[i]);
+	if (f->count > NOTED)
+		run_note(f->run,
+			"agents %s: parts 1 to %u; their clocks are up to %.3f ms off, known "
+			"within %.3f ms",
+			talk_names(names, text, sizeof(text)), f->count, 1e-6 * (double)most,
+			1e-6 * (double)within);
+	json_decref(names);
+}
+
+// What is told when a run begins is of the first part.
+static int show_begin(struct fleet *f, struct arena *a)
+{
+	const struct run_hooks *h = &f->run->hooks;
+	struct result begun = {0};
+	const char *why;
+
+	if (document_read(&result_section, f->parts[0].begin, &begun, a, &why) < 0) {
+		log_error("agent %s: what it tells of the run: %s", f->parts[0].name, why);
+		return EXIT_INTERNAL;
+	}
+	begun.number = f->number;
+	begun.run.command = f->run->command;
+	if (f->number == 1)
+		note_parts(f);
+	if (h->begin)
+		h->begin(h->ctx, &begun, f->now);
+	return 0;
+}
+
+static int begin(struct fleet *f, char *const *texts, unsigned count, struct arena *a)
+{
+	const struct fleet_part *troubled;
+
+	for (unsigned i = 0; i < f->count; i++)
+		fleet_part_begin(&f->parts[i]);
+	tell_all(f, "once", talk_texts(texts, count));
+	if (fleet_wait(f, is_ready, READY_MS, "it is not ready")) {
+		unsigned lead;
+
+		measure_clocks(f);
+		lead = lead_ms(f);
+		start_all(f, lead);
+		fleet_wait(f, has_started, lead + BEGIN_MS, "it has not begun");
+	}
+	troubled = fleet_troubled(f);
+	if (troubled)
+		return troubled->trouble_code;
+	return *f->run->signals ? EXIT_INTERRUPTED : show_begin(f, a);
+}
+
+// --- intervals
+
+static const json_t *first_interval(const struct fleet_part *p)
+{
+	return json_array_get(p->intervals, 0);
+}
+
+static bool is_last(const json_t *interval)
+{
+	return json_is_true(json_object_get(interval, LIVE_LAST));
+}
+
+static uint64_t number_of(const json_t *interval)
+{
+	return (uint64_t)json_integer_value(json_object_get(interval, LIVE_NUMBER));
+}
+
+// The next interval of all parts together: of each its own next one, and more of a part whose
+// intervals were shorter. false: some have not come yet.
+static bool next_group(struct fleet *f, uint64_t *number, bool *last)
+{
+	*number = 0;
+	*last = true;
+	for (unsigned i = 0; i < f->count; i++) {
+		const json_t *one = first_interval(&f->parts[i]);
+
+		if (!one && !*f->parts[i].trouble && !f->parts[i].ended)
+			return false;
+		if (!one || is_last(one))
+			continue;
+		*last = false;
+		*number = number_of(one) > *number ? number_of(one) : *number;
+	}
+	for (unsigned i = 0; i < f->count; i++)
+		if (!*last && f->parts[i].number_last < *number && !*f->parts[i].trouble &&
+			!f->parts[i].ended)
+			return false;
+	return true;
+}
+
+static unsigned take_group(struct fleet *f, uint64_t number, bool last, json_t **out)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+		json_t *one;
+
+		while (count < MERGE_PARTS && (one = json_array_get(p->intervals, 0)) &&
+			is_last(one) == last && (last || number_of(one) <= number)) {
+			f->merge.part[count] = p->number;
+			f->merge.hz[count] = p->hz;
+			out[count++] = json_incref(one);
+			json_array_remove(p->intervals, 0);
+		}
+	}
+	return count;
+}
+
+static void add_integer(json_t *to, const json_t *from, const char *name)
+{
+	json_int_t more = json_integer_value(json_object_get(from, name));
+
+	json_object_set_new(
+		to, name, json_integer(json_integer_value(json_object_get(to, name)) + more));
+}
+
+// Replies to requests of earlier intervals leave the item for the list, in which they are told
+// apart by how many snapshots ago that was: so many more, as the sum has a later number.
+static void take_earlier(json_t *list, json_t *item, uint64_t more)
+{
+	json_t *one, *same, *found;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(item, LIVE_EARLIER), i, one)
+	{
+		json_int_t back = json_integer_value(json_object_get(one, "back"));
+
+		back += (json_int_t)more;
+		found = NULL;
+		json_array_foreach(list, k,
+			same) if (json_integer_value(json_object_get(same, "back")) == back) found =
+			same;
+		if (!found) {
+			found = json_pack("{s:I, s:i, s:i, s:i}", "back", back, "answered", 0,
+				"failed", 0, "time_ns", 0);
+			json_array_append_new(list, found);
+		}
+		add_integer(found, one, "answered");
+		add_integer(found, one, "failed");
+		json_object_set_new(found, "time_ns",
+			stats_number("time_ns",
+				book_number(found, "time_ns") + book_number(one, "time_ns")));
+	}
+	json_object_del(item, LIVE_EARLIER);
+}
+
+// Of the items of all, a list each.
+static json_t *take_all_earlier(json_t **group, unsigned count, uint64_t number)
+{
+	json_t *lists = json_array(), *item;
+	size_t n;
+
+	for (unsigned k = 0; k < count; k++)
+		json_array_foreach(json_object_get(group[k], "traffic"), n, item)
+		{
+			if (n == json_array_size(lists))
+				json_array_append_new(lists, json_array());
+			take_earlier(json_array_get(lists, n), item, number - number_of(group[k]));
+		}
+	return lists;
+}
+
+// The sum has the number of the latest.
+static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
+{
+	static const char *const marks[] = {LIVE_WARMUP, LIVE_LAST};
+	json_t *sum, *item, *earlier;
+	uint64_t number = 0;
+	size_t n;
+
+	for (unsigned k = 0; k < count; k++)
+		number = number_of(group[k]) > number ? number_of(group[k]) : number;
+	earlier = take_all_earlier(group, count, number);
+	f->merge.count = count;
+	sum = merge_objects(&f->merge, &result_interval_section, group);
+	json_object_set_new(sum, LIVE_NUMBER, json_integer((json_int_t)number));
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (json_object_get(group[0], marks[i]))
+			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
+	json_array_foreach(json_object_get(sum, "traffic"), n,
+		item) if (json_array_size(json_array_get(earlier, n)))
+		json_object_set(item, LIVE_EARLIER, json_array_get(earlier, n));
+	json_decref(earlier);
+	return sum;
+}
+
+static void judge_interval(struct fleet *f, const struct result_interval *i, struct arena *a)
+{
+	const char *rule = f->stopped ? NULL : stop_check(&f->stop, i, a, &f->stopped_value);
+
+	if (!rule)
+		return;
+	f->stopped = strdup(rule);
+	f->stopped_s = i->t_s;
+}
+
+static void show_interval(struct fleet *f, const json_t *sum)
+{
+	const struct run_hooks *h = &f->run->hooks;
+	struct arena *a = arena_new();
+	struct result_interval i = {0};
+	bool warmup = false;
+	const char *why;
+
+	if (document_read_interval(sum, &i, &warmup, a, &why) < 0) {
+		log_error("an interval of the fleet: %s", why);
+		arena_free(a);
+		return;
+	}
+	if (!warmup && h->kept)
+		h->kept(h->ctx, &i);
+	if (!warmup && !i.last)
+		judge_interval(f, &i, a);
+	if (!i.last && h->interval)
+		h->interval(h->ctx, &i, warmup);
+	arena_free(a);
+}
+
+static void pass_intervals(struct fleet *f)
+{
+	json_t *group[MERGE_PARTS], *sum;
+	uint64_t number;
+	bool last;
+
+	while (next_group(f, &number, &last)) {
+		unsigned count = take_group(f, number, last, group);
+
+		if (count == 0)
+			return;
+		sum = merge_group(f, group, count);
+		show_interval(f, sum);
+		json_decref(sum);
+		while (count)
+			json_decref(group[--count]);
+	}
+}
+
+// --- until all have ended
+
+// 0: its purpose is reached; 1 and 2: as many interrupts.
+static void stop_all(struct fleet *f, int urgency)
+{
+	if (f->told >= urgency)
+		return;
+	f->told = urgency;
+	f->stop_ms = clock_steady_ms();
+	tell_all(f, "stop", json_integer(urgency));
+}
+
+static bool has_ended(const struct fleet_part *p)
+{
+	return p->ended || p->over || *p->trouble;
+}
+
+// The time that the slowest may take: the run, its drain, and what it takes to write a result.
+static uint64_t most_ms(const struct fleet *f)
+{
+	const struct run_settings *r = &f->now->run;
+	uint64_t drain = r->drain_ns != UINT64_MAX ? r->drain_ns : 0, wait;
+
+	for (uint32_t i = 0; r->drain_ns == UINT64_MAX && i < f->now->traffic.count; i++) {
+		wait = config_wait_ns((const struct item_settings *)f->now->traffic.items + i);
+		drain = 4 * wait > drain ? 4 * wait : drain;
+	}
+	return (r->warmup_ns + r->duration_ns + drain) / 1000000 + GRACE_MS;
+}
+
+// A part that beats, but whose intervals do not come while those of others do.
+static void find_stuck(struct fleet *f)
+{
+	const struct run_settings *r = &f->now->run;
+	uint64_t allowed = BEHIND * r->interval_ns / 1000000, now = clock_steady_ms(), most = 0;
+	// Afterwards, each part has its own drain.
+	uint64_t whole = (r->warmup_ns + r->duration_ns) / r->interval_ns;
+
+	allowed = allowed < BEHIND_MS ? BEHIND_MS : allowed;
+	for (unsigned i = 0; i < f->count; i++)
+		most = f->parts[i].number_last > most ? f->parts[i].number_last : most;
+	most = most < whole ? most : whole;
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (has_ended(p) || p->number_last + BEHIND >= most ||
+			now - p->interval_ms <= allowed || now - p->heard_ms > BEHIND_MS / 2)
+			continue;
+		fleet_part_trouble(p, EXIT_INVALID, "it is %llu intervals behind the others",
+			(unsigned long long)(most - p->number_last));
+	}
+}
+
+static bool is_to_end(const struct fleet *f)
+{
+	const struct run_hooks *h = &f->run->hooks;
+
+	return f->stopped || fleet_troubled(f) || (h->enough && h->enough(h->ctx));
+}
+
+static void supervise(struct fleet *f)
+{
+	const struct run_hooks *h = &f->run->hooks;
+	uint64_t until = clock_steady_ms() + most_ms(f);
+
+	while (!are_all(f, has_ended) && clock_steady_ms() < until) {
+		fleet_tick(f, TICK_MS);
+		if (h->tick)
+			h->tick(h->ctx);
+		pass_intervals(f);
+		find_gone(f);
+		find_stuck(f);
+		if (*f->run->signals || is_to_end(f))
+			stop_all(f, *f->run->signals > 2 ? 2 : *f->run->signals);
+		if (f->told == 2 && clock_steady_ms() > f->stop_ms + STOP_MS)
+			break;
+	}
+	find_gone(f);
+	for (unsigned i = 0; i < f->count; i++)
+		if (!has_ended(&f->parts[i]))
+			fleet_part_trouble(&f->parts[i], EXIT_INVALID, "its run does not end");
+	pass_intervals(f);
+}
+
+// --- the result
+
+static json_t *member_of(const struct fleet_part *p, int64_t first)
+{
+	return json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:s, s:I}", "name", p->name, "part",
+		(json_int_t)p->number, "host", book_text(p->facts, "host"), "labels",
+		book_text(p->facts, "labels"), "clock_offset_ns", (json_int_t)p->offset.ns,
+		"clock_within_ns", (json_int_t)p->offset.within_ns, "clock_source",
+		p->offset.source ? p->offset.source : "", "began_ns",
+		(json_int_t)(p->started ? p->started_ns - p->offset.ns - first : 0));
+}
+
+// The members of the fleet, and how far apart they began by the coordinator's clock. A skew that is
+// not known well enough is as bad as one that is too large. reasons: of the fleet alone, not of a
+// part, against the run.
+static json_t *fleet_of(const struct fleet *f, json_t *reasons)
+{
+	const double most = (double)f->config->validity.fleet_skew_ns;
+	int64_t first = INT64_MAX, last = INT64_MIN, within = 0;
+	json_t *members = json_array(), *out;
+	struct fleet_skew skew = {0};
+	char text[160];
+
+	for (unsigned i = 0; i < f->count; i++) {
+		const struct fleet_part *p = &f->parts[i];
+		int64_t at = p->started_ns - p->offset.ns;
+
+		fleet_skew_add(&skew, p->sent_ns, &p->offset);
+		if (!p->started)
+			continue;
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+		within = p->offset.within_ns > within ? p->offset.within_ns : within;
+	}
+	for (unsigned i = 0; i < f->count; i++)
+		json_array_append_new(members, member_of(&f->parts[i], first));
+	if (last > first && (double)(last - first) > most) {
+		snprintf(text, sizeof(text),
+			"the agents began %.3f ms apart (validity.fleet_skew: %.3f ms)",
+			1e-6 * (double)(last - first), 1e-6 * most);
+		json_array_append_new(reasons, json_string(text));
+	} else if (f->count > 1 && (double)within > most) {
+		snprintf(text, sizeof(text),
+			"the clocks of the agents are known within %.3f ms only "
+			"(validity.fleet_skew: %.3f ms)",
+			1e-6 * (double)within, 1e-6 * most);
+		json_array_append_new(reasons, json_string(text));
+	}
+	for (unsigned i = 0; i < f->count; i++)
+		if (*f->parts[i].trouble)
+			json_array_append_new(reasons, json_string(f->parts[i].trouble));
+	out = json_pack("{s:i, s:I, s:o, s:O}", "agents", (int)f->count, "skew_within_ns",
+		(json_int_t)within, "members", members, "reasons", reasons);
+	fleet_skew_put(&skew, true, out);
+	return out;
+}
+
+// "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.
+static void keep_document(struct fleet *f, json_t *sum)
+{
+	char key[24];
+
+	snprintf(key, sizeof(key), "%llu", (unsigned long long)f->number);
+	json_object_set_new(f->documents, key,
+		json_pack("{s:O, s:O}", "fleet", json_object_get(sum, "fleet"), "parts",
+			json_object_get(sum, "parts")));
+	json_object_del(sum, "fleet");
+	json_object_del(sum, "parts");
+}
+
+static int judge(
+	struct fleet *f, struct book *books, unsigned count, struct arena *a, struct result *out)
+{
+	json_t *sum = merge_results(books, count, f->run->command, a), *reasons = json_array(),
+	       *one;
+	int rc = sum ? 0 : EXIT_INTERNAL;
+	const char *why;
+	size_t i;
+
+	if (sum) {
+		json_object_set_new(sum, "fleet", fleet_of(f, reasons));
+		json_array_foreach(reasons, i, one)
+			merge_invalidate(json_object_get(sum, "verdict"), json_string_value(one),
+				*f->run->signals != 0);
+		if (f->now->stop.count || f->stopped)
+			merge_stop(json_object_get(sum, "verdict"), f->stopped, f->stopped_s);
+		keep_document(f, sum);
+		json_object_del(sum, "intervals"); // they were handed out
+		rc = document_read(&result_section, sum, out, a, &why) < 0 ? EXIT_INTERNAL : 0;
+		if (rc)
+			log_error("the result of the fleet: %s", why);
+	}
+	out->number = f->number;
+	out->verdict.stopped_value = f->stopped_value;
+	json_decref(reasons);
+	json_decref(sum);
+	return rc ? rc : (int)out->verdict.exit_code;
+}
+
+static int finish(struct fleet *f, struct arena *a, struct result *out)
+{
+	struct book *books = arena_zalloc(a, f->count * sizeof(*books));
+	unsigned count = 0;
+	int rc;
+
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+		const json_t *from;
+
+		if (fleet_part_book(p, &books[count]) < 0)
+			continue;
+		p->sent_ns =
+			json_integer_value(book_at(books[count].document, "run.first_sent_ns"));
+		from = book_at(books[count++].document, "run.measured_from_ns");
+		if (json_integer_value(from) > 0) // better than what it planned
+			p->started_ns = json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
+	}
+	if (count == 0) {
+		const struct fleet_part *troubled = fleet_troubled(f);
+
+		log_error("no agent has a result");
+		return troubled ? troubled->trouble_code : EXIT_INVALID;
+	}
+	rc = judge(f, books, count, a, out);
+	while (count)
+		book_close(&books[--count]);
+	return rc;
+}
+
+int fleet_once(
+	void *ctx, const struct config *c, char *const *texts, unsigned count, struct result *out)
+{
+	struct fleet *f = ctx;
+	struct arena *a = f->arena;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	f->number++;
+	f->now = c;
+	f->told = -1;
+	free(f->stopped);
+	f->stopped = NULL;
+	stop_start(&f->stop, c, a);
+	rc = begin(f, texts, count, a);
+	if (rc) {
+		if (fleet_troubled(f) || *f->run->signals)
+			stop_all(f, 2);
+		return rc;
+	}
+	supervise(f);
+	check_clocks(f);
+	return finish(f, a, out);
+}
+
+const char *fleet_order(struct fleet *f, const char *order)
+{
+	if (f->number == 0)
+		return "no packets flow now";
+	tell_all(f, "order", json_string(order));
+	return fleet_troubled(f) ? fleet_troubled(f)->trouble : NULL;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agents of a fleet, as each says of itself: asked on NATS again and again, by a thread of its
+// own without a capability and without a signal. An agent that does not reply is silent, and is
+// forgotten later. Path: cold. Main thread (open, close) | any thread (list).
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "nats/bus.h"
+
+struct roster;
+
+// s lives as long as the roster. 0, or -errno, which was logged (bus_open).
+int roster_open(const struct bus_settings *s, struct roster **out);
+// An array of {name, labels, version, host, cpus, run, coordinator, box, clock (facts.h), state,
+// reply_ms, silent_s}; the caller owns it. up: the server of NATS is there.
+json_t *roster_list(struct roster *r, bool *up);
+void roster_close(struct roster *r); // NULL: nothing to do

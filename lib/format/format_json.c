@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The result document again, and its intervals as JSON lines. Path: cold. Main thread.
+#include "format/format_writers.h"
+
+#include <errno.h>
+
+#define FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
+
+static int put(const json_t *value, FILE *out)
+{
+	return json_dumpf(value, out, FLAGS) < 0 ? -EIO : 0;
+}
+
+int json_write(const struct format_input *in, FILE *out)
+{
+	return book_print(in->books[0], out);
+}
+
+int jsonl_write(const struct format_input *in, FILE *out)
+{
+	struct book *b = in->books[0];
+	const json_t *interval;
+	int rc = 0;
+
+	book_rewind(b);
+	while ((interval = book_next(b))) {
+		rc |= put(interval, out);
+		fputc('\n', out);
+	}
+	return rc;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of resperf's plot data. Path: cold. Main thread.
+#pragma once
+
+#include <stdbool.h>
+
+#include "document/book.h"
+
+struct resperf_row {
+	double middle_s, length_s;
+	double due_per_s, sent_per_s;
+	double answered, failed, time_ns; // of the queries that were due in it; time: the sum
+	double connections, handshakes,
+		handshake_ns; // that were accepted; those timed, and the sum
+};
+
+// Intervals that the tester could collect only together are as many rows, each with its share.
+struct resperf_rows {
+	struct book *book;
+	double end_s, every_s;
+	unsigned left; // of the interval in row
+	struct resperf_row row;
+};
+
+struct resperf_rows resperf_begin(struct book *b);
+// The next row in which sending did not end, in rows->row; false: that was the last one.
+bool resperf_next(struct resperf_rows *rows);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Intervals as lines for scripts, while the run goes on: --interval-format. Path: cold. Main
+// thread.
+#pragma once
+
+#include <stdio.h>
+
+#include "engine/config/config.h"
+#include "follow/live.h"
+
+struct interval_format {
+	const char *text; // "json", or text with figures as {t_s} or {traffic.queries.p99_ns}
+	FILE *out;
+	bool told; // of a figure that no interval has
+};
+
+// Is it well-formed? 0, or -EINVAL with the reason logged.
+int interval_format_check(const char *text);
+// Does it name only figures that intervals of such a run have? Likewise.
+int interval_format_check_names(const char *text, const struct config *c);
+
+// A line for each interval of the measured part, but for the rest at its end. f stays the
+// caller's.
+struct live_follower interval_format_follower(struct interval_format *f);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of the bus share, and nothing else sees: libnats. Path: cold. Main thread.
+#pragma once
+
+#include <nats/nats.h>
+#include <pthread.h>
+
+#include "nats/bus.h"
+
+struct bus_subscription {
+	struct bus *bus;
+	struct bus_subscription *next;
+	natsSubscription *nats;
+	char *subject;
+	bus_handler *handler; // NULL: replies to requests
+	void *ctx;
+	bool at_once;
+	bool over;     // the library will not call us again; as what follows under the lock
+	size_t queued; // octets of its messages that wait
+	bool full;     // some were dropped since then
+	uint64_t count, busy_ns; // messages that its handler had, and its time with them
+};
+
+// A message on its way from the library's thread to bus_tick.
+struct bus_came {
+	struct bus_came *next;
+	struct bus_subscription *from;
+	natsMsg *message;
+	int64_t at_ns;
+};
+
+// A question that waits for its reply.
+struct bus_wait {
+	char subject[80];   // of the reply; empty: nobody waits
+	int rc;             // of sending it
+	natsMsg *reply;     // NULL: not yet
+	int64_t replied_ns; // CLOCK_REALTIME
+};
+
+#define BUS_WAITS 16 // at a time
+
+struct bus {
+	natsConnection *nats;
+	char place[256]; // URLs of the servers, without passwords
+	char inbox[64];  // subjects of our own begin with it
+	unsigned inboxes;
+	int woken; // eventfd: something came
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed; // a subscription is over, or the reply is there
+	struct bus_subscription *subscriptions;
+	struct bus_came *first, **last;
+	unsigned waiting;                 // so many
+	struct bus_subscription *running; // its handler does, in bus_tick
+	struct bus_wait waits[BUS_WAITS];
+
+	void *served; // of bus_serve, freed with the bus
+};
+
+struct bus_question {
+	const char *subject;
+	const char *header[2]; // name and value, or NULL
+	const void *data;
+	size_t size;
+	unsigned ms;
+};
+
+// Send it, without waiting. Its wait ends with bus_await, which is due after 0. 0, or -errno
+// (-EBUSY: too many wait).
+int bus_put_question(struct bus *b, const struct bus_question *q, struct bus_wait **out);
+// The whole reply, which the caller destroys, or NULL and *rc, as bus_request. at_ns may be NULL.
+natsMsg *bus_await(struct bus *b, struct bus_wait *w, unsigned ms, int64_t *at_ns, int *rc);
+// Both in one.
+natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc);
+// 0, or -errno for a status of the library.
+int bus_errno(natsStatus status);
+
+// bus_settings.c: the options of a connection, which the caller destroys, and what to call its
+// servers in messages: their URLs without passwords. 0, or -errno, which was logged.
+int bus_options(const struct bus_settings *s, natsOptions **out, char *servers, size_t room);
+// An error text of the library without the place in its source, "(conn.c:2088): ", that it begins
+// with. NULL stays NULL.
+const char *bus_reason(const char *text);

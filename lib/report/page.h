@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Results as one HTML page: template, style, script and charts of app/page, which are part of the
+// program, with the results as JSON in it. The page needs no network. Nothing in a result is
+// trusted: its text cannot leave the JSON. Path: cold. Main thread.
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "document/book.h"
+
+// One result, or several that are compared with the first. Reads the intervals of each book from
+// the first one on. Long series are thinned: of each few intervals the least and the greatest value
+// stay. history: entries (history.h) for the trend of the first result; NULL: none. 0, or -EIO.
+int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out);
+
+// The page with these data, as app/page/page.js knows them.
+void page_put(const json_t *data, FILE *out);
+
+// The page around its data, and the page of `ddiperf serve`; app/page/assemble.py makes them.
+extern const char page_head[], page_tail[], page_serve[];

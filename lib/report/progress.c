@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lines during a run: one per interval and item. Path: cold. Main thread.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "follow/live.h"
+#include "report/report.h"
+#include "stats/text.h"
+
+void report_init(struct report *r, FILE *out, bool quiet)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	bool terminal = out && isatty(fileno(out)) && (!term || strcmp(term, "dumb") != 0);
+
+	*r = (struct report){.out = out, .quiet = quiet, .live = terminal && !quiet};
+	r->colour = terminal && (!no_color || !*no_color);
+}
+
+const char *report_time(double ns, bool any, char *buf, size_t room)
+{
+	if (isinf(ns))
+		snprintf(buf, room, "lost");
+	else if (!any)
+		snprintf(buf, room, "-");
+	else
+		stats_format(ns, "ns", buf, room);
+	return buf;
+}
+
+static bool is_silent(const struct report *r)
+{
+	return !r->out || r->quiet;
+}
+
+void report_clear(struct report *r)
+{
+	if (r->out && r->live)
+		fputs("\r\033[J", r->out);
+}
+
+void report_note(struct report *r, const char *text)
+{
+	if (is_silent(r))
+		return;
+	report_clear(r);
+	fprintf(r->out, "%s\n", text);
+	fflush(r->out);
+}
+
+// "20.0 k" under a header that says per second.
+static const char *rate_text(uint64_t n, double length_s, char *buf, size_t room)
+{
+	stats_format(length_s > 0 ? (double)n / length_s : 0, "per_s", buf, room);
+	buf[strcspn(buf, "/")] = '\0';
+	if (buf[0] && buf[strlen(buf) - 1] == ' ')
+		buf[strlen(buf) - 1] = '\0';
+	return buf;
+}
+
+static double number_of(const json_t *in, const char *name)
+{
+	const json_t *value = json_object_get(in, name);
+
+	return json_is_number(value) ? json_number_value(value) : INFINITY;
+}
+
+static uint64_t count_of(const json_t *in, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(in, name));
+}
+
+static void print_item_line(
+	const struct report *r, double length_s, const json_t *i, const char *time, bool warmup)
+{
+	uint64_t lost = count_of(i, "lost");
+	uint64_t ended = count_of(i, "answered") + count_of(i, "failed") + lost;
+	bool timed = ended && !warmup;
+	char due[32], answered[32], loss[32], p50[32], p99[32], max[32];
+	const char *name = json_string_value(json_object_get(i, "name"));
+
+	fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", time, name ? name : "",
+		rate_text(count_of(i, "due"), length_s, due, sizeof(due)),
+		rate_text(count_of(i, "answered"), length_s, answered, sizeof(answered)),
+		stats_format(ended ? (double)lost / (double)ended : 0, "1", loss, sizeof(loss)),
+		report_time(timed ? number_of(i, "p50_ns") : 0, timed, p50, sizeof(p50)),
+		report_time(timed ? number_of(i, "p99_ns") : 0, timed, p99, sizeof(p99)),
+		report_time(timed ? number_of(i, "max_ns") : 0, timed, max, sizeof(max)));
+}
+
+static void print_interval(struct report *r, const json_t *line)
+{
+	bool warmup = json_object_get(line, LIVE_WARMUP);
+	const json_t *item;
+	char time[32];
+	size_t n;
+
+	report_clear(r);
+	if (!r->header)
+		fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", "time", "item", "due/s",
+			"answered/s", "loss", "p50", "p99", "max");
+	r->header = true;
+	snprintf(time, sizeof(time), "%7.1f s%s", number_of(line, "t_s"), warmup ? " warmup" : "");
+	json_array_foreach(json_object_get(line, "traffic"), n, item)
+		print_item_line(r, number_of(line, "length_s"), item, time, warmup);
+	fflush(r->out);
+}
+
+static void sum_up(struct report *r, const json_t *line)
+{
+	const json_t *item;
+	size_t n;
+
+	json_array_foreach(json_object_get(line, "traffic"), n, item)
+	{
+		r->sent += count_of(item, "sent");
+		r->answered += count_of(item, "answered");
+		r->lost += count_of(item, "lost");
+	}
+}
+
+void report_line(void *ctx, const json_t *line)
+{
+	struct report *r = ctx;
+
+	r->searches |= json_object_get(line, LIVE_TRIAL) != NULL;
+	if (!json_object_get(line, LIVE_WARMUP))
+		sum_up(r, line);
+	if (!is_silent(r) && !r->live && !r->searches && json_object_get(line, "t_s") &&
+		!json_object_get(line, LIVE_LAST))
+		print_interval(r, line);
+}
+
+static void print_responder(struct report *r, double t_s, const struct result_responder *total)
+{
+	double length_s = t_s - r->responder_s;
+	char received[32], answered[32], sum[32];
+
+	if (!r->header)
+		fprintf(r->out, "%-16s %12s %12s %16s\n", "time", "received/s", "answered/s",
+			"answered so far");
+	r->header = true;
+	fprintf(r->out, "%7.1f s        %12s %12s %16s\n", t_s,
+		rate_text(total->received - r->responder_received, length_s, received,
+			sizeof(received)),
+		rate_text(total->answered - r->responder_answered, length_s, answered,
+			sizeof(answered)),
+		stats_format((double)total->answered, NULL, sum, sizeof(sum)));
+	fflush(r->out);
+}
+
+void report_responder(struct report *r, double t_s, const struct result_responder *total)
+{
+	if (!is_silent(r))
+		print_responder(r, t_s, total);
+	r->responder_s = t_s;
+	r->responder_received = total->received;
+	r->responder_answered = total->answered;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a run on one screen, made of its lines (live.h): phase, trial, items with their last
+// interval and the last minute, workers. Text of a given size; the terminal is another's
+// (terminal.h). Path: cold. Main thread.
+#pragma once
+
+#include <stdio.h>
+
+#include "follow/live.h"
+
+#define VIEW_ITEMS   64 // that have a history
+#define VIEW_SECONDS 60
+
+struct view {
+	json_t *begin, *trial, *interval;          // last lines of each kind; NULL: none yet
+	double came_s;                             // when the last interval came, or the begin
+	double answered[VIEW_ITEMS][VIEW_SECONDS]; // by seconds, newest last
+	double known[VIEW_ITEMS][VIEW_SECONDS];    // share of that second that is known
+	double until_s;                            // end of the newest second
+};
+
+struct view_size {
+	unsigned columns, rows; // at most
+	bool utf8;
+	const char *hint; // for the user, in the first line
+};
+
+void view_line(void *ctx, const json_t *line);
+
+// Up to size->rows lines, none if the run has not begun. Returns their number.
+unsigned view_draw(const struct view *v, const struct view_size *size, FILE *out);
+
+void view_free(struct view *v);
+
+// Does the locale of the user have block characters?
+bool view_is_utf8(void);
