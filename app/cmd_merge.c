@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "document/document.h"
 #include "fleet/coordinator/fleet_kept.h"
@@ -23,43 +23,44 @@ static void print_sum(const json_t *sum)
 
 	json_array_foreach(json_object_get(sum, "traffic"), i, one)
 	{
-		sent += book_number(one, "sent");
-		answered += book_number(one, "answered");
-		rate += book_number(one, "answered_per_s");
+		sent += document_number(one, "sent");
+		answered += document_number(one, "answered");
+		rate += document_number(one, "answered_per_s");
 	}
-	json_array_foreach(book_at(sum, "verdict.reasons"), i, one)
+	json_array_foreach(document_at(sum, "verdict.reasons"), i, one)
 		printf("  - %s\n", walk_text(one, reason, sizeof(reason)));
-	for (const char *status = book_text(sum, "verdict.status"); *status; status++)
+	for (const char *status = document_text(sum, "verdict.status"); *status; status++)
 		putchar(toupper((unsigned char)*status));
 	printf(": %zu of %.0f parts, %.0f requests sent, %.0f answered in time, %.6g per second\n",
-		json_array_size(json_object_get(sum, "parts")), book_number(sum, "fleet.agents"),
-		sent, answered, rate);
+		json_array_size(json_object_get(sum, "parts")),
+		document_number(sum, "fleet.agents"), sent, answered, rate);
 }
 
 static int print_book(void *ctx, FILE *f)
 {
-	return book_print(ctx, f);
+	return reader_print(ctx, f);
 }
 
 static int finish(const struct options *o, json_t *sum)
 {
-	int code = (int)book_number(sum, "verdict.exit_code");
-	struct book whole;
+	int code = (int)document_number(sum, "verdict.exit_code");
+	struct document_reader whole;
 
 	if (!o->json || strcmp(o->json, "-") != 0)
 		print_sum(sum);
-	book_take(&whole, "the sum", sum);
+	reader_take(&whole, "the sum", sum);
 	if (o->json && document_write_by("--json", o->json,
 			       &(struct document_writer){print_book, &whole}) < 0)
 		code = EXIT_ENVIRONMENT;
-	book_close(&whole);
+	reader_close(&whole);
 	return code;
 }
 
 // The whole again, from what its agents kept.
 static int merge_kept(const struct options *o)
 {
-	struct book result, *books = arena_zalloc(o->arena, MERGE_PARTS * sizeof(*books));
+	struct document_reader result,
+		*readers = arena_zalloc(o->arena, MERGE_PARTS * sizeof(*readers));
 	const struct bus_settings s = options_bus(o, "ddiperf merge");
 	unsigned count;
 	json_t *sum;
@@ -69,10 +70,10 @@ static int merge_kept(const struct options *o)
 		log_error("merge: --fleet takes one RESULT.json, that of the run");
 		return EXIT_CONFIG;
 	}
-	if (book_open(&result, o->operands[0]) < 0)
+	if (reader_open(&result, o->operands[0]) < 0)
 		return EXIT_CONFIG;
-	code = fleet_kept_fetch(&s, o->operands[0], result.document, o->arena, books, &count);
-	sum = code ? NULL : merge_results(books, count, o->command_line, o->arena);
+	code = fleet_kept_fetch(&s, o->operands[0], result.document, o->arena, readers, &count);
+	sum = code ? NULL : merge_results(readers, count, o->command_line, o->arena);
 	if (sum) {
 		fleet_kept_complete(result.document, sum);
 		code = finish(o, sum);
@@ -80,14 +81,15 @@ static int merge_kept(const struct options *o)
 		code = EXIT_CONFIG;
 	}
 	while (count)
-		book_close(&books[--count]);
-	book_close(&result);
+		reader_close(&readers[--count]);
+	reader_close(&result);
 	return code;
 }
 
 int cmd_merge(const struct options *o)
 {
-	struct book *books = arena_zalloc(o->arena, (o->operand_count + 1) * sizeof(*books));
+	struct document_reader *readers =
+		arena_zalloc(o->arena, (o->operand_count + 1) * sizeof(*readers));
 	json_t *sum = NULL;
 	unsigned opened = 0;
 	int code = EXIT_CONFIG;
@@ -96,15 +98,15 @@ int cmd_merge(const struct options *o)
 		return EXIT_ENVIRONMENT;
 	if (o->fleet)
 		return merge_kept(o);
-	while (opened < o->operand_count && book_open(&books[opened], o->operands[opened]) == 0)
+	while (opened < o->operand_count && reader_open(&readers[opened], o->operands[opened]) == 0)
 		opened++;
 	if (o->operand_count == 0)
 		log_error("merge: an argument is missing: RESULT.json");
 	else if (opened == o->operand_count)
-		sum = merge_results(books, opened, o->command_line, o->arena);
+		sum = merge_results(readers, opened, o->command_line, o->arena);
 	if (sum)
 		code = finish(o, sum);
 	while (opened)
-		book_close(&books[--opened]);
+		reader_close(&readers[--opened]);
 	return code;
 }

@@ -30,7 +30,7 @@ static int write_brief(void *ctx, FILE *out)
 	const struct reporting *r = ctx;
 
 	for (unsigned i = 0; i < r->in.count; i++)
-		fprintf(out, "%.2f\n", select_merit(r->in.books[i], r->in.units));
+		fprintf(out, "%.2f\n", select_merit(r->in.readers[i], r->in.units));
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static int write_selectors(void *ctx, FILE *out)
 {
 	const struct reporting *r = ctx;
 
-	select_list(r->in.books[0], out);
+	select_list(r->in.readers[0], out);
 	return 0;
 }
 
@@ -86,23 +86,24 @@ static int write_all(const struct options *o, struct reporting *r)
 
 static int report_books(const struct options *o, struct reporting *r)
 {
-	struct book *list = arena_zalloc(o->arena, o->operand_count * sizeof(*list));
-	struct book **books = arena_zalloc(o->arena, o->operand_count * sizeof(*books));
+	struct document_reader *list = arena_zalloc(o->arena, o->operand_count * sizeof(*list));
+	struct document_reader **readers =
+		arena_zalloc(o->arena, o->operand_count * sizeof(*readers));
 	int rc = 0;
 
 	for (; r->in.count < o->operand_count; r->in.count++) {
-		books[r->in.count] = &list[r->in.count];
-		rc = book_open(books[r->in.count], o->operands[r->in.count]);
+		readers[r->in.count] = &list[r->in.count];
+		rc = reader_open(readers[r->in.count], o->operands[r->in.count]);
 		if (rc < 0)
 			break;
 	}
-	r->in.books = books;
+	r->in.readers = readers;
 	if (rc == 0 && (!o->append || o->format || o->output || o->select || o->brief))
 		rc = write_all(o, r);
 	if (rc == 0 && o->append)
-		rc = history_append(o->append, books, r->in.count);
+		rc = history_append(o->append, readers, r->in.count);
 	while (r->in.count)
-		book_close(books[--r->in.count]);
+		reader_close(readers[--r->in.count]);
 	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
 }
 

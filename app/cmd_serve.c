@@ -87,7 +87,7 @@ static int serve(
 		return EXIT_ENVIRONMENT;
 	prepare_fleet(o, fleet, &bus);
 	api.fleet = fleet;
-	rc = o->fleet ? roster_open(&bus, &api.roster) : 0;
+	rc = o->fleet ? agent_list_open(&bus, &api.roster) : 0;
 	if (rc < 0) { // logged
 		code = rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	} else if (http_start(&http) < 0) {
@@ -111,7 +111,7 @@ static int serve(
 	http_stop(&http);
 	if (p->own)
 		unlink(p->text + strlen(SERVE_UNIX));
-	roster_close(api.roster);
+	agent_list_close(api.roster);
 	api_metrics_close(&api.metrics);
 	runs_close(api.runs);
 	return code;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf watch [RUN]: finds the socket of a run that goes on, and shows its lines (live.h). The
-// run does not know who watches. Path: cold. Main thread.
+// ddiperf watch [RUN]: finds the socket of a run that goes on, and shows its lines (run_events.h).
+// The run does not know who watches. Path: cold. Main thread.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -12,11 +12,11 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "format/interval_format.h"
 #include "io/state.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "report/report.h"
 #include "process/signals.h"
 #include "stats/text.h"
@@ -122,7 +122,7 @@ static uint32_t find_runs(struct watched *runs)
 
 static bool is_wanted(const struct watched *w, const char *run)
 {
-	const char *id = book_text(w->begin, "result.run.id");
+	const char *id = document_text(w->begin, "result.run.id");
 	char pid[24];
 
 	snprintf(pid, sizeof(pid), "%" PRIu64, w->pid);
@@ -133,8 +133,8 @@ static void list_runs(const struct watched *runs, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		fprintf(stderr, "  %8" PRIu64 "  %-36s  %s\n", runs[i].pid,
-			runs[i].begin ? book_text(runs[i].begin, "result.run.id") : "(begins)",
-			book_text(runs[i].begin, "result.run.name"));
+			runs[i].begin ? document_text(runs[i].begin, "result.run.id") : "(begins)",
+			document_text(runs[i].begin, "result.run.name"));
 }
 
 // The run that is meant becomes the first. false: there is none, or none alone; that was told.
@@ -171,7 +171,7 @@ static bool choose(struct watched *runs, uint32_t count, const char *wanted)
 struct watching {
 	struct report report;
 	struct interval_format format;
-	struct live live;
+	struct run_events live;
 	struct view view;
 	bool ended;
 	char verdict[32]; // then
@@ -183,10 +183,10 @@ static void print_trial(FILE *out, const json_t *line)
 	const json_t *known = json_object_get(line, "answer");
 
 	fprintf(out, "trial %.0f: %s, loss %s: %s; answer so far %s\n",
-		book_number(line, LIVE_TRIAL),
-		stats_format(book_number(line, "rate"), NULL, rate, sizeof(rate)),
-		stats_format(book_number(line, "loss"), "1", loss, sizeof(loss)),
-		book_text(line, "verdict"),
+		document_number(line, LINE_TRIAL),
+		stats_format(document_number(line, "rate"), NULL, rate, sizeof(rate)),
+		stats_format(document_number(line, "loss"), "1", loss, sizeof(loss)),
+		document_text(line, "verdict"),
 		json_is_null(known)
 			? "none"
 			: stats_format(json_number_value(known), NULL, answer, sizeof(answer)));
@@ -198,17 +198,18 @@ static void tell(void *ctx, const json_t *line)
 {
 	struct watching *w = ctx;
 
-	if (json_object_get(line, LIVE_END)) {
+	if (json_object_get(line, LINE_END)) {
 		w->ended = true;
 		snprintf(w->verdict, sizeof(w->verdict), "%s",
-			book_text(line, "result.verdict.status"));
+			document_text(line, "result.verdict.status"));
 	}
 	if (w->report.live || w->format.text)
 		return;
-	if (json_object_get(line, LIVE_BEGIN))
-		printf("run %.0f: %s, %s\n", book_number(line, LIVE_BEGIN),
-			book_text(line, "result.run.name"), book_text(line, "result.run.id"));
-	else if (json_object_get(line, LIVE_TRIAL) && *book_text(line, "verdict"))
+	if (json_object_get(line, LINE_BEGIN))
+		printf("run %.0f: %s, %s\n", document_number(line, LINE_BEGIN),
+			document_text(line, "result.run.name"),
+			document_text(line, "result.run.id"));
+	else if (json_object_get(line, LINE_TRIAL) && *document_text(line, "verdict"))
 		print_trial(stdout, line);
 }
 
@@ -221,23 +222,24 @@ static int show(struct watched *run, const char *format)
 
 	report_init(&w.report, stdout, false);
 	w.report.live &= !format;
-	live_follow(&w.live, (struct live_follower){tell, .ctx = &w});
-	live_follow(&w.live, format ? interval_format_follower(&w.format)
-				    : (struct live_follower){report_line, .ctx = &w.report});
+	run_events_follow(&w.live, (struct run_events_follower){tell, .ctx = &w});
+	run_events_follow(
+		&w.live, format ? interval_format_follower(&w.format)
+				: (struct run_events_follower){report_line, .ctx = &w.report});
 	if (w.report.live) {
 		terminal_open(&w.view, stdout, "q: leave");
-		live_follow(&w.live, (struct live_follower){view_line, .ctx = &w.view});
-		live_follow(&w.live, terminal_follower());
+		run_events_follow(&w.live, (struct run_events_follower){view_line, .ctx = &w.view});
+		run_events_follow(&w.live, terminal_follower());
 	}
 	if (run->begin)
-		live_put(&w.live, json_incref(run->begin));
+		run_events_put(&w.live, json_incref(run->begin));
 	while (!w.ended && there && !interrupt_count && !ferror(stdout)) {
 		there = hear(run, TICK_MS);
 		while ((line = next_line(run)))
-			live_put(&w.live, line);
-		live_tick(&w.live);
+			run_events_put(&w.live, line);
+		run_events_tick(&w.live);
 	}
-	live_close(&w.live);
+	run_events_close(&w.live);
 	view_free(&w.view);
 	if (w.ended && !format)
 		printf("the run has ended: %s\n", w.verdict);

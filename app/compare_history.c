@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "conf/units.h"
 #include "compare/figures.h"
@@ -107,8 +107,8 @@ static int print_verdict(const struct trend *t, double confidence)
 static int judge(
 	const struct options *o, const json_t *entries, const json_t *entry, double confidence)
 {
-	const char *name = book_text(entry, "run.name"),
-		   *status = book_text(entry, "verdict.status");
+	const char *name = document_text(entry, "run.name"),
+		   *status = document_text(entry, "verdict.status");
 	struct trend t;
 
 	trend_of(entries, entry, confidence, o->arena, &t);
@@ -117,7 +117,7 @@ static int judge(
 			t.runs, name, t.first, t.last);
 	if (t.boxes)
 		log_warning("compare: %u of the last %u runs had another CPU (%s here)", t.boxes,
-			t.runs, book_text(entry, "run.host.cpu"));
+			t.runs, document_text(entry, "run.host.cpu"));
 	if (!trend_may_judge(status)) {
 		log_error(
 			"compare: %s: its verdict is %s, so it is not judged", o->operand, status);
@@ -147,7 +147,7 @@ int compare_history(const struct options *o)
 	double confidence = TREND_DEFAULT;
 	const char *expected = "";
 	json_t *entries, *entry;
-	struct book b;
+	struct document_reader b;
 	int code;
 
 	if (o->operand_count > 1 || o->baseline || o->margin_count)
@@ -158,7 +158,7 @@ int compare_history(const struct options *o)
 	entries = history_read(o->history);
 	if (!entries)
 		return EXIT_CONFIG;
-	if (book_open(&b, o->operand) < 0) {
+	if (reader_open(&b, o->operand) < 0) {
 		json_decref(entries);
 		return EXIT_CONFIG;
 	}
@@ -166,6 +166,6 @@ int compare_history(const struct options *o)
 	code = judge(o, entries, entry, confidence);
 	json_decref(entry);
 	json_decref(entries);
-	book_close(&b);
+	reader_close(&b);
 	return code;
 }

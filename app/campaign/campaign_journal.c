@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 
 #define SCHEMA      "ddiperf-campaign/1"
 #define ATTEMPT_MAX 10000 // each interrupted one counts too
@@ -47,10 +47,10 @@ static bool take(struct campaign_journal *j, const json_t *line)
 {
 	const struct campaign *c = j->campaign;
 	struct campaign_run r = {.counts = json_is_true(json_object_get(line, "counts")),
-		.reason = arena_strdup(j->arena, book_text(line, "reason"))};
-	const char *status = book_text(line, "status"), *op = book_text(line, "operation");
-	double cell = book_number(line, "cell"), repeat = book_number(line, "repeat"),
-	       attempt = book_number(line, "attempt");
+		.reason = arena_strdup(j->arena, document_text(line, "reason"))};
+	const char *status = document_text(line, "status"), *op = document_text(line, "operation");
+	double cell = document_number(line, "cell"), repeat = document_number(line, "repeat"),
+	       attempt = document_number(line, "attempt");
 
 	while (r.operation < c->operation_count && strcmp(c->operations[r.operation], op) != 0)
 		r.operation++;
@@ -99,9 +99,9 @@ static int refuse(const struct campaign_journal *j, unsigned number, const char 
 
 static int check_heading(const struct campaign_journal *j, const json_t *line)
 {
-	if (strcmp(book_text(line, "schema"), SCHEMA) != 0)
+	if (strcmp(document_text(line, "schema"), SCHEMA) != 0)
 		return refuse(j, 1, "not the file of a campaign (take another output.jsonl)");
-	if (strcmp(book_text(line, "sha256"), j->campaign->sha256) != 0)
+	if (strcmp(document_text(line, "sha256"), j->campaign->sha256) != 0)
 		return refuse(j, 1,
 			"its runs were made with other settings (take another output.jsonl, or "
 			"remove it)");

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "campaign/campaign_table.h"
 #include "engine/run/command.h"
 #include "engine/run/run.h"
@@ -123,38 +123,38 @@ static const char *reasons(const struct attempt *t, const json_t *document)
 	const char *out = "";
 	size_t i;
 
-	json_array_foreach(book_at(document, "verdict.reasons"), i, one) out =
+	json_array_foreach(document_at(document, "verdict.reasons"), i, one) out =
 		arena_printf(t->arena, "%s%s%s", out, *out ? "; " : "",
 			json_string_value(one) ? json_string_value(one) : "");
 	return out;
 }
 
 // From the start of the measured part to the success of until, both by the clock of the box.
-static double seconds_until(const struct book *b, uint64_t ended)
+static double seconds_until(const struct document_reader *b, uint64_t ended)
 {
-	double since = (double)(clock_now() - ended) / book_tick_hz(b);
+	double since = (double)(clock_now() - ended) / reader_tick_hz(b);
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - since -
-	       1e-9 * book_number(b->document, "run.measured_from_ns");
+	       1e-9 * document_number(b->document, "run.measured_from_ns");
 }
 
 // Exchanges that came to their end.
-static double operations_of(const struct book *b)
+static double operations_of(const struct document_reader *b)
 {
 	double sum = 0;
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(json_object_get(b->document, "traffic"), i, item) sum +=
-		book_number(item, "answered") + book_number(item, "no_reply");
+		document_number(item, "answered") + document_number(item, "no_reply");
 	return sum;
 }
 
 // 0, or -EINVAL: no figure, or several, are called so (logged). *out: NAN: the result has none.
-static int figure_of(
-	struct attempt *t, const struct book *b, const char *name, double seconds, double *out)
+static int figure_of(struct attempt *t, const struct document_reader *b, const char *name,
+	double seconds, double *out)
 {
 	struct choice chosen;
 	char *end;
@@ -176,7 +176,7 @@ static int figure_of(
 	return 0;
 }
 
-static json_t *figures_json(struct attempt *t, const struct book *b, double seconds)
+static json_t *figures_json(struct attempt *t, const struct document_reader *b, double seconds)
 {
 	const struct campaign *c = t->runner->campaign;
 	json_t *out = json_object();
@@ -209,10 +209,10 @@ static json_t *settings_json(const struct attempt *t)
 
 // The line of a run in the journal. 0, -EIO with t->why when its values are of no use, or as
 // campaign_execute.
-static int keep(struct attempt *t, const struct book *b, double seconds)
+static int keep(struct attempt *t, const struct document_reader *b, double seconds)
 {
 	const struct campaign *c = t->runner->campaign;
-	const char *status = book_text(b->document, "verdict.status");
+	const char *status = document_text(b->document, "verdict.status");
 	bool counts = strcmp(status, "pass") == 0 || strcmp(status, "done") == 0 ||
 	              strcmp(status, "fail") == 0;
 	json_t *figures = figures_json(t, b, seconds), *line;
@@ -224,8 +224,8 @@ static int keep(struct attempt *t, const struct book *b, double seconds)
 		(int)(t->cell - c->cells), "point", t->cell->point->name, "settings",
 		settings_json(t), "operation", t->op->name, "repeat", (int)t->repeat + 1, "attempt",
 		(int)t->number, "status", status, "counts", counts, "reason",
-		reasons(t, b->document), "started", book_text(b->document, "run.started"), "id",
-		book_text(b->document, "run.id"), "figures", figures);
+		reasons(t, b->document), "started", document_text(b->document, "run.started"), "id",
+		document_text(b->document, "run.id"), "figures", figures);
 	rc = line ? journal_add(t->runner->journal, line) : -ENOMEM;
 	if (rc == 0 && !counts)
 		rc = fail(t, t->op->name,
@@ -237,18 +237,18 @@ static int keep(struct attempt *t, const struct book *b, double seconds)
 // What the process of a run has left. ended: of until, in ticks; 0: there is none.
 static int take_result(struct attempt *t, const char *result, uint64_t ended)
 {
-	struct book b;
+	struct document_reader b;
 	double seconds;
 	int rc;
 
-	if (book_open(&b, result) < 0)
+	if (reader_open(&b, result) < 0)
 		return fail(t, t->op->name, "its result cannot be read");
-	seconds = ended ? seconds_until(&b, ended) : book_number(b.document, "run.measured_s");
+	seconds = ended ? seconds_until(&b, ended) : document_number(b.document, "run.measured_s");
 	if (seconds <= 0)
 		rc = fail(t, t->op->name, "until succeeded before the run began");
 	else
 		rc = keep(t, &b, seconds);
-	book_close(&b);
+	reader_close(&b);
 	return rc;
 }
 

@@ -266,7 +266,7 @@ static int parse_more(struct as_run *r, struct options *o)
 }
 
 // No script of the original's may take an invalid run for a measurement.
-static int on_end(void *ctx, struct book *b, int code)
+static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct as_run *r = ctx;
 	int theirs;

@@ -63,9 +63,9 @@ struct as_run {
 	int argc; // as typed, from the tool's name on
 	char **argv;
 	struct arena *arena;
-	const struct as_option *row;                     // whose set is called
-	bool ended;                                      // end was called
-	int (*end)(void *ctx, struct book *b, int code); // the tool's, of front.output
+	const struct as_option *row;                                // whose set is called
+	bool ended;                                                 // end was called
+	int (*end)(void *ctx, struct document_reader *b, int code); // the tool's, of front.output
 };
 
 extern const struct as_tool front_netperf;

@@ -8,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "front/front_as.h"
 #include "front/front_dnsperf_verbose.h"
 #include "front/front_packets.h"
 #include "front/front_queries.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define ITEM     "traffic.queries."
 #define CATCH_UP "1ms" // of a worker that lost its CPU for a moment
@@ -98,19 +98,20 @@ static void print_start(struct dnsperf *d, const json_t *begin)
 static void print_interval(const struct dnsperf *d, const json_t *interval)
 {
 	const json_t *item = json_array_get(json_object_get(interval, "traffic"), 0);
-	double t_s = book_number(interval, "t_s"), length_s = book_number(interval, "length_s");
+	double t_s = document_number(interval, "t_s"),
+	       length_s = document_number(interval, "length_s");
 
-	if (json_object_get(interval, LIVE_LAST) || (d->limit_s > 0 && t_s > d->limit_s - 1e-3))
+	if (json_object_get(interval, LINE_LAST) || (d->limit_s > 0 && t_s > d->limit_s - 1e-3))
 		return;
 	printf("%.6f: %.6f\n", d->started + t_s,
-		(book_number(item, "answered") + book_number(item, "failed")) / length_s);
+		(document_number(item, "answered") + document_number(item, "failed")) / length_s);
 }
 
 static void on_line(void *ctx, const json_t *line)
 {
 	struct dnsperf *d = ctx;
 
-	if (json_object_get(line, LIVE_BEGIN))
+	if (json_object_get(line, LINE_BEGIN))
 		print_start(d, line);
 	else if (json_object_get(line, "t_s") && d->every_s > 0)
 		print_interval(d, line);
@@ -124,12 +125,12 @@ static void print_percent(const char *units, const char *label, double count, do
 
 static void print_statistics(const char *units, const json_t *item, double completed)
 {
-	double sent = book_number(item, "sent");
-	double lost = book_number(item, "lost") + book_number(item, "no_reply");
+	double sent = document_number(item, "sent");
+	double lost = document_number(item, "lost") + document_number(item, "no_reply");
 	double interrupted = sent - completed - lost;
-	const json_t *latency = book_at(item, "latency.service");
-	double run_s = fmax(book_number(item, "sending_s"),
-		completed > 0 ? book_number(item, "last_answer_s") : 0);
+	const json_t *latency = document_at(item, "latency.service");
+	double run_s = fmax(document_number(item, "sending_s"),
+		completed > 0 ? document_number(item, "last_answer_s") : 0);
 
 	printf("\nStatistics:\n\n");
 	printf("  %s %-13s %.0f\n", units, "sent:", sent);
@@ -140,8 +141,8 @@ static void print_statistics(const char *units, const json_t *item, double compl
 	printf("\n  Response codes:       ");
 	queries_print_codes(item, completed);
 	printf("  %-21s request %.0f, response %.0f\n", "Average packet size:",
-		sent > 0 ? floor(book_number(item, "dns.request_bytes") / sent) : 0,
-		completed > 0 ? floor(book_number(item, "dns.reply_bytes") / completed) : 0);
+		sent > 0 ? floor(document_number(item, "dns.request_bytes") / sent) : 0,
+		completed > 0 ? floor(document_number(item, "dns.reply_bytes") / completed) : 0);
 	printf("  %-21s %.6f\n", "Run time (s):", run_s);
 	printf("  %s %-13s %.6f\n\n", units, "per second:", run_s > 0 ? completed / run_s : 0);
 	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
@@ -155,24 +156,24 @@ static void print_statistics(const char *units, const json_t *item, double compl
 
 static void print_connections(const struct dnsperf *d, const json_t *item)
 {
-	const json_t *latency = book_at(item, "connections.handshake");
+	const json_t *latency = document_at(item, "connections.handshake");
 
 	printf("Connection Statistics:\n\n  %-21s %.0f\n\n",
 		"Reconnections:", queries_reconnections(&d->is.is, item));
 	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
 		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
 		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
-	if (book_number(latency, "count") > 1)
+	if (document_number(latency, "count") > 1)
 		printf("  %-21s %.6f\n",
 			"Latency StdDev (s):", queries_seconds(latency, "stddev_ns"));
 	putchar('\n');
 }
 
-static int on_end(void *ctx, struct book *b, int code)
+static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct dnsperf *d = ctx;
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
-	double last = fmax(book_number(item, "sending_s"), 0);
+	double last = fmax(document_number(item, "sending_s"), 0);
 
 	if (d->packets >= 0)
 		dnsperf_verbose_print(
@@ -182,7 +183,7 @@ static int on_end(void *ctx, struct book *b, int code)
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"
 								    : "end of file");
 	print_statistics(d->is.updates ? "Updates" : "Queries", item,
-		book_number(item, "answered") + book_number(item, "failed"));
+		document_number(item, "answered") + document_number(item, "failed"));
 	if (d->is.tcp)
 		print_connections(d, item);
 	queries_explain(&d->is.is, b);

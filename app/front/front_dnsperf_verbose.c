@@ -188,11 +188,11 @@ static void take_packet(void *ctx, const struct front_packet *p)
 		take_query(ctx, &p->frame, p->at_ns);
 }
 
-void dnsperf_verbose_print(
-	const struct as_run *r, int fd, const char *file, const char *same, const struct book *b)
+void dnsperf_verbose_print(const struct as_run *r, int fd, const char *file, const char *same,
+	const struct document_reader *b)
 {
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
-	double missing = book_number(item, "sent");
+	double missing = document_number(item, "sent");
 	struct verbose v = {.same = same};
 
 	if (!same)

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "web/far.h"
 #include "format/format.h"
@@ -21,7 +21,7 @@
 #include "format/format_select.h"
 #include "format/format_walk.h"
 #include "front/front_as.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define ITEM         "traffic.path."
 #define ECHO         ITEM "echo."
@@ -543,11 +543,11 @@ static char units_of(const struct netperf_run *d)
 static void on_line(void *ctx, const json_t *line)
 {
 	struct netperf_run *d = ctx;
-	double length_s = book_number(line, "length_s");
+	double length_s = document_number(line, "length_s");
 	struct netperf_rate rate;
 	struct timespec now;
 
-	if (json_object_get(line, LIVE_BEGIN) && !d->far.measured && d->far.id[0])
+	if (json_object_get(line, LINE_BEGIN) && !d->far.measured && d->far.id[0])
 		far_measure(&d->far);
 	far_keep(&d->far);
 	if (!(d->interval_s > 0) || !(length_s > 0) || !json_object_get(line, "traffic"))
@@ -574,12 +574,12 @@ static void take_far(struct netperf_run *d, json_t *document)
 		json_object_set_new(document, "dut", dut);
 	if (far)
 		json_object_set_new(document, "peer",
-			json_pack("{s:f, s:f}", "received", book_number(far, "received"),
-				"answered", book_number(far, "answered")));
+			json_pack("{s:f, s:f}", "received", document_number(far, "received"),
+				"answered", document_number(far, "answered")));
 }
 
-static double figure_of(
-	const struct netperf_run *d, const json_t *flat, const struct book *b, const char *name)
+static double figure_of(const struct netperf_run *d, const json_t *flat,
+	const struct document_reader *b, const char *name)
 {
 	const struct netperf n = {b->document, flat, units_of(d), d->is.arena};
 	const char *text = netperf_text(&n, name, ITEM);
@@ -592,7 +592,8 @@ static bool shows_cpu(const struct netperf_run *d)
 	return d->cpu || d->remote_cpu;
 }
 
-static void print_cpu(const struct netperf_run *d, const json_t *flat, const struct book *b)
+static void print_cpu(
+	const struct netperf_run *d, const json_t *flat, const struct document_reader *b)
 {
 	if (!shows_cpu(d))
 		return;
@@ -608,11 +609,12 @@ static void print_cpu(const struct netperf_run *d, const json_t *flat, const str
 		      : "")
 
 // What was sent, and what of it has come, as far as the far end is asked.
-static void print_datagrams(const struct netperf_run *d, const json_t *flat, const struct book *b,
-	const struct netperf_rate *rate, double elapsed, const char *brand)
+static void print_datagrams(const struct netperf_run *d, const json_t *flat,
+	const struct document_reader *b, const struct netperf_rate *rate, double elapsed,
+	const char *brand)
 {
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
-	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
+	double sent = document_number(item, "sent"), unsent = document_number(item, "unsent");
 	double come = figure_of(d, flat, b, "REMOTE_RECV_CALLS");
 
 	if (d->headers)
@@ -630,8 +632,9 @@ static void print_datagrams(const struct netperf_run *d, const json_t *flat, con
 			sent > 0 ? rate->value * come / sent : 0);
 }
 
-static void print_stream(const struct netperf_run *d, const json_t *flat, const struct book *b,
-	const struct netperf_rate *rate, double elapsed, const char *brand)
+static void print_stream(const struct netperf_run *d, const json_t *flat,
+	const struct document_reader *b, const struct netperf_rate *rate, double elapsed,
+	const char *brand)
 {
 	if (d->headers)
 		printf("Recv   Send    Send\nSocket Socket  Message  Elapsed\n"
@@ -645,8 +648,9 @@ static void print_stream(const struct netperf_run *d, const json_t *flat, const 
 	printf("   %s\n", brand);
 }
 
-static void print_exchanges(const struct netperf_run *d, const json_t *flat, const struct book *b,
-	const struct netperf_rate *rate, double elapsed, const char *brand)
+static void print_exchanges(const struct netperf_run *d, const json_t *flat,
+	const struct document_reader *b, const struct netperf_rate *rate, double elapsed,
+	const char *brand)
 {
 	if (d->headers)
 		printf("Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.%s\n"
@@ -661,11 +665,11 @@ static void print_exchanges(const struct netperf_run *d, const json_t *flat, con
 	printf("   %s\n%-6d %-6d\n", brand, NOT_KNOWN, NOT_KNOWN);
 }
 
-static void print_table(const struct netperf_run *d, const struct book *b)
+static void print_table(const struct netperf_run *d, const struct document_reader *b)
 {
 	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
-	double elapsed = book_number(b->document, "run.measured_s");
-	const char *brand = book_text(b->document, "run.note");
+	double elapsed = document_number(b->document, "run.measured_s");
+	const char *brand = document_text(b->document, "run.note");
 	json_t *flat;
 
 	if (d->verbosity == 0) {
@@ -686,7 +690,7 @@ static void print_table(const struct netperf_run *d, const struct book *b)
 	"PROTOCOL,DIRECTION,ELAPSED_TIME,THROUGHPUT,THROUGHPUT_UNITS,TRANSACTION_RATE,"            \
 	"MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,LOCAL_CPU_UTIL,LOCAL_SD"
 
-static int on_end(void *ctx, struct book *b, int code)
+static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct netperf_run *d = ctx;
 	double answered = 0;
@@ -705,7 +709,7 @@ static int on_end(void *ctx, struct book *b, int code)
 		print_table(d, b);
 	}
 	json_array_foreach(json_object_get(b->document, "traffic"), i, item) answered +=
-		book_number(item, "answered") + book_number(item, "no_reply");
+		document_number(item, "answered") + document_number(item, "no_reply");
 	json_decref(d->far_result);
 	return answered > 0 ? EXIT_PASS : d->is.tool->error_code;
 }

@@ -457,9 +457,9 @@ const char *queries_command_line(const struct as_run *r)
 
 const char *queries_server(const struct as_run *r, const json_t *begin)
 {
-	const json_t *item = json_array_get(book_at(begin, "result.config.traffic"), 0);
-	const char *server = book_text(item, "server");
-	double port = book_number(item, "server_port");
+	const json_t *item = json_array_get(document_at(begin, "result.config.traffic"), 0);
+	const char *server = document_text(item, "server");
+	double port = document_number(item, "server_port");
 
 	return arena_printf(r->arena, strchr(server, ':') ? "[%s]:%.0f" : "%s:%.0f", server,
 		port > 0 ? port : 53);
@@ -467,8 +467,8 @@ const char *queries_server(const struct as_run *r, const json_t *begin)
 
 double queries_reconnections(const struct as_run *r, const json_t *item)
 {
-	return fmax(
-		book_number(item, "connections.established") - ((const struct queries *)r)->clients,
+	return fmax(document_number(item, "connections.established") -
+			    ((const struct queries *)r)->clients,
 		0);
 }
 
@@ -477,7 +477,7 @@ void queries_print_codes(const json_t *item, double completed)
 	const char *name, *comma = "";
 	json_t *count;
 
-	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
+	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
 	{
 		double n = json_number_value(count);
 
@@ -490,16 +490,16 @@ void queries_print_codes(const json_t *item, double completed)
 
 double queries_seconds(const json_t *latency, const char *member)
 {
-	double ns = book_number(latency, member);
+	double ns = document_number(latency, member);
 
 	return ns > 0 ? 1e-9 * ns : 0;
 }
 
-void queries_explain(const struct as_run *r, const struct book *b)
+void queries_explain(const struct as_run *r, const struct document_reader *b)
 {
 	json_t *reason;
 	size_t i;
 
-	json_array_foreach((json_t *)book_at(b->document, "verdict.reasons"), i, reason)
+	json_array_foreach((json_t *)document_at(b->document, "verdict.reasons"), i, reason)
 		as_note(r, "%s", json_string_value(reason));
 }

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "front/front_as.h"
 
 extern const struct as_tool front_dnsperf, front_kxdpgun, front_resperf, front_resperf_report;
@@ -80,7 +80,7 @@ int queries_count(struct as_run *r, uint64_t *count);
 void queries_print_head(const struct as_run *r, const char *title);
 // The command line as the original prints it: words without quotes.
 const char *queries_command_line(const struct as_run *r);
-// "127.0.0.1:53" or "[::1]:53". begin: the line LIVE_BEGIN.
+// "127.0.0.1:53" or "[::1]:53". begin: the line LINE_BEGIN.
 const char *queries_server(const struct as_run *r, const json_t *begin);
 // Connections that followed others.
 double queries_reconnections(const struct as_run *r, const json_t *item);
@@ -89,4 +89,4 @@ void queries_print_codes(const json_t *item, double completed);
 // A time of a latency object in seconds; 0 without one.
 double queries_seconds(const json_t *latency, const char *member);
 // Notes on the verdict, if it says more than the original's figures.
-void queries_explain(const struct as_run *r, const struct book *b);
+void queries_explain(const struct as_run *r, const struct document_reader *b);

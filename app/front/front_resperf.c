@@ -8,7 +8,7 @@
 #include "run/commands.h"
 #include "format/format_resperf.h"
 #include "front/front_queries.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define ITEM   "traffic.queries."
 #define MARGIN 0.01 // of a query, for the rounding of times
@@ -60,9 +60,9 @@ static const struct as_option options[] = {
 static void on_line(void *ctx, const json_t *line)
 {
 	const struct resperf *d = ctx;
-	double t_s = book_number(line, "t_s");
+	double t_s = document_number(line, "t_s");
 
-	if (json_object_get(line, LIVE_BEGIN))
+	if (json_object_get(line, LINE_BEGIN))
 		printf("[Status] Command line: %s\n[Status] Sending\n",
 			queries_command_line(&d->is.is));
 	else if (t_s >= d->ramp_s && t_s < d->ramp_s + d->every_s && d->hold_s > 0)
@@ -71,7 +71,7 @@ static void on_line(void *ctx, const json_t *line)
 }
 
 // As resperf does: the best interval before the first one that lost more than it may.
-static void print_maximum(const struct resperf *d, struct book *b)
+static void print_maximum(const struct resperf *d, struct document_reader *b)
 {
 	double best = 0, lost = 0;
 	struct resperf_rows rows = resperf_begin(b);
@@ -96,12 +96,12 @@ static void print_maximum(const struct resperf *d, struct book *b)
 			"the maximum is that of the last interval, which resperf leaves out");
 }
 
-static int on_end(void *ctx, struct book *b, int code)
+static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct resperf *d = ctx;
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
-	double sent = book_number(item, "sent");
-	double completed = book_number(item, "answered") + book_number(item, "failed");
+	double sent = document_number(item, "sent");
+	double completed = document_number(item, "answered") + document_number(item, "failed");
 
 	printf("[Status] Waiting for more responses\n[Status] Testing complete\n\nStatistics:\n\n"
 	       "  Queries sent:         %.0f\n  Queries completed:    %.0f\n"
@@ -110,8 +110,8 @@ static int on_end(void *ctx, struct book *b, int code)
 	queries_print_codes(item, completed);
 	printf("  Reconnection(s):      %.0f\n  Run time (s):         %.6f\n",
 		d->is.tcp ? queries_reconnections(&d->is.is, item) : 0,
-		d->start_s + fmax(book_number(item, "sending_s"),
-				     completed > 0 ? book_number(item, "last_answer_s") : 0));
+		d->start_s + fmax(document_number(item, "sending_s"),
+				     completed > 0 ? document_number(item, "last_answer_s") : 0));
 	print_maximum(d, b);
 	queries_explain(&d->is.is, b);
 	return EXIT_PASS;

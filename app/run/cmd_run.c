@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "run/control.h"
 #include "document/document.h"
@@ -25,10 +25,10 @@
 #include "process/hooks.h"
 #include "format/interval_format.h"
 #include "io/state.h"
-#include "run/led.h"
-#include "follow/live.h"
+#include "run/run_child.h"
+#include "follow/run_events.h"
 #include "process/orders.h"
-#include "document/part.h"
+#include "document/interval_file.h"
 #include "report/report.h"
 #include "export/scrape.h"
 #include "process/signals.h"
@@ -47,10 +47,10 @@ struct session {
 	struct hooks hooks;
 	struct report report;
 	struct result result;
-	struct live live;
+	struct run_events live;
 	struct interval_format intervals;
 	struct view view;
-	struct part part;
+	struct interval_file part;
 	bool keep_part;
 	struct scrape scrape;
 	struct control control;
@@ -70,14 +70,14 @@ static void on_begin(void *ctx, const struct result *r, const struct config *c)
 	struct session *s = ctx;
 
 	signals_follow();
-	live_begin(&s->live, r, s->config, c);
+	run_events_begin(&s->live, r, s->config, c);
 }
 
 static void on_kept(void *ctx, const struct result_interval *i)
 {
 	struct session *s = ctx;
 
-	live_interval(&s->live, i, false);
+	run_events_interval(&s->live, i, false);
 }
 
 static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
@@ -85,7 +85,7 @@ static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 	struct session *s = ctx;
 
 	if (warmup) // another one was kept
-		live_interval(&s->live, i, true);
+		run_events_interval(&s->live, i, true);
 }
 
 static void on_trial(
@@ -93,7 +93,7 @@ static void on_trial(
 {
 	struct session *s = ctx;
 
-	live_trial(&s->live, t, number, answer, upper);
+	run_events_trial(&s->live, t, number, answer, upper);
 }
 
 // One block, by one write: SIGUSR1.
@@ -132,7 +132,7 @@ static void heed_orders(struct session *s)
 			log_warning("order %s: %s", order, refused);
 		else
 			report_note(&s->report, order);
-		live_order(&s->live, order, refused);
+		run_events_order(&s->live, order, refused);
 	}
 }
 
@@ -143,7 +143,7 @@ static void on_tick(void *ctx)
 	heed_orders(s);
 	if (signals_state_wanted())
 		tell_state(s);
-	live_tick(&s->live);
+	run_events_tick(&s->live);
 }
 
 static void on_responder(void *ctx, double t_s, const struct result_responder *total)
@@ -242,17 +242,17 @@ static int check_outputs(const struct session *s)
 
 struct writing {
 	const struct format *format;
-	struct book *book;
+	struct document_reader *reader;
 };
 
 static int write_format(void *ctx, FILE *out)
 {
 	const struct writing *w = ctx;
 
-	return w->format->write(&(struct format_input){&w->book, 1}, out);
+	return w->format->write(&(struct format_input){&w->reader, 1}, out);
 }
 
-static int write_outputs(const struct session *s, struct book *b)
+static int write_outputs(const struct session *s, struct document_reader *b)
 {
 	const struct format *f;
 	const char *path;
@@ -290,7 +290,7 @@ static bool wants_document(const struct session *s)
 
 // The disk of the result is full, or fails: its document goes to where there is room, or is
 // printed.
-static void save_elsewhere(const struct session *s, struct book *b)
+static void save_elsewhere(const struct session *s, struct document_reader *b)
 {
 	const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
 	const char *wanted = s->options->json, *slash = strrchr(wanted, '/');
@@ -303,13 +303,13 @@ static void save_elsewhere(const struct session *s, struct book *b)
 		if (!folders[i] || !mkdtemp(dir))
 			continue;
 		path = arena_printf(s->options->arena, "%s/%s", dir, slash ? slash + 1 : wanted);
-		if (book_write(b, JSON, path, hooks_any_command(s->config)) == 0) {
+		if (reader_write(b, JSON, path, hooks_any_command(s->config)) == 0) {
 			log_error("the result is in %s instead", path);
 			return;
 		}
 		rmdir(dir);
 	}
-	book_write(b, JSON, "-", false);
+	reader_write(b, JSON, "-", false);
 }
 
 static bool is_file(const char *path)
@@ -325,26 +325,26 @@ static int write_document(struct session *s, int *code)
 {
 	const struct front_output *front = front_output(s);
 	json_t *document = document_result(&s->result, s->config);
-	struct book book;
+	struct document_reader reader;
 	int rc = 0;
 
 	if (s->fleet)
 		fleet_complete(s->fleet, s->result.number, document);
-	book_of_run(&book, document_as_written(document), s->part.f, s->result.number);
+	reader_of_run(&reader, document_as_written(document), s->part.f, s->result.number);
 	if (s->options->json)
-		rc = book_write(&book, JSON, s->options->json, hooks_any_command(s->config));
+		rc = reader_write(&reader, JSON, s->options->json, hooks_any_command(s->config));
 	if (file_error_of_box(rc) && is_file(s->options->json))
-		save_elsewhere(s, &book);
+		save_elsewhere(s, &reader);
 	if (rc < 0 && s->part.path && !s->part.error) {
-		part_leave(&s->part);
+		interval_file_leave(&s->part);
 		s->keep_part = true;
 	}
-	rc |= write_outputs(s, &book);
+	rc |= write_outputs(s, &reader);
 	if (s->options->brief)
-		printf("%.2f\n", select_merit(&book, 0));
+		printf("%.2f\n", select_merit(&reader, 0));
 	if (front->end)
-		*code = front->end(front->ctx, &book, *code);
-	book_close(&book);
+		*code = front->end(front->ctx, &reader, *code);
+	reader_close(&reader);
 	return rc | s->part.error;
 }
 
@@ -413,7 +413,7 @@ static void be_watched(struct session *s)
 		rc = stream_open(NULL, path, true, NULL, &stream);
 	}
 	if (rc == 0)
-		live_follow(&s->live, stream_follower(stream));
+		run_events_follow(&s->live, stream_follower(stream));
 	else
 		log_debug("the run cannot be watched: %s", strerror(-rc));
 }
@@ -424,9 +424,9 @@ static void follow_no_more(struct session *s)
 
 	if (s->control.daemon)
 		control_close(&s->control);
-	live_close(&s->live);
+	run_events_close(&s->live);
 	view_free(&s->view);
-	part_close(&s->part, s->keep_part);
+	interval_file_close(&s->part, s->keep_part);
 	if (state_directory(dir, sizeof(dir)) == 0)
 		state_leave_directory(dir);
 }
@@ -441,36 +441,38 @@ static int follow(struct session *s)
 	if (s->respond)
 		return control_open(&s->control, s->config->responder->control);
 	if (wants_document(s))
-		rc = part_open(&s->part, s->options->json);
+		rc = interval_file_open(&s->part, s->options->json);
 	if (s->part.f)
-		live_follow(&s->live, (struct live_follower){part_line, .ctx = &s->part});
+		run_events_follow(&s->live,
+			(struct run_events_follower){interval_file_line, .ctx = &s->part});
 	if (s->options->intervals && s->report.out && !s->report.quiet) {
 		s->intervals = (struct interval_format){s->options->intervals, s->report.out};
-		live_follow(&s->live, interval_format_follower(&s->intervals));
+		run_events_follow(&s->live, interval_format_follower(&s->intervals));
 	} else {
-		live_follow(&s->live, (struct live_follower){report_line, .ctx = &s->report});
+		run_events_follow(
+			&s->live, (struct run_events_follower){report_line, .ctx = &s->report});
 	}
 	if (front_output(s)->line)
-		live_follow(&s->live,
-			(struct live_follower){front_output(s)->line, .ctx = front_output(s)->ctx});
-	live_follow(&s->live, (struct live_follower){view_line, .ctx = &s->view});
+		run_events_follow(&s->live, (struct run_events_follower){front_output(s)->line,
+						    .ctx = front_output(s)->ctx});
+	run_events_follow(&s->live, (struct run_events_follower){view_line, .ctx = &s->view});
 	if (rc == 0)
 		be_watched(s);
 	if (rc == 0 && output->jsonl) {
 		rc = stream_open("output.jsonl:", output->jsonl, hooks_any_command(s->config),
 			&s->lines_lost, &stream);
 		if (rc == 0)
-			live_follow(&s->live, stream_follower(stream));
+			run_events_follow(&s->live, stream_follower(stream));
 	}
 	if (rc == 0 && output->prometheus) {
 		rc = scrape_open(&s->scrape, output->prometheus);
 		if (rc == 0)
-			live_follow(&s->live, (struct live_follower){scrape_line, scrape_tick,
-						      scrape_close, &s->scrape});
+			run_events_follow(&s->live, (struct run_events_follower){scrape_line,
+							    scrape_tick, scrape_close, &s->scrape});
 	}
 	if (rc == 0 && s->report.live) { // last: others may have something to say
 		terminal_open(&s->view, s->report.out, "q: stop and report");
-		live_follow(&s->live, terminal_follower());
+		run_events_follow(&s->live, terminal_follower());
 	}
 	return rc;
 }
@@ -487,7 +489,7 @@ static int execute(struct session *s, const struct run_options *run)
 	if (s->respond && code == EXIT_INTERRUPTED)
 		code = EXIT_PASS;
 	if (s->result.verdict.status) {
-		live_end(&s->live, &s->result);
+		run_events_end(&s->live, &s->result);
 		code = hand_out(s, code);
 	}
 	follow_no_more(s);
@@ -540,7 +542,7 @@ static void last_words(int code)
 	run_halt();
 	state_end_own();
 	file_drafts_remove();
-	part_leave(&session->part);
+	interval_file_leave(&session->part);
 	if (!session->summed && session->result.verdict.status)
 		sum_up_on_stderr(session);
 	else if (!session->summed && r->sent)
@@ -650,7 +652,7 @@ int cmd_run(const struct options *o)
 	if (!s.config)
 		code = command_error_code(d);
 	if (o->led)
-		code = led_run(o, s.config, d);
+		code = run_child(o, s.config, d);
 	else if (s.config)
 		code = o->dry_run      ? dry_run(o, s.config, d)
 		       : o->self_check ? self_check(o, s.config, d)

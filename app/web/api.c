@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "process/child.h"
 #include "conf/schema.h"
 #include "engine/config/config.h"
@@ -40,7 +40,7 @@ static struct http_reply get_server(void *ctx, struct http_request *r)
 	const struct api *a = ctx;
 
 	bool up = false;
-	json_t *agents = a->roster ? roster_list(a->roster, &up) : json_array();
+	json_t *agents = a->roster ? agent_list_list(a->roster, &up) : json_array();
 
 	return http_json(MHD_HTTP_OK,
 		json_pack("{s:s, s:b, s:o, s:o}", "version", a->version, "allow_commands",

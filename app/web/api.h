@@ -5,7 +5,7 @@
 
 #include "web/api_metrics.h"
 #include "http/http.h"
-#include "fleet/roster.h"
+#include "fleet/agent_list.h"
 #include "web/runs.h"
 
 #define API "/api/v1"
@@ -14,7 +14,7 @@ struct api {
 	struct runs *runs;
 	const char *version;
 	struct api_metrics metrics;
-	struct roster *roster; // NULL: there is no fleet
+	struct agent_list *roster; // NULL: there is no fleet
 	// Arguments of a run on it, in pairs; the row behind the last one is NULL.
 	const char *const *fleet;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Server-sent events: the lines of a run (live.h) from its first one, and those to come; at last
-// its state. The lines are in a file, so a reader may come late and be slow: it holds up nobody.
-// Path: cold. Threads of libmicrohttpd, one for each reader.
+// Server-sent events: the lines of a run (run_events.h) from its first one, and those to come; at
+// last its state. The lines are in a file, so a reader may come late and be slow: it holds up
+// nobody. Path: cold. Threads of libmicrohttpd, one for each reader.
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "web/api.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 
 #define PART    65536
 #define WAIT_MS 100
@@ -91,7 +91,7 @@ static void put_end(struct follower *f)
 static bool goes_on(const struct follower *f)
 {
 	json_t *state = runs_state(f->api->runs, f->id);
-	bool running = strcmp(book_text(state, "status"), "running") == 0;
+	bool running = strcmp(document_text(state, "status"), "running") == 0;
 
 	json_decref(state);
 	return running;

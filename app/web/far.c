@@ -15,7 +15,7 @@
 
 #include "web/api.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/run/peer.h"
 #include "io/sockets_shared.h"
 
@@ -108,7 +108,7 @@ static json_t *ask_json(
 	json_t *json = code ? json_loads(text, 0, NULL) : NULL;
 
 	if (code && (code != wanted || !json)) {
-		const char *why = book_text(json, "error");
+		const char *why = document_text(json, "error");
 
 		log_error("%s port %u: %s (%d)", f->at.host, f->at.port,
 			code == 401 ? "another token is wanted"
@@ -125,7 +125,7 @@ static json_t *ask_json(
 // Runs there have ids of letters, digits and signs.
 static bool take_id(struct far *f, const json_t *started)
 {
-	const char *id = book_text(started, "id");
+	const char *id = document_text(started, "id");
 
 	if (!*id || strlen(id) >= sizeof(f->id) ||
 		id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-")])
@@ -150,9 +150,9 @@ static json_t *state_of(struct far *f)
 static bool is_over(struct far *f, const char **said)
 {
 	json_t *state = state_of(f);
-	bool over = !state || strcmp(book_text(state, "status"), "running") != 0;
+	bool over = !state || strcmp(document_text(state, "status"), "running") != 0;
 
-	*said = arena_strdup(f->arena, book_text(state, "said"));
+	*said = arena_strdup(f->arena, document_text(state, "said"));
 	json_decref(state);
 	return over;
 }

@@ -23,7 +23,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "process/child.h"
 #include "io/state.h"
 #include "process/orders.h"
@@ -145,7 +145,7 @@ static json_t *load_state(const struct runs *r, const char *id)
 		return NULL;
 	}
 	// Its server was killed.
-	if (strcmp(book_text(state, "status"), "running") == 0)
+	if (strcmp(document_text(state, "status"), "running") == 0)
 		json_object_set_new(state, "status", json_string("lost"));
 	return state;
 }
@@ -219,15 +219,15 @@ static void put_figures(const struct runs *r, const char *id, json_t *state)
 	}
 	json_array_foreach(json_object_get(result, "traffic"), i, item)
 	{
-		double one = book_number(item, "latency.response.p99_ns");
+		double one = document_number(item, "latency.response.p99_ns");
 
-		answered += book_number(item, "answered_per_s");
-		sent += book_number(item, "sent");
-		lost += book_number(item, "lost");
+		answered += document_number(item, "answered_per_s");
+		sent += document_number(item, "sent");
+		lost += document_number(item, "lost");
 		p99 = fmax(p99, one); // of those that have one
 	}
-	json_object_set_new(state, "name", json_string(book_text(result, "run.name")));
-	json_object_set_new(state, "verdict", json_string(book_text(result, "verdict.status")));
+	json_object_set_new(state, "name", json_string(document_text(result, "run.name")));
+	json_object_set_new(state, "verdict", json_string(document_text(result, "verdict.status")));
 	json_object_set_new(state, "answered_per_s", json_real(answered));
 	json_object_set_new(state, "loss", json_real(sent > 0 ? lost / sent : 0));
 	json_object_set_new(state, "p99_ns", stats_number("p99_ns", p99));
@@ -324,8 +324,8 @@ static void save_left(struct runs *r, const char *id)
 	json_t *state = load_state(r, id);
 	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
 
-	if (state && strcmp(book_text(state, "status"), "lost") == 0)
-		save_end(r, id, state, (int)book_number(result, "verdict.exit_code"));
+	if (state && strcmp(document_text(state, "status"), "lost") == 0)
+		save_end(r, id, state, (int)document_number(result, "verdict.exit_code"));
 	json_decref(result);
 	json_decref(state);
 }
@@ -362,7 +362,7 @@ static void find_left(struct runs *r)
 
 		found[i]->d_name[strlen(found[i]->d_name) - strlen(".json")] = '\0';
 		state = load_state(r, found[i]->d_name);
-		if (strcmp(book_text(state, "status"), "lost") == 0)
+		if (strcmp(document_text(state, "status"), "lost") == 0)
 			json_array_append_new(r->left, json_string(found[i]->d_name));
 		json_decref(state);
 		free(found[i]);

@@ -47,7 +47,7 @@ static json_t *traffic_entry(const json_t *item)
 		"due_per_s", "sent_per_s", "answered_per_s", NULL};
 	json_t *out = copy_members(item, members), *response;
 
-	response = json_deep_copy(book_at(item, "latency.response"));
+	response = json_deep_copy(document_at(item, "latency.response"));
 	if (json_is_object(response)) {
 		json_object_del(response, "histogram");
 		json_object_set_new(out, "latency", json_pack("{s:o}", "response", response));
@@ -80,32 +80,34 @@ static json_t *test_sha256(const json_t *config)
 	return json_string(hex);
 }
 
-json_t *history_entry(const struct book *b)
+json_t *history_entry(const struct document_reader *b)
 {
 	static const char *const of_run[] = {
 		"id", "name", "started", "version", "note", "labels", "config_sha256", NULL};
 	static const char *const of_host[] = {"cpu", "kernel", "dpdk", "driver", NULL};
 	static const char *const of_search[] = {"method", "variable", "answer", NULL};
 	static const char *const of_goal[] = {"goal", "answer", "limited_by", NULL};
-	const json_t *document = b->document, *search = book_at(document, "search"), *item;
-	json_t *out = json_object(), *run = copy_members(book_at(document, "run"), of_run);
+	const json_t *document = b->document, *search = document_at(document, "search"), *item;
+	json_t *out = json_object(), *run = copy_members(document_at(document, "run"), of_run);
 	json_t *traffic = json_array();
 	size_t i;
 
-	if (book_at(document, "config"))
-		json_object_set_new(run, "test_sha256", test_sha256(book_at(document, "config")));
-	json_object_set_new(run, "host", copy_members(book_at(document, "run.host"), of_host));
+	if (document_at(document, "config"))
+		json_object_set_new(
+			run, "test_sha256", test_sha256(document_at(document, "config")));
+	json_object_set_new(run, "host", copy_members(document_at(document, "run.host"), of_host));
 	json_object_set_new(out, "schema", json_string(HISTORY_SCHEMA));
 	json_object_set_new(out, "run", run);
 	json_object_set_new(out, "verdict",
-		json_pack("{s:s}", "status", book_text(document, "verdict.status")));
-	json_array_foreach(book_at(document, "traffic"), i, item)
+		json_pack("{s:s}", "status", document_text(document, "verdict.status")));
+	json_array_foreach(document_at(document, "traffic"), i, item)
 		json_array_append_new(traffic, traffic_entry(item));
 	json_object_set_new(out, "traffic", traffic);
 	if (json_is_object(search)) {
 		json_t *found = copy_members(search, of_search);
 
-		json_object_set_new(found, "goals", copy_all(book_at(search, "goals"), of_goal));
+		json_object_set_new(
+			found, "goals", copy_all(document_at(search, "goals"), of_goal));
 		json_object_set_new(out, "search", found);
 	}
 	return out;
@@ -120,7 +122,8 @@ static json_t *parse_line(const char *line, size_t len, json_error_t *e)
 
 	if (!entry)
 		return NULL;
-	if (strcmp(book_text(entry, "schema"), HISTORY_SCHEMA) == 0 && *book_text(entry, "run.id"))
+	if (strcmp(document_text(entry, "schema"), HISTORY_SCHEMA) == 0 &&
+		*document_text(entry, "run.id"))
 		return entry;
 	json_decref(entry);
 	snprintf(e->text, sizeof(e->text), "no run of the schema " HISTORY_SCHEMA);
@@ -182,25 +185,25 @@ static bool has_run(const json_t *entries, const char *id)
 	size_t i;
 
 	json_array_foreach(
-		entries, i, one) if (strcmp(book_text(one, "run.id"), id) == 0) return true;
+		entries, i, one) if (strcmp(document_text(one, "run.id"), id) == 0) return true;
 	return false;
 }
 
 // Lines of the results that entries lacks. -EINVAL: a result has no id.
-static int put_lines(
-	const char *file, json_t *entries, struct book *const books[], unsigned count, FILE *lines)
+static int put_lines(const char *file, json_t *entries, struct document_reader *const readers[],
+	unsigned count, FILE *lines)
 {
 	for (unsigned i = 0; i < count; i++) {
-		json_t *entry = history_entry(books[i]);
-		const char *id = book_text(entry, "run.id");
+		json_t *entry = history_entry(readers[i]);
+		const char *id = document_text(entry, "run.id");
 		bool known = has_run(entries, id);
 
 		if (!*id)
 			log_error("report: %s: no run.id, so a history cannot tell it from others",
-				books[i]->file);
+				readers[i]->file);
 		else if (known)
 			log_note("report: %s: run %s is in %s already, not appended again",
-				books[i]->file, id, file);
+				readers[i]->file, id, file);
 		if (!*id || known) {
 			bool refused = !*id;
 
@@ -217,8 +220,8 @@ static int put_lines(
 }
 
 // f: the file, locked. A line that another program left without its end gets one.
-static int append_locked(
-	const char *file, FILE *f, off_t size, struct book *const books[], unsigned count)
+static int append_locked(const char *file, FILE *f, off_t size,
+	struct document_reader *const readers[], unsigned count)
 {
 	json_t *entries = read_entries(file, f);
 	char *text = NULL, last = '\n';
@@ -229,7 +232,7 @@ static int append_locked(
 	if (rc == 0 && size > 0 && pread(fileno(f), &last, 1, size - 1) == 1 && last != '\n')
 		fputc('\n', lines);
 	if (rc == 0)
-		rc = put_lines(file, entries, books, count, lines);
+		rc = put_lines(file, entries, readers, count, lines);
 	if (lines && fclose(lines) != 0 && rc == 0)
 		rc = -ENOMEM;
 	if (rc == 0 && len > 1) {
@@ -242,7 +245,7 @@ static int append_locked(
 	return rc;
 }
 
-int history_append(const char *file, struct book *const books[], unsigned count)
+int history_append(const char *file, struct document_reader *const readers[], unsigned count)
 {
 	int fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666), rc = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -256,7 +259,7 @@ int history_append(const char *file, struct book *const books[], unsigned count)
 		log_error("report: --append %s: %s", file,
 			rc == -ENOTSUP ? "not a regular file" : strerror(-rc));
 	else
-		rc = append_locked(file, f, st.st_size, books, count);
+		rc = append_locked(file, f, st.st_size, readers, count);
 	if (f)
 		fclose(f);
 	else if (fd >= 0)

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 
 #define HISTORY_SCHEMA "ddiperf-history/1"
 // SHA-256 of the configuration without what does not change the load; "" as in a result that has no
@@ -14,7 +14,7 @@
 #define HISTORY_TEST "run.test_sha256"
 
 // What the history has of a result. The caller owns it.
-json_t *history_entry(const struct book *b);
+json_t *history_entry(const struct document_reader *b);
 
 // All entries, in their order: an array that the caller owns. NULL: no history, which was logged.
 json_t *history_read(const char *file);
@@ -23,4 +23,4 @@ json_t *history_read(const char *file);
 // disk on return. A write that fails leaves the file as it was, and programs that append at once
 // wait for each other. 0, or -errno, which was logged; -EINVAL: the file is no history, or a result
 // has no id.
-int history_append(const char *file, struct book *const books[], unsigned count);
+int history_append(const char *file, struct document_reader *const readers[], unsigned count);

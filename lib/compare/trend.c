@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/student.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/series/spread.h"
 #include "compare/figures.h"
 #include "compare/history.h"
@@ -72,11 +72,11 @@ void trend_judge(struct trend_figure *f, double confidence, unsigned together)
 
 static double value_at(const json_t *item, const char *path)
 {
-	const json_t *value = book_at(item, path);
+	const json_t *value = document_at(item, path);
 
-	if (json_is_null(value) && book_number(item, "lost") > 0)
+	if (json_is_null(value) && document_number(item, "lost") > 0)
 		return INFINITY;
-	return book_number(item, path);
+	return document_number(item, path);
 }
 
 static const json_t *named(const json_t *list, const char *key, const char *name)
@@ -84,7 +84,7 @@ static const json_t *named(const json_t *list, const char *key, const char *name
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, one) if (strcmp(book_text(one, key), name) == 0) return one;
+	json_array_foreach(list, i, one) if (strcmp(document_text(one, key), name) == 0) return one;
 	return NULL;
 }
 
@@ -94,11 +94,12 @@ static double value_of(const json_t *entry, const struct trend_figure *f)
 	const json_t *goal;
 
 	if (strcmp(f->item, "search") != 0 || !json_object_get(entry, "search"))
-		return value_at(named(book_at(entry, "traffic"), "name", f->item), f->path);
-	goal = named(book_at(entry, "search.goals"), "goal", f->path + strlen("search.answer."));
+		return value_at(named(document_at(entry, "traffic"), "name", f->item), f->path);
+	goal = named(
+		document_at(entry, "search.goals"), "goal", f->path + strlen("search.answer."));
 	if (!goal)
 		return NAN;
-	return json_is_null(book_at(goal, "answer")) ? 0 : book_number(goal, "answer");
+	return json_is_null(document_at(goal, "answer")) ? 0 : document_number(goal, "answer");
 }
 
 static struct trend_figure *add_figure(struct trend *t, const char *item, const char *path)
@@ -111,7 +112,7 @@ static struct trend_figure *add_figure(struct trend *t, const char *item, const 
 static void list_figures(struct trend *t, const json_t *entry, struct arena *a)
 {
 	const json_t *search = json_object_get(entry, "search"), *one;
-	const json_t *list = search ? book_at(search, "goals") : book_at(entry, "traffic");
+	const json_t *list = search ? document_at(search, "goals") : document_at(entry, "traffic");
 	size_t i;
 
 	t->figures = arena_zalloc(a, (json_array_size(list) * FIGURES + 1) * sizeof(*t->figures));
@@ -119,9 +120,9 @@ static void list_figures(struct trend *t, const json_t *entry, struct arena *a)
 	{
 		if (search)
 			add_figure(t, "search",
-				arena_printf(a, "search.answer.%s", book_text(one, "goal")));
+				arena_printf(a, "search.answer.%s", document_text(one, "goal")));
 		for (size_t k = 0; !search && k < FIGURES; k++)
-			add_figure(t, book_text(one, "name"), figures_of_items[k]);
+			add_figure(t, document_text(one, "name"), figures_of_items[k]);
 	}
 	for (unsigned n = 0; n < t->count; n++)
 		t->figures[n].value = value_of(entry, &t->figures[n]);
@@ -135,16 +136,16 @@ bool trend_may_judge(const char *status)
 
 static bool is_same_test(const json_t *a, const json_t *b)
 {
-	const char *key = *book_text(a, HISTORY_TEST) && *book_text(b, HISTORY_TEST)
+	const char *key = *document_text(a, HISTORY_TEST) && *document_text(b, HISTORY_TEST)
 	                          ? HISTORY_TEST
 	                          : "run.config_sha256";
 
-	return strcmp(book_text(a, key), book_text(b, key)) == 0;
+	return strcmp(document_text(a, key), document_text(b, key)) == 0;
 }
 
 static void take_run(struct trend *t, const json_t *past)
 {
-	t->first = book_text(past, "run.started");
+	t->first = document_text(past, "run.started");
 	t->last = t->runs == 0 ? t->first : t->last;
 	t->runs++;
 	for (unsigned i = 0; i < t->count; i++) {
@@ -182,22 +183,22 @@ void trend_of(const json_t *entries, const json_t *entry, double confidence, str
 
 	*out = (struct trend){.first = "", .last = ""};
 	list_figures(out, entry, a);
-	json_array_foreach(entries, i,
-		one) if (strcmp(book_text(one, "run.id"), book_text(entry, "run.id")) == 0 &&
-			 i < before) before = i;
+	json_array_foreach(entries, i, one) if (strcmp(document_text(one, "run.id"),
+							document_text(entry, "run.id")) == 0 &&
+						i < before) before = i;
 	while (before-- > 0) {
 		one = json_array_get(entries, before);
-		if (strcmp(book_text(one, "run.name"), book_text(entry, "run.name")) != 0)
+		if (strcmp(document_text(one, "run.name"), document_text(entry, "run.name")) != 0)
 			continue;
-		if (!trend_may_judge(book_text(one, "verdict.status")) ||
+		if (!trend_may_judge(document_text(one, "verdict.status")) ||
 			!is_same_test(one, entry)) {
 			out->others++;
 			continue;
 		}
 		if (out->runs == TREND_RUNS)
 			continue;
-		out->boxes += strcmp(book_text(one, "run.host.cpu"),
-				      book_text(entry, "run.host.cpu")) != 0;
+		out->boxes += strcmp(document_text(one, "run.host.cpu"),
+				      document_text(entry, "run.host.cpu")) != 0;
 		take_run(out, one);
 	}
 	for (i = 0; i < out->count; i++) {
@@ -224,9 +225,10 @@ static json_t *run_json(const json_t *entry, const json_t *before)
 {
 	bool changed = before && !is_same_test(before, entry);
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:b}", "id", book_text(entry, "run.id"), "started",
-		book_text(entry, "run.started"), "version", book_text(entry, "run.version"),
-		"status", book_text(entry, "verdict.status"), "changed", changed);
+	return json_pack("{s:s, s:s, s:s, s:s, s:b}", "id", document_text(entry, "run.id"),
+		"started", document_text(entry, "run.started"), "version",
+		document_text(entry, "run.version"), "status",
+		document_text(entry, "verdict.status"), "changed", changed);
 }
 
 static json_t *figure_json(const struct trend_figure *f, const json_t *runs)
@@ -257,9 +259,9 @@ static json_t *runs_up_to(const json_t *entries, const json_t *entry)
 
 	json_array_foreach(entries, i, one)
 	{
-		if (strcmp(book_text(one, "run.id"), book_text(entry, "run.id")) == 0)
+		if (strcmp(document_text(one, "run.id"), document_text(entry, "run.id")) == 0)
 			break;
-		if (strcmp(book_text(one, "run.name"), book_text(entry, "run.name")) == 0)
+		if (strcmp(document_text(one, "run.name"), document_text(entry, "run.name")) == 0)
 			json_array_append(runs, one);
 	}
 	json_array_append(runs, (json_t *)entry);
@@ -275,7 +277,7 @@ json_t *trend_series(const json_t *entries, const json_t *entry)
 	struct trend t;
 
 	trend_of(entries, entry, TREND_DEFAULT, a, &t);
-	if (!trend_may_judge(book_text(entry, "verdict.status")) || t.runs < TREND_RUNS_MIN)
+	if (!trend_may_judge(document_text(entry, "verdict.status")) || t.runs < TREND_RUNS_MIN)
 		for (unsigned i = 0; i < t.count; i++)
 			t.figures[i].judged = t.figures[i].worse = t.figures[i].noisy = false;
 	for (size_t i = 0; i < json_array_size(runs); i++)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "stats/json.h"
 
 bool distribution_is(const json_t *object)
@@ -84,7 +84,7 @@ static void blank_one(json_t *of, double above)
 			json_object_set_new(of, rows[i].name, json_null());
 	json_array_foreach(json_object_get(of, "percentiles"), i, one)
 	{
-		share = share_of(book_text(one, "name"));
+		share = share_of(document_text(one, "name"));
 		if (share > above && !hist_knows(count, share))
 			json_object_set_new(one, "value_ns", json_null());
 	}
@@ -112,8 +112,8 @@ void distribution_finish(json_t *to, const struct hist *h, uint64_t above, doubl
 
 	for (size_t i = 0; h->count + above && i < ROWS; i++)
 		set_ns(to, rows[i].name, hist_percentile(h, rows[i].share, above), hz);
-	json_array_foreach(json_object_get(to, "percentiles"), n, one) set_ns(
-		one, "value_ns", hist_percentile(h, share_of(book_text(one, "name")), above), hz);
+	json_array_foreach(json_object_get(to, "percentiles"), n, one) set_ns(one, "value_ns",
+		hist_percentile(h, share_of(document_text(one, "name")), above), hz);
 	if (text && len) {
 		hist_print(h, text, len + 1);
 		json_object_set_new(to, "histogram", json_string(text));

@@ -41,7 +41,7 @@ int document_read(const struct counter_section *s, const json_t *o, void *out, s
 // --- what only a line has ---
 
 static const struct counter earlier_row[] = {
-	{LIVE_EARLIER, "replies to requests of earlier intervals", NULL, COUNTER_LIST, 0,
+	{LINE_EARLIER, "replies to requests of earlier intervals", NULL, COUNTER_LIST, 0,
 		.section = &result_earlier_section},
 };
 static const struct counter_section earlier_list = {
@@ -55,9 +55,9 @@ struct line_members {
 #define AT(member) offsetof(struct line_members, member)
 
 static const struct counter line_rows[] = {
-	{LIVE_NUMBER, "of its snapshots", NULL, COUNTER_U64, AT(number)},
-	{LIVE_WARMUP, "whether it is of the warm-up", NULL, COUNTER_BOOL, AT(warmup)},
-	{LIVE_LAST, "whether it is the rest", NULL, COUNTER_BOOL, AT(last)},
+	{LINE_NUMBER, "of its snapshots", NULL, COUNTER_U64, AT(number)},
+	{LINE_WARMUP, "whether it is of the warm-up", NULL, COUNTER_BOOL, AT(warmup)},
+	{LINE_LAST, "whether it is the rest", NULL, COUNTER_BOOL, AT(last)},
 };
 static const struct counter_section line_section = {
 	"line", "a line", COUNTER_ROWS(line_rows), sizeof(struct line_members)};

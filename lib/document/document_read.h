@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Documents and lines of a run (live.h) as the structs of the result that they were made of, by the
-// same rows. Path: cold. Main thread.
+// Documents and lines of a run (run_events.h) as the structs of the result that they were made of,
+// by the same rows. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>

@@ -90,9 +90,9 @@ static void render(struct scrape *s)
 
 	if (!f)
 		abort();
-	tally_sum_up(&s->tally);
+	running_sum_sum_up(&s->tally);
 	prometheus_write_live(
-		&(struct prometheus_run){NULL, &s->tally.book, s->tally.newest}, 1, f);
+		&(struct prometheus_run){NULL, &s->tally.reader, s->tally.newest}, 1, f);
 	if (fclose(f) != 0)
 		abort();
 	pthread_mutex_lock(&s->lock);
@@ -108,10 +108,10 @@ static void render(struct scrape *s)
 void scrape_line(void *ctx, const json_t *line)
 {
 	struct scrape *s = ctx;
-	enum tally_change change = tally_line(&s->tally, OPTION, line);
+	enum running_sum_change change = running_sum_line(&s->tally, OPTION, line);
 
-	s->changed |= change != TALLY_SAME;
-	if (change != TALLY_PHASE)
+	s->changed |= change != RUNNING_SUM_SAME;
+	if (change != RUNNING_SUM_PHASE)
 		return;
 	render(s);
 	if (s->daemon)
@@ -139,7 +139,7 @@ void scrape_close(void *ctx)
 		MHD_stop_daemon(s->daemon); // closes the socket too
 	else
 		close(s->fd);
-	tally_forget(&s->tally);
+	running_sum_forget(&s->tally);
 	free(s->text);
 	pthread_mutex_destroy(&s->lock);
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "document/tally.h"
+#include "document/running_sum.h"
 
 struct scrape {
 	int fd; // listens
@@ -20,7 +20,7 @@ struct scrape {
 	pthread_mutex_t lock;
 	char *text; // the answer; under the lock, as its length
 	size_t len;
-	struct tally tally;
+	struct running_sum tally;
 	bool changed;         // since the text was made
 	uint64_t rendered_ns; // when that was, CLOCK_MONOTONIC
 };
@@ -29,7 +29,7 @@ struct scrape {
 // or -errno, which was logged: nothing is open then.
 int scrape_open(struct scrape *s, const char *place);
 
-// The functions of a struct live_follower; ctx is the struct scrape.
+// The functions of a struct run_events_follower; ctx is the struct scrape.
 void scrape_line(void *ctx, const json_t *line);
 void scrape_tick(void *ctx);
 void scrape_close(void *ctx);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/run/run.h"
 #include "fleet/fleet_talk.h"
 
@@ -29,15 +29,15 @@ static void on_facts(void *ctx, const struct bus_message *m)
 {
 	json_t *found = ctx, *facts = talk_read(m->data, m->size);
 
-	if (talk_is_name(book_text(facts, "name")))
+	if (talk_is_name(document_text(facts, "name")))
 		json_array_append(found, facts);
 	json_decref(facts);
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(
-		book_text(*(json_t *const *)a, "name"), book_text(*(json_t *const *)b, "name"));
+	return strcmp(document_text(*(json_t *const *)a, "name"),
+		document_text(*(json_t *const *)b, "name"));
 }
 
 static json_t *sorted(json_t *found)

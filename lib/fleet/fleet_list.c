@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "nats/bus.h"
 #include "document/document.h"
 #include "engine/run/run.h"
@@ -33,7 +33,7 @@ static const char *cell(struct arena *a, const char *text)
 
 static const char *amount(struct arena *a, const json_t *box, const char *name)
 {
-	double mb = book_number(box, name);
+	double mb = document_number(box, name);
 
 	if (isnan(mb))
 		return "";
@@ -42,7 +42,7 @@ static const char *amount(struct arena *a, const json_t *box, const char *name)
 
 static const char *clock_of(struct arena *a, const json_t *agent)
 {
-	double error = book_number(agent, "clock.error_ns");
+	double error = document_number(agent, "clock.error_ns");
 
 	return isnan(error) ? "not kept" : arena_printf(a, "within %.3g ms", 1e-6 * error);
 }
@@ -50,10 +50,11 @@ static const char *clock_of(struct arena *a, const json_t *agent)
 static void fill(struct arena *a, const json_t *agent, const char *row[COLUMNS])
 {
 	const json_t *box = json_object_get(agent, "box");
-	const char *const cells[COLUMNS] = {book_text(agent, "name"), book_text(agent, "state"),
-		book_text(agent, "version"), book_text(agent, "host"), book_text(agent, "cpus"),
+	const char *const cells[COLUMNS] = {document_text(agent, "name"),
+		document_text(agent, "state"), document_text(agent, "version"),
+		document_text(agent, "host"), document_text(agent, "cpus"),
 		amount(a, box, "memory_mb"), amount(a, box, "hugepages_mb"), clock_of(a, agent),
-		book_text(agent, "labels")};
+		document_text(agent, "labels")};
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		row[i] = cell(a, cells[i]);
@@ -98,7 +99,7 @@ static json_t *list_of(json_t *found)
 	{
 		json_object_del(one, "id");
 		json_object_set_new(
-			one, "state", json_string(*book_text(one, "run") ? "busy" : "free"));
+			one, "state", json_string(*document_text(one, "run") ? "busy" : "free"));
 	}
 	return json_pack("{s:o}", "agents", found);
 }

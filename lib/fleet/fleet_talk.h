@@ -5,8 +5,8 @@
 //   ddiperf.find                ask all agents: each replies with its facts
 //   ddiperf.agent.NAME.time     its clock, at once
 //   ddiperf.agent.NAME.claim    {run, coordinator, config, set, files, part}: it prepares a run
-//   ddiperf.agent.NAME.order    {run, order}: a line for the run (led.h)
-//   ddiperf.agent.NAME.read     {run, file, from}: a piece of a file of that run (kept.h)
+//   ddiperf.agent.NAME.order    {run, order}: a line for the run (run_child.h)
+//   ddiperf.agent.NAME.read     {run, file, from}: a piece of a file of that run (agent_files.h)
 //   ddiperf.agent.NAME.kept     {run}: {file, size, hash} of what it keeps of a run that is over
 //   ddiperf.agent.NAME.release  {run}: the run is over
 //   ddiperf.run.RUN.NAME        from the agent: a piece of the run's events, or an empty one

@@ -200,7 +200,7 @@ static void join_all(struct stream *s)
 
 static void remember(struct stream *s, const json_t *line, const char *text)
 {
-	bool begin = json_object_get(line, LIVE_BEGIN), trial = json_object_get(line, LIVE_TRIAL);
+	bool begin = json_object_get(line, LINE_BEGIN), trial = json_object_get(line, LINE_TRIAL);
 
 	if (begin || trial) {
 		free(s->trial);
@@ -236,7 +236,7 @@ static void stream_line(void *ctx, const json_t *line)
 	char *text;
 
 	stream_tick(s);
-	text = live_text(line);
+	text = run_events_text(line);
 	if (s->f)
 		put_file(s, text);
 	else
@@ -301,7 +301,7 @@ int stream_open(
 	return rc;
 }
 
-struct live_follower stream_follower(struct stream *s)
+struct run_events_follower stream_follower(struct stream *s)
 {
-	return (struct live_follower){stream_line, stream_tick, stream_close, s};
+	return (struct run_events_follower){stream_line, stream_tick, stream_close, s};
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lines of a run (live.h) as they come: to a file, or to all readers of a Unix socket, who join
-// and leave as they like. A slow reader is dropped, so it never holds up the run. Path: cold. Main
-// thread.
+// The lines of a run (run_events.h) as they come: to a file, or to all readers of a Unix socket,
+// who join and leave as they like. A slow reader is dropped, so it never holds up the run. Path:
+// cold. Main thread.
 #pragma once
 
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define STREAM_UNIX "unix:"
 
@@ -18,4 +18,4 @@ int stream_open(
 	const char *option, const char *to, bool is_private, bool *incomplete, struct stream **out);
 
 // It owns the stream; its close ends it, and removes the socket.
-struct live_follower stream_follower(struct stream *s);
+struct run_events_follower stream_follower(struct stream *s);

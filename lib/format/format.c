@@ -19,7 +19,7 @@ OUTPUT_FILES(FILE_OF)
 
 static int html_write(const struct format_input *in, FILE *out)
 {
-	return page_write(in->books, in->count, in->history, out);
+	return page_write(in->readers, in->count, in->history, out);
 }
 
 const struct format formats[] = {

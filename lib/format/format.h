@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The formats of a result, one row each. `ddiperf report --format` and the files of `output:` are
-// walks over this table. A format is made from books only, so a run that has just ended and a file
-// give the same text. Path: cold. Main thread.
+// walks over this table. A format is made from readers only, so a run that has just ended and a
+// file give the same text. Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/config/config.h"
 
 struct format_input {
-	struct book *const *books;
+	struct document_reader *const *readers;
 	unsigned count;        // 1, unless the format takes several
 	const char *select;    // --select; NULL: not given
 	char units;            // --units; 0: not given

@@ -49,13 +49,13 @@ static void add_columns(json_t *columns, const json_t *flat)
 		json_object_set_new(columns, path, json_boolean(json_is_integer(value)));
 }
 
-static json_t *read_columns(struct book *b)
+static json_t *read_columns(struct document_reader *b)
 {
 	json_t *columns = json_object();
 	const json_t *interval;
 
-	book_rewind(b);
-	while ((interval = book_next(b)) && json_object_size(columns) < COLUMNS_MAX) {
+	reader_rewind(b);
+	while ((interval = reader_next(b)) && json_object_size(columns) < COLUMNS_MAX) {
 		json_t *flat = walk_flat_interval(interval);
 
 		add_columns(columns, flat);
@@ -85,7 +85,7 @@ static void put_interval(FILE *out, json_t *columns, const json_t *interval)
 	json_decref(flat);
 }
 
-static int write_intervals(struct book *b, FILE *out)
+static int write_intervals(struct document_reader *b, FILE *out)
 {
 	json_t *columns = read_columns(b), *counted;
 	const json_t *interval;
@@ -105,8 +105,8 @@ static int write_intervals(struct book *b, FILE *out)
 		first = false;
 	}
 	end_row(out);
-	book_rewind(b);
-	while ((interval = book_next(b)))
+	reader_rewind(b);
+	while ((interval = reader_next(b)))
 		put_interval(out, columns, interval);
 	json_decref(columns);
 	return 0;
@@ -140,7 +140,7 @@ static int write_chosen(const struct format_input *in, FILE *out)
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < in->count; i++)
-		rc = select_figures(in->books[i], in->select, in->units, a, &of[i]);
+		rc = select_figures(in->readers[i], in->select, in->units, a, &of[i]);
 	for (uint32_t k = 0; rc == 0 && k < of[0].count; k++)
 		for (unsigned i = 0; i < in->count && k < of[i].count; i++) {
 			const struct chosen_block *block = &of[i].blocks[k];
@@ -158,7 +158,7 @@ int csv_write(const struct format_input *in, FILE *out)
 	if (in->select)
 		return write_chosen(in, out);
 	if (in->count == 1)
-		return write_intervals(in->books[0], out);
+		return write_intervals(in->readers[0], out);
 	log_error("csv: the intervals of one result only (several need --select FIGURE,...)");
 	return -EINVAL;
 }

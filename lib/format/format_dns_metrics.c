@@ -14,7 +14,7 @@
 #define FLAGS          (JSON_COMPACT | JSON_REAL_PRECISION(15))
 
 struct metrics {
-	struct book *book;
+	struct document_reader *reader;
 	FILE *out;
 	struct hist hist;
 };
@@ -39,7 +39,7 @@ static json_int_t ended_ns(const json_t *interval)
 // The same, less a number of seconds in the interval.
 static json_int_t before(const json_t *interval, const char *seconds)
 {
-	json_int_t ns = whole(NS_PER_S * book_number(interval, seconds));
+	json_int_t ns = whole(NS_PER_S * document_number(interval, seconds));
 
 	return ended_ns(interval) > ns ? ended_ns(interval) - ns : 0;
 }
@@ -60,7 +60,8 @@ static json_t *line_of(const struct metrics *m, const char *type)
 {
 	json_t *line = json_object();
 
-	json_object_set_new(line, "runid", json_string(book_text(m->book->document, "run.id")));
+	json_object_set_new(
+		line, "runid", json_string(document_text(m->reader->document, "run.id")));
 	json_object_set_new(line, "type", json_string(type));
 	return line;
 }
@@ -70,21 +71,22 @@ static json_t *line_of(const struct metrics *m, const char *type)
 // *all: the measured part.
 static void put_header(struct metrics *m, const json_t *first, struct span *all)
 {
-	double interval_s = book_number(first, "length_s");
-	const json_t *document = m->book->document;
+	double interval_s = document_number(first, "length_s");
+	const json_t *document = m->reader->document;
 	json_t *line = line_of(m, "header"), *params = json_array();
 
-	json_array_append_new(params, json_string(book_text(document, "run.command")));
+	json_array_append_new(params, json_string(document_text(document, "run.command")));
 	json_object_set_new(line, "schema_version", json_integer(SCHEMA_VERSION));
 	json_object_set_new(line, "generator", json_string("ddiperf"));
 	json_object_set_new(
-		line, "generator_version", json_string(book_text(document, "run.version")));
+		line, "generator_version", json_string(document_text(document, "run.version")));
 	json_object_set_new(line, "generator_params", params);
 	json_object_set_new(line, "time_units_per_sec", json_integer((json_int_t)NS_PER_S));
 	json_object_set_new(line, "stats_interval", json_real(interval_s > 0 ? interval_s : 0));
 	put_line(m, line);
 	all->since_ns = before(first, "t_s");
-	all->until_ns = all->since_ns + whole(NS_PER_S * book_number(document, "run.measured_s"));
+	all->until_ns =
+		all->since_ns + whole(NS_PER_S * document_number(document, "run.measured_s"));
 }
 
 // --- an item, of an interval or of the run ---
@@ -99,7 +101,7 @@ static const json_t *rcodes_of(const json_t *item, const char *protocol)
 
 static json_t *buckets_of(struct metrics *m, const json_t *latency)
 {
-	double ns = NS_PER_S / book_tick_hz(m->book);
+	double ns = NS_PER_S / reader_tick_hz(m->reader);
 	json_t *buckets = json_array();
 
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
@@ -120,13 +122,13 @@ static json_t *latency_of(struct metrics *m, const json_t *item)
 {
 	static const char *const names[][2] = {{"avg", "mean_ns"}, {"min", "min_ns"},
 		{"max", "max_ns"}, {"stddev", "stddev_ns"}, {"p50", "p50_ns"}, {"p99", "p99_ns"}};
-	const json_t *response = book_at(item, "latency.response");
+	const json_t *response = document_at(item, "latency.response");
 	json_t *latency = json_object();
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!isnan(book_number(response, names[i][1])))
-			set_whole(latency, names[i][0], book_number(response, names[i][1]));
-	if (book_histogram(m->book, response, &m->hist))
+		if (!isnan(document_number(response, names[i][1])))
+			set_whole(latency, names[i][0], document_number(response, names[i][1]));
+	if (reader_histogram(m->reader, response, &m->hist))
 		json_object_set_new(latency, "buckets", buckets_of(m, response));
 	return latency;
 }
@@ -136,18 +138,19 @@ static void put_stats(struct metrics *m, const char *type, const json_t *item, c
 {
 	json_t *line = line_of(m, type);
 
-	json_object_set_new(line, "subid", json_string(book_text(item, "name")));
+	json_object_set_new(line, "subid", json_string(document_text(item, "name")));
 	json_object_set_new(line, "since", json_integer(span.since_ns));
 	json_object_set_new(line, "until", json_integer(span.until_ns));
-	set_whole(line, "queries", book_number(item, "sent"));
-	set_whole(line, "responses", book_number(item, "answered") + book_number(item, "failed"));
-	set_whole(line, "timeouts", book_number(item, "lost"));
+	set_whole(line, "queries", document_number(item, "sent"));
+	set_whole(line, "responses",
+		document_number(item, "answered") + document_number(item, "failed"));
+	set_whole(line, "timeouts", document_number(item, "lost"));
 	set_whole(line, "unexpected",
-		book_number(item, "late") + book_number(item, "duplicate") +
-			book_number(item, "stray"));
-	set_whole(line, "discarded", book_number(item, "malformed"));
+		document_number(item, "late") + document_number(item, "duplicate") +
+			document_number(item, "stray"));
+	set_whole(line, "discarded", document_number(item, "malformed"));
 	if (strcmp(type, "stats_sum") == 0)
-		set_whole(line, "interrupted", book_number(item, "in_flight"));
+		set_whole(line, "interrupted", document_number(item, "in_flight"));
 	json_object_set(line, "response_rcodes", (json_t *)rcodes_of(item, protocol));
 	json_object_set_new(line, "response_latency", latency_of(m, item));
 	put_line(m, line);
@@ -159,11 +162,11 @@ static const char *protocol_of(const struct metrics *m, const char *name)
 	json_t *item;
 	size_t i;
 
-	json_array_foreach(json_object_get(m->book->document, "traffic"), i, item)
+	json_array_foreach(json_object_get(m->reader->document, "traffic"), i, item)
 	{
-		const char *protocol = book_text(item, "protocol");
+		const char *protocol = document_text(item, "protocol");
 
-		if (strcmp(book_text(item, "name"), name) == 0)
+		if (strcmp(document_text(item, "name"), name) == 0)
 			return rcodes_of(item, protocol) ? protocol : NULL;
 	}
 	return NULL;
@@ -178,7 +181,7 @@ static unsigned put_items(
 
 	json_array_foreach(items, i, item)
 	{
-		const char *protocol = protocol_of(m, book_text(item, "name"));
+		const char *protocol = protocol_of(m, document_text(item, "name"));
 
 		if (!protocol || !rcodes_of(item, protocol))
 			continue;
@@ -192,8 +195,8 @@ static void put_intervals(struct metrics *m)
 {
 	const json_t *interval;
 
-	book_rewind(m->book);
-	while ((interval = book_next(m->book))) {
+	reader_rewind(m->reader);
+	while ((interval = reader_next(m->reader))) {
 		put_items(m, "stats_periodic", json_object_get(interval, "traffic"),
 			(struct span){before(interval, "length_s"), ended_ns(interval)});
 	}
@@ -207,14 +210,14 @@ int dns_metrics_write(const struct format_input *in, FILE *out)
 
 	if (!m)
 		return -ENOMEM;
-	m->book = in->books[0];
+	m->reader = in->readers[0];
 	m->out = out;
-	book_rewind(m->book);
-	put_header(m, book_next(m->book), &all);
+	reader_rewind(m->reader);
+	put_header(m, reader_next(m->reader), &all);
 	put_intervals(m);
-	items = put_items(m, "stats_sum", json_object_get(m->book->document, "traffic"), all);
+	items = put_items(m, "stats_sum", json_object_get(m->reader->document, "traffic"), all);
 	if (items == 0)
-		log_error("%s: no item has RCODEs", m->book->file);
+		log_error("%s: no item has RCODEs", m->reader->file);
 	free(m);
 	return items ? 0 : -EINVAL;
 }

@@ -141,7 +141,7 @@ static void put_base64(FILE *out, const unsigned char *octets, size_t len)
 
 struct hdr_log {
 	FILE *out;
-	struct book *book;
+	struct document_reader *reader;
 	double hz, start_s, length_s;
 	struct hist hist;
 	struct hdr hdr;
@@ -186,7 +186,7 @@ static void put_line(struct walk *w, const struct counter_section *section, cons
 {
 	struct hdr_log *l = w->ctx;
 
-	if (!json_object_get(object, "histogram") || !book_histogram(l->book, object, &l->hist))
+	if (!json_object_get(object, "histogram") || !reader_histogram(l->reader, object, &l->hist))
 		return;
 	hdr_fill(&l->hdr, &l->hist, l->hz);
 	fputs("Tag=", l->out);
@@ -198,14 +198,14 @@ static void put_line(struct walk *w, const struct counter_section *section, cons
 }
 
 // The wall clock at the start of the measured part; 0: not known.
-static double started_s(struct book *b)
+static double started_s(struct document_reader *b)
 {
 	const json_t *first;
 	double end;
 
-	book_rewind(b);
-	first = book_next(b);
-	end = book_number(first, "ended_ns") * 1e-9 - book_number(first, "t_s");
+	reader_rewind(b);
+	first = reader_next(b);
+	end = document_number(first, "ended_ns") * 1e-9 - document_number(first, "t_s");
 	return end > 0 ? end : 0;
 }
 
@@ -226,7 +226,7 @@ static void put_head(FILE *out, double start_s)
 		start_s, start_s, text);
 }
 
-static int refuse_empty(const struct book *b)
+static int refuse_empty(const struct document_reader *b)
 {
 	log_error("%s: no histograms in this result (it is of an earlier version, or nothing was "
 		  "answered)",
@@ -243,10 +243,10 @@ static void put_intervals(struct hdr_log *l, struct walk *w)
 {
 	const json_t *interval;
 
-	book_rewind(l->book);
-	while ((interval = book_next(l->book))) {
-		l->length_s = length_of(book_number(interval, "length_s"));
-		l->start_s = length_of(book_number(interval, "t_s") - l->length_s);
+	reader_rewind(l->reader);
+	while ((interval = reader_next(l->reader))) {
+		l->length_s = length_of(document_number(interval, "length_s"));
+		l->start_s = length_of(document_number(interval, "t_s") - l->length_s);
 		walk_interval(w, interval);
 	}
 }
@@ -262,16 +262,16 @@ int hdr_write(const struct format_input *in, FILE *out)
 		goto done;
 	*w = (struct walk){.object = put_line, .ctx = l};
 	l->out = out;
-	l->book = in->books[0];
-	l->hz = book_tick_hz(l->book);
-	put_head(out, started_s(l->book));
+	l->reader = in->readers[0];
+	l->hz = reader_tick_hz(l->reader);
+	put_head(out, started_s(l->reader));
 	put_intervals(l, w);
 	if (l->lines == 0) {
 		l->start_s = 0;
-		l->length_s = length_of(book_number(l->book->document, "run.measured_s"));
-		walk_document(w, l->book);
+		l->length_s = length_of(document_number(l->reader->document, "run.measured_s"));
+		walk_document(w, l->reader);
 	}
-	rc = l->failed ? -ENOMEM : l->lines ? 0 : refuse_empty(l->book);
+	rc = l->failed ? -ENOMEM : l->lines ? 0 : refuse_empty(l->reader);
 done:
 	free(l);
 	free(w);
@@ -312,11 +312,11 @@ static void put_steps(const struct hdr *h, FILE *out)
 // that of the only item.
 static const json_t *distribution_of(const struct format_input *in)
 {
-	const json_t *items = json_object_get(in->books[0]->document, "traffic"), *found;
-	const char *file = in->books[0]->file;
+	const json_t *items = json_object_get(in->readers[0]->document, "traffic"), *found;
+	const char *file = in->readers[0]->file;
 
 	if (in->select) {
-		found = walk_object(in->books[0], in->select);
+		found = walk_object(in->readers[0], in->select);
 		if (!found)
 			log_error("%s: no latency is called %s (such as "
 				  "traffic.NAME.latency.response)",
@@ -324,7 +324,7 @@ static const json_t *distribution_of(const struct format_input *in)
 		return found;
 	}
 	if (json_array_size(items) == 1)
-		return book_at(json_array_get(items, 0), "latency.response");
+		return document_at(json_array_get(items, 0), "latency.response");
 	log_error("%s: %zu items (choose a latency: --select traffic.NAME.latency.response)", file,
 		json_array_size(items));
 	return NULL;
@@ -332,16 +332,16 @@ static const json_t *distribution_of(const struct format_input *in)
 
 int hgrm_write(const struct format_input *in, FILE *out)
 {
-	const struct book *b = in->books[0];
+	const struct document_reader *b = in->readers[0];
 	const json_t *latency = distribution_of(in);
-	double hz = book_tick_hz(b);
+	double hz = reader_tick_hz(b);
 	struct hist *hist = malloc(sizeof(*hist));
 	struct hdr *h = malloc(sizeof(*h));
 	int rc = -EINVAL;
 
 	if (!hist || !h)
 		rc = -ENOMEM;
-	else if (latency && !book_histogram(b, latency, hist))
+	else if (latency && !reader_histogram(b, latency, hist))
 		rc = refuse_empty(b);
 	else if (latency) {
 		hdr_fill(h, hist, hz);

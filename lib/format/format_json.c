@@ -13,17 +13,17 @@ static int put(const json_t *value, FILE *out)
 
 int json_write(const struct format_input *in, FILE *out)
 {
-	return book_print(in->books[0], out);
+	return reader_print(in->readers[0], out);
 }
 
 int jsonl_write(const struct format_input *in, FILE *out)
 {
-	struct book *b = in->books[0];
+	struct document_reader *b = in->readers[0];
 	const json_t *interval;
 	int rc = 0;
 
-	book_rewind(b);
-	while ((interval = book_next(b))) {
+	reader_rewind(b);
+	while ((interval = reader_next(b))) {
 		rc |= put(interval, out);
 		fputc('\n', out);
 	}

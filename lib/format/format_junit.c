@@ -43,34 +43,35 @@ static void put_property(FILE *out, const char *name, const char *value)
 	fputs("/>\n", out);
 }
 
-static double measured_s(const struct book *b)
+static double measured_s(const struct document_reader *b)
 {
-	double s = book_number(b->document, "run.measured_s");
+	double s = document_number(b->document, "run.measured_s");
 
 	return s >= 0 ? s : 0;
 }
 
-static const json_t *items_of(const struct book *b, const char *path)
+static const json_t *items_of(const struct document_reader *b, const char *path)
 {
-	return book_at(b->document, path);
+	return document_at(b->document, path);
 }
 
-static void put_properties(FILE *out, const struct book *b)
+static void put_properties(FILE *out, const struct document_reader *b)
 {
-	double answer = book_number(b->document, "search.answer");
+	double answer = document_number(b->document, "search.answer");
 	char name[128], value[NUMBER];
 	json_t *item;
 	size_t i;
 
 	fputs("    <properties>\n", out);
-	put_property(out, "id", book_text(b->document, "run.id"));
-	put_property(out, "version", book_text(b->document, "run.version"));
+	put_property(out, "id", document_text(b->document, "run.id"));
+	put_property(out, "version", document_text(b->document, "run.version"));
 	put_property(
-		out, "seed", walk_text(book_at(b->document, "run.seed"), value, sizeof(value)));
+		out, "seed", walk_text(document_at(b->document, "run.seed"), value, sizeof(value)));
 	json_array_foreach(items_of(b, "traffic"), i, item)
 	{
-		snprintf(name, sizeof(name), "traffic.%s.answered_per_s", book_text(item, "name"));
-		snprintf(value, sizeof(value), "%.6g", book_number(item, "answered_per_s"));
+		snprintf(name, sizeof(name), "traffic.%s.answered_per_s",
+			document_text(item, "name"));
+		snprintf(value, sizeof(value), "%.6g", document_number(item, "answered_per_s"));
 		put_property(out, name, value);
 	}
 	if (!isnan(answer)) {
@@ -80,7 +81,7 @@ static void put_properties(FILE *out, const struct book *b)
 	fputs("    </properties>\n", out);
 }
 
-static void put_case(FILE *out, const struct book *b, const char *name)
+static void put_case(FILE *out, const struct document_reader *b, const char *name)
 {
 	fputs("    <testcase classname=\"ddiperf\"", out);
 	put_attribute(out, "name", name);
@@ -89,12 +90,12 @@ static void put_case(FILE *out, const struct book *b, const char *name)
 
 static bool passed(const json_t *criterion)
 {
-	return json_is_true(book_at(criterion, "pass"));
+	return json_is_true(document_at(criterion, "pass"));
 }
 
 // Why a figure has no value: among lost transactions a percentile is not a time.
 static const char *missing_text(
-	const struct book *b, const char *expression, char *buf, size_t room)
+	const struct document_reader *b, const char *expression, char *buf, size_t room)
 {
 	const char *of = strncmp(expression, TRAFFIC, strlen(TRAFFIC)) == 0
 	                         ? expression + strlen(TRAFFIC)
@@ -106,13 +107,13 @@ static const char *missing_text(
 
 	json_array_foreach(items_of(b, "traffic"), i, item)
 	{
-		const char *name = book_text(item, "name");
+		const char *name = document_text(item, "name");
 		size_t len = strlen(name);
 
 		if (of && (strncmp(of, name, len) != 0 || of[len] != '.'))
 			continue;
-		sent += fmax(book_number(item, "sent"), 0);
-		lost += fmax(book_number(item, "lost"), 0);
+		sent += fmax(document_number(item, "sent"), 0);
+		lost += fmax(document_number(item, "lost"), 0);
 	}
 	if (!(lost > 0))
 		return "found no value: nothing was timed";
@@ -121,11 +122,11 @@ static const char *missing_text(
 	return buf;
 }
 
-static void put_criterion(FILE *out, const struct book *b, const json_t *criterion)
+static void put_criterion(FILE *out, const struct document_reader *b, const json_t *criterion)
 {
-	const char *unit = book_text(criterion, "unit");
-	double found = book_number(criterion, "value");
-	const char *expression = book_text(criterion, "expression"), *message;
+	const char *unit = document_text(criterion, "unit");
+	double found = document_number(criterion, "value");
+	const char *expression = document_text(criterion, "expression"), *message;
 	char text[2 * NUMBER], value[NUMBER];
 
 	put_case(out, b, expression);
@@ -150,9 +151,9 @@ static const char *verdict_element(const char *status)
 	return strcmp(status, "fail") == 0 ? "failure" : "error";
 }
 
-static void put_verdict(FILE *out, const struct book *b)
+static void put_verdict(FILE *out, const struct document_reader *b)
 {
-	const char *status = book_text(b->document, "verdict.status");
+	const char *status = document_text(b->document, "verdict.status");
 	const char *element = verdict_element(status);
 	json_t *reason;
 	size_t i;
@@ -167,7 +168,7 @@ static void put_verdict(FILE *out, const struct book *b)
 	fputc('>', out);
 	json_array_foreach(items_of(b, "verdict.reasons"), i, reason)
 	{
-		put_escaped(out, book_text(reason, ""));
+		put_escaped(out, document_text(reason, ""));
 		fputc('\n', out);
 	}
 	fprintf(out, "</%s>\n    </testcase>\n", element);
@@ -175,9 +176,9 @@ static void put_verdict(FILE *out, const struct book *b)
 
 int junit_write(const struct format_input *in, FILE *out)
 {
-	const struct book *b = in->books[0];
+	const struct document_reader *b = in->readers[0];
 	const json_t *criteria = items_of(b, "verdict.criteria");
-	const char *element = verdict_element(book_text(b->document, "verdict.status"));
+	const char *element = verdict_element(document_text(b->document, "verdict.status"));
 	unsigned failures = element && strcmp(element, "failure") == 0;
 	unsigned errors = element && !failures;
 	json_t *one;
@@ -185,8 +186,8 @@ int junit_write(const struct format_input *in, FILE *out)
 
 	json_array_foreach(criteria, i, one) failures += !passed(one);
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", out);
-	put_attribute(out, "name", book_text(b->document, "run.name"));
-	put_attribute(out, "timestamp", book_text(b->document, "run.started"));
+	put_attribute(out, "name", document_text(b->document, "run.name"));
+	put_attribute(out, "timestamp", document_text(b->document, "run.started"));
 	fprintf(out, " tests=\"%zu\" failures=\"%u\" errors=\"%u\" time=\"%.3f\">\n",
 		1 + json_array_size(criteria), failures, errors, measured_s(b));
 	put_properties(out, b);

@@ -9,7 +9,7 @@ int keyval_write(const struct format_input *in, FILE *out)
 {
 	struct arena *a = arena_new();
 	struct choice choice;
-	int rc = select_figures(in->books[0], in->select, in->units, a, &choice);
+	int rc = select_figures(in->readers[0], in->select, in->units, a, &choice);
 
 	for (uint32_t i = 0; rc == 0 && i < choice.count; i++)
 		for (uint32_t k = 0; k < choice.blocks[i].count; k++)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "format/format_walk.h"
 #include "proto/proto.h"
 
@@ -22,8 +22,8 @@
 
 static bool is_one_way(const json_t *item)
 {
-	return book_number(item, "no_reply") > 0 &&
-	       !(book_number(item, "answered") + book_number(item, "failed") > 0);
+	return document_number(item, "no_reply") > 0 &&
+	       !(document_number(item, "answered") + document_number(item, "failed") > 0);
 }
 
 static double positive(double x)
@@ -59,11 +59,11 @@ struct netperf_rate netperf_throughput(const json_t *document, char units)
 	json_array_foreach(traffic, i, item)
 	{
 		one_way = one_way && is_one_way(item);
-		bulk |= !(book_number(item, "clients") > 0); // of clients messages are counted
-		answered += positive(book_number(item, "answered_per_s"));
-		sent += positive(book_number(item, "sent_per_s"));
-		requests += positive(book_number(item, "request_bps"));
-		replies += positive(book_number(item, "reply_bps"));
+		bulk |= !(document_number(item, "clients") > 0); // of clients messages are counted
+		answered += positive(document_number(item, "answered_per_s"));
+		sent += positive(document_number(item, "sent_per_s"));
+		requests += positive(document_number(item, "request_bps"));
+		replies += positive(document_number(item, "reply_bps"));
 	}
 	if (!units)
 		units = one_way && bulk && requests > 0 ? 'm' : 'x';
@@ -124,8 +124,8 @@ static const json_t *item_settings(const struct netperf *n, const char *item)
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(book_at(n->document, "config.traffic"), i,
-		one) if (strcmp(book_text(one, "name"), name) == 0) return one;
+	json_array_foreach(document_at(n->document, "config.traffic"), i,
+		one) if (strcmp(document_text(one, "name"), name) == 0) return one;
 	return NULL;
 }
 
@@ -134,7 +134,7 @@ static bool is_stream(const struct netperf *n, const char *item)
 {
 	const json_t *own =
 		json_object_get(item_settings(n, item), text(n, OF(n, item, "protocol")));
-	const char *transport = book_text(own, "transport");
+	const char *transport = document_text(own, "transport");
 
 	return *transport ? strcmp(transport, "tcp") == 0
 	                  : item_figure(n, item, "connections.opened") > 0;
@@ -212,7 +212,7 @@ static const char *retransmitted(const struct netperf *n, const char *item)
 
 static const char *burst_size(const struct netperf *n, const char *item)
 {
-	double outstanding = book_number(item_settings(n, item), "load.outstanding");
+	double outstanding = document_number(item_settings(n, item), "load.outstanding");
 
 	return whole_text(n, outstanding > 0 ? outstanding - 1 : NAN);
 }
@@ -228,7 +228,7 @@ static const char *dest_port(const struct netperf *n, const char *item)
 {
 	const struct proto *proto = proto_find(text(n, OF(n, item, "protocol")));
 	const json_t *settings = item_settings(n, item);
-	double given = book_number(settings, "server_port");
+	double given = document_number(settings, "server_port");
 
 	if (!settings || !proto)
 		return "";
@@ -314,12 +314,12 @@ static const char *throughput_confid(const struct netperf *n, const char *item)
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(book_at(n->document, "confidence.figures"), i,
-		one) if (strcmp(book_text(one, "item"), name) == 0 &&
-			 strcmp(book_text(one, "figure"), "answered_per_s") ==
+	json_array_foreach(document_at(n->document, "confidence.figures"), i,
+		one) if (strcmp(document_text(one, "item"), name) == 0 &&
+			 strcmp(document_text(one, "figure"), "answered_per_s") ==
 				 0) return number_text(n,
-		PCT * (book_number(one, "high") - book_number(one, "low")) /
-			book_number(one, "mean"));
+		PCT * (document_number(one, "high") - document_number(one, "low")) /
+			document_number(one, "mean"));
 	return "";
 }
 

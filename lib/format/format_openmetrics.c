@@ -29,7 +29,7 @@ struct family {
 };
 
 struct metrics {
-	const struct book *book;
+	const struct document_reader *reader;
 	const char *run; // label of all samples; NULL: none
 	bool open_metrics;
 	bool newest;              // of the newest interval only what is no count
@@ -304,10 +304,10 @@ static void put_object(struct walk *w, const struct counter_section *s, const js
 	if (m->newest)
 		return;
 	put_info(w, s, object);
-	if (!json_object_get(object, "histogram") || !book_histogram(m->book, object, &m->hist))
+	if (!json_object_get(object, "histogram") || !reader_histogram(m->reader, object, &m->hist))
 		return;
 	snprintf(path, sizeof(path), "%sseconds", w->name);
-	put_histogram(w, path, book_tick_hz(m->book));
+	put_histogram(w, path, reader_tick_hz(m->reader));
 }
 
 // --- the text ---
@@ -332,7 +332,7 @@ static void walk_newest(struct walk *w, const json_t *interval)
 	static const struct counter number = {"number",
 		"number of the run in its series; counts begin anew with each", NULL, COUNTER_F64};
 	struct metrics *m = w->ctx;
-	json_t *value = json_integer((json_int_t)m->book->run);
+	json_t *value = json_integer((json_int_t)m->reader->run);
 
 	if (!interval)
 		interval = json_null();
@@ -357,11 +357,11 @@ static int write_metrics(
 	m->index = json_object();
 	m->seen = json_object();
 	for (unsigned i = 0; i < count; i++) {
-		m->book = runs[i].book;
+		m->reader = runs[i].reader;
 		m->run = runs[i].id;
 		m->newest = false;
 		*w = (struct walk){.figure = put_figure, .object = put_object, .ctx = m};
-		walk_document(w, m->book);
+		walk_document(w, m->reader);
 		if (live)
 			walk_newest(w, runs[i].interval);
 	}
@@ -390,7 +390,7 @@ done:
 static int write_result(const struct format_input *in, FILE *out, bool open_metrics)
 {
 	return write_metrics(
-		&(struct prometheus_run){.book = in->books[0]}, 1, false, out, open_metrics);
+		&(struct prometheus_run){.reader = in->readers[0]}, 1, false, out, open_metrics);
 }
 
 int openmetrics_write(const struct format_input *in, FILE *out)

@@ -19,26 +19,28 @@ static double positive(double x)
 
 static struct resperf_row row_of(const json_t *interval)
 {
-	double length_s = positive(book_number(interval, "length_s"));
-	struct resperf_row r = {positive(book_number(interval, "t_s")) - length_s / 2, length_s};
+	double length_s = positive(document_number(interval, "length_s"));
+	struct resperf_row r = {
+		positive(document_number(interval, "t_s")) - length_s / 2, length_s};
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(json_object_get(interval, "traffic"), i, item)
 	{
-		double answered = positive(book_number(item, "by_due.answered"));
-		double failed = positive(book_number(item, "by_due.failed")), handshakes;
+		double answered = positive(document_number(item, "by_due.answered"));
+		double failed = positive(document_number(item, "by_due.failed")), handshakes;
 
-		r.due_per_s += positive(book_number(item, "due_per_s"));
-		r.sent_per_s += positive(book_number(item, "sent_per_s"));
+		r.due_per_s += positive(document_number(item, "due_per_s"));
+		r.sent_per_s += positive(document_number(item, "sent_per_s"));
 		r.answered += answered;
 		r.failed += failed;
-		r.time_ns += (answered + failed) * positive(book_number(item, "by_due.mean_ns"));
-		r.connections += positive(book_number(item, "connections.established"));
-		handshakes = positive(book_number(item, "connections.handshake.count"));
+		r.time_ns +=
+			(answered + failed) * positive(document_number(item, "by_due.mean_ns"));
+		r.connections += positive(document_number(item, "connections.established"));
+		handshakes = positive(document_number(item, "connections.handshake.count"));
 		r.handshakes += handshakes;
-		r.handshake_ns +=
-			handshakes * positive(book_number(item, "connections.handshake.mean_ns"));
+		r.handshake_ns += handshakes *
+		                  positive(document_number(item, "connections.handshake.mean_ns"));
 	}
 	return r;
 }
@@ -54,36 +56,36 @@ static void put_row(const struct resperf_row *r, FILE *out)
 }
 
 // The end of sending, which resperf's file does not go beyond; INFINITY: not known.
-static double sending_s(const struct book *b)
+static double sending_s(const struct document_reader *b)
 {
 	double end = 0;
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(json_object_get(b->document, "traffic"), i, item) end =
-		fmax(end, positive(book_number(item, "sending_s")));
+		fmax(end, positive(document_number(item, "sending_s")));
 	return end > 0 ? end : INFINITY;
 }
 
 // The shortest interval but for the last one, which ends with the run; 0: not known.
-static double every_s(struct book *b)
+static double every_s(struct document_reader *b)
 {
 	double shortest = INFINITY, last = INFINITY;
 	const json_t *interval;
 
-	book_rewind(b);
-	while ((interval = book_next(b))) {
+	reader_rewind(b);
+	while ((interval = reader_next(b))) {
 		shortest = fmin(shortest, last);
-		last = positive(book_number(interval, "length_s"));
+		last = positive(document_number(interval, "length_s"));
 	}
 	return isfinite(shortest) ? shortest : 0;
 }
 
-struct resperf_rows resperf_begin(struct book *b)
+struct resperf_rows resperf_begin(struct document_reader *b)
 {
-	struct resperf_rows rows = {.book = b, .end_s = sending_s(b), .every_s = every_s(b)};
+	struct resperf_rows rows = {.reader = b, .end_s = sending_s(b), .every_s = every_s(b)};
 
-	book_rewind(b);
+	reader_rewind(b);
 	return rows;
 }
 
@@ -114,7 +116,7 @@ bool resperf_next(struct resperf_rows *rows)
 		if (rows->left > 0) {
 			rows->left--;
 			r->middle_s += r->length_s;
-		} else if ((interval = book_next(rows->book))) {
+		} else if ((interval = reader_next(rows->reader))) {
 			*r = row_of(interval);
 			rows->left = rows_in(r, rows->every_s);
 			take_share(r, rows->left--);
@@ -129,7 +131,7 @@ bool resperf_next(struct resperf_rows *rows)
 
 int resperf_write(const struct format_input *in, FILE *out)
 {
-	struct resperf_rows rows = resperf_begin(in->books[0]);
+	struct resperf_rows rows = resperf_begin(in->readers[0]);
 	unsigned count = 0;
 
 	fputs("# time target_qps actual_qps responses_per_sec failures_per_sec avg_latency "
@@ -139,7 +141,7 @@ int resperf_write(const struct format_input *in, FILE *out)
 		put_row(&rows.row, out);
 	if (count)
 		return 0;
-	log_error("%s: no whole interval in this result", in->books[0]->file);
+	log_error("%s: no whole interval in this result", in->readers[0]->file);
 	return -EINVAL;
 }
 

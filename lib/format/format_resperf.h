@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 
 struct resperf_row {
 	double middle_s, length_s;
@@ -16,12 +16,12 @@ struct resperf_row {
 
 // Intervals that the tester could collect only together are as many rows, each with its share.
 struct resperf_rows {
-	struct book *book;
+	struct document_reader *reader;
 	double end_s, every_s;
 	unsigned left; // of the interval in row
 	struct resperf_row row;
 };
 
-struct resperf_rows resperf_begin(struct book *b);
+struct resperf_rows resperf_begin(struct document_reader *b);
 // The next row in which sending did not end, in rows->row; false: that was the last one.
 bool resperf_next(struct resperf_rows *rows);

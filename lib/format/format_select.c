@@ -19,16 +19,16 @@
 #define TRAFFIC  "traffic."
 
 struct selecting {
-	const struct book *book;
+	const struct document_reader *reader;
 	struct arena *arena;
 	json_t *flat;
 	const char *item; // "traffic.NAME." of the first; "": none
 	struct netperf netperf;
 };
 
-double select_merit(const struct book *b, char units)
+double select_merit(const struct document_reader *b, char units)
 {
-	double answer = book_number(b->document, "search.answer");
+	double answer = document_number(b->document, "search.answer");
 
 	if (!json_object_get(b->document, "search"))
 		return netperf_throughput(b->document, units).value;
@@ -112,11 +112,11 @@ static int refuse_selector(struct selecting *s, const char *name)
 	if (netperf_lacks(name)) {
 		log_error("%s: %s is a name of netperf for which ddiperf has no figure "
 			  "(ddiperf list selectors)",
-			s->book->file, name);
+			s->reader->file, name);
 		return -EINVAL;
 	}
-	log_error("%s: no figure is called %s (%s%s%s--select '?' lists them)", s->book->file, name,
-		nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "");
+	log_error("%s: no figure is called %s (%s%s%s--select '?' lists them)", s->reader->file,
+		name, nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "");
 	return -EINVAL;
 }
 
@@ -132,7 +132,7 @@ bool select_may_have(
 		path = arena_printf(a, "%.*s.sent", (int)(last - name), name);
 	may = netperf_has(name, false) || strpbrk(name, "*?") || walk_may_know(blank, path);
 	if (!may) {
-		flat = walk_flat_document(&(struct book){.document = blank}, true);
+		flat = walk_flat_document(&(struct document_reader){.document = blank}, true);
 		*nearest = nearest_figure(flat, name);
 		*nearest = *nearest ? arena_strdup(a, *nearest) : NULL;
 		json_decref(flat);
@@ -152,7 +152,7 @@ static int choose_one(struct selecting *s, struct chosen_block *to, const char *
 		choose_value(s, to, name, value);
 	else if (strcmp(name, "all") == 0)
 		choose_all(s, to);
-	else if (walk_knows(s->book->document, name, &is_count))
+	else if (walk_knows(s->reader->document, name, &is_count))
 		choose(s, to, name, is_count ? "0" : "");
 	else if (!choose_of_item(s, to, name) && !choose_paths(s, to, name))
 		return refuse_selector(s, name);
@@ -204,16 +204,16 @@ static char *read_selectors(const char *path, struct arena *a)
 	return text;
 }
 
-static const char *first_item(const struct book *b, struct arena *a)
+static const char *first_item(const struct document_reader *b, struct arena *a)
 {
 	const char *name =
-		book_text(json_array_get(json_object_get(b->document, "traffic"), 0), "name");
+		document_text(json_array_get(json_object_get(b->document, "traffic"), 0), "name");
 
 	return *name ? arena_printf(a, TRAFFIC "%s.", name) : "";
 }
 
-int select_figures(
-	const struct book *b, const char *text, char units, struct arena *a, struct choice *out)
+int select_figures(const struct document_reader *b, const char *text, char units, struct arena *a,
+	struct choice *out)
 {
 	json_t *flat = walk_flat_document(b, true);
 	struct selecting s = {b, a, flat, first_item(b, a), {b->document, flat, units, a}};
@@ -244,7 +244,7 @@ int select_figures(
 	return rc;
 }
 
-void select_list(const struct book *b, FILE *out)
+void select_list(const struct document_reader *b, FILE *out)
 {
 	json_t *flat, *value;
 	const char *path;

@@ -238,7 +238,7 @@ static void walk_section(struct walk *w, const struct counter_section *s, const 
 	}
 }
 
-void walk_document(struct walk *w, const struct book *b)
+void walk_document(struct walk *w, const struct document_reader *b)
 {
 	back_to(w, (struct mark){0});
 	walk_section(w, &result_section, b->document);
@@ -272,7 +272,7 @@ static void put_flat(
 		json_object_set(f->to, w->path, (json_t *)value);
 }
 
-json_t *walk_flat_document(const struct book *b, bool texts)
+json_t *walk_flat_document(const struct document_reader *b, bool texts)
 {
 	struct flat f = {json_object(), texts};
 	struct walk w = {.figure = put_flat, .ctx = &f};
@@ -304,7 +304,7 @@ static void find_object(struct walk *w, const struct counter_section *section, c
 		of->found = object;
 }
 
-const json_t *walk_object(const struct book *b, const char *path)
+const json_t *walk_object(const struct document_reader *b, const char *path)
 {
 	struct wanted of = {path, NULL};
 	struct walk w = {.object = find_object, .ctx = &of};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Walks a result that was read back by the rows that made it. A member without a row is passed
-// over, and so are histograms, which book_histogram reads. Path: cold. Main thread.
+// over, and so are histograms, which reader_histogram reads. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 
 #include "base/counter.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/config/config.h"
 
 #define WALK_PATH   1024 // room for a path; members with longer ones are passed over
@@ -34,15 +34,15 @@ struct walk {
 	unsigned label_count;
 };
 
-void walk_document(struct walk *w, const struct book *b);
+void walk_document(struct walk *w, const struct document_reader *b);
 void walk_interval(struct walk *w, const json_t *interval);
 
 // The same as an object of path: value, in order of the rows; the caller owns it. texts: those too.
-json_t *walk_flat_document(const struct book *b, bool texts);
+json_t *walk_flat_document(const struct document_reader *b, bool texts);
 json_t *walk_flat_interval(const json_t *interval);
 
 // An object of the document by its path ("traffic.queries.latency.response"); NULL: none.
-const json_t *walk_object(const struct book *b, const char *path);
+const json_t *walk_object(const struct document_reader *b, const char *path);
 
 // Is there a row for the path, although the result need not have the member? *is_count: a label of
 // counters that the result has, so an absent one is 0.

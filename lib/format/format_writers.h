@@ -21,9 +21,10 @@ int prometheus_write(const struct format_input *in, FILE *out);
 
 // A run that goes on.
 struct prometheus_run {
-	const char *id;          // label of all samples; NULL: none
-	const struct book *book; // what is known of it; book->run is its number in the series
-	const json_t *interval;  // the newest one; NULL: none has ended
+	const char *id; // label of all samples; NULL: none
+	const struct document_reader
+		*reader;        // what is known of it; reader->run is its number in the series
+	const json_t *interval; // the newest one; NULL: none has ended
 };
 
 // Gauges of the newest intervals are ddiperf_interval_...

@@ -108,11 +108,11 @@ static void print_line(void *ctx, const json_t *line)
 	struct interval_format *f = ctx;
 	char *text;
 
-	if (!json_object_get(line, "t_s") || json_object_get(line, LIVE_WARMUP) ||
-		json_object_get(line, LIVE_LAST))
+	if (!json_object_get(line, "t_s") || json_object_get(line, LINE_WARMUP) ||
+		json_object_get(line, LINE_LAST))
 		return;
 	if (strcmp(f->text, "json") == 0) {
-		text = live_text(line);
+		text = run_events_text(line);
 		fputs(text, f->out);
 		free(text);
 	} else {
@@ -122,7 +122,7 @@ static void print_line(void *ctx, const json_t *line)
 	fflush(f->out);
 }
 
-struct live_follower interval_format_follower(struct interval_format *f)
+struct run_events_follower interval_format_follower(struct interval_format *f)
 {
-	return (struct live_follower){print_line, .ctx = f};
+	return (struct run_events_follower){print_line, .ctx = f};
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "engine/config/config.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 struct interval_format {
 	const char *text; // "json", or text with figures as {t_s} or {traffic.queries.p99_ns}
@@ -21,4 +21,4 @@ int interval_format_check_names(const char *text, const struct config *c);
 
 // A line for each interval of the measured part, but for the rest at its end. f stays the
 // caller's.
-struct live_follower interval_format_follower(struct interval_format *f);
+struct run_events_follower interval_format_follower(struct interval_format *f);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "document/distribution.h"
 #include "stats/json.h"
 
@@ -40,7 +40,7 @@ static uint32_t bucket_scaled(uint32_t bucket, double scale)
 
 	if (bucket + 1 == HIST_BUCKETS)
 		return bucket;
-	return hist_bucket(book_whole(((double)low + (double)(high - low) / 2) * scale + 0.5));
+	return hist_bucket(document_whole(((double)low + (double)(high - low) / 2) * scale + 0.5));
 }
 
 // Of a box whose clock is not known, it is none.
@@ -106,8 +106,8 @@ static void set_ends(const struct merge *m, struct hist *h, const json_t *sum)
 {
 	double ticks = m->hz[0] * 1e-9;
 
-	h->min = book_whole(number_or_0(sum, "min_ns") * ticks + 0.5);
-	h->max = book_whole(number_or_0(sum, "max_ns") * ticks + 0.5);
+	h->min = document_whole(number_or_0(sum, "min_ns") * ticks + 0.5);
+	h->max = document_whole(number_or_0(sum, "max_ns") * ticks + 0.5);
 }
 
 static json_t *merge_distribution(struct merge *m, json_t *const *parts, uint64_t above)
@@ -304,7 +304,7 @@ static json_t *merge_numbers(const struct merge *m, enum merge_how how, json_t *
 		most = value > most ? value : most;
 	}
 	if (how == MERGE_MOST)
-		return reals ? json_real(most) : json_integer((json_int_t)book_whole(most));
+		return reals ? json_real(most) : json_integer((json_int_t)document_whole(most));
 	return !reals ? json_integer(whole) : isfinite(sum) ? json_real(sum) : json_null();
 }
 
@@ -371,7 +371,7 @@ static void set_mean(const struct merge *m, json_t *sum, json_t *const *parts)
 static void derive(const struct merge *m, json_t *sum, json_t *const *parts)
 {
 	static const char *const figures[] = {"p50_ns", "p99_ns", "max_ns"};
-	const json_t *response = book_at(sum, "latency.response");
+	const json_t *response = document_at(sum, "latency.response");
 
 	if (json_object_get(sum, "loss"))
 		set_loss(sum);
@@ -431,7 +431,7 @@ static json_t *merge_members(
 	size_t seen[MERGE_PARTS] = {0};
 
 	for (unsigned k = 0; row_of(s, "latency") && k < m->count; k++)
-		above += book_whole(number_or_0(parts[k], "lost"));
+		above += document_whole(number_or_0(parts[k], "lost"));
 	m->depth++;
 	for (unsigned from = 0; from < m->count && m->depth <= DEPTH_MAX; from++)
 		if (seen[from] < json_object_size(parts[from]))

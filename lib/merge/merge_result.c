@@ -17,43 +17,44 @@
 
 struct merging {
 	struct merge merge;
-	struct book *books[MERGE_PARTS]; // in the order of their parts
-	json_t *at[MERGE_PARTS];         // members of the same name
+	struct document_reader *readers[MERGE_PARTS]; // in the order of their parts
+	json_t *at[MERGE_PARTS];                      // members of the same name
 	unsigned count;
 	uint64_t agents;
 	struct arena *arena;
 };
 
-static bool refuse(const struct book *b, const char *why)
+static bool refuse(const struct document_reader *b, const char *why)
 {
 	log_error("%s: %s", b->file, why);
 	return false;
 }
 
-static uint64_t part_of(const struct book *b)
+static uint64_t part_of(const struct document_reader *b)
 {
-	double part = book_number(b->document, "config.fleet.part");
+	double part = document_number(b->document, "config.fleet.part");
 
 	return part > 0 && part <= FLEET_WORKERS_MAX ? (uint64_t)part : 0;
 }
 
 static int by_part(const void *a, const void *b)
 {
-	uint64_t x = part_of(*(struct book *const *)a), y = part_of(*(struct book *const *)b);
+	uint64_t x = part_of(*(struct document_reader *const *)a),
+		 y = part_of(*(struct document_reader *const *)b);
 
 	return x < y ? -1 : x > y;
 }
 
 // What parts have in common; their ports may differ.
-static bool is_same_run(const struct book *a, const struct book *b)
+static bool is_same_run(const struct document_reader *a, const struct document_reader *b)
 {
 	static const char *const paths[] = {"run.version", "run.seed", "config.traffic",
 		"config.criteria", "config.run.warmup", "config.run.duration",
 		"config.run.interval", "config.fleet.agents", "config.fleet.weights"};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		const json_t *x = book_at(a->document, paths[i]);
-		const json_t *y = book_at(b->document, paths[i]);
+		const json_t *x = document_at(a->document, paths[i]);
+		const json_t *y = document_at(b->document, paths[i]);
 
 		if (x != y && !json_equal((json_t *)x, (json_t *)y)) {
 			log_error("%s: its %s is not that of %s", b->file, paths[i], a->file);
@@ -63,7 +64,7 @@ static bool is_same_run(const struct book *a, const struct book *b)
 	return true;
 }
 
-static bool check_part(const struct book *b)
+static bool check_part(const struct document_reader *b)
 {
 	if (!json_object_get(b->document, "config"))
 		return refuse(b, "has no configuration (output.config: true)");
@@ -77,20 +78,20 @@ static bool check_part(const struct book *b)
 static bool check_parts(struct merging *m)
 {
 	for (unsigned k = 0; k < m->count; k++)
-		if (!check_part(m->books[k]))
+		if (!check_part(m->readers[k]))
 			return false;
-	qsort(m->books, m->count, sizeof(struct book *), by_part);
+	qsort(m->readers, m->count, sizeof(struct document_reader *), by_part);
 	for (unsigned k = 0; k < m->count; k++) {
-		if (k && part_of(m->books[k]) == part_of(m->books[k - 1]))
-			return refuse(m->books[k], "is a part that another file is too");
-		if (!is_same_run(m->books[0], m->books[k]))
+		if (k && part_of(m->readers[k]) == part_of(m->readers[k - 1]))
+			return refuse(m->readers[k], "is a part that another file is too");
+		if (!is_same_run(m->readers[0], m->readers[k]))
 			return false;
-		m->merge.part[k] = part_of(m->books[k]);
-		m->merge.hz[k] = book_tick_hz(m->books[k]);
+		m->merge.part[k] = part_of(m->readers[k]);
+		m->merge.hz[k] = reader_tick_hz(m->readers[k]);
 	}
-	m->agents =
-		(uint64_t)fmin(fmax(book_number(m->books[0]->document, "config.fleet.agents"), 0),
-			FLEET_WORKERS_MAX);
+	m->agents = (uint64_t)fmin(
+		fmax(document_number(m->readers[0]->document, "config.fleet.agents"), 0),
+		FLEET_WORKERS_MAX);
 	return true;
 }
 
@@ -124,9 +125,9 @@ static const struct config *config_of(
 	size_t i;
 
 	assignments = arena_zalloc(a, (json_array_size(items) + 1) * sizeof(*assignments));
-	json_array_foreach((json_t *)items, i, item) if (*book_text(item, "server_name"))
+	json_array_foreach((json_t *)items, i, item) if (*document_text(item, "server_name"))
 		assignments[count++] = arena_printf(a, "traffic.%s.server=%s",
-			book_text(item, "name"), book_text(item, "server"));
+			document_text(item, "name"), document_text(item, "server"));
 	c = config_load_text_assigned(arena_printf(a, "the configuration in %s", file),
 		arena_strdup(a, text), assignments, count, a, d);
 	free(text);
@@ -137,7 +138,7 @@ static const struct config *config_of(
 
 static json_int_t first_sent_ns(const struct merging *m, unsigned k)
 {
-	return json_integer_value(book_at(m->books[k]->document, "run.first_sent_ns"));
+	return json_integer_value(document_at(m->readers[k]->document, "run.first_sent_ns"));
 }
 
 // By the clocks of the boxes as they are, whose offsets are not known here.
@@ -155,7 +156,7 @@ static json_t *fleet_of(const struct merging *m)
 
 static json_t *run_of(struct merging *m, const char *command)
 {
-	json_t *run = json_copy(json_object_get(m->books[0]->document, "run"));
+	json_t *run = json_copy(json_object_get(m->readers[0]->document, "run"));
 	json_int_t sent_ns = 0; // of the first part that sent anything
 	double measured_s = 0;
 
@@ -163,7 +164,8 @@ static json_t *run_of(struct merging *m, const char *command)
 		sent_ns = first_sent_ns(m, k);
 	json_object_set_new(run, "first_sent_ns", json_integer(sent_ns));
 	for (unsigned k = 0; k < m->count; k++)
-		measured_s = fmax(measured_s, book_number(m->books[k]->document, "run.measured_s"));
+		measured_s = fmax(
+			measured_s, document_number(m->readers[k]->document, "run.measured_s"));
 	json_object_set_new(run, "measured_s", json_real(measured_s));
 	json_object_set_new(run, "command", json_string(command));
 	json_object_del(run, "tester_delay");
@@ -183,9 +185,9 @@ static void put_dut(const json_t *first, json_t *sum)
 	if (!dut)
 		return;
 	json_object_set_new(dut, "us_per_transaction",
-		number_or_null(
-			cpu_demand_us(book_number(dut, "used"), (unsigned)book_number(dut, "cpus"),
-				merge_total(json_object_get(sum, "traffic"), "answered_per_s"))));
+		number_or_null(cpu_demand_us(document_number(dut, "used"),
+			(unsigned)document_number(dut, "cpus"),
+			merge_total(json_object_get(sum, "traffic"), "answered_per_s"))));
 	json_object_set_new(sum, "dut", dut);
 }
 
@@ -202,7 +204,7 @@ static void set_commands(const json_t *first, json_t *sum)
 
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++) {
 			value = json_object_get(one, figures[k]);
-			if (value && strcmp(book_text(event, "action"), "run") == 0)
+			if (value && strcmp(document_text(event, "action"), "run") == 0)
 				json_object_set(event, figures[k], value);
 		}
 	}
@@ -225,13 +227,13 @@ static void set_peer_losses(json_t *sum)
 	json_array_foreach(json_object_get(sum, "traffic"), i, item) whole &=
 		json_array_size(json_object_get(item, "steps")) == 0;
 	json_object_set_new(peer, "loss_there",
-		number_or_null(
-			whole ? loss(book_number(peer, "sent"), book_number(peer, "received"))
-			      : NAN));
+		number_or_null(whole ? loss(document_number(peer, "sent"),
+					       document_number(peer, "received"))
+				     : NAN));
 	json_object_set_new(peer, "loss_back",
-		number_or_null(
-			whole ? loss(book_number(peer, "answered"), book_number(peer, "replies"))
-			      : NAN));
+		number_or_null(whole ? loss(document_number(peer, "answered"),
+					       document_number(peer, "replies"))
+				     : NAN));
 }
 
 static const struct counter *row_of(const char *name)
@@ -248,7 +250,7 @@ static void merge_member(struct merging *m, json_t *sum, const char *name)
 	json_t *parent[MERGE_PARTS], *one, *value;
 
 	for (unsigned k = 0; k < m->count; k++) {
-		value = json_object_get(m->books[k]->document, name);
+		value = json_object_get(m->readers[k]->document, name);
 		parent[k] = value ? json_pack("{s:O}", name, value) : NULL;
 	}
 	one = merge_objects(&m->merge, &result_section, parent);
@@ -266,8 +268,8 @@ static void merge_intervals(struct merging *m, json_t *sum)
 
 	for (unsigned k = 0; k < m->count; k++) {
 		lists[k] = json_array();
-		book_rewind(m->books[k]);
-		while ((one = book_next(m->books[k])))
+		reader_rewind(m->readers[k]);
+		while ((one = reader_next(m->readers[k])))
 			json_array_append(lists[k], (json_t *)one);
 	}
 	json_object_set_new(
@@ -283,7 +285,7 @@ static json_t *parts_of(const struct merging *m)
 	for (unsigned k = 0; k < m->count; k++) {
 		json_t *one = json_pack("{s:I}", "part", (json_int_t)m->merge.part[k]);
 
-		json_object_update(one, m->books[k]->document);
+		json_object_update(one, m->readers[k]->document);
 		json_object_del(one, "schema");
 		json_object_del(one, "config");
 		json_array_append_new(list, one);
@@ -297,7 +299,7 @@ static json_t *merge_all(struct merging *m, const char *command)
 	static const char *const members[] = {
 		"traffic", "events", "ports", "workers", "responder", "peer"};
 	json_t *sum = json_object(), *documents[MERGE_PARTS], *config, *missing, *verdict;
-	const json_t *first = m->books[0]->document;
+	const json_t *first = m->readers[0]->document;
 	const struct config *c;
 
 	json_object_set(sum, "schema", json_object_get(first, "schema"));
@@ -315,13 +317,13 @@ static json_t *merge_all(struct merging *m, const char *command)
 	json_object_set_new(sum, "config", config);
 	json_object_set_new(sum, "parts", parts_of(m));
 	merge_intervals(m, sum);
-	c = config_of(m->books[0]->file, config, sum, m->arena);
+	c = config_of(m->readers[0]->file, config, sum, m->arena);
 	if (!c) {
 		json_decref(sum);
 		return NULL;
 	}
 	for (unsigned k = 0; k < m->count; k++)
-		documents[k] = m->books[k]->document;
+		documents[k] = m->readers[k]->document;
 	missing = missing_of(m);
 	verdict = merge_verdict(c, sum, documents, m->merge.part, m->count, missing, m->arena);
 	json_object_set_new(sum, "verdict", verdict);
@@ -330,7 +332,8 @@ static json_t *merge_all(struct merging *m, const char *command)
 	return sum;
 }
 
-json_t *merge_results(struct book *books, unsigned count, const char *command, struct arena *a)
+json_t *merge_results(
+	struct document_reader *readers, unsigned count, const char *command, struct arena *a)
 {
 	struct merging *m = arena_zalloc(a, sizeof(*m));
 
@@ -341,6 +344,6 @@ json_t *merge_results(struct book *books, unsigned count, const char *command, s
 	m->arena = a;
 	m->count = m->merge.count = count;
 	for (unsigned k = 0; k < count; k++)
-		m->books[k] = &books[k];
+		m->readers[k] = &readers[k];
 	return check_parts(m) ? merge_all(m, command) : NULL;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/config/condition.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"
@@ -24,7 +24,7 @@ static const json_t *member_at(const json_t *in, const char *path)
 	name[end - path] = '\0';
 	if (json_is_array(in))
 		json_array_foreach((json_t *)in, i, one) found =
-			strcmp(book_text(one, "name"), name) == 0 ? one : found;
+			strcmp(document_text(one, "name"), name) == 0 ? one : found;
 	else
 		found = json_object_get(in, name);
 	return found && *end ? member_at(found, end + 1) : found;
@@ -52,13 +52,14 @@ bool merge_figure(const struct condition *k, const char *protocol, const json_t 
 		return false;
 	*out = json_is_number(value) ? json_number_value(value) : json_is_true(value);
 	if (json_is_null(value)) // above all that was measured, or nothing was
-		*out = strstr(k->figure, "_ns") && book_number(item, "lost") > 0 ? INFINITY : NAN;
+		*out = strstr(k->figure, "_ns") && document_number(item, "lost") > 0 ? INFINITY
+		                                                                     : NAN;
 	else if (!value && strstr(k->figure, "_ns"))
 		*out = NAN;
 	if (!k->share)
 		return true;
 	for (size_t i = k->interval ? 1 : 0; i < (k->interval ? 4 : 1); i++)
-		all += fmax(book_number(item, of[i]), 0);
+		all += fmax(document_number(item, of[i]), 0);
 	*out = all > 0 ? *out / all : 0;
 	return true;
 }
@@ -79,7 +80,7 @@ static bool of_intervals(const struct condition *k, const char *protocol, const 
 			break;
 		if (!merge_figure(k, protocol, at, &value))
 			return false;
-		if (!(book_number(at, "due") > 0))
+		if (!(document_number(at, "due") > 0))
 			continue;
 		worst = k->fold == FOLD_MIN ? fmin(worst, value) : fmax(worst, value);
 		total += value;
@@ -91,9 +92,9 @@ static bool of_intervals(const struct condition *k, const char *protocol, const 
 
 static bool only_tells(const json_t *item)
 {
-	double sent = book_number(item, "sent");
+	double sent = document_number(item, "sent");
 
-	return sent > 0 && sent == book_number(item, "no_reply");
+	return sent > 0 && sent == document_number(item, "no_reply");
 }
 
 static json_t *criterion(const char *expression, const struct condition *k, double value)
@@ -111,14 +112,14 @@ static void judge_item(
 	const struct condition *k, const json_t *sum, size_t n, json_t *out, struct arena *a)
 {
 	const json_t *items = json_object_get(sum, "traffic"), *item = json_array_get(items, n);
-	const char *name = book_text(item, "name"), *text = k->text;
+	const char *name = document_text(item, "name"), *text = k->text;
 	double value;
 	bool found;
 
 	if (k->item && strcmp(k->item, name) != 0)
 		return;
-	found = k->interval ? of_intervals(k, book_text(item, "protocol"), sum, n, &value)
-	                    : merge_figure(k, book_text(item, "protocol"), item, &value);
+	found = k->interval ? of_intervals(k, document_text(item, "protocol"), sum, n, &value)
+	                    : merge_figure(k, document_text(item, "protocol"), item, &value);
 	if (!found || (!k->item && isnan(value) && only_tells(item)))
 		return;
 	if (!k->item && json_array_size(items) > 1)
@@ -165,7 +166,7 @@ double merge_total(const json_t *items, const char *name)
 	double sum = 0;
 	size_t i;
 
-	json_array_foreach((json_t *)items, i, item) sum += book_number(item, name);
+	json_array_foreach((json_t *)items, i, item) sum += document_number(item, name);
 	return sum;
 }
 
@@ -186,22 +187,22 @@ static void add_unanswered(struct parts *p, const json_t *part, uint64_t number,
 static void add_part(struct parts *p, const json_t *part, uint64_t number, struct arena *a)
 {
 	const json_t *verdict = json_object_get(part, "verdict");
-	const char *status = book_text(verdict, "status");
-	const char *by = book_text(verdict, "invalid_by");
-	enum limit limit = limit_read(book_text(verdict, "limited_by"));
+	const char *status = document_text(verdict, "status");
+	const char *by = document_text(verdict, "invalid_by");
+	enum limit limit = limit_read(document_text(verdict, "limited_by"));
 	const json_t *reason;
 	size_t i;
 
 	p->limit = limit > p->limit ? limit : p->limit;
-	p->broken += book_number(verdict, "exit_code") == EXIT_INTERNAL;
+	p->broken += document_number(verdict, "exit_code") == EXIT_INTERNAL;
 	p->interrupted += strcmp(status, "interrupted") == 0;
 	p->unreachable += strcmp(status, "unreachable") == 0;
 	p->invalid += strcmp(status, "invalid") == 0;
 	p->of_load += strcmp(by, "load") == 0;
 	p->of_others += strcmp(by, "disturbance") == 0;
-	p->disturbed = fmax(p->disturbed, book_number(verdict, "disturbed"));
-	p->harmed = fmax(p->harmed, book_number(verdict, "harmed"));
-	if (*book_text(verdict, "stopped"))
+	p->disturbed = fmax(p->disturbed, document_number(verdict, "disturbed"));
+	p->harmed = fmax(p->harmed, document_number(verdict, "harmed"));
+	if (*document_text(verdict, "stopped"))
 		p->stopped = verdict;
 	if (strcmp(status, "pass") == 0 || strcmp(status, "done") == 0 ||
 		strcmp(status, "fail") == 0) {
@@ -225,7 +226,7 @@ static bool all_hold(json_t *criteria, json_t *reasons, struct arena *a)
 			continue;
 		hold = false;
 		json_array_append_new(reasons, json_string(arena_printf(a, "criterion not met: %s",
-						       book_text(one, "expression"))));
+						       document_text(one, "expression"))));
 	}
 	return hold;
 }
@@ -263,7 +264,7 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 	else
 		v = verdict_of(c->criteria.count || c->stop.count ? "pass" : "done", EXIT_PASS);
 	json_object_set_new(v, "limited_by", json_string(limit_name(p.limit)));
-	if (strcmp(book_text(v, "status"), "invalid") == 0)
+	if (strcmp(document_text(v, "status"), "invalid") == 0)
 		json_object_set_new(v, "invalid_by",
 			json_string(by_load     ? "load"
 				    : by_others ? "disturbance"
@@ -275,7 +276,7 @@ json_t *merge_verdict(const struct config *c, const json_t *sum, json_t *const *
 	if (p.stopped)
 		json_object_set(v, "stopped", json_object_get(p.stopped, "stopped"));
 	json_object_set_new(
-		v, "stopped_s", json_real(p.stopped ? book_number(p.stopped, "stopped_s") : 0));
+		v, "stopped_s", json_real(p.stopped ? document_number(p.stopped, "stopped_s") : 0));
 	return v;
 }
 
@@ -284,7 +285,7 @@ void merge_invalidate(json_t *verdict, const char *reason, bool interrupted)
 	json_t *reasons = json_object_get(verdict, "reasons");
 
 	json_array_insert_new(reasons, 0, json_string(reason));
-	if (interrupted || book_number(verdict, "exit_code") == EXIT_INTERNAL)
+	if (interrupted || document_number(verdict, "exit_code") == EXIT_INTERNAL)
 		return;
 	json_object_set_new(verdict, "status", json_string("invalid"));
 	json_object_set_new(verdict, "exit_code", json_integer(EXIT_INVALID));
@@ -293,7 +294,7 @@ void merge_invalidate(json_t *verdict, const char *reason, bool interrupted)
 
 void merge_stop(json_t *verdict, const char *rule, double at_s)
 {
-	const char *status = book_text(verdict, "status");
+	const char *status = document_text(verdict, "status");
 	char text[512];
 
 	if (!rule && strcmp(status, "done") == 0)

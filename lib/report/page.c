@@ -96,8 +96,8 @@ static double probed(const json_t *interval, const char *name)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(book_at(interval, "dut.figures"), i,
-		one) if (strcmp(book_text(one, "name"), name) == 0) return book_number(one,
+	json_array_foreach(document_at(interval, "dut.figures"), i,
+		one) if (strcmp(document_text(one, "name"), name) == 0) return document_number(one,
 		"value");
 	return NAN;
 }
@@ -105,7 +105,7 @@ static double probed(const json_t *interval, const char *name)
 static double value_of(const struct column *c, const json_t *interval)
 {
 	const json_t *in = interval;
-	double value, length_s = book_number(interval, "length_s");
+	double value, length_s = document_number(interval, "length_s");
 
 	if (c->list)
 		in = json_array_get(json_object_get(interval, c->list), c->index);
@@ -113,16 +113,16 @@ static double value_of(const struct column *c, const json_t *interval)
 	case COLUMN_NUMBER:
 		break;
 	case COLUMN_RANK:
-		value = book_number(in, c->path);
-		return isnan(value) && book_number(in, "loss") > 0 ? INFINITY : value;
+		value = document_number(in, c->path);
+		return isnan(value) && document_number(in, "loss") > 0 ? INFINITY : value;
 	case COLUMN_RATE:
-		return rate_of(json_object_get(book_at(in, c->path), c->label), length_s);
+		return rate_of(json_object_get(document_at(in, c->path), c->label), length_s);
 	case COLUMN_OTHERS:
-		return others_of(c, book_at(in, c->path), length_s);
+		return others_of(c, document_at(in, c->path), length_s);
 	case COLUMN_PROBE:
 		return probed(in, c->label);
 	}
-	return book_number(in, c->path);
+	return document_number(in, c->path);
 }
 
 static void column_take(struct column *c, double value, size_t at)
@@ -215,12 +215,12 @@ static json_t *columns_json(const struct columns *c)
 static const char *answer_group(struct arena *a, const json_t *item)
 {
 	static const char *const names[] = {"rcode", "received"};
-	const char *protocol = book_text(item, "protocol");
+	const char *protocol = document_text(item, "protocol");
 
 	for (size_t i = 0; *protocol && i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *path = arena_printf(a, "%s.%s", protocol, names[i]);
 
-		if (json_object_size(book_at(item, path)) > 0)
+		if (json_object_size(document_at(item, path)) > 0)
 			return path;
 	}
 	return NULL;
@@ -246,7 +246,7 @@ static const char *greatest_label(const json_t *group, const json_t *named)
 static void add_answers(struct columns *c, const json_t *item, size_t index)
 {
 	const char *path = answer_group(c->arena, item), *label;
-	const json_t *group = path ? book_at(item, path) : NULL;
+	const json_t *group = path ? document_at(item, path) : NULL;
 	json_t *named = json_object();
 	struct column *one;
 
@@ -283,9 +283,9 @@ static void add_probed(struct columns *c, const json_t *interval)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(book_at(interval, "dut.figures"), i, one)
+	json_array_foreach(document_at(interval, "dut.figures"), i, one)
 	{
-		const char *name = book_text(one, "name");
+		const char *name = document_text(one, "name");
 		unsigned count = 0;
 		bool known = !*name;
 
@@ -308,11 +308,11 @@ struct heat {
 	json_t *cells;
 };
 
-static void heat_take(struct heat *heat, const struct book *b, const json_t *latency)
+static void heat_take(struct heat *heat, const struct document_reader *b, const json_t *latency)
 {
 	struct hist h;
 
-	if (!latency || !book_histogram(b, latency, &h))
+	if (!latency || !reader_histogram(b, latency, &h))
 		return;
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		heat->count[i >> HEAT_SHIFT] += (double)h.bucket[i];
@@ -344,19 +344,20 @@ static void heat_put(struct heat *heat, double until_s)
 // --------------------------------------------------------------------------------------
 
 struct series {
-	struct book *book;
+	struct document_reader *reader;
 	struct columns columns;
 	struct heat *heat; // one for each item
 	size_t items, intervals;
 };
 
-static void series_prepare(struct series *s, struct book *b, struct arena *a)
+static void series_prepare(struct series *s, struct document_reader *b, struct arena *a)
 {
 	const json_t *traffic = json_object_get(b->document, "traffic"), *one;
 	struct columns *c = &s->columns;
 	size_t i;
 
-	*s = (struct series){.book = b, .columns = {.arena = a}, .items = json_array_size(traffic)};
+	*s = (struct series){
+		.reader = b, .columns = {.arena = a}, .items = json_array_size(traffic)};
 	c->end = &c->first;
 	c->owned = json_array();
 	add_column(c, NULL, 0, "t_s", COLUMN_NUMBER)->digits = 7;
@@ -369,8 +370,8 @@ static void series_prepare(struct series *s, struct book *b, struct arena *a)
 	s->heat = arena_zalloc(a, (s->items + 1) * sizeof(*s->heat));
 	for (i = 0; i < s->items; i++)
 		s->heat[i].cells = json_array();
-	book_rewind(b);
-	for (const json_t *interval; (interval = book_next(b)); s->intervals++)
+	reader_rewind(b);
+	for (const json_t *interval; (interval = reader_next(b)); s->intervals++)
 		add_probed(c, interval);
 }
 
@@ -381,8 +382,8 @@ static void series_take(struct series *s, const json_t *interval, size_t at)
 	for (struct column *c = s->columns.first; c; c = c->next)
 		column_take(c, value_of(c, interval), at);
 	for (size_t i = 0; i < s->items; i++)
-		heat_take(&s->heat[i], s->book,
-			book_at(json_array_get(traffic, i), "latency.response"));
+		heat_take(&s->heat[i], s->reader,
+			document_at(json_array_get(traffic, i), "latency.response"));
 }
 
 // limit: points of each column.
@@ -393,13 +394,13 @@ static void series_read(struct series *s, size_t limit)
 	size_t wide = (s->intervals + columns - 1) / columns;
 	const json_t *interval;
 
-	book_rewind(s->book);
-	for (size_t at = 1; (interval = book_next(s->book)); at++) {
+	reader_rewind(s->reader);
+	for (size_t at = 1; (interval = reader_next(s->reader)); at++) {
 		series_take(s, interval, at);
 		if (at % step == 0 || at == s->intervals)
 			columns_put(&s->columns, step > 1);
 		for (size_t i = 0; i < s->items && (at % wide == 0 || at == s->intervals); i++)
-			heat_put(&s->heat[i], book_number(interval, "t_s"));
+			heat_put(&s->heat[i], document_number(interval, "t_s"));
 	}
 }
 
@@ -444,7 +445,7 @@ static json_t *lean(const json_t *document)
 		json_array_foreach(json_object_get(repeat, "traffic"), k, item)
 	{
 		json_object_del(item, "steps");
-		json_object_del(item, book_text(item, "protocol"));
+		json_object_del(item, document_text(item, "protocol"));
 	}
 	json_decref(kept);
 	return copy;
@@ -476,7 +477,8 @@ static void add_change(
 }
 
 // An empty list where one of the two has no figures.
-static json_t *changes_json(const struct book *a, const struct book *b, struct arena *arena)
+static json_t *changes_json(
+	const struct document_reader *a, const struct document_reader *b, struct arena *arena)
 {
 	json_t *out = json_array();
 	struct figures from, to;
@@ -509,21 +511,22 @@ static int put_escaped(const char *text, size_t len, void *out)
 }
 
 // file: say its name, for a reader who compares.
-static json_t *result_json(struct series *s, const struct book *first, size_t limit, bool file)
+static json_t *result_json(
+	struct series *s, const struct document_reader *first, size_t limit, bool file)
 {
 	json_t *result = json_object();
 
 	series_read(s, limit);
-	json_object_set_new(result, "file", json_string(file ? s->book->file : ""));
-	json_object_set_new(result, "document", lean(s->book->document));
+	json_object_set_new(result, "file", json_string(file ? s->reader->file : ""));
+	json_object_set_new(result, "document", lean(s->reader->document));
 	json_object_set_new(result, "series", series_json(s));
-	if (s->book != first)
+	if (s->reader != first)
 		json_object_set_new(
-			result, "changes", changes_json(first, s->book, s->columns.arena));
+			result, "changes", changes_json(first, s->reader, s->columns.arena));
 	return result;
 }
 
-static json_t *trend_json(const json_t *history, const struct book *b)
+static json_t *trend_json(const json_t *history, const struct document_reader *b)
 {
 	json_t *entry = history_entry(b), *out = trend_series(history, entry);
 
@@ -538,7 +541,8 @@ void page_put(const json_t *data, FILE *out)
 	fputs(page_tail, out);
 }
 
-int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out)
+int page_write(
+	struct document_reader *const readers[], unsigned count, const json_t *history, FILE *out)
 {
 	struct arena *a = arena_new();
 	struct series *s = arena_zalloc(a, (count + 1) * sizeof(*s));
@@ -547,17 +551,17 @@ int page_write(struct book *const books[], unsigned count, const json_t *history
 	size_t limit;
 
 	for (unsigned i = 0; i < count; i++) {
-		series_prepare(&s[i], books[i], a);
+		series_prepare(&s[i], readers[i], a);
 		columns += s[i].columns.count;
 	}
 	limit = CELLS / columns > POINTS_MIN ? CELLS / columns : POINTS_MIN;
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(results, result_json(&s[i], books[0], limit, count > 1));
+		json_array_append_new(results, result_json(&s[i], readers[0], limit, count > 1));
 	for (unsigned i = 0; i < count; i++)
 		json_decref(s[i].columns.owned);
 	json_object_set_new(data, "results", results);
 	if (history)
-		json_object_set_new(data, "trend", trend_json(history, books[0]));
+		json_object_set_new(data, "trend", trend_json(history, readers[0]));
 	page_put(data, out);
 	json_decref(data);
 	arena_free(a);

@@ -7,12 +7,13 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 
-// One result, or several that are compared with the first. Reads the intervals of each book from
+// One result, or several that are compared with the first. Reads the intervals of each reader from
 // the first one on. Long series are thinned: of each few intervals the least and the greatest value
 // stay. history: entries (history.h) for the trend of the first result; NULL: none. 0, or -EIO.
-int page_write(struct book *const books[], unsigned count, const json_t *history, FILE *out);
+int page_write(
+	struct document_reader *const readers[], unsigned count, const json_t *history, FILE *out);
 
 // The page with these data, as app/page/page.js knows them.
 void page_put(const json_t *data, FILE *out);

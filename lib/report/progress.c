@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "report/report.h"
 #include "stats/text.h"
 
@@ -91,7 +91,7 @@ static void print_item_line(
 
 static void print_interval(struct report *r, const json_t *line)
 {
-	bool warmup = json_object_get(line, LIVE_WARMUP);
+	bool warmup = json_object_get(line, LINE_WARMUP);
 	const json_t *item;
 	char time[32];
 	size_t n;
@@ -124,11 +124,11 @@ void report_line(void *ctx, const json_t *line)
 {
 	struct report *r = ctx;
 
-	r->searches |= json_object_get(line, LIVE_TRIAL) != NULL;
-	if (!json_object_get(line, LIVE_WARMUP))
+	r->searches |= json_object_get(line, LINE_TRIAL) != NULL;
+	if (!json_object_get(line, LINE_WARMUP))
 		sum_up(r, line);
 	if (!is_silent(r) && !r->live && !r->searches && json_object_get(line, "t_s") &&
-		!json_object_get(line, LIVE_LAST))
+		!json_object_get(line, LINE_LAST))
 		print_interval(r, line);
 }
 

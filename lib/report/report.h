@@ -24,7 +24,7 @@ struct report {
 void report_init(struct report *r, FILE *out, bool quiet);
 
 void report_note(struct report *r, const char *text);
-// A struct live_follower's. Sums are kept; of a search, intervals are not printed.
+// A struct run_events_follower's. Sums are kept; of a search, intervals are not printed.
 void report_line(void *ctx, const json_t *line);
 void report_responder(struct report *r, double t_s, const struct result_responder *total);
 

@@ -161,9 +161,9 @@ static void on_close(void *ctx)
 	terminal_restore();
 }
 
-struct live_follower terminal_follower(void)
+struct run_events_follower terminal_follower(void)
 {
-	return (struct live_follower){on_line, on_tick, on_close, NULL};
+	return (struct run_events_follower){on_line, on_tick, on_close, NULL};
 }
 
 void terminal_restore(void)

@@ -11,7 +11,7 @@
 void terminal_open(const struct view *v, FILE *out, const char *hint);
 
 // It draws, looks for the key, which has the effect of one SIGINT, and closes.
-struct live_follower terminal_follower(void);
+struct run_events_follower terminal_follower(void);
 
 // Take the view away and leave the terminal as it was found; it can be called again, without
 // terminal_open too. Any thread, signal handlers too.

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/interrupt.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "report/report.h"
 #include "stats/text.h"
 
@@ -27,7 +27,7 @@ static double now_s(void)
 // A number, or 0.
 static double number_of(const json_t *in, const char *path)
 {
-	double value = book_number(in, path);
+	double value = document_number(in, path);
 
 	return isnan(value) ? 0 : value;
 }
@@ -92,17 +92,17 @@ static void forget_history(struct view *v)
 void view_line(void *ctx, const json_t *line)
 {
 	struct view *v = ctx;
-	bool warm = json_object_get(v->interval, LIVE_WARMUP);
+	bool warm = json_object_get(v->interval, LINE_WARMUP);
 
-	if (json_object_get(line, LIVE_BEGIN)) {
+	if (json_object_get(line, LINE_BEGIN)) {
 		keep(&v->begin, line);
 		keep(&v->interval, NULL);
 		forget_history(v);
-	} else if (json_object_get(line, LIVE_TRIAL)) {
+	} else if (json_object_get(line, LINE_TRIAL)) {
 		keep(&v->trial, line);
 		return;
-	} else if (json_object_get(line, "t_s") && !json_object_get(line, LIVE_LAST)) {
-		if (warm && !json_object_get(line, LIVE_WARMUP)) // time starts again
+	} else if (json_object_get(line, "t_s") && !json_object_get(line, LINE_LAST)) {
+		if (warm && !json_object_get(line, LINE_WARMUP)) // time starts again
 			forget_history(v);
 		keep(&v->interval, line);
 		add_history(v, line);
@@ -186,9 +186,9 @@ static struct course course_of(const struct view *v)
 
 	if (!v->interval)
 		return (struct course){"starting", 0, warmup > 0 ? warmup : all};
-	if (json_object_get(v->interval, LIVE_WARMUP) && at < warmup)
+	if (json_object_get(v->interval, LINE_WARMUP) && at < warmup)
 		return (struct course){"warm-up", at, warmup};
-	if (json_object_get(v->interval, LIVE_WARMUP))
+	if (json_object_get(v->interval, LINE_WARMUP))
 		at -= warmup;
 	if (interrupt_count || at >= all)
 		return (struct course){interrupt_count ? "ending" : "draining", fmin(at, all), all};
@@ -214,7 +214,7 @@ static void put_course(struct drawing *d)
 
 static const char *value_or(const json_t *line, const char *name, const char *none, char *buf)
 {
-	double value = book_number(line, name);
+	double value = document_number(line, name);
 
 	return isnan(value) ? none : stats_format(value, NULL, buf, TEXT);
 }
@@ -223,12 +223,12 @@ static void put_trial(struct drawing *d)
 {
 	const json_t *t = d->v->trial;
 	char at[TEXT], low[TEXT], high[TEXT];
-	const char *verdict = book_text(t, "verdict");
+	const char *verdict = document_text(t, "verdict");
 
-	put(d, "trial %.0f: %s%s%s; met at %s, not met at %s  %s", number_of(t, LIVE_TRIAL),
+	put(d, "trial %.0f: %s%s%s; met at %s, not met at %s  %s", number_of(t, LINE_TRIAL),
 		value_or(t, "rate", "-", at), *verdict ? " " : "", verdict,
 		value_or(t, "answer", "none yet", low), value_or(t, "upper", "none yet", high),
-		book_text(d->v->begin, "result.config.search.variable"));
+		document_text(d->v->begin, "result.config.search.variable"));
 }
 
 // --- items ---
@@ -248,7 +248,7 @@ static const char *time_of(const json_t *item, const char *name, char *buf)
 {
 	double ended =
 		number_of(item, "answered") + number_of(item, "failed") + number_of(item, "lost");
-	double value = book_number(item, name);
+	double value = document_number(item, name);
 
 	return report_time(isnan(value) ? INFINITY : value, ended > 0, buf, TEXT);
 }
@@ -258,7 +258,7 @@ static void put_item(struct drawing *d, const json_t *item, bool warmup)
 	struct columns c = columns_of(d->size);
 	char due[TEXT], answered[TEXT], loss[TEXT], p50[TEXT], p99[TEXT], max[TEXT], open[TEXT];
 
-	put(d, "%-*.*s%*s%*s%*s%*s%*s%*s%*s", c.name, c.name, book_text(item, "name"), c.figure,
+	put(d, "%-*.*s%*s%*s%*s%*s%*s%*s%*s", c.name, c.name, document_text(item, "name"), c.figure,
 		rate_text(number_of(item, "due_per_s"), due), c.figure + 2,
 		rate_text(number_of(item, "answered_per_s"), answered), c.figure,
 		stats_format(number_of(item, "loss"), "1", loss, TEXT), c.figure,
@@ -367,7 +367,8 @@ static void add_counts(struct counts *c, const char *group, const json_t *in)
 // The protocol's own counts: by their labels, and others behind them, as far as the line goes.
 static void put_counts(struct drawing *d, const json_t *item)
 {
-	struct counts c = {"  per s", d->size->columns, book_number(d->v->interval, "length_s")};
+	struct counts c = {
+		"  per s", d->size->columns, document_number(d->v->interval, "length_s")};
 	const json_t *all = of_protocol(item);
 	char group[128];
 	const char *key;
@@ -388,7 +389,7 @@ static void put_counts(struct drawing *d, const json_t *item)
 // How many connections are open, and what became of others, as far as the line goes.
 static void put_connections(struct drawing *d, const json_t *all)
 {
-	struct counts c = {"", d->size->columns, book_number(d->v->interval, "length_s")};
+	struct counts c = {"", d->size->columns, document_number(d->v->interval, "length_s")};
 	json_t *counts = json_copy((json_t *)all);
 	char open[TEXT];
 
@@ -412,7 +413,7 @@ static void put_workers(struct drawing *d, unsigned lines)
 
 	json_array_foreach(list, n, w)
 	{
-		snprintf(one, sizeof(one), "  %.40s/%.0f %s", book_text(w, "port"),
+		snprintf(one, sizeof(one), "  %.40s/%.0f %s", document_text(w, "port"),
 			number_of(w, "number"),
 			stats_format(number_of(w, "busy"), "1", busy, TEXT));
 		if (append(line, d->size->columns, one) || lines <= 1)
@@ -434,8 +435,8 @@ static void put_title(struct drawing *d)
 	char left[256];
 	int room = (int)d->size->columns - (int)strlen(d->size->hint);
 
-	snprintf(left, sizeof(left), "%s, run %.0f, %s", book_text(b, "result.run.name"),
-		number_of(b, LIVE_BEGIN), book_text(b, "result.run.id"));
+	snprintf(left, sizeof(left), "%s, run %.0f, %s", document_text(b, "result.run.name"),
+		number_of(b, LINE_BEGIN), document_text(b, "result.run.id"));
 	put(d, "%-*.*s %s", room > 1 ? room - 1 : 0, room > 1 ? room - 1 : 0, left, d->size->hint);
 }
 
@@ -444,7 +445,7 @@ static void put_items(struct drawing *d, unsigned rows)
 	const json_t *items = json_object_get(d->v->interval, "traffic"), *item;
 	unsigned count = (unsigned)json_array_size(items);
 	unsigned shown = count <= rows ? count : rows ? rows - 1 : 0, more = rows - shown;
-	bool warmup = json_object_get(d->v->interval, LIVE_WARMUP);
+	bool warmup = json_object_get(d->v->interval, LINE_WARMUP);
 	size_t n;
 
 	json_array_foreach(items, n, item)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a run on one screen, made of its lines (live.h): phase, trial, items with their last
-// interval and the last minute, workers. Text of a given size; the terminal is another's
+// The state of a run on one screen, made of its lines (run_events.h): phase, trial, items with
+// their last interval and the last minute, workers. Text of a given size; the terminal is another's
 // (terminal.h). Path: cold. Main thread.
 #pragma once
 
 #include <stdio.h>
 
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define VIEW_ITEMS   64 // that have a history
 #define VIEW_SECONDS 60

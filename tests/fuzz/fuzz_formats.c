@@ -19,14 +19,14 @@ static FILE *nowhere;
 
 static void write_as(const struct format *f, json_t *document, const char *select)
 {
-	struct book book, *books = &book;
+	struct document_reader reader, *readers = &reader;
 
-	book_take(&book, "result", json_deep_copy(document));
-	f->write(&(struct format_input){&books, 1, f->selects ? select : NULL}, nowhere);
+	reader_take(&reader, "result", json_deep_copy(document));
+	f->write(&(struct format_input){&readers, 1, f->selects ? select : NULL}, nowhere);
 	if (f->selects)
-		f->write(&(struct format_input){&books, 1}, nowhere);
-	select_merit(&book, 0);
-	book_close(&book);
+		f->write(&(struct format_input){&readers, 1}, nowhere);
+	select_merit(&reader, 0);
+	reader_close(&reader);
 }
 
 static void read_back(const json_t *document)

@@ -19,7 +19,7 @@
 #include "document/document.h"
 #include "engine/config/config_load.h"
 #include "list.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "report/report.h"
 #include "sample.h"
 
@@ -90,14 +90,14 @@ static void print_run(struct report *r, const struct result *result)
 {
 	const struct result_interval *i = result->intervals.items;
 
-	struct live live = {0};
+	struct run_events live = {0};
 
-	live_follow(&live, (struct live_follower){report_line, .ctx = r});
+	run_events_follow(&live, (struct run_events_follower){report_line, .ctx = r});
 	report_note(r, "port lan: af_packet veth0, worker on CPU 1");
-	live_interval(&live, &i[0], true);
+	run_events_interval(&live, &i[0], true);
 	for (uint32_t n = 0; n < result->intervals.count; n++)
-		live_interval(&live, &i[n], false);
-	live_close(&live);
+		run_events_interval(&live, &i[n], false);
+	run_events_close(&live);
 	report_result(r, result);
 }
 

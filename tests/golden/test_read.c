@@ -12,7 +12,7 @@
 
 #include "document/document.h"
 #include "document/document_read.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "proto/proto.h"
 #include "sample.h"
 #include "stats/json.h"
@@ -185,11 +185,11 @@ static void keep_line(void *ctx, const json_t *o)
 
 static char *line_of(const struct result_interval *i, bool warmup)
 {
-	struct live live = {0};
+	struct run_events live = {0};
 
-	live_follow(&live, (struct live_follower){keep_line});
-	live_interval(&live, i, warmup);
-	live_close(&live);
+	run_events_follow(&live, (struct run_events_follower){keep_line});
+	run_events_interval(&live, i, warmup);
+	run_events_close(&live);
 	return line;
 }
 

@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "document/document.h"
 #include "engine/config/config_load.h"
@@ -27,7 +27,7 @@
 #include "compare/figures.h"
 #include "format/format.h"
 #include "grammar.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "machine.h"
 #include "world.h"
 
@@ -77,7 +77,7 @@ struct played {
 	uint32_t interval_count;
 	uint64_t sent;
 	struct result_interval_item sums[ITEMS];
-	struct live live;
+	struct run_events live;
 	FILE *lines; // NULL: no document is made
 	uint64_t run;
 };
@@ -550,7 +550,7 @@ static void on_kept(void *ctx, const struct result_interval *i)
 		law_times(p, it->name, "service of an interval", &it->latency.service, false);
 	}
 	if (p->lines)
-		live_interval(&p->live, i, false);
+		run_events_interval(&p->live, i, false);
 }
 
 static void on_begin(void *ctx, const struct result *r, const struct config *c)
@@ -559,7 +559,7 @@ static void on_begin(void *ctx, const struct result *r, const struct config *c)
 
 	memset(p->sums, 0, sizeof(p->sums));
 	if (p->lines)
-		live_begin(&p->live, r, p->config, c);
+		run_events_begin(&p->live, r, p->config, c);
 }
 
 static void put_line(void *ctx, const json_t *line)
@@ -596,16 +596,16 @@ static bool is_possible(const struct played *p, const struct format *f)
 
 static void law_document(struct played *p, char **text)
 {
-	struct book book, *books[] = {&book};
+	struct document_reader reader, *readers[] = {&reader};
 	struct arena *a = arena_new();
 	struct figures f;
 	size_t size = 0;
 	FILE *out;
 
-	book_of_run(&book, document_as_written(document_result(p->result, p->config)), p->lines,
+	reader_of_run(&reader, document_as_written(document_result(p->result, p->config)), p->lines,
 		p->result->number);
 	out = open_memstream(text, &size);
-	if (book_print(&book, out) < 0)
+	if (reader_print(&reader, out) < 0)
 		broken(p, LAW_DOCUMENT, "it cannot be printed");
 	fclose(out);
 	for (unsigned i = 0; i < format_count; i++) {
@@ -615,12 +615,12 @@ static void law_document(struct played *p, char **text)
 			fclose(sink);
 			continue;
 		}
-		book_rewind(&book);
-		if (formats[i].write(&(struct format_input){books, 1}, sink) < 0)
+		reader_rewind(&reader);
+		if (formats[i].write(&(struct format_input){readers, 1}, sink) < 0)
 			broken(p, LAW_DOCUMENT, "format %s", formats[i].name);
 		fclose(sink);
 	}
-	if (figures_read("itself", book.document, a, &f) < 0)
+	if (figures_read("itself", reader.document, a, &f) < 0)
 		broken(p, LAW_DOCUMENT, "its figures cannot be read");
 	else
 		for (uint32_t i = 0; i < f.count; i++) {
@@ -631,7 +631,7 @@ static void law_document(struct played *p, char **text)
 				broken(p, LAW_DOCUMENT, "%s of %s differs from itself",
 					f.list[i].path, f.list[i].item);
 		}
-	book_close(&book);
+	reader_close(&reader);
 	arena_free(a);
 }
 
@@ -663,7 +663,8 @@ static bool play(
 		p->series = p->config->search || p->config->run.repeat;
 		if (document) {
 			p->lines = tmpfile();
-			live_follow(&p->live, (struct live_follower){put_line, .ctx = p});
+			run_events_follow(
+				&p->live, (struct run_events_follower){put_line, .ctx = p});
 		}
 		p->code = series_execute(&options, a, &result);
 		p->took_ns = elapsed_ns(p);

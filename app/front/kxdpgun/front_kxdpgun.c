@@ -11,7 +11,7 @@
 #include "front/kxdpgun/front_kxdpgun.h"
 #include "front/front_queries.h"
 #include "io/netif.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define ITEM        "traffic.queries."
 #define CONNECTIONS 100 // at a time; those that each take one query are as many as are needed
@@ -129,14 +129,14 @@ static void print_json_begin(struct kxdpgun *d)
 
 static void print_json(struct kxdpgun *d, const json_t *line)
 {
-	double t_s = book_number(line, "t_s");
+	double t_s = document_number(line, "t_s");
 
-	if (json_object_get(line, LIVE_BEGIN))
+	if (json_object_get(line, LINE_BEGIN))
 		print_json_begin(d);
-	else if (d->period_ms > 0 && t_s > 0 && !json_object_get(line, LIVE_LAST))
+	else if (d->period_ms > 0 && t_s > 0 && !json_object_get(line, LINE_LAST))
 		kxdpgun_json_stats(&d->lines, "stats_periodic",
 			json_array_get(json_object_get(line, "traffic"), 0),
-			t_s - book_number(line, "length_s"), t_s, !d->drop);
+			t_s - document_number(line, "length_s"), t_s, !d->drop);
 }
 
 static void on_line(void *ctx, const json_t *line)
@@ -145,7 +145,7 @@ static void on_line(void *ctx, const json_t *line)
 
 	if (d->json)
 		print_json(d, line);
-	if (d->json || !json_object_get(line, LIVE_BEGIN))
+	if (d->json || !json_object_get(line, LINE_BEGIN))
 		return;
 	printf("using interface %s, XDP threads 1, %s%s, %s mode\n", d->route.name,
 		d->is.tcp ? "TCP" : "UDP", d->is.tcp ? d->tcp_mode : "",
@@ -167,15 +167,15 @@ static double header_octets(const struct kxdpgun *d, const json_t *item, double 
 
 	if (!d->is.tcp)
 		return replies * (ip + 8);
-	return book_number(item, "connections.established") * (2 * (ip + 20) + 4) +
+	return document_number(item, "connections.established") * (2 * (ip + 20) + 4) +
 	       replies * (2 * (ip + 20) + 2);
 }
 
 static void print_replies(const struct kxdpgun *d, const json_t *item, double sent, double replies)
 {
-	double octets = book_number(item, "dns.reply_bytes");
+	double octets = document_number(item, "dns.reply_bytes");
 	double bps = 8 * (octets + header_octets(d, item, replies)) / d->duration_s;
-	double there = book_number(item, "connections.established");
+	double there = document_number(item, "connections.established");
 	const char *name;
 	json_t *count;
 
@@ -184,12 +184,12 @@ static void print_replies(const struct kxdpgun *d, const json_t *item, double se
 	print_share(d, "total replies:", replies, sent);
 	if (d->is.tcp)
 		print_share(d, "total closed:",
-			there - book_number(item, "connections.reset") -
-				book_number(item, "connections.left"),
+			there - document_number(item, "connections.reset") -
+				document_number(item, "connections.left"),
 			sent);
 	printf("average DNS reply size: %.0f B\n", replies > 0 ? floor(octets / replies) : 0);
 	printf("average Ethernet reply rate: %.0f bps (%.2f Mbps)\n", bps, 1e-6 * bps);
-	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
+	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
 	{
 		if (json_number_value(count) > 0)
 			printf("responded %s: %*s%.0f\n", name,
@@ -200,8 +200,8 @@ static void print_replies(const struct kxdpgun *d, const json_t *item, double se
 
 static void print_figures(const struct kxdpgun *d, const json_t *item)
 {
-	double sent = book_number(item, "sent"), unsent = book_number(item, "unsent");
-	double replies = book_number(item, "answered") + book_number(item, "failed");
+	double sent = document_number(item, "sent"), unsent = document_number(item, "unsent");
+	double replies = document_number(item, "answered") + document_number(item, "failed");
 
 	printf("thread#00: sent %.0f", sent);
 	if (!d->drop)
@@ -209,7 +209,7 @@ static void print_figures(const struct kxdpgun *d, const json_t *item)
 	if (unsent > 0)
 		printf(", lost %.0f", unsent);
 	if (d->is.tcp)
-		sent = book_number(item, "connections.opened");
+		sent = document_number(item, "connections.opened");
 	printf("\n%-18s %.0f (%.0f pps)\n", d->is.tcp ? "total SYNs:" : "total queries:", sent,
 		sent / d->duration_s);
 	if (!d->drop)
@@ -217,7 +217,7 @@ static void print_figures(const struct kxdpgun *d, const json_t *item)
 	printf("duration: %.0f s\n", d->duration_s);
 }
 
-static int on_end(void *ctx, struct book *b, int code)
+static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct kxdpgun *d = ctx;
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
@@ -225,7 +225,7 @@ static int on_end(void *ctx, struct book *b, int code)
 	if (d->json) {
 		kxdpgun_json_thread(&d->lines, item, !d->drop);
 		kxdpgun_json_stats(&d->lines, "stats_sum", item, 0,
-			book_number(b->document, "run.measured_s"), !d->drop);
+			document_number(b->document, "run.measured_s"), !d->drop);
 	} else {
 		print_figures(d, item);
 	}

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "front/front_as.h"
 
 struct kxdpgun_json {

@@ -53,7 +53,7 @@ static json_t *rcodes_of(const json_t *item)
 	json_t *of = json_object(), *count;
 	const char *name;
 
-	json_object_foreach((json_t *)book_at(item, "dns.rcode"), name, count)
+	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
 	{
 		if (json_number_value(count) > 0)
 			json_object_set_new(
@@ -65,8 +65,8 @@ static json_t *rcodes_of(const json_t *item)
 void kxdpgun_json_stats(const struct kxdpgun_json *j, const char *type, const json_t *item,
 	double since_s, double until_s, bool replies)
 {
-	json_int_t sent = whole(book_number(item, "sent"));
-	json_int_t got = whole(book_number(item, "answered") + book_number(item, "failed"));
+	json_int_t sent = whole(document_number(item, "sent"));
+	json_int_t got = whole(document_number(item, "answered") + document_number(item, "failed"));
 	json_t *line = line_of(type, j->runid);
 
 	got = replies ? got : 0;
@@ -84,12 +84,12 @@ void kxdpgun_json_stats(const struct kxdpgun_json *j, const char *type, const js
 
 void kxdpgun_json_thread(const struct kxdpgun_json *j, const json_t *item, bool replies)
 {
-	double got = book_number(item, "answered") + book_number(item, "failed");
+	double got = document_number(item, "answered") + document_number(item, "failed");
 	json_t *line = line_of("thread_summary", j->runid);
 
 	json_object_update_new(line,
 		json_pack("{s:i,s:I,s:I,s:I,s:i}", "subid", 0, "qry_sent",
-			whole(book_number(item, "sent")), "ans_recv", replies ? whole(got) : 0,
-			"lost", whole(book_number(item, "unsent")), "errors", 0));
+			whole(document_number(item, "sent")), "ans_recv", replies ? whole(got) : 0,
+			"lost", whole(document_number(item, "unsent")), "errors", 0));
 	put_line(line);
 }

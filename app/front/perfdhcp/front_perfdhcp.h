@@ -69,4 +69,4 @@ void perfdhcp_print_templates(const struct perfdhcp *p);
 
 // front_perfdhcp_output.c, for struct front_output. ctx: struct perfdhcp.
 void perfdhcp_line(void *ctx, const json_t *line);
-int perfdhcp_end(void *ctx, struct book *b, int code);
+int perfdhcp_end(void *ctx, struct document_reader *b, int code);

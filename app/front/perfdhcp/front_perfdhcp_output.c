@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "engine/run/run.h"
 #include "front/perfdhcp/front_perfdhcp.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #define CODE_LOST 3 // exit code: exchanges were not successful
 #define BLOCKS    4
@@ -56,7 +56,7 @@ static const json_t *step_of(const json_t *item, const char *name)
 
 	json_array_foreach(json_object_get(item, "steps"), i, step)
 	{
-		if (strcmp(book_text(step, "name"), name) == 0)
+		if (strcmp(document_text(step, "name"), name) == 0)
 			return step;
 	}
 	return NULL;
@@ -64,7 +64,7 @@ static const json_t *step_of(const json_t *item, const char *name)
 
 static double count(const json_t *in, const char *name)
 {
-	double value = book_number(in, name);
+	double value = document_number(in, name);
 
 	return isnan(value) ? 0 : value;
 }
@@ -116,7 +116,7 @@ void perfdhcp_line(void *ctx, const json_t *line)
 	const json_t *item = item_of(line);
 	const char *length = perfdhcp_value(p, 'p');
 
-	if (!item || json_object_get(line, LIVE_BEGIN))
+	if (!item || json_object_get(line, LINE_BEGIN))
 		return;
 	if (!p->sums) {
 		p->sums = arena_zalloc(p->run.arena, BLOCKS * sizeof(*p->sums));
@@ -124,8 +124,8 @@ void perfdhcp_line(void *ctx, const json_t *line)
 	}
 	for (unsigned i = 0; i < p->sum_count; i++)
 		add(&p->sums[i], item);
-	if (perfdhcp_times(p, 't') && !json_is_true(json_object_get(line, LIVE_LAST)) &&
-		!(length && book_number(line, "t_s") > strtod(length, NULL) - 0.01))
+	if (perfdhcp_times(p, 't') && !json_is_true(json_object_get(line, LINE_LAST)) &&
+		!(length && document_number(line, "t_s") > strtod(length, NULL) - 0.01))
 		print_interim(p);
 }
 
@@ -226,9 +226,9 @@ static void print_notes(const struct perfdhcp *p, const json_t *document,
 	if (!p->v6 && perfdhcp_times(p, 'F') && x[n - 1].sent > 0)
 		as_note(&p->run, "RELEASE has no reply, so it is not lost (perfdhcp: %.0f drops)",
 			x[n - 1].sent);
-	if (strcmp(book_text(document, "verdict.status"), "invalid") != 0)
+	if (strcmp(document_text(document, "verdict.status"), "invalid") != 0)
 		return;
-	json_array_foreach(book_at(document, "verdict.reasons"), i, reason)
+	json_array_foreach(document_at(document, "verdict.reasons"), i, reason)
 	{
 		as_note(&p->run, "the run says little about the server: %s",
 			json_string_value(reason));
@@ -360,7 +360,7 @@ static const char *exit_reason(const struct perfdhcp *p, const json_t *document,
 {
 	const char *most = perfdhcp_nth(p, 'n', 0), *drops = perfdhcp_value(p, 'D');
 
-	if (strcmp(book_text(document, "verdict.status"), "interrupted") == 0)
+	if (strcmp(document_text(document, "verdict.status"), "interrupted") == 0)
 		return NULL;
 	if (drops && count(document, "verdict.stopped_s") > 0)
 		return strchr(drops, '%') ? "Reached maximum percentage of drops."
@@ -385,7 +385,7 @@ static void print_report(
 		puts("Short waits for packets: 0"); // of a loop that we do not have
 }
 
-int perfdhcp_end(void *ctx, struct book *b, int code)
+int perfdhcp_end(void *ctx, struct document_reader *b, int code)
 {
 	struct perfdhcp *p = ctx;
 	const json_t *item = item_of(b->document);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "front/front_packets.h"
 #include "front/perfdhcp/front_perfdhcp.h"
 
@@ -210,7 +210,7 @@ void perfdhcp_packets_read(
 	struct perfdhcp *p, const json_t *document, const struct perfdhcp_exchange *x, unsigned n)
 {
 	struct packets s = {.p = p, .x = x};
-	const json_t *from = book_at(document, "run.measured_from_ns");
+	const json_t *from = document_at(document, "run.measured_from_ns");
 	const json_t *capture = json_object_get(document, "capture");
 
 	front_packets_each(p->packets, take_packet, &s);

@@ -19,13 +19,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "process/child.h"
-#include "fleet/agent/facts.h"
+#include "fleet/agent/host_facts.h"
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_talk.h"
 #include "io/state.h"
-#include "fleet/kept.h"
+#include "fleet/agent_files.h"
 
 #define LOG "log.txt"
 #define BAD_NAME                                                                                   \
@@ -59,7 +59,7 @@ struct agent {
 	char *dir;
 	int lock; // the open folder: no other agent uses it
 	char cpus[16];
-	json_t *box; // of facts.h, as it was at the start
+	json_t *box; // of host_facts.h, as it was at the start
 	struct bus_endpoint endpoints[6];
 	char subjects[6][TALK_SUBJECT];
 	const char *metadata[12];
@@ -83,7 +83,7 @@ static json_t *facts_of(const struct agent *a)
 		a->settings.name, "id", a->id, "labels", a->settings.labels, "version",
 		a->service.version, "host", a->host, "cpus", a->cpus, "run", a->claim.run,
 		"coordinator", a->claim.coordinator ? a->claim.coordinator : "", "box", a->box,
-		"clock", facts_of_clock());
+		"clock", host_facts_clock());
 }
 
 static void answer(struct agent *a, const struct bus_message *m, json_t *reply)
@@ -188,22 +188,22 @@ static bool is_file_name(const char *name)
 // The child and this process write these into the folder of the run.
 static bool is_own_name(const char *name)
 {
-	return strcmp(name, LOG) == 0 || kept_is_file(name);
+	return strcmp(name, LOG) == 0 || agent_files_is_file(name);
 }
 
 // NULL, or the reason why a claim is refused before anything is made for it.
 static const char *check_claim(const json_t *claim)
 {
-	const char *const lists[] = {"set", "part"}, *name = book_text(claim, "config.name");
+	const char *const lists[] = {"set", "part"}, *name = document_text(claim, "config.name");
 	const json_t *one;
 	size_t i;
 
 	if (!is_file_name(name) || strchr(name, '/') || is_own_name(name))
 		return BAD_NAME;
 	json_array_foreach(json_object_get(claim, "files"), i,
-		one) if (!is_file_name(book_text(one, "name")) ||
-			 is_own_name(book_text(one, "name")) ||
-			 !kept_is_hash(book_text(one, "hash"))) return BAD_NAME;
+		one) if (!is_file_name(document_text(one, "name")) ||
+			 is_own_name(document_text(one, "name")) ||
+			 !agent_files_is_hash(document_text(one, "hash"))) return BAD_NAME;
 	for (unsigned k = 0; k < 2; k++)
 		json_array_foreach(json_object_get(claim, lists[k]), i,
 			one) if (!json_is_string(one)) return "a setting is a text, PATH=VALUE";
@@ -243,10 +243,10 @@ static const char *fill_folder(struct agent *a, const char *run, const json_t *c
 	size_t i;
 
 	json_array_foreach(json_object_get(claim, "files"), i, file) if (!why) why =
-		bring(a, run, book_text(file, "name"), book_text(file, "hash"));
+		bring(a, run, document_text(file, "name"), document_text(file, "hash"));
 	return why ? why
-	           : put_text(path_of(a, path, "runs", run, book_text(claim, "config.name")),
-			     book_text(claim, "config.text"));
+	           : put_text(path_of(a, path, "runs", run, document_text(claim, "config.name")),
+			     document_text(claim, "config.text"));
 }
 
 static int open_here(const struct agent *a, const char *run, const char *name)
@@ -294,7 +294,7 @@ static const char **make_arguments(const struct agent *a, const json_t *claim)
 	if (s->commands)
 		argv[n++] = "--allow-commands";
 	argv[n++] = "--"; // what follows is no option, whatever its name
-	argv[n++] = book_text(claim, "config.name");
+	argv[n++] = document_text(claim, "config.name");
 	return argv;
 }
 
@@ -364,7 +364,7 @@ static const char *start(struct agent *a, const char *run, const json_t *claim, 
 		return wrong;
 	}
 	strcpy(c.run, run);
-	c.coordinator = strdup(book_text(claim, "coordinator"));
+	c.coordinator = strdup(document_text(claim, "coordinator"));
 	c.said_ms = c.heard_ms;
 	a->claim = c;
 	return NULL;
@@ -373,7 +373,7 @@ static const char *start(struct agent *a, const char *run, const json_t *claim, 
 // NULL, or the reason why not.
 static const char *take(struct agent *a, const json_t *claim, char why[256])
 {
-	const char *run = book_text(claim, "run"), *wrong;
+	const char *run = document_text(claim, "run"), *wrong;
 	char subject[TALK_SUBJECT];
 
 	if (!talk_is_name(run))
@@ -409,7 +409,7 @@ static void on_claim(void *ctx, const struct bus_message *m)
 
 static bool is_ours(const struct agent *a, const json_t *message)
 {
-	return *a->claim.run && strcmp(book_text(message, "run"), a->claim.run) == 0;
+	return *a->claim.run && strcmp(document_text(message, "run"), a->claim.run) == 0;
 }
 
 static void on_order(void *ctx, const struct bus_message *m)
@@ -438,7 +438,7 @@ static int open_kept(const struct agent *a, const char *run, const char *file)
 {
 	char path[PATH_ROOM];
 
-	if (!talk_is_name(run) || !kept_is_file(file))
+	if (!talk_is_name(run) || !agent_files_is_file(file))
 		return -1;
 	return open(path_of(a, path, "runs", run, file),
 		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -449,8 +449,8 @@ static void on_read(void *ctx, const struct bus_message *m)
 {
 	struct agent *a = ctx;
 	json_t *message = talk_read(m->data, m->size);
-	const char *run = book_text(message, "run"), *file = book_text(message, "file");
-	double from = book_number(message, "from");
+	const char *run = document_text(message, "run"), *file = document_text(message, "file");
+	double from = document_number(message, "from");
 	char octets[TALK_PIECE], piece[TALK_PIECE + 32];
 	ssize_t count = -1;
 	int fd = -1;
@@ -472,8 +472,8 @@ static void on_read(void *ctx, const struct bus_message *m)
 // The result of a run that is over, or its intervals as far as they came.
 static json_t *kept_of(const struct agent *a, const char *run)
 {
-	static const char *const files[] = {KEPT_RESULT, KEPT_PART};
-	char hash[KEPT_HASH];
+	static const char *const files[] = {AGENT_FILES_RESULT, AGENT_FILES_PART};
+	char hash[AGENT_FILES_HASH];
 	json_t *out = NULL;
 	uint64_t size;
 
@@ -482,7 +482,7 @@ static json_t *kept_of(const struct agent *a, const char *run)
 
 		if (fd < 0)
 			continue;
-		if (kept_hash(fd, &size, hash) == 0)
+		if (agent_files_hash(fd, &size, hash) == 0)
 			out = json_pack("{s:s, s:I, s:s}", "file", files[i], "size",
 				(json_int_t)size, "hash", hash);
 		close(fd);
@@ -517,7 +517,7 @@ static void on_kept(void *ctx, const struct bus_message *m)
 {
 	struct agent *a = ctx;
 	json_t *message = talk_read(m->data, m->size);
-	const char *run = book_text(message, "run");
+	const char *run = document_text(message, "run");
 	json_t *reply = refuse_kept(a, run, message);
 
 	if (!reply)
@@ -658,8 +658,8 @@ static void on_twin(void *ctx, const struct bus_message *m)
 	struct agent *a = ctx;
 	json_t *facts = talk_read(m->data, m->size);
 
-	a->taken |= strcmp(book_text(facts, "name"), a->settings.name) == 0 &&
-	            strcmp(book_text(facts, "id"), a->id) != 0;
+	a->taken |= strcmp(document_text(facts, "name"), a->settings.name) == 0 &&
+	            strcmp(document_text(facts, "id"), a->id) != 0;
 	json_decref(facts);
 }
 
@@ -708,7 +708,7 @@ static void describe(struct agent *a)
 	for (size_t i = 0; i < sizeof(random); i++)
 		sprintf(a->id + 2 * i, "%02x", random[i]);
 	gethostname(a->host, sizeof(a->host) - 1);
-	a->box = facts_of_box();
+	a->box = host_facts_box();
 	snprintf(a->cpus, sizeof(a->cpus), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	memcpy(a->metadata, metadata, sizeof(metadata));
 	a->service = (struct bus_service){.name = "ddiperf",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An agent of a fleet: it waits on NATS for a coordinator that claims it, and runs its part of the
-// coordinator's runs in a child process (led.h). The events of a run are a file, of which pieces
-// go out as they come; what got lost on the way is read again. Path: cold. Main thread.
+// coordinator's runs in a child process (run_child.h). The events of a run are a file, of which
+// pieces go out as they come; what got lost on the way is read again. Path: cold. Main thread.
 //
 //   DIR/cache/HASH              input files, checked
 //   DIR/runs/RUN/run.yaml       the configuration, beside the input files under their names

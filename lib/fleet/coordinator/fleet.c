@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "conf/schema.h"
 #include "fleet/fleet_ask.h"
 #include "fleet/coordinator/fleet_internal.h"
@@ -23,13 +23,13 @@
 // NULL: it can take part; else the reason why not.
 static const char *left_out(const json_t *facts, char why[256])
 {
-	const char *version = book_text(facts, "version");
+	const char *version = document_text(facts, "version");
 
 	if (strcmp(version, DDIPERF_VERSION) != 0)
 		snprintf(why, 256, "version %.40s, not %s", version, DDIPERF_VERSION);
-	else if (*book_text(facts, "run"))
-		snprintf(why, 256, "run %.63s of %.100s has it", book_text(facts, "run"),
-			book_text(facts, "coordinator"));
+	else if (*document_text(facts, "run"))
+		snprintf(why, 256, "run %.63s of %.100s has it", document_text(facts, "run"),
+			document_text(facts, "coordinator"));
 	else
 		return NULL;
 	return why;
@@ -47,11 +47,11 @@ static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 
 	json_array_foreach(f->found, i, one)
 	{
-		if (!talk_has_labels(book_text(one, "labels"), f->wanted->labels))
+		if (!talk_has_labels(document_text(one, "labels"), f->wanted->labels))
 			continue;
 		reason = left_out(one, why);
 		if (reason)
-			talk_say(said, reason, book_text(one, "name"));
+			talk_say(said, reason, document_text(one, "name"));
 		else if (count < room)
 			out[count++] = one;
 	}
@@ -90,7 +90,7 @@ static int find(struct fleet *f)
 	for (unsigned i = 0; f->parts && i < f->count; i++) {
 		f->parts[i] = (struct fleet_part){
 			.fleet = f, .number = i + 1, .facts = json_deep_copy(chosen[i])};
-		strcpy(f->parts[i].name, book_text(chosen[i], "name"));
+		strcpy(f->parts[i].name, document_text(chosen[i], "name"));
 	}
 	return f->parts ? 0 : EXIT_ENVIRONMENT;
 }
@@ -219,8 +219,8 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 	said = reply ? talk_read(reply, len) : NULL;
 	p->claimed = json_is_true(json_object_get(said, "taken"));
 	p->heard_ms = clock_steady_ms();
-	if (!p->claimed && *book_text(said, "refused"))
-		fleet_part_trouble(p, EXIT_ENVIRONMENT, "%s", book_text(said, "refused"));
+	if (!p->claimed && *document_text(said, "refused"))
+		fleet_part_trouble(p, EXIT_ENVIRONMENT, "%s", document_text(said, "refused"));
 	else if (!p->claimed)
 		fleet_part_trouble(p, EXIT_ENVIRONMENT, "it does not answer: %s", strerror(-rc));
 	free(text);

@@ -83,7 +83,7 @@ bool fleet_part_tell(struct fleet_part *p, json_t *order);
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 // The document of its run, from its box, or from what it told until it was lost. 0, or -errno.
-int fleet_part_book(struct fleet_part *p, struct book *out);
+int fleet_part_book(struct fleet_part *p, struct document_reader *out);
 // Messages of some milliseconds, beats, and agents that are not heard any more.
 void fleet_tick(struct fleet *f, unsigned ms);
 

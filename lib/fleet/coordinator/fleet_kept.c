@@ -14,7 +14,7 @@
 #include "engine/run/run.h"
 #include "fleet/fleet_ask.h"
 #include "fleet/fleet_talk.h"
-#include "fleet/kept.h"
+#include "fleet/agent_files.h"
 #include "merge/merge.h"
 #include "merge/merge_verdict.h"
 
@@ -31,7 +31,7 @@ struct fetching {
 
 static const char *name_of(const json_t *member)
 {
-	return book_text(member, "name");
+	return document_text(member, "name");
 }
 
 static void refuse(struct fetching *f, const char *reason, const json_t *member)
@@ -57,21 +57,21 @@ static int tell_refused(const struct fetching *f)
 // NULL, or the reason why not.
 static const char *check(const json_t *result)
 {
-	const json_t *members = book_at(result, "fleet.members"), *one;
+	const json_t *members = document_at(result, "fleet.members"), *one;
 	size_t count = json_array_size(members), i;
 
 	if (count == 0)
 		return "is not of a run on a fleet (ddiperf run --fleet): no agent is named in it";
 	if (count > MERGE_PARTS)
 		return "names too many agents";
-	if (!talk_is_name(book_text(result, "run.id")))
+	if (!talk_is_name(document_text(result, "run.id")))
 		return "has no id of a run on a fleet (letters, digits, - and _)";
 	if (json_object_get(result, "search") || json_object_get(result, "confidence"))
 		return "is of several runs, which are not merged";
 	json_array_foreach((json_t *)members, i,
 		one) if (!talk_is_name(name_of(one))) return "names an agent that can be none "
 							     "(letters, digits, - and _)";
-	if (strcmp(book_text(result, "run.version"), DDIPERF_VERSION) != 0)
+	if (strcmp(document_text(result, "run.version"), DDIPERF_VERSION) != 0)
 		return "is of another version of ddiperf (run.version), which can fetch it";
 	return NULL;
 }
@@ -97,7 +97,7 @@ static int find_all(struct fetching *f)
 
 	json_array_foreach(f->members, i, member)
 	{
-		const char *version = book_text(facts = facts_of(found, member), "version");
+		const char *version = document_text(facts = facts_of(found, member), "version");
 
 		if (!facts) {
 			refuse(f,
@@ -135,8 +135,9 @@ static bool is_kept(const json_t *said)
 {
 	json_int_t size = json_integer_value(json_object_get(said, "size"));
 
-	return kept_is_file(book_text(said, "file")) && kept_is_hash(book_text(said, "hash")) &&
-	       size > 0 && (uint64_t)size <= KEPT_SIZE_MAX;
+	return agent_files_is_file(document_text(said, "file")) &&
+	       agent_files_is_hash(document_text(said, "hash")) && size > 0 &&
+	       (uint64_t)size <= AGENT_FILES_SIZE_MAX;
 }
 
 static int ask_all(struct fetching *f)
@@ -151,8 +152,8 @@ static int ask_all(struct fetching *f)
 
 		if (!said)
 			refuse(f, "it does not answer", member);
-		else if (*book_text(said, "refused"))
-			refuse(f, book_text(said, "refused"), member);
+		else if (*document_text(said, "refused"))
+			refuse(f, document_text(said, "refused"), member);
 		else if (!is_kept(said))
 			refuse(f, "what it kept is no result", member);
 		else
@@ -174,9 +175,9 @@ static const char *fetch_file(
 	const struct fleet_ask q = {.bus = f->bus,
 		.agent = name_of(member),
 		.run = f->run,
-		.file = book_text(kept, "file")};
+		.file = document_text(kept, "file")};
 	uint64_t size = (uint64_t)json_integer_value(json_object_get(kept, "size")), from = 0, got;
-	char hash[KEPT_HASH];
+	char hash[AGENT_FILES_HASH];
 
 	while (from < size) {
 		const char *octets;
@@ -196,21 +197,22 @@ static const char *fetch_file(
 	}
 	if (fflush(to) != 0)
 		return strerror(errno);
-	if (kept_hash(fileno(to), &got, hash) < 0 || got != size ||
-		strcmp(hash, book_text(kept, "hash")) != 0)
+	if (agent_files_hash(fileno(to), &got, hash) < 0 || got != size ||
+		strcmp(hash, document_text(kept, "hash")) != 0)
 		return "what came is not what it kept (another size or SHA-256)";
 	return NULL;
 }
 
-static bool is_of_run(const struct fetching *f, const json_t *member, const struct book *b)
+static bool is_of_run(
+	const struct fetching *f, const json_t *member, const struct document_reader *b)
 {
-	return strcmp(book_text(b->document, "run.id"), f->run) == 0 &&
-	       json_equal((json_t *)book_at(b->document, "config.fleet.part"),
+	return strcmp(document_text(b->document, "run.id"), f->run) == 0 &&
+	       json_equal((json_t *)document_at(b->document, "config.fleet.part"),
 		       json_object_get(member, "part"));
 }
 
-static int fetch_part(
-	const struct fetching *f, const json_t *member, const json_t *kept, struct book *out)
+static int fetch_part(const struct fetching *f, const json_t *member, const json_t *kept,
+	struct document_reader *out)
 {
 	char path[] = "/tmp/ddiperf-part-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC), rc = -1;
@@ -220,7 +222,7 @@ static int fetch_part(
 	if (why)
 		log_error("agent %s: %s", name_of(member), why);
 	else
-		rc = book_open(out, path); // logged
+		rc = reader_open(out, path); // logged
 	if (to)
 		fclose(to);
 	if (fd >= 0)
@@ -231,12 +233,12 @@ static int fetch_part(
 	if (is_of_run(f, member, out))
 		return 0;
 	log_error("agent %s: what it kept is not its part of run %s", name_of(member), f->run);
-	book_close(out);
+	reader_close(out);
 	return EXIT_ENVIRONMENT;
 }
 
 int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
-	struct arena *a, struct book *books, unsigned *count)
+	struct arena *a, struct document_reader *readers, unsigned *count)
 {
 	struct fetching *f = arena_zalloc(a, sizeof(*f));
 	const char *wrong = check(result);
@@ -247,8 +249,8 @@ int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_
 		log_error("%s: %s", file, wrong);
 		return EXIT_CONFIG;
 	}
-	f->run = book_text(result, "run.id");
-	f->members = (json_t *)book_at(result, "fleet.members");
+	f->run = document_text(result, "run.id");
+	f->members = (json_t *)document_at(result, "fleet.members");
 	rc = fleet_ask_open(s, &f->bus);
 	if (rc)
 		return rc;
@@ -257,7 +259,7 @@ int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_
 	if (rc == 0)
 		rc = ask_all(f);
 	for (size_t i = 0; rc == 0 && i < json_array_size(f->members); i++) {
-		rc = fetch_part(f, json_array_get(f->members, i), f->kept[i], &books[*count]);
+		rc = fetch_part(f, json_array_get(f->members, i), f->kept[i], &readers[*count]);
 		*count += rc == 0;
 	}
 	for (size_t i = 0; i < json_array_size(f->members); i++)
@@ -270,15 +272,16 @@ int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_
 void fleet_kept_complete(const json_t *result, json_t *sum)
 {
 	json_t *verdict = json_object_get(sum, "verdict"), *reason;
-	const char *stopped = book_text(result, "verdict.stopped");
-	bool interrupted = strcmp(book_text(result, "verdict.status"), "interrupted") == 0;
+	const char *stopped = document_text(result, "verdict.stopped");
+	bool interrupted = strcmp(document_text(result, "verdict.status"), "interrupted") == 0;
 	size_t i;
 
-	json_array_foreach(book_at(result, "fleet.reasons"), i, reason) if (json_is_string(reason))
+	json_array_foreach(
+		document_at(result, "fleet.reasons"), i, reason) if (json_is_string(reason))
 		merge_invalidate(verdict, json_string_value(reason), interrupted);
-	if (*stopped || json_array_size(book_at(result, "config.stop")))
+	if (*stopped || json_array_size(document_at(result, "config.stop")))
 		merge_stop(verdict, *stopped ? stopped : NULL,
-			book_number(result, "verdict.stopped_s"));
+			document_number(result, "verdict.stopped_s"));
 	json_object_set(sum, "fleet", json_object_get(result, "fleet"));
 	if (json_object_get(result, "config"))
 		json_object_set(sum, "config", json_object_get(result, "config"));

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "base/arena.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "nats/bus.h"
 
 // The parts of the run that `result` describes, from the agents that it names. file: of the result,
-// for messages. books: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
+// for messages. readers: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
 // or an exit code with the reasons logged.
 int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
-	struct arena *a, struct book *books, unsigned *count);
+	struct arena *a, struct document_reader *readers, unsigned *count);
 // What only the coordinator knew, into the sum of the parts: members and skew of the fleet, the
 // configuration, and its reasons for the verdict.
 void fleet_kept_complete(const json_t *result, json_t *sum);

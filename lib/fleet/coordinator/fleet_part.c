@@ -9,11 +9,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "fleet/fleet_ask.h"
 #include "fleet/coordinator/fleet_internal.h"
-#include "fleet/kept.h"
-#include "follow/live.h"
+#include "fleet/agent_files.h"
+#include "follow/run_events.h"
 
 #define AGAIN_MS   1000 // before an order is given again
 #define ORDER_MS   3000
@@ -46,19 +46,19 @@ static void on_begin(struct fleet_part *p, const json_t *line)
 {
 	json_decref(p->begin);
 	p->begin = json_incref(json_object_get(line, "result"));
-	p->hz = book_number(p->begin, "run.host.tsc_hz");
+	p->hz = document_number(p->begin, "run.host.tsc_hz");
 }
 
 static void on_interval(struct fleet_part *p, json_t *line)
 {
 	json_array_append(p->intervals, line);
-	p->number_last = (uint64_t)json_integer_value(json_object_get(line, LIVE_NUMBER));
+	p->number_last = (uint64_t)json_integer_value(json_object_get(line, LINE_NUMBER));
 	p->interval_ms = clock_steady_ms();
 }
 
 static void on_failed(struct fleet_part *p, const json_t *line)
 {
-	const char *text = book_text(line, "text");
+	const char *text = document_text(line, "text");
 
 	fleet_part_trouble(p, talk_code(json_object_get(line, "failed")), "%s",
 		*text ? text : "the run failed there");
@@ -70,7 +70,7 @@ static void on_started(struct fleet_part *p, const json_t *line)
 	p->started_ns = json_integer_value(json_object_get(line, "at_ns"));
 }
 
-// What the run tells besides its lines (led.h).
+// What the run tells besides its lines (run_child.h).
 static bool is_of_led(struct fleet_part *p, const json_t *line)
 {
 	if (json_object_get(line, "up"))
@@ -86,9 +86,9 @@ static bool is_of_led(struct fleet_part *p, const json_t *line)
 	else if (json_object_get(line, "over"))
 		p->over = true;
 	else
-		return json_object_get(line, "refused") && !json_object_get(line, LIVE_ORDER);
+		return json_object_get(line, "refused") && !json_object_get(line, LINE_ORDER);
 	// The line of a begin or an end has a member "result" too.
-	return !json_object_get(line, LIVE_BEGIN) && !json_object_get(line, LIVE_END);
+	return !json_object_get(line, LINE_BEGIN) && !json_object_get(line, LINE_END);
 }
 
 static void hear_line(struct fleet_part *p, const char *text, size_t len)
@@ -102,9 +102,9 @@ static void hear_line(struct fleet_part *p, const char *text, size_t len)
 	if (!is_of_led(p, line)) {
 		if (p->kept)
 			fprintf(p->kept, "%.*s\n", (int)len, text);
-		if (json_object_get(line, LIVE_BEGIN))
+		if (json_object_get(line, LINE_BEGIN))
 			on_begin(p, line);
-		else if (json_object_get(line, LIVE_NUMBER))
+		else if (json_object_get(line, LINE_NUMBER))
 			on_interval(p, line);
 	}
 	json_decref(line);
@@ -125,7 +125,7 @@ static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
 	memcpy(p->line + p->len, octets, count);
 	p->len += count;
 	p->have += count;
-	if (p->have > KEPT_SIZE_MAX)
+	if (p->have > AGENT_FILES_SIZE_MAX)
 		fleet_part_trouble(p, EXIT_INVALID, TOO_MUCH);
 	for (char *end; (end = memchr(p->line, '\n', p->len));) {
 		size_t line = (size_t)(end - p->line);
@@ -182,7 +182,8 @@ void fleet_part_hear(void *ctx, const struct bus_message *m)
 	uint64_t from;
 	size_t count, known;
 
-	if (p->have > KEPT_SIZE_MAX || !talk_get_piece(m->data, m->size, &from, &octets, &count))
+	if (p->have > AGENT_FILES_SIZE_MAX ||
+		!talk_get_piece(m->data, m->size, &from, &octets, &count))
 		return;
 	p->heard_ms = clock_steady_ms();
 	if (from > p->have)
@@ -286,7 +287,8 @@ static int fetch(struct fleet_part *p, json_t **document)
 		return -ENOMEM;
 	snprintf(file, sizeof(file), "run-%llu.json", (unsigned long long)p->fleet->number);
 	while (count) {
-		reply = from > KEPT_SIZE_MAX ? NULL : read_piece(p, file, from, &octets, &count);
+		reply = from > AGENT_FILES_SIZE_MAX ? NULL
+		                                    : read_piece(p, file, from, &octets, &count);
 		if (!reply)
 			break;
 		fwrite(octets, 1, count, f);
@@ -299,18 +301,18 @@ static int fetch(struct fleet_part *p, json_t **document)
 	return *document ? 0 : -EIO;
 }
 
-int fleet_part_book(struct fleet_part *p, struct book *out)
+int fleet_part_book(struct fleet_part *p, struct document_reader *out)
 {
 	json_t *document = NULL;
 	int rc;
 
 	if (p->ended && fetch(p, &document) == 0) {
-		book_take(out, p->name, document);
+		reader_take(out, p->name, document);
 		return 0;
 	}
 	if (!p->begin || !p->kept || fflush(p->kept) != 0)
 		return -ENOENT;
-	rc = book_open(out, p->path);
+	rc = reader_open(out, p->path);
 	if (rc == 0)
 		out->file = p->name;
 	return rc;

@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "document/document_read.h"
 #include "fleet/coordinator/fleet_internal.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "merge/merge_result.h"
 #include "merge/merge_verdict.h"
 #include "stats/json.h"
@@ -257,12 +257,12 @@ static const json_t *first_interval(const struct fleet_part *p)
 
 static bool is_last(const json_t *interval)
 {
-	return json_is_true(json_object_get(interval, LIVE_LAST));
+	return json_is_true(json_object_get(interval, LINE_LAST));
 }
 
 static uint64_t number_of(const json_t *interval)
 {
-	return (uint64_t)json_integer_value(json_object_get(interval, LIVE_NUMBER));
+	return (uint64_t)json_integer_value(json_object_get(interval, LINE_NUMBER));
 }
 
 // The next interval of all parts together: of each its own next one, and more of a part whose
@@ -322,7 +322,7 @@ static void take_earlier(json_t *list, json_t *item, uint64_t more)
 	json_t *one, *same, *found;
 	size_t i, k;
 
-	json_array_foreach(json_object_get(item, LIVE_EARLIER), i, one)
+	json_array_foreach(json_object_get(item, LINE_EARLIER), i, one)
 	{
 		json_int_t back = json_integer_value(json_object_get(one, "back"));
 
@@ -339,10 +339,10 @@ static void take_earlier(json_t *list, json_t *item, uint64_t more)
 		add_integer(found, one, "answered");
 		add_integer(found, one, "failed");
 		json_object_set_new(found, "time_ns",
-			stats_number("time_ns",
-				book_number(found, "time_ns") + book_number(one, "time_ns")));
+			stats_number("time_ns", document_number(found, "time_ns") +
+							document_number(one, "time_ns")));
 	}
-	json_object_del(item, LIVE_EARLIER);
+	json_object_del(item, LINE_EARLIER);
 }
 
 // Of the items of all, a list each.
@@ -364,7 +364,7 @@ static json_t *take_all_earlier(json_t **group, unsigned count, uint64_t number)
 // The sum has the number of the latest.
 static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
 {
-	static const char *const marks[] = {LIVE_WARMUP, LIVE_LAST};
+	static const char *const marks[] = {LINE_WARMUP, LINE_LAST};
 	json_t *sum, *item, *earlier;
 	uint64_t number = 0;
 	size_t n;
@@ -374,13 +374,13 @@ static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
 	earlier = take_all_earlier(group, count, number);
 	f->merge.count = count;
 	sum = merge_objects(&f->merge, &result_interval_section, group);
-	json_object_set_new(sum, LIVE_NUMBER, json_integer((json_int_t)number));
+	json_object_set_new(sum, LINE_NUMBER, json_integer((json_int_t)number));
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (json_object_get(group[0], marks[i]))
 			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
 	json_array_foreach(json_object_get(sum, "traffic"), n,
 		item) if (json_array_size(json_array_get(earlier, n)))
-		json_object_set(item, LIVE_EARLIER, json_array_get(earlier, n));
+		json_object_set(item, LINE_EARLIER, json_array_get(earlier, n));
 	json_decref(earlier);
 	return sum;
 }
@@ -525,8 +525,8 @@ static void supervise(struct fleet *f)
 static json_t *member_of(const struct fleet_part *p, int64_t first)
 {
 	return json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:s, s:I}", "name", p->name, "part",
-		(json_int_t)p->number, "host", book_text(p->facts, "host"), "labels",
-		book_text(p->facts, "labels"), "clock_offset_ns", (json_int_t)p->offset.ns,
+		(json_int_t)p->number, "host", document_text(p->facts, "host"), "labels",
+		document_text(p->facts, "labels"), "clock_offset_ns", (json_int_t)p->offset.ns,
 		"clock_within_ns", (json_int_t)p->offset.within_ns, "clock_source",
 		p->offset.source ? p->offset.source : "", "began_ns",
 		(json_int_t)(p->started ? p->started_ns - p->offset.ns - first : 0));
@@ -590,10 +590,10 @@ static void keep_document(struct fleet *f, json_t *sum)
 	json_object_del(sum, "parts");
 }
 
-static int judge(
-	struct fleet *f, struct book *books, unsigned count, struct arena *a, struct result *out)
+static int judge(struct fleet *f, struct document_reader *readers, unsigned count, struct arena *a,
+	struct result *out)
 {
-	json_t *sum = merge_results(books, count, f->run->command, a), *reasons = json_array(),
+	json_t *sum = merge_results(readers, count, f->run->command, a), *reasons = json_array(),
 	       *one;
 	int rc = sum ? 0 : EXIT_INTERNAL;
 	const char *why;
@@ -621,7 +621,7 @@ static int judge(
 
 static int finish(struct fleet *f, struct arena *a, struct result *out)
 {
-	struct book *books = arena_zalloc(a, f->count * sizeof(*books));
+	struct document_reader *readers = arena_zalloc(a, f->count * sizeof(*readers));
 	unsigned count = 0;
 	int rc;
 
@@ -629,11 +629,11 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 		struct fleet_part *p = &f->parts[i];
 		const json_t *from;
 
-		if (fleet_part_book(p, &books[count]) < 0)
+		if (fleet_part_book(p, &readers[count]) < 0)
 			continue;
-		p->sent_ns =
-			json_integer_value(book_at(books[count].document, "run.first_sent_ns"));
-		from = book_at(books[count++].document, "run.measured_from_ns");
+		p->sent_ns = json_integer_value(
+			document_at(readers[count].document, "run.first_sent_ns"));
+		from = document_at(readers[count++].document, "run.measured_from_ns");
 		if (json_integer_value(from) > 0) // better than what it planned
 			p->started_ns = json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
 	}
@@ -643,9 +643,9 @@ static int finish(struct fleet *f, struct arena *a, struct result *out)
 		log_error("no agent has a result");
 		return troubled ? troubled->trouble_code : EXIT_INVALID;
 	}
-	rc = judge(f, books, count, a, out);
+	rc = judge(f, readers, count, a, out);
 	while (count)
-		book_close(&books[--count]);
+		reader_close(&readers[--count]);
 	return rc;
 }
 

@@ -12,7 +12,7 @@
 
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_talk.h"
-#include "fleet/kept.h"
+#include "fleet/agent_files.h"
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
@@ -259,9 +259,9 @@ static void only_results_and_events_are_for_others(void **state)
 		"run-1/../x.json", "run-1.json/"};
 
 	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
-		assert_true(kept_is_file(right[i]));
+		assert_true(agent_files_is_file(right[i]));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_false(kept_is_file(wrong[i]));
+		assert_false(agent_files_is_file(wrong[i]));
 }
 
 static void a_file_has_a_size_and_a_hash(void **state)
@@ -271,27 +271,27 @@ static void a_file_has_a_size_and_a_hash(void **state)
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"};
 	FILE *f = tmpfile();
-	char hash[KEPT_HASH];
+	char hash[AGENT_FILES_HASH];
 	uint64_t size;
 
 	assert_non_null(f);
 	fputs("abc", f);
 	assert_int_equal(fflush(f), 0);
-	assert_int_equal(kept_hash(fileno(f), &size, hash), 0);
+	assert_int_equal(agent_files_hash(fileno(f), &size, hash), 0);
 	assert_int_equal(size, 3);
 	assert_string_equal(hash, hashes[0]);
-	assert_true(kept_is_hash(hash));
+	assert_true(agent_files_is_hash(hash));
 	rewind(f);
 	for (unsigned i = 0; i < 1000000; i++)
 		putc('a', f);
 	assert_int_equal(fflush(f), 0);
-	assert_int_equal(kept_hash(fileno(f), &size, hash), 0);
+	assert_int_equal(agent_files_hash(fileno(f), &size, hash), 0);
 	assert_int_equal(size, 1000000);
 	assert_string_equal(hash, hashes[1]);
 	fclose(f);
-	assert_false(kept_is_hash("ba7816"));
+	assert_false(agent_files_is_hash("ba7816"));
 	hash[3] = 'A';
-	assert_false(kept_is_hash(hash));
+	assert_false(agent_files_is_hash(hash));
 }
 
 int main(void)

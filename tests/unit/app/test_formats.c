@@ -19,7 +19,7 @@
 // The text that a format makes of a document, which it takes. *rc: what the writer returned.
 static char *written_as(const char *name, json_t *document, const char *select, int *rc)
 {
-	struct book book, *books = &book;
+	struct document_reader reader, *readers = &reader;
 	const struct format *f = format_find(name);
 	char *text = NULL;
 	size_t len = 0;
@@ -27,10 +27,10 @@ static char *written_as(const char *name, json_t *document, const char *select, 
 
 	assert_non_null(f);
 	assert_non_null(out);
-	book_take(&book, "r.json", document);
-	*rc = f->write(&(struct format_input){&books, 1, select}, out);
+	reader_take(&reader, "r.json", document);
+	*rc = f->write(&(struct format_input){&readers, 1, select}, out);
 	fclose(out);
-	book_close(&book);
+	reader_close(&reader);
 	return text;
 }
 

@@ -270,18 +270,19 @@ static void the_test_is_the_configuration_without_its_words(void **state)
 	char first[80] = "";
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct book b;
+		struct document_reader b;
 		json_t *document = json_object(), *entry;
 
 		json_object_set_new(document, "config", json_loads(rows[i].config, 0, NULL));
-		book_take(&b, "x", document);
+		reader_take(&b, "x", document);
 		entry = history_entry(&b);
-		assert_int_equal(strlen(book_text(entry, HISTORY_TEST)), 64);
+		assert_int_equal(strlen(document_text(entry, HISTORY_TEST)), 64);
 		if (i == 0)
-			strcpy(first, book_text(entry, HISTORY_TEST));
-		assert_int_equal(strcmp(first, book_text(entry, HISTORY_TEST)) == 0, rows[i].same);
+			strcpy(first, document_text(entry, HISTORY_TEST));
+		assert_int_equal(
+			strcmp(first, document_text(entry, HISTORY_TEST)) == 0, rows[i].same);
 		json_decref(entry);
-		book_close(&b);
+		reader_close(&b);
 	}
 }
 
@@ -318,7 +319,7 @@ static void a_rank_among_the_lost_is_worse_than_any_number(void **state)
 
 // --- files
 
-static void book_of_id(struct book *b, const char *id)
+static void book_of_id(struct document_reader *b, const char *id)
 {
 	char text[256];
 
@@ -326,7 +327,7 @@ static void book_of_id(struct book *b, const char *id)
 		"{\"run\": {\"id\": \"%s\", \"name\": \"n\"}, \"traffic\": [{\"name\": \"q\", "
 		"\"latency\": {\"response\": {\"p99_ns\": 3, \"histogram\": \"1:1\"}}}, 7]}",
 		id);
-	book_take(b, "result", json_loads(text, 0, NULL));
+	reader_take(b, "result", json_loads(text, 0, NULL));
 }
 
 struct appending {
@@ -337,17 +338,17 @@ struct appending {
 static int append(void *ctx)
 {
 	const struct appending *p = ctx;
-	struct book list[3], *books[3];
+	struct document_reader list[3], *readers[3];
 	unsigned count = 0;
 	int rc;
 
 	for (; count < 3 && p->ids[count]; count++) {
-		books[count] = &list[count];
-		book_of_id(books[count], p->ids[count]);
+		readers[count] = &list[count];
+		book_of_id(readers[count], p->ids[count]);
 	}
-	rc = history_append(p->path, books, count);
+	rc = history_append(p->path, readers, count);
 	while (count)
-		book_close(books[--count]);
+		reader_close(readers[--count]);
 	return rc;
 }
 
@@ -474,7 +475,7 @@ static void damaged_lines_are_named_and_left_out(void **state)
 	}
 	assert_captured(":5: damaged line, left out: no run of the schema " HISTORY_SCHEMA);
 	entries = history_read(file);
-	assert_string_equal(book_text(json_array_get(entries, 1), "run.id"), "z");
+	assert_string_equal(document_text(json_array_get(entries, 1), "run.id"), "z");
 	text = json_dumps(entries, 0);
 	assert_null(strstr(text, "histogram"));
 	free(text);

@@ -32,33 +32,33 @@ static int remove_file(void **state)
 	return unlink(file);
 }
 
-static void open_text(struct book *b, const char *text)
+static void open_text(struct document_reader *b, const char *text)
 {
 	FILE *f = fopen(file, "w");
 
 	assert_non_null(f);
 	assert_true(fputs(text, f) >= 0);
 	assert_int_equal(fclose(f), 0);
-	assert_int_equal(book_open(b, file), 0);
+	assert_int_equal(reader_open(b, file), 0);
 }
 
 // The page; the caller frees it.
-static char *page_of(struct book *const books[], unsigned count)
+static char *page_of(struct document_reader *const readers[], unsigned count)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	assert_int_equal(page_write(books, count, NULL, f), 0);
+	assert_int_equal(page_write(readers, count, NULL, f), 0);
 	assert_int_equal(fclose(f), 0);
 	assert_true(size > strlen(page_head) + strlen(page_tail));
 	return text;
 }
 
 // The data of the page, with its text in *raw; the caller frees both.
-static json_t *data_of(struct book *const books[], unsigned count, char **raw)
+static json_t *data_of(struct document_reader *const readers[], unsigned count, char **raw)
 {
-	char *page = page_of(books, count);
+	char *page = page_of(readers, count);
 	json_t *data;
 
 	assert_memory_equal(page, page_head, strlen(page_head));
@@ -72,12 +72,12 @@ static json_t *data_of(struct book *const books[], unsigned count, char **raw)
 
 static json_t *data_of_text(const char *text, char **raw)
 {
-	struct book b, *const books[] = {&b};
+	struct document_reader b, *const readers[] = {&b};
 	json_t *data;
 
 	open_text(&b, text);
-	data = data_of(books, 1, raw);
-	book_close(&b);
+	data = data_of(readers, 1, raw);
+	reader_close(&b);
 	return json_object_get(data, "results") ? data : NULL;
 }
 
@@ -89,7 +89,7 @@ static const json_t *first(const json_t *data)
 // The values of a column whose place ends in `name`.
 static const json_t *column(const json_t *data, const char *name)
 {
-	const json_t *columns = book_at(first(data), "series.columns"), *pair;
+	const json_t *columns = document_at(first(data), "series.columns"), *pair;
 	size_t i;
 
 	json_array_foreach(columns, i, pair)
@@ -111,7 +111,7 @@ static void text_of_a_result_cannot_leave_the_data(void **state)
 		&raw);
 
 	assert_null(strchr(raw, '<'));
-	assert_string_equal(book_text(first(data), "document.run.name"),
+	assert_string_equal(document_text(first(data), "document.run.name"),
 		"</script><script>alert(1)</script><!--");
 	free(raw);
 	json_decref(data);
@@ -131,7 +131,7 @@ static void a_result_without_nearly_all_has_a_page(void **state)
 		char *raw;
 		json_t *data = data_of_text(texts[i], &raw);
 
-		assert_true(json_is_array(book_at(first(data), "series.columns")));
+		assert_true(json_is_array(document_at(first(data), "series.columns")));
 		free(raw);
 		json_decref(data);
 	}
@@ -185,7 +185,8 @@ static void every_interval_is_a_point(void **state)
 	// Buckets 16 and 17 are one on the map.
 	assert_string_equal(
 		json_string_value(json_array_get(
-			json_array_get(json_array_get(book_at(first(data), "series.heat"), 0), 0),
+			json_array_get(
+				json_array_get(document_at(first(data), "series.heat"), 0), 0),
 			1)),
 		"1:5");
 	free(raw);
@@ -216,36 +217,36 @@ static void a_long_series_keeps_its_extremes_in_their_order(void **state)
 
 static void changes_are_those_of_compare(void **state)
 {
-	struct book a, b, *const books[] = {&a, &b};
+	struct document_reader a, b, *const readers[] = {&a, &b};
 	char *raw;
 	json_t *data;
 	const json_t *changes, *one;
 
 	open_text(&a, "{" SCHEMA ", \"traffic\": [" ITEM ", \"answered_per_s\": 50}]}");
 	open_text(&b, "{" SCHEMA ", \"traffic\": [" ITEM ", \"answered_per_s\": 40}]}");
-	data = data_of(books, 2, &raw);
+	data = data_of(readers, 2, &raw);
 	assert_null(json_object_get(first(data), "changes"));
 	changes = json_object_get(json_array_get(json_object_get(data, "results"), 1), "changes");
 	assert_int_equal(json_array_size(changes), 1);
 	one = json_array_get(changes, 0);
-	assert_string_equal(book_text(one, "path"), "answered_per_s");
-	assert_true(book_number(one, "a") == 50 && book_number(one, "b") == 40);
+	assert_string_equal(document_text(one, "path"), "answered_per_s");
+	assert_true(document_number(one, "a") == 50 && document_number(one, "b") == 40);
 	assert_true(json_is_null(json_object_get(one, "half")));
 	free(raw);
 	json_decref(data);
-	book_close(&a);
-	book_close(&b);
+	reader_close(&a);
+	reader_close(&b);
 }
 
 static void a_full_disk_is_an_error(void **state)
 {
-	struct book b, *const books[] = {&b};
+	struct document_reader b, *const readers[] = {&b};
 	FILE *f = fopen("/dev/full", "w");
 
 	assert_non_null(f);
 	open_text(&b, "{" SCHEMA "}");
-	assert_int_equal(page_write(books, 1, NULL, f), -EIO);
-	book_close(&b);
+	assert_int_equal(page_write(readers, 1, NULL, f), -EIO);
+	reader_close(&b);
 	fclose(f);
 }
 

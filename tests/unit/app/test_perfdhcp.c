@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "captured.h"
 #include "run/commands.h"
 #include "front/perfdhcp/front_perfdhcp.h"
@@ -24,7 +24,7 @@
 struct fixture {
 	struct perfdhcp p;
 	struct perfdhcp_given given[8];
-	struct book book;
+	struct document_reader reader;
 	int code;
 };
 
@@ -50,7 +50,7 @@ static int end(void *ctx)
 {
 	struct fixture *x = ctx;
 
-	return perfdhcp_end(&x->p, &x->book, 0);
+	return perfdhcp_end(&x->p, &x->reader, 0);
 }
 
 static void report(struct fixture *x, const char *document)
@@ -58,9 +58,9 @@ static void report(struct fixture *x, const char *document)
 	json_t *json = json_loads(document, 0, NULL);
 
 	assert_non_null(json);
-	book_take(&x->book, "result", json);
+	reader_take(&x->reader, "result", json);
 	x->code = capture_output(end, x);
-	book_close(&x->book);
+	reader_close(&x->reader);
 	arena_free(x->p.run.arena);
 }
 

@@ -47,17 +47,17 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "document/document_read.h"
 #include "format/format_writers.h"
 #include "format/interval_format.h"
 #include "io/state.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "report/report.h"
 #include "export/scrape.h"
 #include "follow/stream.h"
-#include "document/tally.h"
+#include "document/running_sum.h"
 #include "report/view.h"
 
 #define TITLE  "=== "
@@ -261,19 +261,19 @@ static int run_ddiperf(int argc, char **argv)
 // --- a run, played from its document ---
 
 // The document as the lines that its run told, for followers.
-static void play_begin(const json_t *document, struct live *live)
+static void play_begin(const json_t *document, struct run_events *live)
 {
 	json_t *result = json_copy((json_t *)document), *line;
 
 	json_object_del(result, "intervals");
-	line = json_pack("{s:i, s:f, s:f, s:O}", LIVE_BEGIN, 1, "warmup_s", 0.0, "duration_s",
-		book_number(result, "run.measured_s"), "result", result);
+	line = json_pack("{s:i, s:f, s:f, s:O}", LINE_BEGIN, 1, "warmup_s", 0.0, "duration_s",
+		document_number(result, "run.measured_s"), "result", result);
 	assert_non_null(line);
-	live_put(live, line);
+	run_events_put(live, line);
 	json_decref(result);
 }
 
-static void play_rest(const json_t *document, struct live *live)
+static void play_rest(const json_t *document, struct run_events *live)
 {
 	json_t *result = json_copy((json_t *)document), *interval;
 	size_t n;
@@ -283,13 +283,13 @@ static void play_rest(const json_t *document, struct live *live)
 	{
 		json_t *line = json_copy(interval);
 
-		json_object_set_new(line, LIVE_NUMBER, json_integer((json_int_t)n));
-		live_put(live, line);
+		json_object_set_new(line, LINE_NUMBER, json_integer((json_int_t)n));
+		run_events_put(live, line);
 	}
-	live_put(live, json_pack("{s:i, s:o}", LIVE_END, 1, "result", result));
+	run_events_put(live, json_pack("{s:i, s:o}", LINE_END, 1, "result", result));
 }
 
-static void play_lines(const json_t *document, struct live *live)
+static void play_lines(const json_t *document, struct run_events *live)
 {
 	play_begin(document, live);
 	play_rest(document, live);
@@ -299,7 +299,7 @@ struct played {
 	json_t *document;
 	int argc;
 	char **argv; // behind the name of the document and the kind
-	struct live live;
+	struct run_events live;
 };
 
 static void play_report(struct played *p)
@@ -310,7 +310,7 @@ static void play_report(struct played *p)
 	const char *why;
 
 	report_init(&r, stdout, p->argc > 0);
-	live_follow(&p->live, (struct live_follower){report_line, .ctx = &r});
+	run_events_follow(&p->live, (struct run_events_follower){report_line, .ctx = &r});
 	play_lines(p->document, &p->live);
 	if (document_read(&result_section, p->document, result, a, &why) < 0)
 		fail_msg("%s", why);
@@ -324,7 +324,7 @@ static void play_view(struct played *p)
 		strcmp(p->argv[2], "utf8") == 0, "q: leave"};
 	struct view v = {0};
 
-	live_follow(&p->live, (struct live_follower){view_line, .ctx = &v});
+	run_events_follow(&p->live, (struct run_events_follower){view_line, .ctx = &v});
 	play_lines(p->document, &p->live);
 	view_draw(&v, &size, stdout);
 	view_free(&v);
@@ -334,27 +334,27 @@ static void play_format(struct played *p)
 {
 	struct interval_format f = {.text = p->argv[0], .out = stdout};
 
-	live_follow(&p->live, interval_format_follower(&f));
+	run_events_follow(&p->live, interval_format_follower(&f));
 	play_lines(p->document, &p->live);
 }
 
 static void tally(void *ctx, const json_t *line)
 {
-	if (!json_object_get(line, LIVE_END))
-		tally_line(ctx, "run", line);
+	if (!json_object_get(line, LINE_END))
+		running_sum_line(ctx, "run", line);
 }
 
 static void play_prometheus(struct played *p)
 {
-	struct tally t = {0};
+	struct running_sum t = {0};
 
-	live_follow(&p->live, (struct live_follower){tally, .ctx = &t});
+	run_events_follow(&p->live, (struct run_events_follower){tally, .ctx = &t});
 	play_lines(p->document, &p->live);
-	tally_sum_up(&t);
+	running_sum_sum_up(&t);
 	prometheus_write_live(
-		&(struct prometheus_run){p->argc ? p->argv[0] : NULL, &t.book, t.newest}, 1,
+		&(struct prometheus_run){p->argc ? p->argv[0] : NULL, &t.reader, t.newest}, 1,
 		stdout);
-	tally_forget(&t);
+	running_sum_forget(&t);
 }
 
 // play DOCUMENT KIND...: what is seen of its run while it is running, and at its end.
@@ -375,7 +375,7 @@ static int run_play(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(argv[2], kinds[i].name) == 0)
 			kinds[i].play(&p);
-	live_close(&p.live);
+	run_events_close(&p.live);
 	json_decref(p.document);
 	return 0;
 }
@@ -411,9 +411,9 @@ static void play_packets(const char *path, const char *capture)
 int __wrap_cmd_run_front(struct front *f, const struct options *o)
 {
 	const char *path = getenv("PLAY");
-	struct live live = {0};
+	struct run_events live = {0};
 	json_t *document;
-	struct book b;
+	struct document_reader b;
 	int code;
 
 	if (!path)
@@ -422,12 +422,14 @@ int __wrap_cmd_run_front(struct front *f, const struct options *o)
 		play_packets(getenv("PACKETS"), front_get(f, "output.capture.file"));
 	document = json_load_file(path, 0, NULL);
 	assert_non_null(document);
-	assert_int_equal(book_open(&b, path), 0);
-	live_follow(&live, (struct live_follower){f->output.line, .ctx = f->output.ctx});
+	assert_int_equal(reader_open(&b, path), 0);
+	run_events_follow(
+		&live, (struct run_events_follower){f->output.line, .ctx = f->output.ctx});
 	play_lines(document, &live);
-	code = f->output.end(f->output.ctx, &b, (int)book_number(b.document, "verdict.exit_code"));
-	live_close(&live);
-	book_close(&b);
+	code = f->output.end(
+		f->output.ctx, &b, (int)document_number(b.document, "verdict.exit_code"));
+	run_events_close(&live);
+	reader_close(&b);
 	json_decref(document);
 	return code;
 }
@@ -658,7 +660,7 @@ static int run_watch(int argc, char **argv)
 	char *words[8] = {"ddiperf", "watch"}, place[sizeof(STREAM_UNIX) + 512], *text, dir[256];
 	json_t *document = json_load_file(argv[1], 0, NULL);
 	struct command_line line = {2, words};
-	struct live live = {0};
+	struct run_events live = {0};
 	struct stream *stream;
 	pthread_t thread;
 
@@ -667,20 +669,20 @@ static int run_watch(int argc, char **argv)
 	strcpy(place, STREAM_UNIX);
 	state_socket(dir, (uint64_t)getpid(), place + strlen(STREAM_UNIX), 512);
 	assert_int_equal(stream_open("watch", place, true, NULL, &stream), 0);
-	live_follow(&live, stream_follower(stream));
+	run_events_follow(&live, stream_follower(stream));
 	play_begin(document, &live);
 	for (int i = 2; i < argc; i++)
 		words[line.argc++] = argv[i];
 	interrupt_count = 0;
 	assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &line), 0);
 	for (bool seen = false; !seen && !line.over; free(text)) {
-		live_tick(&live);
+		run_events_tick(&live);
 		usleep(1000);
 		text = printed(STDOUT_FILENO);
 		seen = *text;
 	}
 	play_rest(document, &live);
-	live_close(&live);
+	run_events_close(&live);
 	pthread_join(thread, NULL);
 	json_decref(document);
 	state_leave_directory(dir);
@@ -693,12 +695,13 @@ static int run_scrape(int argc, char **argv)
 	json_t *document = json_load_file(argv[1], 0, NULL);
 	char *lines = read_fd(STDIN_FILENO), *rest;
 	const struct command_line line = {0}; // none
-	struct live live = {0};
+	struct run_events live = {0};
 	struct scrape s;
 
 	assert_non_null(document);
 	assert_int_equal(scrape_open(&s, "127.0.0.1:0"), 0);
-	live_follow(&live, (struct live_follower){scrape_line, scrape_tick, scrape_close, &s});
+	run_events_follow(
+		&live, (struct run_events_follower){scrape_line, scrape_tick, scrape_close, &s});
 	play_begin(document, &live);
 	for (char *one = strtok_r(lines, "\n", &rest); one; one = strtok_r(NULL, "\n", &rest)) {
 		const int fd = connect_to_server(&line);
@@ -711,7 +714,7 @@ static int run_scrape(int argc, char **argv)
 		wordfree(&asked);
 		close(fd);
 	}
-	live_close(&live);
+	run_events_close(&live);
 	json_decref(document);
 	free(lines);
 	return 0;
@@ -1057,7 +1060,7 @@ static int play_child(int argc, char **argv)
 
 	for (int i = 1; document && i + 1 < argc; i++)
 		if (strcmp(argv[i], "--json") == 0 && json_dump_file(document, argv[i + 1], 0) == 0)
-			code = (int)book_number(document, "verdict.exit_code");
+			code = (int)document_number(document, "verdict.exit_code");
 	json_decref(document);
 	return code;
 }

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "report/terminal.h"
 #include "report/view.h"
 

@@ -3,7 +3,7 @@
 // ends, to OUT.part beside the document OUT. Memory does not grow with the run, and a run that was
 // killed has its intervals there. Path: cold. Main thread.
 //
-// The lines are those of live.h.
+// The lines are those of run_events.h.
 #pragma once
 
 #include <jansson.h>
@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define PART_SUFFIX ".part"
+#define INTERVAL_FILE_SUFFIX ".part"
 
-struct part {
+struct interval_file {
 	FILE *f;     // to append and to read; NULL: closed
 	char *path;  // NULL: it has no name
 	off_t size;  // of its whole lines
@@ -23,14 +23,15 @@ struct part {
 
 // document: the path of the document to be; NULL, "-", a pipe or a device: the file has no name,
 // and is gone with the process. 0, or -errno, which was logged.
-int part_open(struct part *p, const char *document);
+int interval_file_open(struct interval_file *p, const char *document);
 
-// A struct live_follower's. If it cannot be written there, the file moves to where temporary files
-// are, and has no name any more. After an error, which is logged once, the run goes on without it.
-void part_line(void *ctx, const json_t *line);
+// A struct run_events_follower's. If it cannot be written there, the file moves to where temporary
+// files are, and has no name any more. After an error, which is logged once, the run goes on
+// without it.
+void interval_file_line(void *ctx, const json_t *line);
 
 // keep: the file stays, if it has a name.
-void part_close(struct part *p, bool keep);
+void interval_file_close(struct interval_file *p, bool keep);
 
 // For the last moments of a process: the file stays if there is something in it, and that is told.
-void part_leave(const struct part *p);
+void interval_file_leave(const struct interval_file *p);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,20 +37,20 @@ static void setup(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned first = 0, again = 0;
-	struct book b;
+	struct document_reader b;
 
 	if (!nowhere)
 		setup();
 	require(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
-	if (book_open(&b, path) < 0)
+	if (reader_open(&b, path) < 0)
 		return 0;
-	while (book_next(&b))
+	while (reader_next(&b))
 		first++;
-	book_print(&b, nowhere);
-	book_rewind(&b);
-	while (book_next(&b))
+	reader_print(&b, nowhere);
+	reader_rewind(&b);
+	while (reader_next(&b))
 		again++;
 	require(first == again);
-	book_close(&b);
+	reader_close(&b);
 	return 0;
 }

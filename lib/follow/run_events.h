@@ -10,7 +10,7 @@
 #include "engine/result/result.h"
 #include "document/lines.h"
 
-struct live_follower {
+struct run_events_follower {
 	void (*line)(void *ctx, const json_t *line);
 	// Some 50 times a second while packets flow and between the runs of a series. NULL: not
 	// wanted.
@@ -19,34 +19,34 @@ struct live_follower {
 	void *ctx;
 };
 
-#define LIVE_FOLLOWERS 8
+#define RUN_EVENTS_FOLLOWERS 8
 
-struct live {
-	struct live_follower followers[LIVE_FOLLOWERS];
+struct run_events {
+	struct run_events_follower followers[RUN_EVENTS_FOLLOWERS];
 	unsigned count;
 	uint64_t number; // of the run
 	json_t *trial;   // it comes behind the line of its run
 };
 
 // From now on f gets every line. Lines belong to l.
-void live_follow(struct live *l, struct live_follower f);
+void run_events_follow(struct run_events *l, struct run_events_follower f);
 
 // A line to all followers, which l owns from now on.
-void live_put(struct live *l, json_t *line);
+void run_events_put(struct run_events *l, json_t *line);
 
 // file: the configuration of the user, c: that of this run, which a series varies.
-void live_begin(
-	struct live *l, const struct result *r, const struct config *file, const struct config *c);
-void live_interval(struct live *l, const struct result_interval *i, bool warmup);
+void run_events_begin(struct run_events *l, const struct result *r, const struct config *file,
+	const struct config *c);
+void run_events_interval(struct run_events *l, const struct result_interval *i, bool warmup);
 // As run_hooks.trial.
-void live_trial(
-	struct live *l, const struct result_trial *t, uint32_t number, double answer, double upper);
+void run_events_trial(struct run_events *l, const struct result_trial *t, uint32_t number,
+	double answer, double upper);
 // With the verdict, and the answers of a search or of repeats.
-void live_order(struct live *l, const char *text, const char *refused);
-void live_end(struct live *l, const struct result *r);
-void live_tick(struct live *l);
+void run_events_order(struct run_events *l, const char *text, const char *refused);
+void run_events_end(struct run_events *l, const struct result *r);
+void run_events_tick(struct run_events *l);
 // Of all followers.
-void live_close(struct live *l);
+void run_events_close(struct run_events *l);
 
 // The line as text without its end; the caller frees it.
-char *live_text(const json_t *line);
+char *run_events_text(const json_t *line);

@@ -9,4 +9,4 @@
 #include "line/options.h"
 
 // c: the file of o, d: its diagnostics. Returns the exit code.
-int led_run(const struct options *o, const struct config *c, struct diag *d);
+int run_child(const struct options *o, const struct config *c, struct diag *d);

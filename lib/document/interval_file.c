@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
-#include "document/part.h"
+#include "document/interval_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@ static bool has_name(const char *document)
 	       (stat(document, &st) != 0 || S_ISREG(st.st_mode));
 }
 
-int part_open(struct part *p, const char *document)
+int interval_file_open(struct interval_file *p, const char *document)
 {
 	char *path = NULL;
 
-	*p = (struct part){0};
-	if (has_name(document) && asprintf(&path, "%s" PART_SUFFIX, document) < 0)
+	*p = (struct interval_file){0};
+	if (has_name(document) && asprintf(&path, "%s" INTERVAL_FILE_SUFFIX, document) < 0)
 		arena_exhausted();
 	p->path = path;
 	p->f = p->path ? fopen(p->path, "w+e") : tmpfile();
@@ -41,7 +41,7 @@ int part_open(struct part *p, const char *document)
 	return p->error;
 }
 
-static bool copy_whole_lines(const struct part *p, FILE *to)
+static bool copy_whole_lines(const struct interval_file *p, FILE *to)
 {
 	char octets[65536];
 	ssize_t count = 0;
@@ -59,7 +59,7 @@ static bool copy_whole_lines(const struct part *p, FILE *to)
 
 // The disk of the result is full: the intervals move to where temporary files are, and leave their
 // room there to the result.
-static bool move_away(struct part *p, int error)
+static bool move_away(struct interval_file *p, int error)
 {
 	FILE *to = p->path ? tmpfile() : NULL;
 
@@ -78,7 +78,7 @@ static bool move_away(struct part *p, int error)
 	return true;
 }
 
-static bool put_line(struct part *p, const json_t *line)
+static bool put_line(struct interval_file *p, const json_t *line)
 {
 	if (json_dumpf(line, p->f, JSON_COMPACT | JSON_REAL_PRECISION(15)) != 0 ||
 		fputc('\n', p->f) < 0 || fflush(p->f) != 0)
@@ -87,9 +87,9 @@ static bool put_line(struct part *p, const json_t *line)
 	return true;
 }
 
-void part_line(void *ctx, const json_t *line)
+void interval_file_line(void *ctx, const json_t *line)
 {
-	struct part *p = ctx;
+	struct interval_file *p = ctx;
 
 	int error;
 
@@ -108,7 +108,7 @@ void part_line(void *ctx, const json_t *line)
 		p->path ? p->path : "the file of the run's intervals", strerror(-p->error));
 }
 
-void part_leave(const struct part *p)
+void interval_file_leave(const struct interval_file *p)
 {
 	if (p->path && p->filled)
 		log_error("the intervals of the run are in %s", p->path);
@@ -116,12 +116,12 @@ void part_leave(const struct part *p)
 		unlink(p->path);
 }
 
-void part_close(struct part *p, bool keep)
+void interval_file_close(struct interval_file *p, bool keep)
 {
 	if (p->path && !keep)
 		unlink(p->path);
 	if (p->f)
 		fclose(p->f);
 	free(p->path);
-	*p = (struct part){0};
+	*p = (struct interval_file){0};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads a result document. Nothing in it is trusted. Path: cold. Main thread.
-#include "document/book.h"
+#include "document/document_reader.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,26 +10,26 @@
 #include "base/log.h"
 #include "document/document.h"
 #include "document/lines.h"
-#include "document/rescue.h"
+#include "document/partial_result.h"
 #include "stats/json.h"
 
 #define SCHEMA "ddiperf-result/1"
 
-static int refuse(const struct book *b, const char *why)
+static int refuse(const struct document_reader *b, const char *why)
 {
 	log_error("%s: %s", b->file, why);
 	return -EINVAL;
 }
 
-void book_take(struct book *b, const char *name, json_t *document)
+void reader_take(struct document_reader *b, const char *name, json_t *document)
 {
-	*b = (struct book){.file = name, .document = document};
+	*b = (struct document_reader){.file = name, .document = document};
 	b->intervals = json_incref(json_object_get(document, "intervals"));
 	json_object_del(document, "intervals");
 }
 
 // The next line as an object; NULL: the end of the file, or of what a kill has left of it.
-static json_t *read_line(struct book *b)
+static json_t *read_line(struct document_reader *b)
 {
 	json_t *line;
 
@@ -42,7 +42,7 @@ static json_t *read_line(struct book *b)
 	return NULL;
 }
 
-static int open_document(struct book *b)
+static int open_document(struct document_reader *b)
 {
 	json_error_t e;
 
@@ -55,17 +55,17 @@ static int open_document(struct book *b)
 		log_error("%s:%d:%d: not JSON: %s", b->file, e.line, e.column, e.text);
 		return -EINVAL;
 	}
-	if (strcmp(book_text(b->document, "schema"), SCHEMA) != 0) {
+	if (strcmp(document_text(b->document, "schema"), SCHEMA) != 0) {
 		json_decref(b->document);
 		return refuse(b, "not a result (\"schema\": \"" SCHEMA "\" is missing)");
 	}
-	book_take(b, b->file, b->document);
+	reader_take(b, b->file, b->document);
 	return 0;
 }
 
 // The last run that has begun in the lines of the part; 0: these are no such lines. *begin: its
 // description, and its verdict if it has ended.
-static uint64_t last_run(struct book *b, json_t **begin)
+static uint64_t last_run(struct document_reader *b, json_t **begin)
 {
 	uint64_t run = 0;
 	json_t *line;
@@ -73,13 +73,13 @@ static uint64_t last_run(struct book *b, json_t **begin)
 	*begin = NULL;
 	rewind(b->part);
 	while ((line = read_line(b))) {
-		const json_t *number = json_object_get(line, LIVE_BEGIN);
+		const json_t *number = json_object_get(line, LINE_BEGIN);
 
 		if (number) {
 			run = (uint64_t)json_integer_value(number);
 			json_decref(*begin);
 			*begin = json_incref(json_object_get(line, "result"));
-		} else if (json_object_get(line, LIVE_END)) {
+		} else if (json_object_get(line, LINE_END)) {
 			json_object_update(*begin, json_object_get(line, "result"));
 		}
 		json_decref(line);
@@ -89,23 +89,23 @@ static uint64_t last_run(struct book *b, json_t **begin)
 	return run;
 }
 
-static int open_part(struct book *b)
+static int open_part(struct document_reader *b)
 {
 	const json_t *interval;
-	struct rescue rescue;
+	struct partial_result rescue;
 
 	b->run = last_run(b, &b->document);
-	if (!b->run || strcmp(book_text(b->document, "schema"), SCHEMA) != 0) {
+	if (!b->run || strcmp(document_text(b->document, "schema"), SCHEMA) != 0) {
 		json_decref(b->document);
 		free(b->line);
 		return -EINVAL;
 	}
-	book_rewind(b);
-	rescue_begin(&rescue, b);
-	while ((interval = book_next(b)))
-		rescue_add(&rescue, interval);
-	rescue_end(&rescue);
-	book_rewind(b);
+	reader_rewind(b);
+	partial_result_begin(&rescue, b);
+	while ((interval = reader_next(b)))
+		partial_result_add(&rescue, interval);
+	partial_result_end(&rescue);
+	reader_rewind(b);
 	return 0;
 }
 
@@ -130,35 +130,36 @@ static FILE *open_file(const char *file)
 	return copy;
 }
 
-int book_open(struct book *b, const char *file)
+int reader_open(struct document_reader *b, const char *file)
 {
 	FILE *f = open_file(file);
 	int rc;
 
-	*b = (struct book){.file = file, .part = f, .opened = true};
+	*b = (struct document_reader){.file = file, .part = f, .opened = true};
 	if (!f)
 		return refuse(b, strerror(errno));
 	if (open_part(b) == 0)
 		return 0;
-	*b = (struct book){.file = file, .part = f};
+	*b = (struct document_reader){.file = file, .part = f};
 	rc = open_document(b);
 	fclose(f);
 	b->part = NULL;
 	return rc;
 }
 
-void book_of_run(struct book *b, json_t *document, FILE *part, uint64_t run)
+void reader_of_run(struct document_reader *b, json_t *document, FILE *part, uint64_t run)
 {
-	*b = (struct book){.file = "the result", .document = document, .part = part, .run = run};
+	*b = (struct document_reader){
+		.file = "the result", .document = document, .part = part, .run = run};
 	json_object_del(document, "intervals");
-	book_rewind(b);
+	reader_rewind(b);
 }
 
 // --- intervals from lines ---
 
 static double number_or_0(const json_t *in, const char *path)
 {
-	double value = book_number(in, path);
+	double value = document_number(in, path);
 
 	return isfinite(value) ? value : 0;
 }
@@ -172,36 +173,36 @@ static void due_add(json_t *item, double answered, double failed, double time_ns
 
 	answered += number_or_0(due, "answered");
 	failed += number_or_0(due, "failed");
-	json_object_set_new(due, "answered", json_integer((json_int_t)book_whole(answered)));
-	json_object_set_new(due, "failed", json_integer((json_int_t)book_whole(failed)));
+	json_object_set_new(due, "answered", json_integer((json_int_t)document_whole(answered)));
+	json_object_set_new(due, "failed", json_integer((json_int_t)document_whole(failed)));
 	json_object_set_new(due, "mean_ns", stats_number("mean_ns", sum / (answered + failed)));
 }
 
 // The interval in the window that is so many numbers before the newest, or holds that number, or is
 // the oldest.
-static json_t *interval_before(struct book *b, double back)
+static json_t *interval_before(struct document_reader *b, double back)
 {
 	unsigned at = b->first + b->count - 1;
-	double number = (double)b->window[at % BOOK_WINDOW].number;
+	double number = (double)b->window[at % READER_WINDOW].number;
 
-	while (at > b->first && (double)b->window[(at - 1) % BOOK_WINDOW].number + back >= number)
+	while (at > b->first && (double)b->window[(at - 1) % READER_WINDOW].number + back >= number)
 		at--;
-	return b->window[at % BOOK_WINDOW].interval;
+	return b->window[at % READER_WINDOW].interval;
 }
 
 // The newest interval in the window: its replies to earlier requests go where they belong.
-static void give_back(struct book *b, json_t *interval)
+static void give_back(struct document_reader *b, json_t *interval)
 {
 	json_t *items = json_object_get(interval, "traffic"), *item, *e;
 	size_t n, k;
 
-	json_object_del(interval, LIVE_NUMBER);
-	json_object_del(interval, LIVE_LAST);
+	json_object_del(interval, LINE_NUMBER);
+	json_object_del(interval, LINE_LAST);
 	json_array_foreach(items, n, item)
 	{
-		json_t *earlier = json_incref(json_object_get(item, LIVE_EARLIER));
+		json_t *earlier = json_incref(json_object_get(item, LINE_EARLIER));
 
-		json_object_del(item, LIVE_EARLIER);
+		json_object_del(item, LINE_EARLIER);
 		json_array_foreach(earlier, k, e)
 		{
 			json_t *to = interval_before(b, number_or_0(e, "back"));
@@ -218,7 +219,7 @@ static void give_back(struct book *b, json_t *interval)
 static bool is_measured(const json_t *line)
 {
 	static const char *const others[] = {
-		LIVE_BEGIN, LIVE_TRIAL, LIVE_ORDER, LIVE_END, LIVE_WARMUP};
+		LINE_BEGIN, LINE_TRIAL, LINE_ORDER, LINE_END, LINE_WARMUP};
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -227,13 +228,13 @@ static bool is_measured(const json_t *line)
 }
 
 // Another interval of the run into the window. false: there is none.
-static bool look_ahead(struct book *b)
+static bool look_ahead(struct document_reader *b)
 {
 	json_t *line;
 
 	while ((line = read_line(b))) {
-		const json_t *begin = json_object_get(line, LIVE_BEGIN);
-		unsigned at = (b->first + b->count) % BOOK_WINDOW;
+		const json_t *begin = json_object_get(line, LINE_BEGIN);
+		unsigned at = (b->first + b->count) % READER_WINDOW;
 
 		if (begin)
 			b->ours = (uint64_t)json_integer_value(begin) == b->run;
@@ -242,7 +243,7 @@ static bool look_ahead(struct book *b)
 			continue;
 		}
 		b->window[at].interval = line;
-		b->window[at].number = book_whole(number_or_0(line, LIVE_NUMBER));
+		b->window[at].number = document_whole(number_or_0(line, LINE_NUMBER));
 		b->count++;
 		give_back(b, line);
 		return true;
@@ -250,24 +251,24 @@ static bool look_ahead(struct book *b)
 	return false;
 }
 
-static const json_t *next_line(struct book *b)
+static const json_t *next_line(struct document_reader *b)
 {
 	json_decref(b->given);
 	b->given = NULL;
-	while (b->count < BOOK_WINDOW && look_ahead(b))
+	while (b->count < READER_WINDOW && look_ahead(b))
 		;
 	if (b->count == 0)
 		return NULL;
 	b->given = b->window[b->first].interval;
-	b->first = (b->first + 1) % BOOK_WINDOW;
+	b->first = (b->first + 1) % READER_WINDOW;
 	b->count--;
 	return b->given;
 }
 
-static void forget_lines(struct book *b)
+static void forget_lines(struct document_reader *b)
 {
 	json_decref(b->given);
-	for (; b->count; b->count--, b->first = (b->first + 1) % BOOK_WINDOW)
+	for (; b->count; b->count--, b->first = (b->first + 1) % READER_WINDOW)
 		json_decref(b->window[b->first].interval);
 	b->given = NULL;
 	b->ours = false;
@@ -275,7 +276,7 @@ static void forget_lines(struct book *b)
 
 // --- of both ---
 
-const json_t *book_next(struct book *b)
+const json_t *reader_next(struct document_reader *b)
 {
 	const json_t *interval;
 
@@ -287,7 +288,7 @@ const json_t *book_next(struct book *b)
 	return interval;
 }
 
-void book_rewind(struct book *b)
+void reader_rewind(struct document_reader *b)
 {
 	b->next = 0;
 	forget_lines(b);
@@ -295,7 +296,7 @@ void book_rewind(struct book *b)
 		rewind(b->part);
 }
 
-void book_close(struct book *b)
+void reader_close(struct document_reader *b)
 {
 	forget_lines(b);
 	free(b->line);
@@ -306,7 +307,7 @@ void book_close(struct book *b)
 }
 
 // The intervals are the last member, a line each.
-int book_print(struct book *b, FILE *f)
+int reader_print(struct document_reader *b, FILE *f)
 {
 	char *text = json_dumps(b->document, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	const char *before = "\n    ";
@@ -317,8 +318,8 @@ int book_print(struct book *b, FILE *f)
 		return -ENOMEM;
 	ok = fprintf(f, "%.*s,\n  \"intervals\": [", (int)(strrchr(text, '\n') - text), text) > 0;
 	free(text);
-	book_rewind(b);
-	for (; ok && (interval = book_next(b)); before = ",\n    ")
+	reader_rewind(b);
+	for (; ok && (interval = reader_next(b)); before = ",\n    ")
 		ok = fputs(before, f) >= 0 &&
 		     json_dumpf(interval, f, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;
 	return ok && fputs("\n  ]\n}\n", f) >= 0 ? 0 : -EIO;
@@ -326,10 +327,10 @@ int book_print(struct book *b, FILE *f)
 
 static int put_book(void *ctx, FILE *out)
 {
-	return book_print(ctx, out);
+	return reader_print(ctx, out);
 }
 
-int book_write(struct book *b, const char *option, const char *path, bool is_private)
+int reader_write(struct document_reader *b, const char *option, const char *path, bool is_private)
 {
 	return document_write_by(option, path, &(struct document_writer){put_book, b, is_private});
 }

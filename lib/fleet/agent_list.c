@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. A thread of its own | any thread (list).
-#include "fleet/roster.h"
+#include "fleet/agent_list.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_talk.h"
 #include "io/privileges.h"
@@ -22,7 +22,7 @@
 #define AGENTS_MAX 4096
 #define FACTS_MAX  16384 // octets
 
-struct roster {
+struct agent_list {
 	const struct bus_settings *settings;
 	struct bus *bus;
 	char inbox[TALK_SUBJECT];
@@ -40,9 +40,9 @@ static void on_facts(void *ctx, const struct bus_message *m)
 	static const char *const members[] = {
 		"labels", "version", "host", "cpus", "run", "coordinator"};
 	static const char *const objects[] = {"box", "clock"};
-	struct roster *r = ctx;
+	struct agent_list *r = ctx;
 	json_t *facts = m->size <= FACTS_MAX ? talk_read(m->data, m->size) : NULL, *agent;
-	const char *name = book_text(facts, "name");
+	const char *name = document_text(facts, "name");
 
 	pthread_mutex_lock(&r->lock);
 	if (talk_is_name(name) &&
@@ -52,7 +52,7 @@ static void on_facts(void *ctx, const struct bus_message *m)
 			(json_int_t)clock_steady_ms());
 		for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 			json_object_set_new(
-				agent, members[i], json_string(book_text(facts, members[i])));
+				agent, members[i], json_string(document_text(facts, members[i])));
 		for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
 			if (json_is_object(json_object_get(facts, objects[i])))
 				json_object_set(
@@ -69,7 +69,7 @@ static json_int_t silent_ms(const json_t *agent)
 	       json_integer_value(json_object_get(agent, "heard_ms"));
 }
 
-static void ask(struct roster *r)
+static void ask(struct agent_list *r)
 {
 	const char *name;
 	json_t *agent;
@@ -83,7 +83,7 @@ static void ask(struct roster *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static bool goes_on(struct roster *r)
+static bool goes_on(struct agent_list *r)
 {
 	bool up = bus_is_up(r->bus), over;
 
@@ -96,7 +96,7 @@ static bool goes_on(struct roster *r)
 
 static void *watch(void *arg)
 {
-	struct roster *r = arg;
+	struct agent_list *r = arg;
 	uint64_t next_ms = 0;
 	int rc = privileges_drop(false);
 
@@ -121,16 +121,16 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-int roster_open(const struct bus_settings *s, struct roster **out)
+int agent_list_open(const struct bus_settings *s, struct agent_list **out)
 {
-	struct roster *r = calloc(1, sizeof(*r));
+	struct agent_list *r = calloc(1, sizeof(*r));
 	sigset_t all, before;
 	int rc;
 
 	*out = NULL;
 	if (!r)
 		return -ENOMEM;
-	*r = (struct roster){.settings = s,
+	*r = (struct agent_list){.settings = s,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.told = PTHREAD_COND_INITIALIZER,
 		.rc = 1,
@@ -151,13 +151,13 @@ int roster_open(const struct bus_settings *s, struct roster **out)
 	rc = r->rc;
 	pthread_mutex_unlock(&r->lock);
 	if (rc < 0)
-		roster_close(r);
+		agent_list_close(r);
 	else
 		*out = r;
 	return rc;
 }
 
-json_t *roster_list(struct roster *r, bool *up)
+json_t *agent_list_list(struct agent_list *r, bool *up)
 {
 	json_t *list = json_array(), *agent, *one;
 	const char *name;
@@ -172,16 +172,16 @@ json_t *roster_list(struct roster *r, bool *up)
 		json_object_del(one, "heard_ms");
 		json_object_set_new(one, "silent_s", json_integer(ms / 1000));
 		json_object_set_new(one, "state",
-			json_string(ms > SILENT_MS             ? "silent"
-				    : *book_text(agent, "run") ? "busy"
-							       : "free"));
+			json_string(ms > SILENT_MS                 ? "silent"
+				    : *document_text(agent, "run") ? "busy"
+								   : "free"));
 		json_array_append_new(list, one);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return list;
 }
 
-void roster_close(struct roster *r)
+void agent_list_close(struct agent_list *r)
 {
 	if (!r)
 		return;

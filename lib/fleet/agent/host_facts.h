@@ -8,7 +8,7 @@
 // {cpus, model, memory_mb, memory_available_mb, hugepages_mb, kernel, dpdk, drivers, cards,
 // interfaces, missing}: cpus that may be used, free hugepages, names of what can be used for a
 // test, and of what every run needs and is missing. The caller owns it.
-json_t *facts_of_box(void);
+json_t *host_facts_box(void);
 // {kept, error_ns}: does something keep the clock (chrony, PTP), and the error that the kernel
 // states for it, null: none. It may be asked at any time. The caller owns it.
-json_t *facts_of_clock(void);
+json_t *host_facts_clock(void);

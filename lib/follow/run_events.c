@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
-#include "follow/live.h"
+#include "follow/run_events.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "document/document.h"
 #include "stats/json.h"
 
-void live_follow(struct live *l, struct live_follower f)
+void run_events_follow(struct run_events *l, struct run_events_follower f)
 {
-	if (l->count == LIVE_FOLLOWERS)
+	if (l->count == RUN_EVENTS_FOLLOWERS)
 		abort(); // there are fewer kinds of them
 	l->followers[l->count++] = f;
 }
 
-void live_put(struct live *l, json_t *line)
+void run_events_put(struct run_events *l, json_t *line)
 {
 	for (unsigned i = 0; i < l->count; i++)
 		l->followers[i].line(l->followers[i].ctx, line);
@@ -44,23 +44,23 @@ static json_t *line_of(const char *kind, uint64_t number)
 	return line;
 }
 
-void live_begin(
-	struct live *l, const struct result *r, const struct config *file, const struct config *c)
+void run_events_begin(struct run_events *l, const struct result *r, const struct config *file,
+	const struct config *c)
 {
 	static const char *const known[] = {"schema", "run", "config"};
 	json_t *line;
 
 	if (!l->count)
 		return;
-	line = line_of(LIVE_BEGIN, r->number);
+	line = line_of(LINE_BEGIN, r->number);
 	l->number = r->number;
 	json_object_set_new(line, "warmup_s", json_real(1e-9 * (double)c->run.warmup_ns));
 	json_object_set_new(line, "duration_s", json_real(1e-9 * (double)c->run.duration_ns));
 	json_object_set_new(
 		line, "result", part_of(r, file, known, sizeof(known) / sizeof(known[0])));
-	live_put(l, line);
+	run_events_put(l, line);
 	if (l->trial)
-		live_put(l, l->trial);
+		run_events_put(l, l->trial);
 	l->trial = NULL;
 }
 
@@ -73,7 +73,7 @@ static json_t *earlier_of(const struct result_interval_item *i)
 	return list;
 }
 
-void live_interval(struct live *l, const struct result_interval *i, bool warmup)
+void run_events_interval(struct run_events *l, const struct result_interval *i, bool warmup)
 {
 	const struct result_interval_item *items = i->traffic.items;
 	json_t *line, *list;
@@ -83,16 +83,16 @@ void live_interval(struct live *l, const struct result_interval *i, bool warmup)
 	line = stats_json(&result_interval_section, i);
 	distribution_blank(line, 0.99); // a chart over time has the longest as its p99
 	list = json_object_get(line, "traffic");
-	json_object_set_new(line, LIVE_NUMBER, json_integer((json_int_t)i->number));
+	json_object_set_new(line, LINE_NUMBER, json_integer((json_int_t)i->number));
 	if (warmup)
-		json_object_set_new(line, LIVE_WARMUP, json_true());
+		json_object_set_new(line, LINE_WARMUP, json_true());
 	if (i->last)
-		json_object_set_new(line, LIVE_LAST, json_true());
+		json_object_set_new(line, LINE_LAST, json_true());
 	for (uint32_t n = 0; n < i->traffic.count; n++)
 		if (items[n].earlier_count)
 			json_object_set_new(
-				json_array_get(list, n), LIVE_EARLIER, earlier_of(&items[n]));
-	live_put(l, line);
+				json_array_get(list, n), LINE_EARLIER, earlier_of(&items[n]));
+	run_events_put(l, line);
 }
 
 static json_t *number_or_null(double value)
@@ -100,67 +100,67 @@ static json_t *number_or_null(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-void live_trial(
-	struct live *l, const struct result_trial *t, uint32_t number, double answer, double upper)
+void run_events_trial(struct run_events *l, const struct result_trial *t, uint32_t number,
+	double answer, double upper)
 {
 	json_t *line, *figures;
 
 	if (!l->count)
 		return;
-	line = line_of(LIVE_TRIAL, number);
+	line = line_of(LINE_TRIAL, number);
 	figures = stats_json(&result_trial_section, t);
 	json_object_set_new(line, "answer", number_or_null(answer));
 	json_object_set_new(line, "upper", number_or_null(upper));
 	json_object_update(line, figures);
 	json_decref(figures);
 	if (t->verdict) {
-		live_put(l, line);
+		run_events_put(l, line);
 		return;
 	}
 	json_decref(l->trial);
 	l->trial = line;
 }
 
-void live_order(struct live *l, const char *text, const char *refused)
+void run_events_order(struct run_events *l, const char *text, const char *refused)
 {
 	json_t *line = json_object();
 
-	json_object_set_new(line, LIVE_ORDER, json_string(text));
+	json_object_set_new(line, LINE_ORDER, json_string(text));
 	if (refused)
 		json_object_set_new(line, "refused", json_string(refused));
-	live_put(l, line);
+	run_events_put(l, line);
 }
 
-void live_end(struct live *l, const struct result *r)
+void run_events_end(struct run_events *l, const struct result *r)
 {
 	static const char *const known[] = {"verdict", "search", "confidence"};
 	json_t *line;
 
 	if (!l->count)
 		return;
-	line = line_of(LIVE_END, l->number);
+	line = line_of(LINE_END, l->number);
 	json_object_set_new(
 		line, "result", part_of(r, NULL, known, sizeof(known) / sizeof(known[0])));
-	live_put(l, line);
+	run_events_put(l, line);
 }
 
-void live_tick(struct live *l)
+void run_events_tick(struct run_events *l)
 {
 	for (unsigned i = 0; i < l->count; i++)
 		if (l->followers[i].tick)
 			l->followers[i].tick(l->followers[i].ctx);
 }
 
-void live_close(struct live *l)
+void run_events_close(struct run_events *l)
 {
 	for (unsigned i = 0; i < l->count; i++)
 		if (l->followers[i].close)
 			l->followers[i].close(l->followers[i].ctx);
 	json_decref(l->trial);
-	*l = (struct live){0};
+	*l = (struct run_events){0};
 }
 
-char *live_text(const json_t *line)
+char *run_events_text(const json_t *line)
 {
 	char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
 

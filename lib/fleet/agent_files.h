@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KEPT_HASH   65                // SHA-256 in hexadecimal digits, with its zero
-#define KEPT_RESULT "run-1.json"      // of a run that is neither a search nor repeated
-#define KEPT_PART   "run-1.json.part" // its intervals, when it could not write its result
+#define AGENT_FILES_HASH   65                // SHA-256 in hexadecimal digits, with its zero
+#define AGENT_FILES_RESULT "run-1.json"      // of a run that is neither a search nor repeated
+#define AGENT_FILES_PART   "run-1.json.part" // its intervals, when it could not write its result
 
 // Of a file that is fetched, and of the events of a run: an agent cannot fill the coordinator's
 // memory and disk.
-#define KEPT_SIZE_MAX (UINT64_C(1) << 30)
+#define AGENT_FILES_SIZE_MAX (UINT64_C(1) << 30)
 
 // "events.jsonl", "run-N.json" or "run-N.json.part".
-bool kept_is_file(const char *name);
-bool kept_is_hash(const char *text);
+bool agent_files_is_file(const char *name);
+bool agent_files_is_hash(const char *text);
 // Of a regular file, from its begin. 0, or -errno.
-int kept_hash(int fd, uint64_t *size, char hash[KEPT_HASH]);
+int agent_files_hash(int fd, uint64_t *size, char hash[AGENT_FILES_HASH]);

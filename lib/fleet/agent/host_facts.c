@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
-#include "fleet/agent/facts.h"
+#include "fleet/agent/host_facts.h"
 
 #include <sched.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void take_row(const struct doctor_row *row, json_t *box)
 				json_object_get(box, lists[i]), json_string(row->name));
 }
 
-json_t *facts_of_box(void)
+json_t *host_facts_box(void)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct doctor_report report;
@@ -72,7 +72,7 @@ json_t *facts_of_box(void)
 	return box;
 }
 
-json_t *facts_of_clock(void)
+json_t *host_facts_clock(void)
 {
 	int64_t error = fleet_clock_error();
 

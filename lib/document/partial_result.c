@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
-#include "document/rescue.h"
+#include "document/partial_result.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static const struct counter *row_of(const struct counter_section *s, const char 
 
 static double number_or(const json_t *in, const char *name, double otherwise)
 {
-	double value = book_number(in, name);
+	double value = document_number(in, name);
 
 	return isnan(value) ? otherwise : value;
 }
@@ -148,19 +148,20 @@ static void set_verdict(json_t *document, double last_s)
 			EXIT_INTERRUPTED, "limited_by", "none", "reasons", reason, "criteria"));
 }
 
-void rescue_begin(struct rescue *r, struct book *b)
+void partial_result_begin(struct partial_result *r, struct document_reader *b)
 {
-	*r = (struct rescue){.book = b};
+	*r = (struct partial_result){.reader = b};
 	json_object_set_new(b->document, "traffic", json_array());
 	json_object_set_new(b->document, "ports", json_array());
 	json_object_set_new(b->document, "workers", json_array());
 }
 
-static void add_histogram(struct rescue *r, size_t n, const json_t *item)
+static void add_histogram(struct partial_result *r, size_t n, const json_t *item)
 {
 	struct hist one;
 
-	if (n >= RESCUE_ITEMS || !book_histogram(r->book, book_at(item, "latency.response"), &one))
+	if (n >= PARTIAL_RESULT_ITEMS ||
+		!reader_histogram(r->reader, document_at(item, "latency.response"), &one))
 		return;
 	if (!r->sums[n]) {
 		r->sums[n] = malloc(sizeof(*r->sums[n]));
@@ -171,7 +172,7 @@ static void add_histogram(struct rescue *r, size_t n, const json_t *item)
 	hist_merge(r->sums[n], &one);
 }
 
-void rescue_add(struct rescue *r, const json_t *interval)
+void partial_result_add(struct partial_result *r, const json_t *interval)
 {
 	static const char *const parts[] = {"traffic", "ports", "workers", "responder"};
 	json_t *item;
@@ -179,42 +180,42 @@ void rescue_add(struct rescue *r, const json_t *interval)
 
 	for (n = 0; n < sizeof(parts) / sizeof(parts[0]); n++)
 		if (json_object_get(interval, parts[n]))
-			add_member(r->book->document, &result_interval_section, parts[n],
+			add_member(r->reader->document, &result_interval_section, parts[n],
 				json_object_get(interval, parts[n]));
 	r->last_s = fmax(r->last_s, number_or(interval, "t_s", 0));
 	json_array_foreach(json_object_get(interval, "traffic"), n, item) add_histogram(r, n, item);
 }
 
-void rescue_sum_up(struct rescue *r)
+void partial_result_sum_up(struct partial_result *r)
 {
-	json_t *document = r->book->document, *item;
-	double hz = book_tick_hz(r->book);
+	json_t *document = r->reader->document, *item;
+	double hz = reader_tick_hz(r->reader);
 	size_t n;
 
 	json_array_foreach(json_object_get(document, "traffic"), n, item)
 	{
 		set_rates(item, r->last_s);
-		if (n < RESCUE_ITEMS && r->sums[n] && hz > 0)
+		if (n < PARTIAL_RESULT_ITEMS && r->sums[n] && hz > 0)
 			distribution_finish(
 				json_object_get(json_object_get(item, "latency"), "response"),
-				r->sums[n], book_whole(number_or(item, "lost", 0)), hz);
+				r->sums[n], document_whole(number_or(item, "lost", 0)), hz);
 	}
 	json_object_set_new(json_object_get(document, "run"), "measured_s", json_real(r->last_s));
 }
 
-void rescue_forget(struct rescue *r)
+void partial_result_forget(struct partial_result *r)
 {
-	for (size_t n = 0; n < RESCUE_ITEMS; n++)
+	for (size_t n = 0; n < PARTIAL_RESULT_ITEMS; n++)
 		free(r->sums[n]);
-	*r = (struct rescue){0};
+	*r = (struct partial_result){0};
 }
 
-void rescue_end(struct rescue *r)
+void partial_result_end(struct partial_result *r)
 {
-	json_t *document = r->book->document;
+	json_t *document = r->reader->document;
 
-	rescue_sum_up(r);
+	partial_result_sum_up(r);
 	if (!json_object_get(document, "verdict"))
 		set_verdict(document, r->last_s);
-	rescue_forget(r);
+	partial_result_forget(r);
 }

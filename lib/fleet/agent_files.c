@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
-#include "fleet/kept.h"
+#include "fleet/agent_files.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "fleet/fleet_talk.h"
-#include "document/part.h"
+#include "document/interval_file.h"
 
 #define PIECE    65536
 #define DIGITS   9 // of the number of a run, at most
 #define SUM_SIZE 32
 
-bool kept_is_file(const char *name)
+bool agent_files_is_file(const char *name)
 {
 	size_t digits;
 
@@ -28,12 +28,13 @@ bool kept_is_file(const char *name)
 	digits = strspn(name, "0123456789");
 	name += digits;
 	return digits > 0 && digits <= DIGITS &&
-	       (strcmp(name, ".json") == 0 || strcmp(name, ".json" PART_SUFFIX) == 0);
+	       (strcmp(name, ".json") == 0 || strcmp(name, ".json" INTERVAL_FILE_SUFFIX) == 0);
 }
 
-bool kept_is_hash(const char *text)
+bool agent_files_is_hash(const char *text)
 {
-	return strlen(text) == KEPT_HASH - 1 && strspn(text, "0123456789abcdef") == KEPT_HASH - 1;
+	return strlen(text) == AGENT_FILES_HASH - 1 &&
+	       strspn(text, "0123456789abcdef") == AGENT_FILES_HASH - 1;
 }
 
 static int add_up(int fd, EVP_MD_CTX *sum, uint64_t *size)
@@ -49,7 +50,7 @@ static int add_up(int fd, EVP_MD_CTX *sum, uint64_t *size)
 	return len < 0 ? -errno : 0;
 }
 
-int kept_hash(int fd, uint64_t *size, char hash[KEPT_HASH])
+int agent_files_hash(int fd, uint64_t *size, char hash[AGENT_FILES_HASH])
 {
 	EVP_MD_CTX *sum = EVP_MD_CTX_new();
 	unsigned char bytes[SUM_SIZE];

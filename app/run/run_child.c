@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
-#include "run/led.h"
+#include "run/run_child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "document/book.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "document/document.h"
 #include "engine/config/config_load.h"
@@ -19,9 +19,9 @@
 #include "engine/series/series.h"
 #include "process/hooks.h"
 #include "io/state.h"
-#include "follow/live.h"
+#include "follow/run_events.h"
 #include "process/orders.h"
-#include "document/part.h"
+#include "document/interval_file.h"
 #include "process/signals.h"
 #include "report/terminal.h"
 
@@ -37,8 +37,8 @@ struct led {
 	FILE *out;
 	struct order_reader reader;
 	struct hooks hooks;
-	struct live live;
-	struct part part;
+	struct run_events live;
+	struct interval_file part;
 	enum led_state state;
 	struct run *ports;
 	uint64_t number;   // of the run that began last
@@ -163,7 +163,7 @@ static const char *heed_order(struct led *s, const json_t *value)
 	if (refused)
 		log_warning("order %s: %s", text, refused);
 	if (s->state != LED_IDLE)
-		live_order(&s->live, text, refused);
+		run_events_order(&s->live, text, refused);
 	else // it is of no run, so of no part either
 		put_event(s, json_pack("{s:s,s:s?}", "order", text, "refused", refused));
 	return NULL;
@@ -235,14 +235,14 @@ static void on_begin(void *ctx, const struct result *r, const struct config *c)
 
 	signals_follow();
 	s->number = r->number;
-	live_begin(&s->live, r, c, c);
+	run_events_begin(&s->live, r, c, c);
 }
 
 static void on_kept(void *ctx, const struct result_interval *i)
 {
 	struct led *s = ctx;
 
-	live_interval(&s->live, i, false);
+	run_events_interval(&s->live, i, false);
 }
 
 static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
@@ -250,7 +250,7 @@ static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 	struct led *s = ctx;
 
 	if (warmup) // another one was kept
-		live_interval(&s->live, i, true);
+		run_events_interval(&s->live, i, true);
 }
 
 static void on_tick(void *ctx)
@@ -258,7 +258,7 @@ static void on_tick(void *ctx)
 	struct led *s = ctx;
 
 	heed(s);
-	live_tick(&s->live);
+	run_events_tick(&s->live);
 }
 
 static bool on_enough(void *ctx)
@@ -294,13 +294,13 @@ static void on_started(void *ctx, uint64_t wall_ns)
 // 0, or -errno, which was logged; the intervals stay where they are then.
 static int write_result(struct led *s, const char *file, const struct config *c)
 {
-	struct book book;
+	struct document_reader reader;
 	int rc;
 
-	book_of_run(&book, document_as_written(document_result(&s->result, c)), s->part.f,
+	reader_of_run(&reader, document_as_written(document_result(&s->result, c)), s->part.f,
 		s->result.number);
-	rc = book_write(&book, "run --led:", file, hooks_any_command(c));
-	book_close(&book);
+	rc = reader_write(&reader, "run --led:", file, hooks_any_command(c));
+	reader_close(&reader);
 	return rc ? rc : s->part.error;
 }
 
@@ -317,9 +317,9 @@ static int run_ordered(struct led *s, const struct config *c, struct diag *d, co
 	int code = run_once(s->ports, c, d, &s->result);
 
 	if (s->result.verdict.status) {
-		live_end(&s->live, &s->result);
+		run_events_end(&s->live, &s->result);
 		if (write_result(s, file, c) < 0) {
-			part_leave(&s->part);
+			interval_file_leave(&s->part);
 			code = EXIT_ENVIRONMENT;
 			s->result.verdict.status = NULL;
 		}
@@ -345,7 +345,7 @@ static int run_next(struct led *s)
 	diag_print(d, stderr);
 	if (!c) {
 		put_failed(s, code, d);
-	} else if (part_open(&s->part, file) < 0) {
+	} else if (interval_file_open(&s->part, file) < 0) {
 		code = EXIT_ENVIRONMENT;
 		put_failed(s, code, NULL);
 	} else {
@@ -353,7 +353,7 @@ static int run_next(struct led *s)
 
 		code = run_ordered(s, c, d, file);
 		known = s->result.verdict.status || !s->part.filled;
-		part_close(&s->part, !known);
+		interval_file_close(&s->part, !known);
 	}
 	s->state = LED_IDLE;
 	s->enough = false;
@@ -372,7 +372,7 @@ static void last_words(int code)
 	run_halt();
 	state_end_own();
 	file_drafts_remove();
-	part_leave(&led->part);
+	interval_file_leave(&led->part);
 	hooks_stop(&led->hooks, code, led->result.verdict.status);
 	log_error("the run was given up (exit code %d); the box is as it was before", code);
 }
@@ -432,7 +432,7 @@ static FILE *take_stdout(void)
 	return NULL;
 }
 
-int led_run(const struct options *o, const struct config *c, struct diag *d)
+int run_child(const struct options *o, const struct config *c, struct diag *d)
 {
 	struct led s = {.options = o,
 		.config = c,
@@ -461,13 +461,14 @@ int led_run(const struct options *o, const struct config *c, struct diag *d)
 	} else {
 		s.run.id = c->run.id ? c->run.id : run_make_id(o->arena);
 		s.hooks = (struct hooks){.config = c, .id = s.run.id};
-		live_follow(&s.live, (struct live_follower){part_line, .ctx = &s.part});
-		live_follow(&s.live, (struct live_follower){put_line, .ctx = &s});
+		run_events_follow(
+			&s.live, (struct run_events_follower){interval_file_line, .ctx = &s.part});
+		run_events_follow(&s.live, (struct run_events_follower){put_line, .ctx = &s});
 		led = &s;
 		signals_catch(last_words, terminal_restore);
 		code = lead_between_hooks(&s);
 		signals_over();
-		live_close(&s.live);
+		run_events_close(&s.live);
 	}
 	orders_close(&s.reader);
 	fclose(s.out);

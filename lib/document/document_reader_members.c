@@ -4,18 +4,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 
 #define NAME 64 // of a member
 
-double book_tick_hz(const struct book *b)
+double reader_tick_hz(const struct document_reader *b)
 {
-	double hz = book_number(b->document, "run.host.tsc_hz");
+	double hz = document_number(b->document, "run.host.tsc_hz");
 
 	return hz > 0 ? hz : 0;
 }
 
-uint64_t book_whole(double value)
+uint64_t document_whole(double value)
 {
 	return value >= 0x1p62 ? 1ull << 62 : value > 0 ? (uint64_t)value : 0;
 }
@@ -23,14 +23,14 @@ uint64_t book_whole(double value)
 // The nearest number of ticks, within what a histogram can hold.
 static uint64_t ticks(double ns, double hz)
 {
-	return book_whole(round(ns * 1e-9 * hz));
+	return document_whole(round(ns * 1e-9 * hz));
 }
 
-bool book_histogram(const struct book *b, const json_t *latency, struct hist *h)
+bool reader_histogram(const struct document_reader *b, const json_t *latency, struct hist *h)
 {
-	double hz = book_tick_hz(b), min = book_number(latency, "min_ns");
-	double max = book_number(latency, "max_ns"), mean = book_number(latency, "mean_ns");
-	const char *text = book_text(latency, "histogram");
+	double hz = reader_tick_hz(b), min = document_number(latency, "min_ns");
+	double max = document_number(latency, "max_ns"), mean = document_number(latency, "mean_ns");
+	const char *text = document_text(latency, "histogram");
 
 	if (!*text || hz == 0 || !hist_read(h, text)) {
 		hist_clear(h);
@@ -45,7 +45,7 @@ bool book_histogram(const struct book *b, const json_t *latency, struct hist *h)
 	return true;
 }
 
-const json_t *book_at(const json_t *in, const char *path)
+const json_t *document_at(const json_t *in, const char *path)
 {
 	char name[NAME];
 	size_t len;
@@ -62,16 +62,16 @@ const json_t *book_at(const json_t *in, const char *path)
 	return in;
 }
 
-double book_number(const json_t *in, const char *path)
+double document_number(const json_t *in, const char *path)
 {
-	const json_t *value = book_at(in, path);
+	const json_t *value = document_at(in, path);
 
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-const char *book_text(const json_t *in, const char *path)
+const char *document_text(const json_t *in, const char *path)
 {
-	const char *text = json_string_value(book_at(in, path));
+	const char *text = json_string_value(document_at(in, path));
 
 	return text ? text : "";
 }

@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
-#include "document/book.h"
+#include "document/document_reader.h"
 
 #include "captured.h"
 
 static char file[32];
-static struct book book;
+static struct document_reader reader;
 
 static void write_file(const char *text)
 {
@@ -31,7 +31,7 @@ static void write_file(const char *text)
 
 static int make_file(void **state)
 {
-	strcpy(file, "/tmp/ddiperf-book.XXXXXX");
+	strcpy(file, "/tmp/ddiperf-reader.XXXXXX");
 	close(mkstemp(file));
 	return 0;
 }
@@ -45,30 +45,30 @@ static void intervals_come_in_turn_and_again(void **state)
 {
 	write_file("{\"schema\": \"ddiperf-result/1\", \"intervals\": [{\"t_s\": 1}, 7, {\"t_s\": "
 		   "2}]}");
-	assert_int_equal(book_open(&book, file), 0);
+	assert_int_equal(reader_open(&reader, file), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_true(book_number(book_next(&book), "t_s") == 1);
-		assert_true(book_number(book_next(&book), "t_s") == 2);
-		assert_null(book_next(&book));
-		book_rewind(&book);
+		assert_true(document_number(reader_next(&reader), "t_s") == 1);
+		assert_true(document_number(reader_next(&reader), "t_s") == 2);
+		assert_null(reader_next(&reader));
+		reader_rewind(&reader);
 	}
-	assert_null(book_at(book.document, "intervals"));
-	book_close(&book);
+	assert_null(document_at(reader.document, "intervals"));
+	reader_close(&reader);
 }
 
 static void a_member_that_is_not_there_has_no_value(void **state)
 {
 	write_file("{\"schema\": \"ddiperf-result/1\", \"run\": {\"name\": \"x\", \"seed\": 3}}");
-	assert_int_equal(book_open(&book, file), 0);
-	assert_string_equal(book_text(book.document, "run.name"), "x");
-	assert_true(book_number(book.document, "run.seed") == 3);
-	assert_true(isnan(book_number(book.document, "run.name")));
-	assert_true(isnan(book_number(book.document, "run.seed.more")));
-	assert_string_equal(book_text(book.document, "run.seed"), "");
-	assert_string_equal(book_text(book.document, "nothing.here"), "");
-	assert_true(book_tick_hz(&book) == 0);
-	assert_null(book_next(&book));
-	book_close(&book);
+	assert_int_equal(reader_open(&reader, file), 0);
+	assert_string_equal(document_text(reader.document, "run.name"), "x");
+	assert_true(document_number(reader.document, "run.seed") == 3);
+	assert_true(isnan(document_number(reader.document, "run.name")));
+	assert_true(isnan(document_number(reader.document, "run.seed.more")));
+	assert_string_equal(document_text(reader.document, "run.seed"), "");
+	assert_string_equal(document_text(reader.document, "nothing.here"), "");
+	assert_true(reader_tick_hz(&reader) == 0);
+	assert_null(reader_next(&reader));
+	reader_close(&reader);
 }
 
 static void a_histogram_has_the_exact_ends_of_its_latency(void **state)
@@ -79,17 +79,17 @@ static void a_histogram_has_the_exact_ends_of_its_latency(void **state)
 	write_file("{\"schema\": \"ddiperf-result/1\", \"run\": {\"host\": {\"tsc_hz\": 2e9}},"
 		   "\"good\": {\"min_ns\": 500.5, \"mean_ns\": 600, \"max_ns\": 700,"
 		   "\"histogram\": \"384:3\"}, \"bad\": {\"histogram\": \"x\"}, \"none\": {}}");
-	assert_int_equal(book_open(&book, file), 0);
-	latency = book_at(book.document, "good");
-	assert_true(book_histogram(&book, latency, &h));
+	assert_int_equal(reader_open(&reader, file), 0);
+	latency = document_at(reader.document, "good");
+	assert_true(reader_histogram(&reader, latency, &h));
 	assert_int_equal(h.count, 3);
 	assert_int_equal(h.min, 1001);
 	assert_int_equal(h.max, 1400);
 	assert_true((uint64_t)h.sum == 3600);
-	assert_false(book_histogram(&book, book_at(book.document, "bad"), &h));
+	assert_false(reader_histogram(&reader, document_at(reader.document, "bad"), &h));
 	assert_int_equal(h.count, 0);
-	assert_false(book_histogram(&book, book_at(book.document, "none"), &h));
-	book_close(&book);
+	assert_false(reader_histogram(&reader, document_at(reader.document, "none"), &h));
+	reader_close(&reader);
 }
 
 static void other_files_are_refused(void **state)
@@ -99,9 +99,9 @@ static void other_files_are_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		write_file(texts[i]);
-		assert_true(book_open(&book, file) < 0);
+		assert_true(reader_open(&reader, file) < 0);
 	}
-	assert_true(book_open(&book, "/nonexistent/file") < 0);
+	assert_true(reader_open(&reader, "/nonexistent/file") < 0);
 }
 
 static void a_pipe_is_read_like_a_file(void **state)
@@ -117,17 +117,17 @@ static void a_pipe_is_read_like_a_file(void **state)
 		assert_true(write(ends[1], texts[i], strlen(texts[i])) > 0);
 		close(ends[1]);
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
-		assert_int_equal(book_open(&book, path), 0);
-		assert_true(book_number(book_next(&book), "t_s") == 1);
-		assert_null(book_next(&book));
-		book_close(&book);
+		assert_int_equal(reader_open(&reader, path), 0);
+		assert_true(document_number(reader_next(&reader), "t_s") == 1);
+		assert_null(reader_next(&reader));
+		reader_close(&reader);
 		close(ends[0]);
 	}
 }
 
 static int open_book(void *path)
 {
-	return book_open(&book, path);
+	return reader_open(&reader, path);
 }
 
 static void what_is_no_document_is_called_so(void **state)
@@ -148,22 +148,22 @@ static void what_is_no_document_is_called_so(void **state)
 	", \"traffic\": [{\"name\": \"q\", \"by_due\": " due more "}]}\n"
 #define DUE(answered, mean) "{\"answered\": " answered ", \"failed\": 0, \"mean_ns\": " mean "}"
 
-static struct book of_lines(const char *text, uint64_t run)
+static struct document_reader of_lines(const char *text, uint64_t run)
 {
 	FILE *f;
 
 	write_file(text);
 	f = fopen(file, "r");
 	assert_non_null(f);
-	book_of_run(&book, json_object(), f, run);
-	return book;
+	reader_of_run(&reader, json_object(), f, run);
+	return reader;
 }
 
 static void close_lines(void)
 {
-	FILE *f = book.part;
+	FILE *f = reader.part;
 
-	book_close(&book);
+	reader_close(&reader);
 	fclose(f);
 }
 
@@ -173,7 +173,7 @@ static double due(const json_t *interval, const char *path)
 
 	assert_null(json_object_get(item, "earlier"));
 	assert_null(json_object_get(interval, "number"));
-	return book_number(json_object_get(item, "by_due"), path);
+	return document_number(json_object_get(item, "by_due"), path);
 }
 
 static void late_replies_go_back_to_the_interval_of_their_requests(void **state)
@@ -189,16 +189,16 @@ static void late_replies_go_back_to_the_interval_of_their_requests(void **state)
 			 "0, \"time_ns\": 40}]"),
 		1);
 	for (int again = 0; again < 2; again++) {
-		i = book_next(&book);
+		i = reader_next(&reader);
 		assert_true(due(i, "answered") == 1000);
 		assert_true(due(i, "mean_ns") == 10);
-		i = book_next(&book);
+		i = reader_next(&reader);
 		assert_true(due(i, "answered") == 1 && due(i, "failed") == 1);
 		assert_true(due(i, "mean_ns") == 200);
-		i = book_next(&book);
+		i = reader_next(&reader);
 		assert_true(due(i, "answered") == 1000 && due(i, "mean_ns") == 25);
-		assert_null(book_next(&book));
-		book_rewind(&book);
+		assert_null(reader_next(&reader));
+		reader_rewind(&reader);
 	}
 	close_lines();
 }
@@ -216,11 +216,11 @@ static void a_reply_goes_back_as_far_as_replies_are_told_apart(void **state)
 			n, n, n == 150 ? ", \"earlier\": [{\"back\": 128, \"answered\": 7}]" : "");
 	of_lines(text, 1);
 	for (int n = 1; n <= 200; n++) {
-		i = book_next(&book);
-		assert_true(book_number(i, "t_s") == n);
+		i = reader_next(&reader);
+		assert_true(document_number(i, "t_s") == n);
 		assert_true(due(i, "answered") == (n == 150 - 128 ? 12 : 5));
 	}
-	assert_null(book_next(&book));
+	assert_null(reader_next(&reader));
 	close_lines();
 }
 
@@ -229,9 +229,9 @@ static void intervals_are_those_of_one_run(void **state)
 	of_lines(BEGIN("1") LINE("1", "1", "{}", "") BEGIN("2") LINE("1", "10", "{}", "")
 			 LINE("2", "11", "{}", "") BEGIN("3") LINE("1", "20", "{}", ""),
 		2);
-	assert_true(book_number(book_next(&book), "t_s") == 10);
-	assert_true(book_number(book_next(&book), "t_s") == 11);
-	assert_null(book_next(&book));
+	assert_true(document_number(reader_next(&reader), "t_s") == 10);
+	assert_true(document_number(reader_next(&reader), "t_s") == 11);
+	assert_null(reader_next(&reader));
 	close_lines();
 }
 
@@ -253,16 +253,16 @@ static void a_file_of_lines_is_a_result(void **state)
 	for (int ended = 0; ended < 2; ended++) {
 		snprintf(text, sizeof(text), "%s%s", lines, ended ? end : "");
 		write_file(text);
-		assert_int_equal(book_open(&book, file), 0);
-		assert_string_equal(
-			book_text(book.document, "verdict.status"), ended ? "fail" : "interrupted");
-		assert_true(book_number(book.document, "run.measured_s") == 2);
-		assert_true(book_number(book_next(&book), "t_s") == 1);
-		last = book_next(&book);
-		assert_true(book_number(last, "t_s") == 2);
+		assert_int_equal(reader_open(&reader, file), 0);
+		assert_string_equal(document_text(reader.document, "verdict.status"),
+			ended ? "fail" : "interrupted");
+		assert_true(document_number(reader.document, "run.measured_s") == 2);
+		assert_true(document_number(reader_next(&reader), "t_s") == 1);
+		last = reader_next(&reader);
+		assert_true(document_number(last, "t_s") == 2);
 		assert_null(json_object_get(last, "last"));
-		assert_null(book_next(&book));
-		book_close(&book);
+		assert_null(reader_next(&reader));
+		reader_close(&reader);
 	}
 }
 
@@ -270,17 +270,17 @@ static void a_file_of_lines_is_a_result(void **state)
 static void lines_end_where_they_are_damaged(void **state)
 {
 	of_lines(BEGIN("1") LINE("1", "1", "{}", "") "{\"number\": 2, \"t_", 1);
-	assert_true(book_number(book_next(&book), "t_s") == 1);
-	assert_null(book_next(&book));
+	assert_true(document_number(reader_next(&reader), "t_s") == 1);
+	assert_null(reader_next(&reader));
 	close_lines();
 	of_lines(
 		BEGIN("1") "{\"traffic\": [{\"earlier\": [{}, 7, {\"back\": -9, \"answered\": 1}], "
 			   "\"by_due\": 3}, 4]}\n"
 			   "{\"traffic\": 5}\n[]\n",
 		1);
-	assert_non_null(book_next(&book));
-	assert_non_null(book_next(&book));
-	assert_null(book_next(&book));
+	assert_non_null(reader_next(&reader));
+	assert_non_null(reader_next(&reader));
+	assert_null(reader_next(&reader));
 	close_lines();
 }
 
@@ -292,11 +292,11 @@ static void the_document_is_printed_with_its_intervals(void **state)
 	json_t *again;
 
 	of_lines(BEGIN("1") LINE("1", "1", "{}", "") LINE("2", "2", "{}", ""), 1);
-	json_object_set_new(book.document, "schema", json_string("x"));
-	assert_int_equal(book_print(&book, out), 0);
+	json_object_set_new(reader.document, "schema", json_string("x"));
+	assert_int_equal(reader_print(&reader, out), 0);
 	fclose(out);
 	again = json_loads(text, 0, NULL);
-	assert_string_equal(book_text(again, "schema"), "x");
+	assert_string_equal(document_text(again, "schema"), "x");
 	assert_int_equal(json_array_size(json_object_get(again, "intervals")), 2);
 	json_decref(again);
 	free(text);
@@ -326,35 +326,35 @@ static void a_run_that_was_killed_has_the_sums_of_its_intervals(void **state)
 		at += sprintf(at, line, n, n, n, 10 * n, 10 * n, 10 * n, 10 * n, n);
 	strcpy(at, "{\"number\": 5, \"t_s\"");
 	write_file(text);
-	assert_int_equal(book_open(&book, file), 0);
-	assert_string_equal(book_text(book.document, "verdict.status"), "interrupted");
-	assert_string_equal(book_text(book.document, "run.name"), "x");
-	assert_true(book_number(book.document, "run.measured_s") == 4);
-	q = json_array_get(book_at(book.document, "traffic"), 0);
-	assert_true(book_number(q, "sent") == 400 && book_number(q, "lost") == 40);
-	assert_true(book_number(q, "in_flight") == 4);
-	assert_true(book_number(q, "loss") == 0.1);
-	assert_true(book_number(q, "sent_per_s") == 100);
-	assert_true(book_number(q, "dns.rcode.NOERROR") == 360);
-	assert_true(isnan(book_number(q, "p99_ns")));
-	assert_true(book_number(q, "latency.response.count") == 8);
-	assert_true(book_number(q, "latency.response.min_ns") == 10);
-	assert_true(book_number(q, "latency.response.mean_ns") == 25);
-	assert_true(book_number(q, "latency.response.stddev_ns") == round(sqrt(1000. / 7)));
+	assert_int_equal(reader_open(&reader, file), 0);
+	assert_string_equal(document_text(reader.document, "verdict.status"), "interrupted");
+	assert_string_equal(document_text(reader.document, "run.name"), "x");
+	assert_true(document_number(reader.document, "run.measured_s") == 4);
+	q = json_array_get(document_at(reader.document, "traffic"), 0);
+	assert_true(document_number(q, "sent") == 400 && document_number(q, "lost") == 40);
+	assert_true(document_number(q, "in_flight") == 4);
+	assert_true(document_number(q, "loss") == 0.1);
+	assert_true(document_number(q, "sent_per_s") == 100);
+	assert_true(document_number(q, "dns.rcode.NOERROR") == 360);
+	assert_true(isnan(document_number(q, "p99_ns")));
+	assert_true(document_number(q, "latency.response.count") == 8);
+	assert_true(document_number(q, "latency.response.min_ns") == 10);
+	assert_true(document_number(q, "latency.response.mean_ns") == 25);
+	assert_true(document_number(q, "latency.response.stddev_ns") == round(sqrt(1000. / 7)));
 	// 8 replies and 40 lost: the half is lost.
-	assert_true(isnan(book_number(q, "latency.response.p50_ns")));
-	assert_string_equal(book_text(q, "latency.response.histogram"), "10:2 10:2 10:2 10:2");
-	q = json_array_get(book_at(book.document, "ports"), 0);
-	assert_true(book_number(q, "rx_packets") == 360);
-	q = json_array_get(book_at(book.document, "workers"), 0);
-	assert_true(book_number(q, "cpu") == 1 && book_number(q, "stolen_s") == 2);
-	assert_true(isnan(book_number(q, "busy")));
-	q = book_at(book.document, "responder");
-	assert_true(book_number(q, "received") == 20 && book_number(q, "waiting") == 4);
+	assert_true(isnan(document_number(q, "latency.response.p50_ns")));
+	assert_string_equal(document_text(q, "latency.response.histogram"), "10:2 10:2 10:2 10:2");
+	q = json_array_get(document_at(reader.document, "ports"), 0);
+	assert_true(document_number(q, "rx_packets") == 360);
+	q = json_array_get(document_at(reader.document, "workers"), 0);
+	assert_true(document_number(q, "cpu") == 1 && document_number(q, "stolen_s") == 2);
+	assert_true(isnan(document_number(q, "busy")));
+	q = document_at(reader.document, "responder");
+	assert_true(document_number(q, "received") == 20 && document_number(q, "waiting") == 4);
 	for (int n = 1; n <= 4; n++)
-		assert_true(book_number(book_next(&book), "t_s") == n);
-	assert_null(book_next(&book));
-	book_close(&book);
+		assert_true(document_number(reader_next(&reader), "t_s") == n);
+	assert_null(reader_next(&reader));
+	reader_close(&reader);
 }
 
 // More than a count can hold is still no other number.
@@ -366,11 +366,11 @@ static void sums_of_a_run_that_was_killed_do_not_wrap(void **state)
 		   "{\"traffic\": [{\"sent\": 9223372036854775807, \"failed\": 1e308}]}\n"
 		   "{\"traffic\": [{\"sent\": 9223372036854775807, \"failed\": 1e308, \"lost\": "
 		   "-1}]}\n");
-	assert_int_equal(book_open(&book, file), 0);
-	q = json_array_get(book_at(book.document, "traffic"), 0);
-	assert_true(book_number(q, "sent") == 0x1p64);
-	assert_true(json_is_null(book_at(q, "failed")));
-	book_close(&book);
+	assert_int_equal(reader_open(&reader, file), 0);
+	q = json_array_get(document_at(reader.document, "traffic"), 0);
+	assert_true(document_number(q, "sent") == 0x1p64);
+	assert_true(json_is_null(document_at(q, "failed")));
+	reader_close(&reader);
 }
 
 int main(void)

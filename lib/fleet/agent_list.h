@@ -9,11 +9,11 @@
 
 #include "nats/bus.h"
 
-struct roster;
+struct agent_list;
 
 // s lives as long as the roster. 0, or -errno, which was logged (bus_open).
-int roster_open(const struct bus_settings *s, struct roster **out);
-// An array of {name, labels, version, host, cpus, run, coordinator, box, clock (facts.h), state,
-// reply_ms, silent_s}; the caller owns it. up: the server of NATS is there.
-json_t *roster_list(struct roster *r, bool *up);
-void roster_close(struct roster *r); // NULL: nothing to do
+int agent_list_open(const struct bus_settings *s, struct agent_list **out);
+// An array of {name, labels, version, host, cpus, run, coordinator, box, clock (host_facts.h),
+// state, reply_ms, silent_s}; the caller owns it. up: the server of NATS is there.
+json_t *agent_list_list(struct agent_list *r, bool *up);
+void agent_list_close(struct agent_list *r); // NULL: nothing to do

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A result read back: the document, and its intervals one after the other. The file may hold
+// anything: a file that is no result is refused with a reason, and members can be missing or of
+// another type. Path: cold. Main thread.
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/hist.h"
+
+#define READER_WINDOW 129 // intervals that a reply is told apart by, and the one in which it came
+
+struct document_reader {
+	const char *file; // as messages call it; the caller's
+	json_t *document; // an object; without "intervals"
+	// Its intervals: a list,
+	json_t *intervals;
+	size_t next;
+	// or lines of a file (run_events.h), of which a few are looked at ahead.
+	FILE *part;  // NULL: a list
+	bool opened; // it is the reader's
+	uint64_t run;
+	bool ours; // the line that was read last belongs to that run
+	struct {
+		json_t *interval;
+		uint64_t number;
+	} window[READER_WINDOW];
+	unsigned first, count;
+	json_t *given; // by reader_next
+	char *line;
+	size_t line_room;
+};
+
+// Read the document in file, or make that of a run that was killed from its part
+// (partial_result.h). 0, or -EINVAL with the reason logged. reader_close is due after 0 only.
+int reader_open(struct document_reader *b, const char *file);
+
+// A document that the program has at hand; the reader owns it now.
+void reader_take(struct document_reader *b, const char *name, json_t *document);
+// A result whose intervals are the lines of part (run_events.h) that belong to the run of that
+// number. document becomes the reader's; part stays the caller's.
+void reader_of_run(struct document_reader *b, json_t *document, FILE *part, uint64_t run);
+
+// Print the document with all its intervals, a line each. 0, or -errno.
+int reader_print(struct document_reader *b, FILE *f);
+
+// The same into a file: document_write_by.
+int reader_write(struct document_reader *b, const char *option, const char *path, bool is_private);
+
+// The next interval, an object, borrowed until the next call; NULL: that was the last one.
+const json_t *reader_next(struct document_reader *b);
+
+// Start again with the first interval.
+void reader_rewind(struct document_reader *b);
+
+void reader_close(struct document_reader *b);
+
+// Ticks a second of the box that measured: the unit of histograms. 0: the document does not say.
+double reader_tick_hz(const struct document_reader *b);
+
+// The "histogram" of a latency object, whose min, max and count the caller has: in ticks. false: it
+// has none, or it is damaged; h is empty then.
+bool reader_histogram(const struct document_reader *b, const json_t *latency, struct hist *h);
+
+// A member at a dotted path ("latency.response.p99_ns"); NULL: there is none.
+const json_t *document_at(const json_t *in, const char *path);
+// The number there; NAN: none, or null.
+double document_number(const json_t *in, const char *path);
+// A figure that can be anything as a count: 0 up to 2^62.
+uint64_t document_whole(double value);
+// The text there; "": none.
+const char *document_text(const json_t *in, const char *path);
