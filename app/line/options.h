@@ -131,8 +131,8 @@ void options_help(const struct command *c, FILE *out);
 void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
 const char *options_argument(const struct command *c, const char *word, const char **path);
 
-// Where the server of NATS is, and who we are for it (--fleet, --creds, --ca, --cert, --key). name:
-// what it calls us.
+// The NATS server of --fleet, with the credentials and certificates of the command line. name: of
+// this client. Strings are borrowed from o.
 struct bus_settings options_bus(const struct options *o, const char *name);
 
 // A word as a shell reads it back.

@@ -9,7 +9,7 @@
 
 #include "nats/bus.h"
 
-// As bus_open, but 0 or an exit code.
+// Connect as bus_open does. Returns 0 or an exit code; the reason was logged.
 int fleet_ask_open(const struct bus_settings *s, struct bus **out);
 
 // The facts of all agents that tell them within half a second, in order of their names. The caller

@@ -97,7 +97,8 @@ struct http_reply http_file(const char *type, int fd); // -1: 404
 struct http_reply http_error(unsigned code, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-// Has the client the token? It takes as long for each wrong one. Any thread.
+// Does the request carry the token? The comparison takes the same time for every wrong one. Any
+// thread.
 bool http_may(struct MHD_Connection *connection, const char *token);
 
 // A value of the query; NULL: not given.

@@ -11,12 +11,12 @@
 
 struct fleet;
 
-// Which agents are wanted, and what they are to change in the file. Owned by the caller until
+// Which agents to use, and the changes that they make to the file. The caller keeps it until
 // fleet_close.
 struct fleet_wanted {
 	struct bus_settings bus;
 	const char *agents; // how many; NULL: as many as the file says, or all
-	const char *labels; // that they all have; NULL: any
+	const char *labels; // that each agent must have; NULL: any
 	char **assignments; // of --set
 	unsigned assignment_count;
 };
