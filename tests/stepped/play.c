@@ -230,9 +230,12 @@ static void law_ledger(struct played *p, const struct result_item *it)
 			", lost %" PRIu64 ", no_reply %" PRIu64 ", in flight %" PRIu64,
 			it->name, l->sent, l->answered, l->failed, l->lost, l->no_reply,
 			it->in_flight);
-	// Nobody waits for what a server that refuses every connection was asked.
+	// A server that refuses every connection ends the run: nothing waits for its replies.
+	bool refused = strcmp(p->result->verdict.status, "unreachable") == 0 && it->connections &&
+	               it->connections->refused;
+
 	if (it->in_flight && p->config->run.drain_ns == UINT64_MAX && !p->result->verdict.stopped &&
-		strcmp(p->result->verdict.status, "unreachable") != 0)
+		!refused)
 		broken(p, LAW_EMPTY, "%s: %" PRIu64 " in flight after the run", it->name,
 			it->in_flight);
 }

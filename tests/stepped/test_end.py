@@ -50,8 +50,9 @@ def a_run_ends_when_the_server_refuses_its_first_connections():
     assert closed.code == EXIT["unreachable"], closed
     assert closed.item("queries")["sending_s"] < 2, closed
     assert any("connections refused: no server listens on that port" in one for one in closed.json["verdict"]["reasons"]), closed
-    # Not when one is accepted.
-    some = ddiperf(ring(tcp, {**tcp, "name": "bad", "server_port": 5353}, run={**run, "duration": "3s"}))
+    # Not when one is accepted, even if nothing is answered yet.
+    slow = {"dns": {}, "faults": {"delay": {"constant": "2500ms"}}}
+    some = ddiperf(ring(tcp, {**tcp, "name": "bad", "server_port": 5353}, run={**run, "duration": "3s"}, responder=slow))
     assert some.item("bad")["lost"] and some.item("bad")["sending_s"] > 2.9, some
 
 

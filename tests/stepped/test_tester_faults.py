@@ -94,7 +94,7 @@ def late_or_in_time_is_decided_by_arrival():
     assert without["answered"] == 220, without
 
 
-def counts_by_arrival(*items, delay="0ms", answered=(100, 220), late_again=0, **sections):
+def counts_by_arrival(*items, delay="0ms", answered=(100, 220), late_again=0, one_each=False, **sections):
     """As above, of these: how many are in time where packets say when they arrived, and where they do not."""
     for stamps, count in zip((1, 0), answered):
         world = f"stamps={stamps} delay={delay} {away(TESTER, 1000, 1100)}"
@@ -102,6 +102,9 @@ def counts_by_arrival(*items, delay="0ms", answered=(100, 220), late_again=0, **
         check_ledger(one)
         assert (one["answered"], one["lost"]) == (count, one["sent"] - count), (stamps, one)
         assert one["late"] == one["lost"] + late_again and one["stray"] == 0, one
+        # A late reply is no first answer: here each connection that had one had no other.
+        if one_each:
+            assert one["connections"]["first_answer"]["count"] == count, one["connections"]
 
 
 @test
@@ -111,9 +114,12 @@ def and_so_it_is_over_tcp_with_several_servers_and_of_dhcp_clients():
     counts_by_arrival(item(timeout="200ms", dns=tcp), responder=slow)
     # One at a time on a connection: the next one is sent at once when it is known to be too late.
     one_by_one = item(timeout="200ms", dns={**tcp, "tcp": {"pipeline": 1}}, source={"ports": ["1024-8000"]})
-    counts_by_arrival(one_by_one, responder=slow, answered=(30, 100))
+    counts_by_arrival(one_by_one, responder=slow, answered=(30, 100), one_each=True)
     two = {"dut": {"addresses": ["198.18.0.2/24", "198.18.0.3/24"]}}
     counts_by_arrival(item(timeout="200ms", servers=["198.18.0.3"]), delay="120ms", **two)
+    # Behind a tag replies are looked at one by one, not in a block.
+    tagged = {"vlans": [7]}
+    counts_by_arrival(item(timeout="200ms"), delay="120ms", tester=tagged, dut=tagged)
     for family, first in ((dhcp4.family, "discover"), (dhcp6.family, "solicit")):
         asking = family.clients(keys={"timeout": "200ms"}, load={"rate": "2k"}, mix={first: "100%"})
         counts_by_arrival(asking, delay="120ms", responder=family.answers(), **family.ports)
@@ -136,6 +142,7 @@ def a_worker_without_its_cpu_that_sent_in_time_spoils_nothing_where_arrival_is_k
     result = ddiperf(text, world=f"stamps=1 {away_often}")
     verdict, one = result.json["verdict"], result.item("queries")
     assert (verdict["status"], verdict["limited_by"], verdict["disturbed"]) == ("done", "none", 0.144), verdict
+    assert verdict["harmed"] == 0, verdict
     assert one["answered"] == 100 and one["latency"]["service"]["max_ns"] == 2000, one
     # A closed loop sends when it sees replies, so it asked less of the server than it should.
     closed = ring(item(load={"outstanding": 1}), run={"duration": "500ms"}, validity={})
@@ -146,7 +153,20 @@ def a_worker_without_its_cpu_that_sent_in_time_spoils_nothing_where_arrival_is_k
     assert late["status"] == "invalid" and late["disturbed"] == 0.2, late
     assert late["cause"].startswith("others had the tester's CPU for 20 % of the time, and it sent late (99th percentile "), late
     blind = ddiperf(text, invalid=True, world=away_often).json["verdict"]
-    assert blind["invalid_by"] == "disturbance", blind
+    assert blind["invalid_by"] == "disturbance" and blind["harmed"] == blind["disturbed"] == 0.144, blind
+
+
+@test
+def a_trial_that_failed_is_no_doubt_where_the_disturbance_did_no_harm():
+    often = " ".join(away(TESTER, at, at + 9) for at in range(52, 450, 50))  # in the first trial
+    search = {"variable": "traffic.queries.load.rate", "from": 100, "to": 200, "width": "50%", "trial": "400ms", "warmup": "0s",
+              "settle": "0s", "goals": [{"loss": "1%"}], "attempts": 1}
+    one = item(load={"rate": "200"}, timeout="100ms")
+    text = ring(one, search=search, responder={"dns": {}, "faults": {"loss": {"every": 2}}}, validity={})
+    for stamps, verdict in ((1, "fail"), (0, "undecided")):
+        result = ddiperf(text, invalid=True, world=f"stamps={stamps} {often}")
+        trials = result.json["search"]["trials"]
+        assert trials[0]["verdict"] == verdict, (stamps, trials)
 
 
 @test
