@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "run/commands.h"
 #include "fleet/fleet_talk.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 #include "process/signals.h"
 
 #define TICK_MS 5

@@ -11,7 +11,7 @@
 #include "engine/config/config.h"
 #include "format/format.h"
 #include "front/front_as.h"
-#include "io/pci.h"
+#include "io/pci/pci.h"
 
 // The command line, and the word that is being typed.
 struct line {

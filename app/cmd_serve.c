@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "run/commands.h"
 #include "engine/config/control.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 #include "http/serve.h"
 #include "process/signals.h"
 

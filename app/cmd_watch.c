@@ -15,7 +15,7 @@
 #include "document/document_reader.h"
 #include "run/commands.h"
 #include "format/interval_format.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 #include "follow/run_events.h"
 #include "report/report.h"
 #include "process/signals.h"

@@ -11,7 +11,7 @@
 #include "engine/result/result.h"
 #include "format/format.h"
 #include "format/format_select.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 #include "stats/text.h"
 
 static void list_drivers(void)

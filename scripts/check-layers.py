@@ -36,6 +36,7 @@ BELOW["app"] = set(BELOW)
 
 # Folders inside others, lowest first: a file may include those of its own and of lower ones. "": the folder itself.
 INSIDE = {
+    "io": ["", "host", "driver", "pci", "doctor", "sockets", "port"],
     "engine": ["core", "result", "config", "plan", "run", "series", "tools"],
     "fleet": ["", "agent", "coordinator"],
     "app": ["line", "run", "web", "front", "campaign", "host", ""],
@@ -93,11 +94,20 @@ def load(root):
 
 
 def level(name):
-    """Where a file stands inside its folder; one that is not in the order is below all, and reported."""
-    folder, *rest = name.split("/")
-    order = INSIDE.get(folder, [])
-    part = rest[0] if len(rest) > 1 else ""
-    return order.index(part) if part in order else -1
+    """Where a file stands in each folder above it that has an order, outermost first; -1: in none of its parts."""
+    parts = name.split("/")[:-1]
+    levels = []
+    for depth in range(1, len(parts) + 1):
+        order = INSIDE.get("/".join(parts[:depth]))
+        part = parts[depth] if depth < len(parts) else ""
+        if order is not None:
+            levels.append(order.index(part) if part in order else -1)
+    return levels
+
+
+def above(one, other):
+    """Whether, where the levels of two files first differ, the one is higher."""
+    return next((a > b for a, b in zip(one, other) if a != b), False)
 
 
 def check_includes(source, sources):
@@ -109,7 +119,7 @@ def check_includes(source, sources):
             yield number, f'"{header}" is not a file of lib or app'
         elif folder != source.folder and folder not in BELOW.get(source.folder, set()):
             yield number, f'{source.folder} may not include "{header}"'
-        elif folder == source.folder and level(header) > level(source.name):
+        elif folder == source.folder and above(level(header), level(source.name)):
             yield number, f'{Path(source.name).parent} may not include "{header}"'
 
 
@@ -174,7 +184,7 @@ def violations(sources):
         found += check_outside(source, sources)
         if source.folder not in BELOW:
             found.append((1, f"folder {source.folder} is not in the order of layers"))
-        if source.folder in INSIDE and level(source.name) < 0:
+        if -1 in level(source.name):
             found.append((1, f"folder {Path(source.name).parent} is not in the order of {source.folder}"))
         if source.folder not in DPDK_FOLDERS:
             found += check_words(source, dpdk, "DPDK belongs to io and engine only")

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "run/commands.h"
 #include "line/front.h"
-#include "io/driver.h"
-#include "io/netif.h"
+#include "io/driver/driver.h"
+#include "io/host/netif.h"
 #include "net/packet_file.h"
 
 // Of every form. item: the name of the traffic item.

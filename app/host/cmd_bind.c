@@ -7,9 +7,9 @@
 
 #include "base/log.h"
 #include "run/commands.h"
-#include "io/memory.h"
-#include "io/pci.h"
-#include "io/state.h"
+#include "io/driver/memory.h"
+#include "io/pci/pci.h"
+#include "io/driver/state.h"
 
 static int read_box(struct pci_box *b)
 {

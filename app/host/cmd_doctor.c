@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "run/commands.h"
-#include "io/doctor.h"
-#include "io/driver.h"
+#include "io/doctor/doctor.h"
+#include "io/doctor/preflight.h"
+#include "io/driver/driver.h"
 
 static const char *const marks[] = {
 	[DOCTOR_OK] = "ok",

@@ -15,7 +15,8 @@
 #include "engine/series/series.h"
 #include "engine/tools/forecast.h"
 #include "line/front.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
 #include "stats/json.h"
 #include "stats/text.h"
 

@@ -24,7 +24,7 @@
 #include "line/front.h"
 #include "process/hooks.h"
 #include "format/interval_format.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 #include "run/run_child.h"
 #include "follow/run_events.h"
 #include "process/orders.h"

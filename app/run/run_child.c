@@ -18,7 +18,7 @@
 #include "engine/run/run.h"
 #include "engine/series/series.h"
 #include "process/hooks.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 #include "follow/run_events.h"
 #include "process/orders.h"
 #include "document/interval_file.h"

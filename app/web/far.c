@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "document/document_reader.h"
 #include "engine/run/peer.h"
-#include "io/sockets_shared.h"
+#include "io/sockets/sockets_shared.h"
 
 #define ANSWER_MAX (4 << 20)
 #define PATIENCE_S 10

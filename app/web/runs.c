@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "document/document_reader.h"
 #include "process/child.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 #include "process/orders.h"
 #include "web/runs_ports.h"
 #include "stats/json.h"

@@ -6,7 +6,7 @@
 
 #include "conf/schema.h"
 #include "engine/config/config.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 static void put_ports(const struct config *c, json_t *out, struct arena *a)
 {

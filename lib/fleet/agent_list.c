@@ -13,7 +13,7 @@
 #include "document/document_reader.h"
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_talk.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 
 #define ASK_MS     2000
 #define SILENT_MS  5000 // two questions without a reply

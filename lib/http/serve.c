@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "engine/config/control.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 
 #define TIMEOUT_S 10 // of a connection that is silent
 #define BACKLOG   16

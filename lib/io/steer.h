@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Steering: the receive queue that a reply will reach, if it can be known before the request. It
-// follows from rules of the device (io/rules.h), or from Toeplitz over the key and table that it
-// reports. Nothing relies on it: a reply on another queue is handed over and counted. Not here:
+// follows from rules of the device (io/port/rules.h), or from Toeplitz over the key and table that
+// it reports. Nothing relies on it: a reply on another queue is handed over and counted. Not here:
 // source ports and relays of workers (engine/plan/deal.c), and the test of the device
 // (engine/plan/steer_probe.c). Path: cold. Management thread.
 #pragma once

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "nats/bus_nats.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 
 #define FLUSH_MS     2000
 #define SIGNS_ALWAYS 0x030800 // version of the library

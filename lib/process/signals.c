@@ -19,7 +19,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "engine/run/run.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 
 #define ORDERLY_S 2  // after the third signal, for an end in order
 #define WORDS_S   10 // after a crash, for the last words

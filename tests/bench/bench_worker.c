@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/driver/eal.h"
+#include "io/port/port.h"
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 struct fuzz_plan {
 	struct arena *a; // of the plan; the configuration has one of its own

@@ -9,7 +9,7 @@
 #include "engine/config/faults_settings.h"
 #include "engine/core/pages.h"
 #include "engine/core/responder.h"
-#include "io/port.h"
+#include "io/port_state.h"
 #include "lib/test_port.h"
 #include "proto/dns/dns_internal.h"
 

@@ -15,10 +15,10 @@
 #include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 
+#include "io/port_state.h"
 #include "base/rand.h"
-#include "io/memory.h"
-#include "io/port_internal.h"
-#include "io/stamps.h"
+#include "io/driver/memory.h"
+#include "io/driver/stamps.h"
 #include "lib/test_port.h"
 #include "machine.h"
 #include "net/frame.h"

@@ -17,8 +17,8 @@
 #include "base/clock.h"
 #include "engine/run/cpu.h"
 #include "engine/run/tester_delay.h"
-#include "io/cpus.h"
-#include "io/port.h"
+#include "io/host/cpus.h"
+#include "io/port_state.h"
 #include "world.h"
 
 #define SECOND 1000000000ull

@@ -15,7 +15,7 @@
 #include "engine/core/idle.h"
 #include "engine/core/responder.h"
 #include "engine/core/worker.h"
-#include "io/launch.h"
+#include "io/driver/launch.h"
 #include "machine.h"
 
 #define LOOPS     (2 * WORLD_CPUS + 8)
@@ -609,7 +609,7 @@ static struct loop *loop_new(void)
 	abort();
 }
 
-// --- in the place of io/launch.c ---
+// --- in the place of io/driver/launch.c ---
 
 void __wrap_launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
 {

@@ -34,7 +34,7 @@ struct world_settings {
 	uint64_t spread; // not 0: packets reach the queues of the other end by their ports
 	// The CPU of a worker is elsewhere for a part of the time, ns since the start of the world.
 	struct world_away {
-		uint32_t worker; // as io/launch.h
+		uint32_t worker; // as io/driver/launch.h
 		uint64_t from, to;
 	} away[WORLD_AWAY];
 	uint32_t away_count;

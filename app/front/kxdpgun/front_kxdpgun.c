@@ -10,7 +10,7 @@
 #include "run/commands.h"
 #include "front/kxdpgun/front_kxdpgun.h"
 #include "front/front_queries.h"
-#include "io/netif.h"
+#include "io/host/netif.h"
 #include "follow/run_events.h"
 
 #define ITEM        "traffic.queries."

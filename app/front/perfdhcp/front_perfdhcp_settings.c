@@ -12,7 +12,7 @@
 #include "engine/run/run.h"
 #include "front/front_packets.h"
 #include "front/perfdhcp/front_perfdhcp.h"
-#include "io/netif.h"
+#include "io/host/netif.h"
 
 #define ITEM            "traffic.leases."
 #define DIAGNOSTICS     "aeilstT"

@@ -8,7 +8,8 @@
 
 #include "engine/config/routing.h"
 #include "engine/core/evidence.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
+#include "io/driver/settings.h"
 
 #define AT(type, member) .offset = offsetof(struct type, member)
 

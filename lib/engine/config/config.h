@@ -18,7 +18,7 @@
 #include "engine/config/load.h"
 #include "engine/config/series_settings.h"
 #include "engine/core/servers.h"
-#include "io/port.h"
+#include "io/port_state.h"
 #include "net/transport_server.h"
 #include "proto/proto.h"
 

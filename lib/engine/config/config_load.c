@@ -11,8 +11,9 @@
 #include "engine/config/hosts.h"
 #include "engine/config/routing.h"
 #include "engine/config/work.h"
-#include "io/driver.h"
-#include "io/sockets.h"
+#include "io/driver/driver.h"
+#include "io/driver/settings.h"
+#include "io/sockets/sockets.h"
 #include "net/neigh.h"
 
 static void check_labels(const struct field_list *l, struct diag *d)

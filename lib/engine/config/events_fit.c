@@ -5,7 +5,7 @@
 
 #include "conf/units.h"
 #include "engine/config/config.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define TRAFFIC  "traffic."
 #define RATE     ".load.rate"

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "io/driver/driver.h"
 #include "engine/config/config.h"
 
 #define AT(member) .offset = offsetof(struct fleet_settings, member)

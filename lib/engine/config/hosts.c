@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "engine/config/routing.h"
-#include "io/driver.h"
-#include "io/sockets.h"
+#include "io/driver/driver.h"
+#include "io/sockets/sockets.h"
 
 static struct addr addr_of(const struct addrinfo *from)
 {

@@ -2,14 +2,14 @@
 // Which packets go into the capture file: the query and the answer of measured transactions that
 // failed, or of all, each with the reason. The query is made again from its slot. Of lost ones only
 // the tick of the send is kept, as a late reply may bring the query. Not here: the file and its
-// thread (io/capture.h), and the settings (run/evidence_log.h). Path: hot (evidence_keep,
+// thread (io/port/capture.h), and the settings (run/evidence_log.h). Path: hot (evidence_keep,
 // evidence_late). Worker's thread.
 #pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "io/capture.h"
+#include "io/port/capture.h"
 #include "net/frame.h"
 
 enum evidence_reason {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/wait.h"
+#include "io/port/wait.h"
 
 struct clock;
 struct responder;

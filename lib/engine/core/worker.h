@@ -18,7 +18,7 @@
 #include "engine/core/wire.h"
 #include "io/burst.h"
 #include "io/handoff.h"
-#include "io/stamps.h"
+#include "io/driver/stamps.h"
 #include "proto/proto.h"
 
 enum run_phase { PHASE_WARMUP, PHASE_MEASURE, PHASE_DRAIN, PHASE_STOP };

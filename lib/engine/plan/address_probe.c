@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define ROUNDS    2
 #define ROUND_NS  100000000ull // after the last question of a round

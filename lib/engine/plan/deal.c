@@ -8,7 +8,7 @@
 #include "engine/core/pages.h"
 #include "engine/plan/plan_internal.h"
 #include "io/burst.h"
-#include "io/sockets.h"
+#include "io/sockets/sockets.h"
 #include "io/steer.h"
 
 #define LOOK_EVERY_NS 20000 // at how far the other workers are

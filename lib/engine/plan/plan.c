@@ -5,11 +5,11 @@
 // cold. Management thread.
 #include "engine/plan/plan.h"
 
+#include "io/driver/driver.h"
 #include "engine/config/routing.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_internal.h"
-#include "io/driver.h"
-#include "io/sockets.h"
+#include "io/sockets/sockets.h"
 
 #define VLANS_AT        14       // of the first VLAN in a frame, behind the first EtherType
 #define LANES           32       // of a source port on a socket: a burst

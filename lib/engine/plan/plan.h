@@ -4,13 +4,13 @@
 // cold. Management thread; const for the workers from the launch on.
 #pragma once
 
+#include "io/port_state.h"
 #include "base/clock.h"
 #include "engine/config/config.h"
 #include "engine/core/responder.h"
 #include "engine/plan/schedule.h"
 #include "engine/core/worker.h"
-#include "io/cpus.h"
-#include "io/port.h"
+#include "io/host/cpus.h"
 #include "net/timestamps.h"
 
 // Where a traffic item runs.

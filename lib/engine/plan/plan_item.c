@@ -12,7 +12,7 @@
 #include "engine/core/worker_servers.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 // The same for one worker as for an only one; another one has other keys.
 static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)

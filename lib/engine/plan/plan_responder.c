@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "engine/plan/plan_internal.h"
-#include "io/driver.h"
-#include "io/memory.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
 
 #define MIB        1048576.0
 #define REORDER_NS 1000000 // that a reordered reply waits for a next one

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "engine/plan/plan_internal.h"
-#include "io/memory.h"
-#include "io/rules.h"
-#include "io/sockets.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
+#include "io/driver/settings.h"
+#include "io/port/rules.h"
+#include "io/sockets/sockets.h"
 #include "net/frame.h"
 #include "net/neigh.h"
 

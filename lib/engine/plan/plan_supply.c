@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/plan/deal.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define NS         1e-9
 #define TIME_STEPS 64

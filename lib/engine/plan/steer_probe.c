@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "io/driver/driver.h"
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_servers.h"
 #include "io/burst.h"
-#include "io/driver.h"
+#include "io/port_state.h"
 
 #define SEQ 1 // of the SYN
 

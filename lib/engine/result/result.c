@@ -236,7 +236,7 @@ static const struct counter port_rows[] = {
 	TEXT(result_port, driver, "driver"),
 	TEXT(result_port, device, "device"),
 	TEXT(result_port, nic, "the device as its driver names it"),
-	PORT_COUNTERS(PORT_ROW) // io/port.h
+	PORT_COUNTERS(PORT_ROW) // io/port_state.h
 	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
 		AT(result_port, rx_missed_known)},
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
@@ -409,7 +409,7 @@ const struct counter_section result_interval_item_section = {"traffic", "an item
 #define PORT_PART_ROW(member, text) COUNT(result_interval_port, member, text),
 static const struct counter interval_port_rows[] = {
 	TEXT(result_interval_port, name, "name of the port"),
-	PORT_COUNTERS(PORT_PART_ROW)                                 // io/port.h
+	PORT_COUNTERS(PORT_PART_ROW)                                 // io/port_state.h
 	QUEUE_COUNTERS(PORT_PART_ROW)                                // core/counters.h
 	HANDOFF_COUNTERS(PORT_PART_ROW, COUNTER_SKIP, PORT_PART_ROW) // io/handoff.h
 	{"other", "packets that belong to no item", NULL, COUNTER_SECTION,

@@ -13,7 +13,7 @@
 #include "engine/core/servers.h"
 #include "engine/core/wire_counters.h"
 #include "io/handoff.h"
-#include "io/port.h"
+#include "io/port_state.h"
 #include "net/tcp.h"
 #include "net/transport.h"
 

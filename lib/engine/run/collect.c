@@ -3,6 +3,7 @@
 // (collect_intervals.c). Path: cold. Management thread.
 #include "engine/run/collect.h"
 
+#include "io/driver/driver.h"
 #include "engine/core/worker_conn.h"
 #include "engine/core/worker_servers.h"
 
@@ -14,7 +15,8 @@
 #include "base/addr.h"
 #include "engine/config/condition.h"
 #include "engine/plan/plan_supply.h"
-#include "io/driver.h"
+#include "io/driver/settings.h"
+#include "io/port/port.h"
 
 // For the copies of a worker of the responder: a second.
 #define TELL_PAUSE_NS 100000

@@ -10,7 +10,7 @@
 #include "engine/core/worker_servers.h"
 #include "engine/run/collect.h"
 #include "engine/run/task.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 
 #define SAME_S   1e-4 // a tick is calibrated
 #define REGAINED 0.99 // of the former rate

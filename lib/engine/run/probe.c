@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "engine/run/command.h"
 #include "engine/run/cpu.h"
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 
 #define OUTPUT_MAX 65536
 #define JOIN_NS    1000000 // between two looks whether the thread has ended

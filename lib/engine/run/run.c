@@ -14,6 +14,7 @@
 #include <openssl/evp.h>
 #include <uuid/uuid.h>
 
+#include "io/driver/driver.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/input.h"
@@ -21,7 +22,9 @@
 #include "conf/schema.h"
 #include "engine/plan/deal.h"
 #include "engine/run/run_internal.h"
-#include "io/driver.h"
+#include "io/doctor/preflight.h"
+#include "io/driver/eal.h"
+#include "io/port/port.h"
 
 static const char *cpu_model(struct arena *a)
 {

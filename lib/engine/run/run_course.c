@@ -7,13 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/port/port.h"
 #include "base/log.h"
 #include "engine/plan/address_probe.h"
 #include "engine/plan/resolve.h"
 #include "engine/run/run_internal.h"
 #include "engine/run/solicit.h"
 #include "engine/run/verdict.h"
-#include "io/launch.h"
+#include "io/driver/launch.h"
 
 #define PEER_ASKS       4
 #define PEER_WAIT_NS    100000000

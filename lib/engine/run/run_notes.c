@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/driver/driver.h"
 #include "base/log.h"
 #include "engine/core/worker_conn.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/run_internal.h"
 #include "engine/run/tester_delay.h"
-#include "io/driver.h"
 #include "stats/text.h"
 
 #define ENOUGH    100  // packets for a 99th percentile

@@ -12,8 +12,8 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "engine/run/command.h"
-#include "io/launch.h"
-#include "io/privileges.h"
+#include "io/driver/launch.h"
+#include "io/host/privileges.h"
 
 struct task {
 	pthread_t thread;

@@ -7,8 +7,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "io/driver/settings.h"
 #include "engine/run/collect.h"
-#include "io/launch.h"
+#include "io/driver/launch.h"
 
 #define ROUNDS 8192 // of each kind
 #define WARM   256  // of them, before it counts

@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/driver/settings.h"
+#include "io/driver/driver.h"
 #include "base/arena.h"
 #include "engine/config/criteria.h"
 #include "engine/core/worker_conn.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"
-#include "io/sockets.h"
+#include "io/sockets/sockets.h"
 #include "stats/text.h"
 
 #define REASONS_ROOM 64  // to begin with

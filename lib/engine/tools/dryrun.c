@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "engine/plan/plan.h"
 #include "engine/run/run.h"
-#include "io/capture.h"
-#include "io/driver.h"
+#include "io/port/capture.h"
+#include "io/driver/driver.h"
 
 #define FRAME_ROOM 66000 // of a message over a connection
 

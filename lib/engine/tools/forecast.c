@@ -11,8 +11,9 @@
 #include "engine/config/routing.h"
 #include "engine/core/txn.h"
 #include "engine/core/worker.h"
-#include "io/driver.h"
-#include "io/memory.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
+#include "io/port/port.h"
 
 #define STREAM_COST_NS 85 // of a message and its answer over a connection that lives, beside UDP
 

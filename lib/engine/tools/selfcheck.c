@@ -9,7 +9,7 @@
 
 #include "conf/schema.h"
 #include "engine/config/work.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define WARMUP_MAX_NS   1000000000ull
 #define DURATION_MAX_NS 10000000000ull

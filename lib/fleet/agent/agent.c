@@ -24,7 +24,7 @@
 #include "fleet/agent/host_facts.h"
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_talk.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 #include "fleet/agent_files.h"
 
 #define LOG "log.txt"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "fleet/fleet_clock.h"
-#include "io/doctor.h"
-#include "io/driver.h"
-#include "io/memory.h"
+#include "io/doctor/doctor.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
 
 #define MB 1000000
 

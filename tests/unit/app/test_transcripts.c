@@ -52,7 +52,7 @@
 #include "document/document_read.h"
 #include "format/format_writers.h"
 #include "format/interval_format.h"
-#include "io/state.h"
+#include "io/driver/state.h"
 #include "follow/run_events.h"
 #include "report/report.h"
 #include "export/scrape.h"

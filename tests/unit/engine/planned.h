@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "engine/plan/plan_internal.h"
-#include "io/cpus.h"
-#include "io/driver.h"
+#include "io/host/cpus.h"
+#include "io/driver/driver.h"
 
 // CPUs of the process: those whose bit is set.
 __attribute__((weak)) uint64_t planned_cpus = 0xff;

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#include "io/driver.h"
+#include "io/port_state.h"
+#include "io/driver/driver.h"
 
 static inline int driver_index(const char *name)
 {

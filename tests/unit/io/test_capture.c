@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "io/capture.h"
+#include "io/port/capture.h"
 
 #define PACKETS_MAX 64
 #define RING        8

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "io/cpus.h"
+#include "io/host/cpus.h"
 
 FILE *__wrap_fopen64(const char *path, const char *mode);
 int __wrap_glob64(const char *pattern, int flags, int (*error)(const char *, int), glob_t *out);

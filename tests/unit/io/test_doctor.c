@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "io/doctor.h"
-#include "io/netif.h"
-#include "io/pci.h"
+#include "io/doctor/doctor.h"
+#include "io/host/netif.h"
+#include "io/pci/pci.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ALL                                                                                        \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver table and the arguments that each driver gets.
+#include "io/driver/settings.h"
 #include "ports.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "io/eal.h"
+#include "io/driver/eal.h"
 
 static struct eal_args a;
 static const struct lcore_plan plan = {

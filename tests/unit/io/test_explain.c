@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "io/explain.h"
+#include "io/driver/explain.h"
 
 static struct io_error e;
 

@@ -24,10 +24,10 @@
 #include <rte_log.h>
 
 #include "base/log.h"
-#include "io/eal.h"
-#include "io/memory.h"
-#include "io/netif.h"
-#include "io/preflight.h"
+#include "io/doctor/preflight.h"
+#include "io/driver/eal.h"
+#include "io/driver/memory.h"
+#include "io/host/netif.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MIB      (UINT64_C(1) << 20)

@@ -10,7 +10,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#include "io/launch.h"
+#include "io/driver/launch.h"
 
 #define WORKERS 4
 

@@ -3,7 +3,8 @@
 #include "ports.h"
 
 #include "io/handoff.h"
-#include "io/memory.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
 
 static void settings_win_over_automatic_sizes(void **state)
 {

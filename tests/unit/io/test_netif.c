@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "io/netif.h"
+#include "io/host/netif.h"
 #include "io/steer.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

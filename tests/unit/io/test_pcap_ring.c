@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "io/pcap_ring.h"
+#include "io/port/pcap_ring.h"
 
 #define ALL_OF_IT 262144
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "io/pci.h"
+#include "io/pci/pci.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define CARDS    "/sys/bus/pci/devices"

@@ -22,10 +22,12 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "io/memory.h"
-#include "io/port_internal.h"
-#include "io/rules.h"
-#include "io/untag.h"
+#include "io/driver/driver.h"
+#include "io/driver/memory.h"
+#include "io/port/port.h"
+#include "io/port/port_internal.h"
+#include "io/port/rules.h"
+#include "io/port/untag.h"
 
 #define DEVICES   40
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))

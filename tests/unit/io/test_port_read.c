@@ -10,9 +10,11 @@
 
 #include <rte_ethdev.h>
 
-#include "io/explain.h"
-#include "io/netif.h"
-#include "io/port_internal.h"
+#include "io/driver/explain.h"
+#include "io/host/netif.h"
+#include "io/driver/driver.h"
+#include "io/port/port.h"
+#include "io/port/port_internal.h"
 #include "lib/test_port.h"
 
 static uint64_t unit; // the counters of device n are multiples of unit << 8 * n

@@ -9,8 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "io/netif.h"
-#include "io/preflight.h"
+#include "io/host/netif.h"
+#include "io/doctor/preflight.h"
+#include "io/driver/driver.h"
 
 static struct io_error e;
 

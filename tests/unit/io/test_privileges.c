@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/privileges.h"
+#include "io/host/privileges.h"
 
 struct thread {
 	bool starts_programs;

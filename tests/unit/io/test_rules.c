@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <rte_byteorder.h>
 
-#include "io/rules.h"
+#include "io/port/rules.h"
 #include "io/steer.h"
 
 // What the device says: to so many rules yes, both when asked and when told.

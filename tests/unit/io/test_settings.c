@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules between the settings of ports.
+#include "io/driver/settings.h"
 #include "ports.h"
 
 #include <stdio.h>

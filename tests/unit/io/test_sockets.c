@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/rand.h"
-#include "io/driver.h"
-#include "io/sockets.h"
-#include "io/sockets_burst.h"
+#include "io/driver/driver.h"
+#include "io/sockets/sockets.h"
+#include "io/sockets/sockets_burst.h"
 #include "lib/test_port.h"
 
 #define NUMBER 3 // of the ethdev

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/rand.h"
-#include "io/driver.h"
-#include "io/sockets.h"
-#include "io/sockets_burst.h"
+#include "io/driver/driver.h"
+#include "io/sockets/sockets.h"
+#include "io/sockets/sockets_burst.h"
 #include "lib/test_port.h"
 #include "net/tcp.h"
 

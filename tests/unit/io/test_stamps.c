@@ -14,8 +14,8 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/clock.h"
-#include "io/driver.h"
-#include "io/stamps.h"
+#include "io/driver/driver.h"
+#include "io/driver/stamps.h"
 #include "lib/test_port.h"
 
 #define AT     (sizeof(struct rte_mbuf) - sizeof(uint64_t))

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/netif.h"
-#include "io/state.h"
+#include "io/host/netif.h"
+#include "io/driver/state.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

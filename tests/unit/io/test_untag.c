@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tags that a card took off are in the packet again, and nothing else changes.
-#include "io/untag.h"
+#include "io/port/untag.h"
 
 #include <stdarg.h>
 #include <stddef.h>

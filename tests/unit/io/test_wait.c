@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "io/driver.h"
-#include "io/wait.h"
+#include "io/driver/driver.h"
+#include "io/port/wait.h"
 
 #define LONG_NS 900000000ull
 

@@ -11,7 +11,7 @@
 
 #include "engine/config/faults_settings.h"
 #include "engine/core/responder.h"
-#include "io/port.h"
+#include "io/port_state.h"
 #include "lib/test_port.h"
 
 #define START 1000000000ull // ticks are nanoseconds

@@ -3,7 +3,7 @@
 // know of their items. On CPUs that the test chooses. Path: cold. Test.
 #include "../planned.h"
 #include "base/bytes.h"
-#include "io/rules.h"
+#include "io/port/rules.h"
 #include "net/frame.h"
 
 #define ANY LCORE_ANY_CPU

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "engine/run/collect.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define SECOND 1000000000ull // a tick is a nanosecond
 #define START  (7 * SECOND)

@@ -14,7 +14,7 @@
 #include "engine/core/worker_conn.h"
 #include "engine/run/run.h"
 #include "engine/run/verdict.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define HZ 2.5e9
 

@@ -7,7 +7,7 @@
 
 #include "conf/schema.h"
 #include "engine/tools/selfcheck.h"
-#include "io/driver.h"
+#include "io/driver/driver.h"
 
 #define FILE_HEAD                                                                                  \
 	"ports:\n"                                                                                 \
