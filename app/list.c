@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "campaign/campaign.h"
 #include "conf/schema.h"
 #include "engine/config/config.h"

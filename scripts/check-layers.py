@@ -6,6 +6,7 @@
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 # A folder and what it may include besides itself.
@@ -34,13 +35,23 @@ BELOW |= {
 }
 BELOW["app"] = set(BELOW)
 
-# Folders inside others, lowest first: a file may include those of its own and of lower ones. "": the folder itself.
+# Folders, and files of their own place, inside others, lowest first: a file may include those of its own and of lower
+# ones. "": the other files of the folder itself.
 INSIDE = {
+    "proto/dns": ["client", "server", "ddns", ""],
+    "proto": ["", "echo", "ntp", "dns", "dhcp", "table.h", "table.c"],
+    "proto/dhcp": ["client", "v4", "v6", "server", "leasequery", ""],
+    "proto/dhcp/client": ["lease", ""],
+    "engine/run": ["collect", "around", ""],
+    "engine/core": ["", "worker", "responder"],
     "io": ["", "host", "driver", "pci", "doctor", "sockets", "port"],
     "engine": ["core", "result", "config", "plan", "run", "series", "tools"],
     "fleet": ["", "agent", "coordinator"],
     "app": ["line", "run", "web", "front", "campaign", "host", ""],
 }
+
+MOST_FILES = 40  # of a folder
+MOST_FILES_OF_APP = 15  # of app itself
 
 # An outside header and the folders, or files of a name, that may include it, themselves or through a header of ours.
 OUTSIDE = {
@@ -95,13 +106,14 @@ def load(root):
 
 def level(name):
     """Where a file stands in each folder above it that has an order, outermost first; -1: in none of its parts."""
-    parts = name.split("/")[:-1]
+    parts = name.split("/")
     levels = []
-    for depth in range(1, len(parts) + 1):
+    for depth in range(1, len(parts)):
         order = INSIDE.get("/".join(parts[:depth]))
-        part = parts[depth] if depth < len(parts) else ""
+        part = parts[depth]
         if order is not None:
-            levels.append(order.index(part) if part in order else -1)
+            is_file = depth == len(parts) - 1 and part not in order
+            levels.append(order.index("" if is_file else part) if is_file or part in order else -1)
     return levels
 
 
@@ -176,6 +188,15 @@ def circles(sources):
         yield from visit(name)
 
 
+def crowded(sources):
+    """Folders with more files than one takes in at a glance."""
+    count = Counter(source.path.parent for source in sources.values())
+    for folder, files in sorted(count.items()):
+        most = MOST_FILES_OF_APP if folder.name == "app" else MOST_FILES
+        if files > most:
+            yield f"{folder}: {files} files (at most {most}): divide it"
+
+
 def violations(sources):
     protocols = protocol_pattern(sources)
     dpdk = re.compile(r"\brte_\w*")
@@ -194,6 +215,7 @@ def violations(sources):
             yield f"{source.path}:{number}: {text}"
     for name, way in circles(sources):
         yield f"{sources[name].path}:1: circle: {way}"
+    yield from crowded(sources)
 
 
 def main(argv):

@@ -18,9 +18,9 @@
 #include "base/log.h"
 #include "document/document_reader.h"
 #include "campaign/campaign_table.h"
-#include "engine/run/command.h"
+#include "engine/run/around/command.h"
 #include "engine/run/run.h"
-#include "engine/run/task.h"
+#include "engine/run/around/task.h"
 #include "format/format_select.h"
 #include "line/options.h"
 

@@ -13,8 +13,8 @@
 #include "base/bytes.h"
 #include "base/input.h"
 #include "front/front_packets.h"
-#include "proto/dns/dns_queries.h"
-#include "proto/dns/dns_settings.h"
+#include "proto/dns/client/dns_queries.h"
+#include "proto/dns/client/dns_settings.h"
 
 #define NS_PER_US   1000
 #define QUERIES_MAX (1u << 20) // with a dot: as many as there are packets of, at most

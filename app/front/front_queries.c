@@ -14,7 +14,7 @@
 
 #include "base/input.h"
 #include "run/commands.h"
-#include "proto/dns/dns_updates.h"
+#include "proto/dns/client/dns_updates.h"
 
 #define EDNS    "traffic.queries.dns.edns"
 #define QUERIES "traffic.queries.dns.queries"

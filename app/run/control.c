@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "engine/run/peer.h"
+#include "engine/run/around/peer.h"
 #include "http/http.h"
 #include "http/serve.h"
 

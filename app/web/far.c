@@ -16,7 +16,7 @@
 #include "web/api.h"
 #include "base/log.h"
 #include "document/document_reader.h"
-#include "engine/run/peer.h"
+#include "engine/run/around/peer.h"
 #include "io/sockets/sockets_shared.h"
 
 #define ANSWER_MAX (4 << 20)

@@ -10,7 +10,7 @@
 
 #include "base/addr.h"
 #include "base/arena.h"
-#include "engine/run/cpu.h"
+#include "engine/run/around/cpu.h"
 
 struct far {
 	struct addr_server at; // of the serve

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "document/lines.h"
 #include "proto/proto.h"
 #include "stats/json_read.h"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "document/document_reader.h"
 #include "format/format_walk.h"
 #include "proto/proto.h"

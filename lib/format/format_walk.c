@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "base/arena.h"
 #include "engine/result/result.h"
 #include "proto/proto.h"

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/result/result.h"
-#include "engine/run/cpu.h"
+#include "engine/run/around/cpu.h"
 #include "document/distribution.h"
 #include "fleet/fleet_clock.h"
 #include "merge/merge.h"

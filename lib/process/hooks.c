@@ -9,7 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "engine/run/command.h"
+#include "engine/run/around/command.h"
 
 struct hook {
 	const char *name; // "start" or "stop"

@@ -523,13 +523,6 @@ struct proto {
 	bool (*gives_up)(const struct proto_ctx *ctx, const struct proto_txn *t);
 };
 
-// The table: NULL-terminated, in the order that the user sees. A test that defines these three
-// itself has a table of its own: proto.c is then not linked.
-extern const struct proto *const protos[];
-uint32_t proto_count(void);
-
-const struct proto *proto_find(const char *name); // NULL: none
-
 // Marks of a follower.
 static inline uint32_t proto_marks(const struct proto *p)
 {

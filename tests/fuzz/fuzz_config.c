@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "base/log.h"
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
 #include "engine/series/series.h"
 #include "engine/run/stop.h"
-#include "proto/dns/dns_settings.h"
+#include "proto/dns/client/dns_settings.h"
 
 #define CLIENTS_MAX 1000 // that a protocol is opened for
 #define DIGITS_MAX  6    // in the patterns of a name: more take long to expand

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/server/dns_answers.h"
+#include "proto/table.h"
 #include "base/log.h"
-#include "engine/core/responder.h"
-#include "engine/core/worker.h"
-#include "engine/core/worker_conn.h"
+#include "engine/core/responder/responder.h"
+#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_conn.h"
 #include "lib/test_port.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 #include "unit/net/tcp_check.h"
 
 #define HEAD      6

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dns/ddns_internal.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/ddns/ddns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define KINDS         3 // of the first byte
 #define GIVE_QUESTION 4

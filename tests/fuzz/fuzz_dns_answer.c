@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

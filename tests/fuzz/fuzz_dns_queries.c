@@ -10,7 +10,7 @@
 #include "fuzz_text.h"
 
 #include "base/log.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

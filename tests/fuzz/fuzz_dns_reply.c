@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define ITEMS         6
 #define KEEP_ID       0x80 // of the first byte

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
-#include "proto/dns/dns_tsig.h"
+#include "proto/dns/client/dns_tsig.h"
 
 #define NOW 1700000000000ull
 

@@ -11,8 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
-#include "proto/dns/dns_internal.h"
-#include "proto/dns/dns_updates.h"
+#include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_updates.h"
 
 #define ENTRIES_MAX 200 // that are looked at
 

@@ -12,8 +12,8 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
-#include "proto/dns/dns_internal.h"
-#include "proto/dns/dns_proxy_wire.h"
+#include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_proxy_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

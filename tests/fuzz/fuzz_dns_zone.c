@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
 #include "base/log.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define ROOM     8192
 #define JOURNAL  1024

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/server/dns_answers.h"
+#include "proto/table.h"
 #include "engine/config/faults_settings.h"
 #include "engine/core/pages.h"
-#include "engine/core/responder.h"
+#include "engine/core/responder/responder.h"
 #include "io/port_state.h"
 #include "lib/test_port.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define HEAD 9
 #define HZ   1e9

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "base/log.h"
-#include "engine/core/worker.h"
+#include "engine/core/worker/worker.h"
 #include "lib/test_port.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define HEAD    4
 #define START   1000000000

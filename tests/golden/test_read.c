@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "proto/table.h"
 #include "document/document.h"
 #include "document/document_read.h"
 #include "follow/run_events.h"

@@ -15,8 +15,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "engine/run/cpu.h"
-#include "engine/run/tester_delay.h"
+#include "engine/run/around/cpu.h"
+#include "engine/run/around/tester_delay.h"
 #include "io/host/cpus.h"
 #include "io/port_state.h"
 #include "world.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stepper, and the links. Path: tests only.
+#include "engine/core/worker/worker_idle.h"
+#include "engine/core/responder/responder_idle.h"
 #include "world.h"
 
 #include <inttypes.h>
@@ -13,8 +15,8 @@
 #include <rte_mbuf.h>
 
 #include "engine/core/idle.h"
-#include "engine/core/responder.h"
-#include "engine/core/worker.h"
+#include "engine/core/responder/responder.h"
+#include "engine/core/worker/worker.h"
 #include "io/driver/launch.h"
 #include "machine.h"
 
@@ -405,7 +407,7 @@ static uint64_t loop_due(const struct loop *l)
 
 	if (l->t)
 		return l->t->due;
-	due = l->w ? idle_due(l->w, world.now) : idle_responder_due(l->r, world.now);
+	due = l->w ? worker_due(l->w, world.now) : responder_due(l->r, world.now);
 	return earlier(due, world.now + LOOK_NS);
 }
 

@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "engine/config/routing.h"
-#include "engine/core/evidence.h"
+#include "engine/core/worker/evidence.h"
 #include "io/driver/driver.h"
 #include "io/driver/settings.h"
 

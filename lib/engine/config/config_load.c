@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/criteria.h"
 #include "engine/config/hosts.h"

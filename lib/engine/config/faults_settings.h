@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/field.h"
-#include "engine/core/faults.h"
+#include "engine/core/responder/faults.h"
 
 struct fault_settings {
 	double share;   // 0: not given

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "proto/table.h"
 #include "io/driver/memory.h"
 
 #define MEMORY_PART 4 // of what is available, for all automatic numbers together

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the next pass of a worker or responder has anything to do, and its sleep until then or until
-// a packet comes, with host.idle: sleep. It polls on for a moment after it had work, as the next
-// packet is often near, unless other programs want its CPU.
+// The sleep of a worker or responder until its next pass has anything to do, or until a packet
+// comes, with host.idle: sleep. It polls on for a moment after it had work, as the next packet is
+// often near, unless other programs want its CPU. When it has anything to do: worker_idle.h,
+// responder_idle.h.
 // Path: cold. The loop's own thread, between two passes.
 #pragma once
 
@@ -11,8 +12,7 @@
 #include "io/port/wait.h"
 
 struct clock;
-struct responder;
-struct worker;
+struct conns;
 
 // Of a thread that may sleep.
 struct idle {
@@ -28,14 +28,23 @@ struct idle {
 	uint64_t late;       // its timers, as a rule
 };
 
-// The tick from which on a pass at the latest has anything to do, packets that arrive aside; `now`:
-// at once.
-uint64_t idle_due(const struct worker *w, uint64_t now);
-// The same of a responder; UINT64_MAX: there is nothing.
-uint64_t idle_responder_due(const struct responder *r, uint64_t now);
+// The longest sleeps, in ns.
+#define IDLE_LONGEST_NS 5000000 // told to end, it does not take longer
+#define IDLE_MOMENT_NS  1000000 // the same where others wait for it
+#define IDLE_BLIND_NS   50000   // where no packet wakes it
 
-// Behind a pass that ended at `now`: sleep if it may. The tick from which on the time is the
-// thread's again: `now` when it has not slept, otherwise when it woke up, or should have: from the
-// tick on from which something was due, a late wake-up counts as time without its CPU.
-uint64_t idle_turn(struct worker *w, uint64_t now, bool worked);
-uint64_t idle_responder_turn(struct responder *r, uint64_t now, bool worked);
+// Others had the CPU if a pass, or a timer, took longer than one does: for a while it leaves the
+// CPU whenever it can, and gets it back the sooner. Returns `worked`.
+bool idle_look(struct idle *i, const struct clock *clock, uint64_t now, bool worked);
+
+// Sleep from `now` until `due`, or not: the tick at which it woke up, or `now`. longest: ns.
+uint64_t idle_rest(
+	struct idle *i, const struct clock *clock, uint64_t now, uint64_t due, uint64_t longest);
+
+// Deadlines and segments of connections: at the latest, as only some buckets are looked at.
+uint64_t idle_conns_due(const struct conns *cs, const struct clock *clock, uint64_t now);
+
+static inline uint64_t idle_earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}

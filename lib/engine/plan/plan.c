@@ -5,6 +5,7 @@
 // cold. Management thread.
 #include "engine/plan/plan.h"
 
+#include "proto/table.h"
 #include "io/driver/driver.h"
 #include "engine/config/routing.h"
 #include "engine/plan/deal.h"

@@ -7,9 +7,9 @@
 #include "io/port_state.h"
 #include "base/clock.h"
 #include "engine/config/config.h"
-#include "engine/core/responder.h"
+#include "engine/core/responder/responder.h"
 #include "engine/plan/schedule.h"
-#include "engine/core/worker.h"
+#include "engine/core/worker/worker.h"
 #include "io/host/cpus.h"
 #include "net/timestamps.h"
 

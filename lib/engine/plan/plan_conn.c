@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "engine/core/pages.h"
-#include "engine/core/worker_conn.h"
+#include "engine/core/worker/worker_conn.h"
 #include "engine/plan/plan_internal.h"
 
 #define CLOSING_LEAST    4096    // connections that are being closed

@@ -4,12 +4,13 @@
 // thread.
 #include <math.h>
 
+#include "proto/table.h"
 #include "base/log.h"
 #include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "engine/core/pages.h"
-#include "engine/core/worker_conn.h"
-#include "engine/core/worker_servers.h"
+#include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_servers.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/replay.h"
 #include "io/driver/driver.h"

@@ -3,6 +3,7 @@
 // faults. Path: cold. Management thread.
 #include <stdlib.h>
 
+#include "proto/table.h"
 #include "base/log.h"
 #include "engine/plan/plan_internal.h"
 #include "io/driver/driver.h"

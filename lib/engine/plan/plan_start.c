@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "engine/plan/plan_internal.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "engine/plan/deal.h"
 #include "io/driver/driver.h"
 

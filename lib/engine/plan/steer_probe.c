@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "io/driver/driver.h"
-#include "engine/core/worker_conn.h"
-#include "engine/core/worker_servers.h"
+#include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_servers.h"
 #include "io/burst.h"
 #include "io/port_state.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/counter.h"
-#include "engine/core/faults.h"
+#include "engine/core/responder/faults.h"
 #include "engine/core/counters.h"
 #include "engine/core/servers.h"
 #include "engine/core/wire_counters.h"

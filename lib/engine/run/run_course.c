@@ -12,7 +12,7 @@
 #include "engine/plan/address_probe.h"
 #include "engine/plan/resolve.h"
 #include "engine/run/run_internal.h"
-#include "engine/run/solicit.h"
+#include "engine/run/around/solicit.h"
 #include "engine/run/verdict.h"
 #include "io/driver/launch.h"
 

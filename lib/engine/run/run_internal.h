@@ -5,20 +5,20 @@
 #pragma once
 
 #include "engine/plan/address_probe.h"
-#include "engine/run/collect.h"
-#include "engine/run/cpu.h"
-#include "engine/run/events.h"
-#include "engine/run/evidence_log.h"
+#include "engine/run/collect/collect.h"
+#include "engine/run/around/cpu.h"
+#include "engine/run/around/events.h"
+#include "engine/run/around/evidence_log.h"
 #include "engine/run/orders.h"
 #include "engine/plan/plan.h"
-#include "engine/run/peer.h"
-#include "engine/run/probe.h"
+#include "engine/run/around/peer.h"
+#include "engine/run/around/probe.h"
 #include "engine/run/run.h"
 #include "engine/plan/steer_probe.h"
 #include "engine/run/stop.h"
-#include "engine/run/tally.h"
-#include "engine/run/timeline.h"
-#include "engine/run/watch.h"
+#include "engine/run/around/tally.h"
+#include "engine/run/collect/timeline.h"
+#include "engine/run/around/watch.h"
 
 struct run {
 	// run.c, for all

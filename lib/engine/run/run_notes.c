@@ -8,11 +8,11 @@
 
 #include "io/driver/driver.h"
 #include "base/log.h"
-#include "engine/core/worker_conn.h"
+#include "engine/core/worker/worker_conn.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/run_internal.h"
-#include "engine/run/tester_delay.h"
+#include "engine/run/around/tester_delay.h"
 #include "stats/text.h"
 
 #define ENOUGH    100  // packets for a 99th percentile

@@ -13,7 +13,7 @@
 #include "io/driver/driver.h"
 #include "base/arena.h"
 #include "engine/config/criteria.h"
-#include "engine/core/worker_conn.h"
+#include "engine/core/worker/worker_conn.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/limit.h"
 #include "engine/run/run.h"

@@ -5,7 +5,7 @@
 
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
-#include "engine/run/timeline.h"
+#include "engine/run/collect/timeline.h"
 
 // Did a worker or the responder lack its CPU for more of the measured time than validity.stolen, as
 // far as that counts?

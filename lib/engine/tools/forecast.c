@@ -10,7 +10,7 @@
 
 #include "engine/config/routing.h"
 #include "engine/core/txn.h"
-#include "engine/core/worker.h"
+#include "engine/core/worker/worker.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
 #include "io/port/port.h"

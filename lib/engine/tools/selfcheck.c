@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/work.h"
 #include "io/driver/driver.h"

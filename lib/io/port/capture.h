@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets into a pcapng file (draft-ietf-opsawg-pcapng), each with a comment. Each worker fills a
 // ring; a thread of the capture empties the rings into the file. A packet that finds its ring full
-// is dropped and counted. Knows no transaction; engine/core/evidence.h chooses the packets.
+// is dropped and counted. Knows no transaction; engine/core/worker/evidence.h chooses the packets.
 // Path: hot (capture_room, capture_at, capture_commit) | cold (the rest).
 #pragma once
 

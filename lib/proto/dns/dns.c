@@ -5,7 +5,8 @@
 
 #include "proto/dns/dns.h"
 
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define OPTION(member)  offsetof(struct dns_option_settings, member)
 #define EDNS(member)    offsetof(struct dns_edns_settings, member)

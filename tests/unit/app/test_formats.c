@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "proto/table.h"
 #include "base/arena.h"
 #include "engine/result/result.h"
 #include "format/format.h"

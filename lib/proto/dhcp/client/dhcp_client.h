@@ -6,11 +6,11 @@
 
 #include "base/arena.h"
 #include "proto/dhcp/client/dhcp_lease_file.h"
-#include "proto/dhcp/client/dhcp_leases.h"
-#include "proto/dhcp/client/dhcp_macs.h"
+#include "proto/dhcp/client/lease/dhcp_leases.h"
+#include "proto/dhcp/client/lease/dhcp_macs.h"
 #include "proto/dhcp/client/dhcp_peers.h"
 #include "proto/dhcp/client/dhcp_settings.h"
-#include "proto/dhcp/client/dhcp_table.h"
+#include "proto/dhcp/client/lease/dhcp_table.h"
 #include "proto/dhcp/client/dhcp_templates.h"
 #include "proto/dhcp/client/dhcp_work.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "proto/dhcp/client/dhcp_captured.h"
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 
 #define MAC_BITS        48
 #define NS_PER_MS       1000000u

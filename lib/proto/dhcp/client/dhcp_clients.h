@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/dhcp/client/dhcp_holders.h"
-#include "proto/dhcp/client/dhcp_ring.h"
+#include "proto/dhcp/client/lease/dhcp_holders.h"
+#include "proto/dhcp/client/lease/dhcp_ring.h"
 
 #define DHCP_CLIENTS_AHEAD 8 // clients in a ring whose memory is prefetched
 

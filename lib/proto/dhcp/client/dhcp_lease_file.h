@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "proto/dhcp/client/dhcp_lines.h"
-#include "proto/dhcp/client/dhcp_macs.h"
+#include "proto/dhcp/client/lease/dhcp_lines.h"
+#include "proto/dhcp/client/lease/dhcp_macs.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 #include "proto/proto.h"
 

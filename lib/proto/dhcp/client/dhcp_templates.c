@@ -9,7 +9,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/client/dhcp_client.h"
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 
 #define WHAT_ROOM     256
 #define EXPECTED_ROOM 1024 // of a value

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "proto/dhcp/client/dhcp_ring.h"
+#include "proto/dhcp/client/lease/dhcp_ring.h"
 
 #define WORKERS_MAX 256
 

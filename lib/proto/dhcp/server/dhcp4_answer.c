@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define AT(member)     .offset = offsetof(struct dhcp4_answers_settings, member)

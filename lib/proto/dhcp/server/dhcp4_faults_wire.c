@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faults of DHCPv4 replies: each changes one ready message, and nothing beyond its name. Replies to
-// LEASEQUERY stay as they are. Not here: the choice of a reply to spoil (engine/core/faults.h),
-// addresses given twice and a pool that is used up (dhcp_claim.h). Path: hot. The responder's
-// thread.
+// LEASEQUERY stay as they are. Not here: the choice of a reply to spoil
+// (engine/core/responder/faults.h), addresses given twice and a pool that is used up
+// (dhcp_claim.h). Path: hot. The responder's thread.
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define AT(member)     .offset = offsetof(struct dhcp6_answers_settings, member)

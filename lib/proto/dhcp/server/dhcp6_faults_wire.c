@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Faults of DHCPv6 replies: each changes one ready message, and nothing beyond its name; the
 // lengths around the change stay right. Not here: the choice of a reply to spoil
-// (engine/core/faults.h), leases given twice and pools that are used up (dhcp_claim.h). Path: hot.
-// The responder's thread.
+// (engine/core/responder/faults.h), leases given twice and pools that are used up (dhcp_claim.h).
+// Path: hot. The responder's thread.
 
 #include <string.h>
 

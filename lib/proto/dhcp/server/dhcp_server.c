@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 
 #define NS_PER_S 1000000000u

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define NOT_ETHERNET "a client that broadcasts has an Ethernet address (mac, or mac_file)"

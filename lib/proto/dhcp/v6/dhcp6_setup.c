@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "net/neigh.h"
-#include "proto/dhcp/client/dhcp_lines.h"
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_lines.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)

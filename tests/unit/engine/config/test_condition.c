@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "proto/table.h"
 #include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
 #include "engine/run/stop.h"

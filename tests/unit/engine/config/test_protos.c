@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table of twelve protocols, of which one has no server and the last one has a router: settings,
-// responder and plan are sized by the table. This program defines the table itself, so proto.c is
+// responder and plan are sized by the table. This program defines the table itself, so table.c is
 // not linked. Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan_internal.h"

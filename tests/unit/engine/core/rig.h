@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/core/worker.h"
+#include "engine/core/worker/worker.h"
 #include "lib/test_port.h"
 
 #define RIG_START    1000000000ull

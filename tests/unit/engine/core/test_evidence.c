@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/core/worker.h"
+#include "engine/core/worker/worker.h"
 #include "rig.h"
 
 #define RING    4

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "proto/table.h"
 #include "engine/config/config_load.h"
 #include "lib/diag_text.h"
 

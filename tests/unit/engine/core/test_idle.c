@@ -8,10 +8,12 @@
 
 #include <cmocka.h>
 
+#include "engine/core/worker/worker_idle.h"
+#include "engine/core/responder/responder_idle.h"
 #include "base/clock.h"
 #include "engine/core/idle.h"
-#include "engine/core/responder.h"
-#include "engine/core/worker.h"
+#include "engine/core/responder/responder.h"
+#include "engine/core/worker/worker.h"
 
 void __wrap_wait_for(const struct wait *wait, uint64_t ns);
 
@@ -67,7 +69,7 @@ static uint64_t slept_to(uint64_t from)
 {
 	now = from;
 	asked = 0;
-	return idle_turn(&w, from, false);
+	return worker_rest(&w, from, false);
 }
 
 static void with_nothing_to_do_it_sleeps_for_a_while(void **state)
@@ -113,7 +115,7 @@ static void with_something_in_flight_a_packet_wakes_it(void **state)
 static void after_work_it_polls_on_for_a_moment(void **state)
 {
 	w.idle.spins = true;
-	assert_int_equal(idle_turn(&w, NOW, true), NOW);
+	assert_int_equal(worker_rest(&w, NOW, true), NOW);
 	assert_int_equal(slept_to(NOW + SPIN - 1), NOW + SPIN - 1);
 	assert_int_equal(sleeps, 0);
 	assert_int_equal(slept_to(NOW + SPIN), NOW + SPIN + LONGEST);
@@ -123,11 +125,11 @@ static void after_work_it_polls_on_for_a_moment(void **state)
 static void a_long_pass_ends_polling_for_a_while(void **state)
 {
 	w.idle.spins = true;
-	idle_turn(&w, NOW, true);
-	idle_turn(&w, NOW + STALL + 1, true);
+	worker_rest(&w, NOW, true);
+	worker_rest(&w, NOW + STALL + 1, true);
 	assert_int_equal(slept_to(NOW + STALL + 1), NOW + STALL + 1 + LONGEST);
 	for (uint64_t at = NOW + STALL + 1; at < NOW + CROWDED + 2 * STALL; at += STALL)
-		idle_turn(&w, at, true);
+		worker_rest(&w, at, true);
 	assert_int_equal(slept_to(w.idle.turn_at), w.idle.turn_at);
 }
 
@@ -161,15 +163,15 @@ static void a_responder_sleeps_until_an_answer_is_due(void **state)
 	struct responder r = {.idle = w.idle, .clock = w.clock};
 
 	now = NOW;
-	assert_int_equal(idle_responder_turn(&r, NOW, false), NOW + MOMENT);
+	assert_int_equal(responder_rest(&r, NOW, false), NOW + MOMENT);
 	r.swapped = (struct rte_mbuf *)&r;
 	r.swapped_at = NOW;
 	r.patience = 300000;
 	now = NOW;
-	assert_int_equal(idle_responder_turn(&r, NOW, false), NOW + 300001);
-	assert_int_equal(idle_responder_turn(&r, NOW + 5, true), NOW + 5);
+	assert_int_equal(responder_rest(&r, NOW, false), NOW + 300001);
+	assert_int_equal(responder_rest(&r, NOW + 5, true), NOW + 5);
 	r.asked = 1; // for its counters
-	assert_int_equal(idle_responder_turn(&r, NOW, false), NOW);
+	assert_int_equal(responder_rest(&r, NOW, false), NOW);
 }
 
 static void a_pass_is_due_with_whatever_comes_first(void **state)
@@ -180,33 +182,33 @@ static void a_pass_is_due_with_whatever_comes_first(void **state)
 		fresh(NULL);
 		w.stop_at = FAR;
 		*first[i] = NOW + 7;
-		assert_int_equal(idle_due(&w, NOW), NOW + 7);
+		assert_int_equal(worker_due(&w, NOW), NOW + 7);
 	}
 	w.stop_at = NOW - 3; // due transactions are still sent in the grace
 	w.times.grace = 10;
-	assert_int_equal(idle_due(&w, NOW), NOW + 7);
+	assert_int_equal(worker_due(&w, NOW), NOW + 7);
 	w.all_ended = true;
-	assert_int_equal(idle_due(&w, NOW), FAR);
+	assert_int_equal(worker_due(&w, NOW), FAR);
 }
 
 static void something_in_flight_may_expire(void **state)
 {
 	w.next_expiry = NOW + 5;
-	assert_int_equal(idle_due(&w, NOW), FAR);
+	assert_int_equal(worker_due(&w, NOW), FAR);
 	items[1].txns.in_flight = 1;
-	assert_int_equal(idle_due(&w, NOW), NOW + 5);
+	assert_int_equal(worker_due(&w, NOW), NOW + 5);
 	w.expire_after = NOW + 9; // the CPU was elsewhere
-	assert_int_equal(idle_due(&w, NOW), NOW + 9);
+	assert_int_equal(worker_due(&w, NOW), NOW + 9);
 }
 
 static void a_full_table_waits_for_what_is_in_flight(void **state)
 {
 	items[0].pace.next = NOW + 3;
 	items[0].txns.in_flight = SLOTS;
-	assert_int_equal(idle_due(&w, NOW), NOW + 3); // to count that there is no slot
-	assert_int_equal(idle_due(&w, NOW + 3), FAR);
+	assert_int_equal(worker_due(&w, NOW), NOW + 3); // to count that there is no slot
+	assert_int_equal(worker_due(&w, NOW + 3), FAR);
 	items[0].txns.in_flight--;
-	assert_int_equal(idle_due(&w, NOW + 3), NOW + 3);
+	assert_int_equal(worker_due(&w, NOW + 3), NOW + 3);
 }
 
 static void a_closed_loop_is_due_when_it_may_send(void **state)
@@ -220,15 +222,15 @@ static void a_closed_loop_is_due_when_it_may_send(void **state)
 		.left = UINT64_MAX,
 		.ramp_up = 1000,
 		.ramp_scale = UINT64_MAX / 100}; // another one each 100 ticks
-	assert_int_equal(idle_due(&w, NOW), NOW);
+	assert_int_equal(worker_due(&w, NOW), NOW);
 	items[0].txns.in_flight = 1;
-	assert_int_equal(idle_due(&w, NOW), NOW + 101);
-	assert_int_equal(idle_due(&w, NOW + 101), NOW + 101);
+	assert_int_equal(worker_due(&w, NOW), NOW + 101);
+	assert_int_equal(worker_due(&w, NOW + 101), NOW + 101);
 	items[0].txns.in_flight = 10;
-	assert_int_equal(idle_due(&w, NOW + 1000), FAR);
+	assert_int_equal(worker_due(&w, NOW + 1000), FAR);
 	*p = (struct pace){.kind = PACE_MAX, .next = NOW, .stop = NOW + 50, .left = UINT64_MAX};
-	assert_int_equal(idle_due(&w, NOW + 49), NOW + 49);
-	assert_int_equal(idle_due(&w, NOW + 50), FAR);
+	assert_int_equal(worker_due(&w, NOW + 49), NOW + 49);
+	assert_int_equal(worker_due(&w, NOW + 50), FAR);
 }
 
 static uint64_t asked_due(struct proto_ctx *ctx)
@@ -252,11 +254,11 @@ static void a_protocol_is_asked_anew_when_it_is_due(void **state)
 		.base = (fixed)NOW << 64,
 		.stop = FAR,
 		.left = UINT64_MAX};
-	assert_int_equal(idle_due(&w, NOW), NOW + 7000000);
+	assert_int_equal(worker_due(&w, NOW), NOW + 7000000);
 	due_ms = 3;
-	assert_int_equal(idle_due(&w, NOW), NOW + 3000000);
+	assert_int_equal(worker_due(&w, NOW), NOW + 3000000);
 	due_ms = UINT64_MAX; // it knows the next millisecond when that has come
-	assert_int_equal(idle_due(&w, NOW + 5400000), NOW + 6000001);
+	assert_int_equal(worker_due(&w, NOW + 5400000), NOW + 6000001);
 }
 
 // The kernel wakes it up late: that costs something only from the time of the next send on.

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/config/faults_settings.h"
-#include "engine/core/responder.h"
+#include "engine/core/responder/responder.h"
 #include "io/port_state.h"
 #include "lib/test_port.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a received packet: the one cell of the books that it is counted in, and the state
 // of its transaction. Path: cold. Test.
-#include "engine/core/worker_internal.h"
+#include "engine/core/worker/worker_internal.h"
 #include "rig.h"
 
 static struct worker_item *const it = &rig.items[0];

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "proto/table.h"
 #include "base/rand.h"
 #include "engine/plan/deal.h"
 #include "lib/test_port.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an item needs on each of its workers: slots, keys, waits, books of steps, and what is
 // refused before. Path: cold. Test.
+#include "proto/table.h"
 #include "../planned.h"
 
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded server's workers: which protocols they answer, at which queues, and what they share
 // of faults. Path: cold. Test.
+#include "proto/table.h"
 #include "../planned.h"
 
 #define PORTS(lan, dut)                                                                            \

@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-#include "engine/run/collect.h"
+#include "proto/table.h"
+#include "engine/run/collect/collect.h"
 #include "io/driver/driver.h"
 
 #define SECOND 1000000000ull // a tick is a nanosecond

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/command.h"
+#include "engine/run/around/command.h"
 
 static char out[64];
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/cpu.h"
+#include "engine/run/around/cpu.h"
 
 // cmocka's own takes not-a-number for equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))

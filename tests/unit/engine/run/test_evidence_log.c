@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "engine/run/evidence_log.h"
+#include "engine/run/around/evidence_log.h"
 
 // Two workers on each port of a pair; an item on either pair, the second one with retransmissions.
 #define TEXT(capture)                                                                              \

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/run/peer.h"
+#include "proto/table.h"
+#include "engine/run/around/peer.h"
 
 static struct arena *arena;
 

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "engine/run/command.h"
-#include "engine/run/probe.h"
+#include "engine/run/around/command.h"
+#include "engine/run/around/probe.h"
 
 // cmocka's own takes not-a-number for equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/tally.h"
+#include "engine/run/around/tally.h"
 
 static struct arena *arena;
 

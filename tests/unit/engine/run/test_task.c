@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "engine/run/task.h"
+#include "engine/run/around/task.h"
 
 static const struct clock counter; // of the CPU
 

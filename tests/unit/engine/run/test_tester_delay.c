@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "engine/run/tester_delay.h"
+#include "engine/run/around/tester_delay.h"
 #include "lib/test_port.h"
 
 #define BURST            4

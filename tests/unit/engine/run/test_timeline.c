@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/timeline.h"
+#include "engine/run/collect/timeline.h"
 
 static struct config config;
 static struct arena *arena;

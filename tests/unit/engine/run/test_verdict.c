@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "engine/core/worker_conn.h"
+#include "engine/core/worker/worker_conn.h"
 #include "engine/run/run.h"
 #include "engine/run/verdict.h"
 #include "io/driver/driver.h"

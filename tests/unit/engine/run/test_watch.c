@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/watch.h"
+#include "engine/run/around/watch.h"
 
 #define HZ      2.5e9
 #define PORTS   2

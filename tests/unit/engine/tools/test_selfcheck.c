@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The check of this box: the traffic of a file against the embedded server, a tenth faster and with
 // a quarter of the timeouts, and what its result says about head-room. Path: cold. Test.
+#include "proto/table.h"
 #include "../loaded.h"
 
 #include <math.h>

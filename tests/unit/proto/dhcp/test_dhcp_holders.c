@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "proto/dhcp/client/dhcp_holders.h"
+#include "proto/dhcp/client/lease/dhcp_holders.h"
 
 #define FOREVER   UINT32_MAX
 #define THREADS   4

@@ -13,8 +13,8 @@
 #include <errno.h>
 
 #include "dhcp_file_fixture.h"
-#include "proto/dhcp/client/dhcp_lines.h"
-#include "proto/dhcp/client/dhcp_addresses.h"
+#include "proto/dhcp/client/lease/dhcp_lines.h"
+#include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/client/dhcp_turns.h"
 
 #define CLIENTS_MAX 300

@@ -13,9 +13,10 @@
 
 #include <cmocka.h>
 
+#include "proto/dns/server/dns_answers.h"
 #include "diag_text.h"
 #include "net/csum.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 struct dns_fixture {
 	struct dns_settings settings;

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
-#include "proto/dns/dns_updates.h"
+#include "proto/dns/client/dns_updates.h"
 
 #define ZONE                                                                                       \
 	"$ORIGIN z.\n$TTL 300\n@ SOA ns h 10 3600 900 604800 60\n@ NS ns\nns A 192.0.2.53\n"       \

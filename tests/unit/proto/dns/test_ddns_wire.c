@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <nettle/base64.h>
 
-#include "proto/dns/ddns.h"
-#include "proto/dns/ddns_internal.h"
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/ddns/ddns.h"
+#include "proto/dns/ddns/ddns_internal.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define CLIENTS 4
 #define EVERY   20

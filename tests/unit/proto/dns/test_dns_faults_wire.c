@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "proto/dns/dns_internal.h"
+#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/client/dns_internal.h"
 
 // h1.example.com A 192.0.2.1, with OPT.
 static const uint8_t answer[] = "\x12\x34\x85\x00\0\1\0\1\0\0\0\1"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "proto/dns/dns_tsig.h"
+#include "proto/dns/client/dns_tsig.h"
 
 #define NOW 1700000000
 

@@ -2,13 +2,14 @@
 // TSIG byte by byte, against messages that dnspython signed: requests, replies and their verdicts,
 // transfers of several messages, and the responder's side. Path: tests only.
 
+#include "proto/dns/server/dns_answers.h"
 #include "dns_fixture.h"
 #include "dns_tsig_vectors.h"
 
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "proto/dns/dns_tsig.h"
+#include "proto/dns/client/dns_tsig.h"
 
 #define SHA256   3 // of vectors
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
-#include "proto/dns/dns_updates.h"
+#include "proto/dns/client/dns_updates.h"
 
 struct loaded {
 	struct dns_queries q;

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "proto/dns/dns_wrong_wire.h"
+#include "proto/dns/client/dns_wrong_wire.h"
 
 static struct dns_key_settings key = {
 	.secret_file = secret_path, .name = "k", .fudge_ns = 300000000000};

@@ -2,9 +2,10 @@
 // What leaves the responder's zones beside plain answers: whole zones in many messages, changes out
 // of the journal, delegations and DNAME. Path: tests only.
 
+#include "proto/dns/server/dns_answers.h"
 #include "dns_zone_fixture.h"
 
-#include "proto/dns/dns_answerer.h"
+#include "proto/dns/server/dns_answerer.h"
 
 // A question for the zone z, with the serial of a copy; below 0: for all of it.
 static uint32_t transfer_begin(struct responder *r, int64_t serial)

@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The embedded server's connections: it accepts those that come, answers each message, as badly as
+// its faults say, and closes when its peer does or its settings say so. Path: hot. The responder's
+// own thread.
+#include "base/clock.h"
+#include "engine/core/responder/responder_internal.h"
+#include "net/transport_server.h"
+
+#define LINGER_US   2000000 // that a closed connection waits for the client to close too
+#define MORE_QUEUED 65536   // bytes that wait on a connection whose answer goes on, at the most
+#define MORE_SEEN   16      // answers that go on, in a pass
+
+enum responder_conn_flag {
+	OPEN = 1,   // it counts among the open ones
+	ENDED = 2,  // the client sends no more
+	OVER = 4,   // its last message came
+	BEGUN = 16, // what it begins with came
+	LINGERS = 8 // `at` is the end of the patience with the client
+};
+
+// The first buffer of an answer that leaves later, and each further one.
+struct held {
+	struct rte_mbuf *next;
+	uint32_t conn, number; // responder_conn.number
+	uint32_t len;          // of the bytes that follow here
+};
+
+static struct responder *responder_of(struct conns *cs)
+{
+	return cs->of;
+}
+
+static uint32_t place_of(const uint8_t *peer, uint8_t addr_len, uint16_t peer_port, uint32_t own)
+{
+	uint64_t words[2] = {0}, hash = (uint64_t)peer_port << 32 | own;
+
+	memcpy(words, peer, addr_len);
+	return (uint32_t)rand_hash(rand_hash(hash ^ words[0]) ^ words[1]);
+}
+
+// Our address that the segment is for, as a number; UINT32_MAX: none.
+static uint32_t own_of(const struct responder *r, const struct frame *f)
+{
+	const struct neigh_self *self = &r->wire.self;
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < self->owned_count; i++) {
+		uint64_t n = addr_index(&self->owned[i], f->dst, f->addr_len);
+
+		if (n != UINT64_MAX)
+			return before + (uint32_t)n;
+		before += (uint32_t)self->owned[i].count;
+	}
+	return UINT32_MAX;
+}
+
+static uint8_t len_of(const struct responder_conns *rc, const struct conn *of)
+{
+	return rc->ways[of->way].addr_len;
+}
+
+// Headers for the peer of a segment: those of another one of its MAC, VLANs and family, or new
+// ones. CONN_WAYS: there are too many.
+static uint32_t way_to(struct responder *r, const struct frame *f)
+{
+	struct responder_conns *rc = r->conns;
+	struct frame_path path = {.vlan_count = f->vlan_count, .dst.len = f->addr_len, .tcp = true};
+	uint32_t n = 0;
+
+	memcpy(path.src_mac, r->wire.self.mac, 6);
+	memcpy(path.dst_mac, f->eth + 6, 6);
+	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
+	frame_template_build(&rc->ways[CONN_WAYS], &path);
+	rc->ways[CONN_WAYS].checksum_offload = r->wire.checksum_offload;
+	while (n < rc->way_count && (rc->ways[n].len != rc->ways[CONN_WAYS].len ||
+					    memcmp(rc->ways[n].bytes, rc->ways[CONN_WAYS].bytes,
+						    sizeof(rc->ways[n].bytes)) != 0))
+		n++;
+	if (n == rc->way_count && n < CONN_WAYS)
+		rc->ways[rc->way_count++] = rc->ways[CONN_WAYS];
+	return n;
+}
+
+static uint32_t conn_find(struct responder *r, const struct frame *f, uint32_t own, uint32_t place)
+{
+	const struct conns *cs = &r->conns->cs;
+	uint32_t c = cs->at[place & cs->at_mask];
+
+	for (; c != CONN_NONE; c = cs->all[c].chain) {
+		const struct conn *of = &cs->all[c];
+
+		if (of->peer_port == f->src_port && of->own_port == f->dst_port && of->own == own &&
+			len_of(r->conns, of) == f->addr_len &&
+			addr_bytes_equal(of->peer, f->src, f->addr_len))
+			return c;
+	}
+	return c;
+}
+
+// --- the end of a connection ---
+
+static void set_open(struct responder_conns *rc, uint32_t n)
+{
+	rc->open = n;
+	atomic_store_explicit(&rc->counts.open, n, memory_order_relaxed);
+}
+
+// The client has this long from now on.
+static void give_until(struct responder *r, uint32_t c, uint32_t wait)
+{
+	struct responder_conn *m = &r->conns->all[c];
+
+	m->at = (uint32_t)r->conns->cs.host.now + wait;
+	conn_wake(&r->conns->cs, c, m->at);
+}
+
+static void conn_close(struct responder *r, uint32_t c)
+{
+	struct responder_conn *m = &r->conns->all[c];
+
+	m->flags |= OVER | LINGERS;
+	tcp_shut(&r->conns->cs.all[c].tcp);
+	give_until(r, c, LINGER_US);
+}
+
+// Its last message was answered: close, or reset it when the client has all answers.
+static void conn_finish(struct responder *r, uint32_t c)
+{
+	struct conns *cs = &r->conns->cs;
+	struct tcp *t = &cs->all[c].tcp;
+
+	if (!r->conns->resets) {
+		responder_count(&r->conns->counts.closed_after, 1);
+		conn_close(r, c);
+	} else if (t->queued == 0) {
+		responder_count(&r->conns->counts.reset_after, 1);
+		tcp_abort(&cs->host, t);
+	}
+}
+
+// After all that may end a connection: end it, if nothing is to be sent on it any more.
+static void conn_settle(struct responder *r, uint32_t c)
+{
+	struct responder_conns *rc = r->conns;
+	struct responder_conn *m = &rc->all[c];
+	struct tcp *t = &rc->cs.all[c].tcp;
+
+	if (m->held == 0 && m->more == 0 && tcp_is_open(t)) {
+		if (m->flags & ENDED)
+			tcp_shut(t);
+		else if (m->flags & OVER)
+			conn_finish(r, c);
+	}
+	if (m->flags & OPEN && (t->state == TCP_CLOSED || t->state == TCP_TIME_WAIT)) {
+		m->flags &= ~(uint32_t)OPEN;
+		set_open(rc, rc->open - 1);
+	}
+	conn_touch(&rc->cs, c);
+}
+
+// --- answers ---
+
+void responder_free_message(void *held)
+{
+	struct rte_mbuf *m = (struct rte_mbuf *)((uintptr_t)held & ~(uintptr_t)1), *next;
+
+	for (; m; m = next) {
+		next = rte_pktmbuf_mtod(m, const struct held *)->next;
+		burst_free(&m, 1);
+	}
+}
+
+static void *as_held(struct rte_mbuf *m)
+{
+	return (void *)((uintptr_t)m | 1);
+}
+
+// Copy the answer at cs->message. NULL: no buffer.
+static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t len)
+{
+	const uint8_t *from = r->conns->cs.message + CONN_LENGTH;
+	struct rte_mbuf *first = NULL, **link = &first, *m;
+	uint32_t room, more;
+
+	for (; len; len -= more, from += more) {
+		struct held *h;
+
+		if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
+			r->tx_no_mbuf++;
+			responder_free_message(as_held(first));
+			return NULL;
+		}
+		m->data_len = 0;
+		room = rte_pktmbuf_tailroom(m) - (uint32_t)sizeof(*h);
+		more = len < room ? len : room;
+		h = rte_pktmbuf_mtod(m, struct held *);
+		*h = (struct held){NULL, c, r->conns->all[c].number, more};
+		memcpy(h + 1, from, more);
+		*link = m;
+		link = &h->next;
+	}
+	return first;
+}
+
+// Write the answer at cs->message. false: no memory, and the connection is reset.
+static bool message_write(struct responder *r, uint32_t c, uint32_t len)
+{
+	struct conns *cs = &r->conns->cs;
+
+	for (uint32_t i = 0; i < r->protocol_count; i++) // an answer that waited may be of another
+		if (r->protocols[i].port == cs->all[c].own_port)
+			cs->framed = r->protocols[i].proto->framed;
+	if (conn_write(cs, c, len))
+		return true;
+	tcp_abort(&cs->host, &cs->all[c].tcp);
+	return false;
+}
+
+// The same, when it is time to. false: no memory or buffer.
+static bool message_send(
+	struct responder *r, uint32_t c, uint32_t len, uint64_t leave, uint64_t now)
+{
+	struct rte_mbuf *m;
+
+	if (leave <= now && r->faults.delay.held == 0)
+		return message_write(r, c, len);
+	m = message_copy(r, c, len);
+	if (!m)
+		return false;
+	if (!delay_put(&r->faults.delay, as_held(m), leave, now)) {
+		r->tx_no_mbuf++;
+		responder_free_message(as_held(m));
+		return message_write(r, c, len);
+	}
+	r->conns->all[c].held++;
+	return true;
+}
+
+void responder_send_message(struct responder *r, void *held)
+{
+	struct responder_conns *rc = r->conns;
+	struct rte_mbuf *m = (struct rte_mbuf *)((uintptr_t)held & ~(uintptr_t)1);
+	const struct held *h = rte_pktmbuf_mtod(m, const struct held *);
+	uint32_t c = h->conn, len = 0;
+	bool there = rc->all[c].number == h->number;
+
+	for (; m; m = h->next) {
+		h = rte_pktmbuf_mtod(m, const struct held *);
+		memcpy(rc->cs.message + CONN_LENGTH + len, h + 1, h->len);
+		len += h->len;
+	}
+	responder_free_message(held);
+	rc->all[c].held -= there;
+	if (!there || !tcp_is_open(&rc->cs.all[c].tcp) || !message_write(r, c, len))
+		responder_count(&rc->counts.unsent, 1);
+	if (!there)
+		return;
+	if (rc->idle_us && !(rc->all[c].flags & LINGERS))
+		give_until(r, c, rc->idle_us);
+	conn_settle(r, c);
+}
+
+// The fault of this answer: the first one whose turn it is and that is possible. A further message
+// is at rc->request then, *extra bytes long. Returns the length of the answer.
+static uint32_t message_spoil(
+	struct responder *r, const struct responder_protocol *p, uint32_t len, uint32_t *extra)
+{
+	struct fault_answer answer = {.data = r->conns->cs.message + CONN_LENGTH,
+		.len = len,
+		.room = CONN_MESSAGE_MAX - CONN_LENGTH};
+
+	for (uint64_t turns = faults_draw(&r->faults, FAULTS_OF_MESSAGES); turns;
+		turns &= turns - 1) {
+		uint32_t fault = (uint32_t)__builtin_ctzll(turns);
+		const struct proto_fault *row = p->faults[fault];
+		bool is_extra = row && row->extra;
+		struct fault_answer a = answer;
+
+		if (is_extra) {
+			a.data = r->conns->request;
+			memcpy(a.data, answer.data, len);
+		}
+		if (!faults_spoil(fault, row, &a, rand_next(&r->faults.rand)))
+			continue;
+		faults_count(&r->faults, fault);
+		if (!is_extra)
+			return a.len;
+		*extra = a.len;
+		return len;
+	}
+	return len;
+}
+
+// The answer at cs->message, with what befalls it, or one of its further messages: *sent counts it.
+static void message_answer(struct responder *r, const struct responder_protocol *p, uint32_t c,
+	uint32_t len, uint64_t leave, uint64_t now, _Atomic uint64_t *sent)
+{
+	struct conns *cs = &r->conns->cs;
+	uint32_t extra = 0;
+
+	if (r->faults.active)
+		len = message_spoil(r, p, len, &extra);
+	if (len == PROTO_NO_ANSWER)
+		return;
+	if (!message_send(r, c, len, leave, now)) {
+		responder_count(&r->counts.no_buffer, 1);
+		return;
+	}
+	responder_count(sent, 1);
+	if (extra == 0 || !tcp_is_open(&cs->all[c].tcp))
+		return;
+	memcpy(cs->message + CONN_LENGTH, r->conns->request, extra);
+	message_send(r, c, extra, leave, now);
+}
+
+static void answer_one(struct responder *r, struct responder_protocol *p, uint32_t c,
+	const uint8_t *message, uint32_t len, uint64_t now)
+{
+	struct responder_conns *rc = r->conns;
+	uint64_t leave = now;
+	uint32_t n = 0, more = 0;
+
+	responder_count(&r->counts.received, 1);
+	if (r->faults.active && !faults_admit(&r->faults, now, &leave))
+		return;
+	if (rc->accept == TRANSPORT_ANSWER) {
+		// The message may lie where the answer is written.
+		memcpy(rc->request, message, len);
+		p->ctx.stream = true;
+		p->ctx.more = 0;
+		n = p->server->answer(&p->ctx, rc->request, len, rc->cs.message + CONN_LENGTH,
+			CONN_MESSAGE_MAX - CONN_LENGTH);
+		p->ctx.stream = false;
+		more = p->ctx.more;
+	}
+	if (more) {
+		rc->more[rc->more_count++] = (struct responder_more){p, c, rc->all[c].number, more};
+		rc->all[c].more++;
+	}
+	if (n)
+		message_answer(r, p, c, n, leave, now, &r->counts.answered);
+	else
+		responder_count(&r->counts.ignored, 1);
+}
+
+// Make the next message of an answer that goes on, if its connection takes one now. *made: it did.
+// false: the answer is over.
+static bool go_on(struct responder *r, struct responder_more *of, uint64_t now, bool *made)
+{
+	struct responder_conns *rc = r->conns;
+	struct responder_conn *m = &rc->all[of->conn];
+	struct tcp *t = &rc->cs.all[of->conn].tcp;
+	struct responder_protocol *p = of->protocol;
+	bool there = m->number == of->number, is_open = there && tcp_is_open(t);
+	uint32_t len;
+
+	if (is_open && (m->held || t->queued > MORE_QUEUED || rc->cs.host.used > rc->more_blocks))
+		return true;
+	p->ctx.more = of->more;
+	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
+	len = p->server->more(&p->ctx, is_open ? rc->cs.message + CONN_LENGTH : NULL,
+		CONN_MESSAGE_MAX - CONN_LENGTH);
+	of->more = is_open ? p->ctx.more : 0;
+	m->more -= there && of->more == 0;
+	if (len && is_open) {
+		message_answer(r, p, of->conn, len, now, now, &rc->counts.further);
+		*made = true;
+	}
+	if (there && of->more == 0 && rc->idle_us && !(m->flags & LINGERS))
+		give_until(r, of->conn, rc->idle_us);
+	if (there)
+		conn_settle(r, of->conn);
+	return of->more != 0;
+}
+
+bool responder_go_on(struct responder *r, uint64_t now)
+{
+	struct responder_conns *rc = r->conns;
+	bool made = false;
+
+	for (uint32_t n = 0; n < MORE_SEEN && rc->more_count; n++) {
+		uint32_t i = rc->more_turn < rc->more_count ? rc->more_turn : 0;
+
+		rc->more_turn = i + 1;
+		if (go_on(r, &rc->more[i], now, &made))
+			continue;
+		rc->more[i] = rc->more[--rc->more_count];
+		rc->more_turn = i;
+	}
+	return made;
+}
+
+// What the connection begins with, before its first message. false: it is not there, or not right.
+static bool preface_read(struct responder *r, struct responder_protocol *p, uint32_t c)
+{
+	struct conns *cs = &r->conns->cs;
+	const uint8_t *bytes;
+	uint32_t len;
+
+	cs->framed = p->preface;
+	cs->fixed = 0;
+	if (!conn_message(cs, c, &bytes, &len))
+		return false;
+	r->conns->all[c].flags |= BEGUN;
+	if (p->server->begun(&p->ctx, bytes, len))
+		return true;
+	tcp_abort(&cs->host, &cs->all[c].tcp);
+	return false;
+}
+
+// Messages behind the last one are read and forgotten.
+static void answer_all(struct responder *r, struct responder_protocol *p, uint32_t c, uint64_t now)
+{
+	struct responder_conns *rc = r->conns;
+	struct conns *cs = &rc->cs;
+	struct responder_conn *m = &rc->all[c];
+	const uint8_t *message;
+	uint32_t len;
+
+	if (p->preface && !(m->flags & BEGUN) && !preface_read(r, p, c))
+		return;
+	cs->framed = p->proto->framed;
+	cs->fixed = p->request_len;
+	while (cs->all[c].tcp.state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {
+		if (m->flags & OVER)
+			continue;
+		if (++m->asked >= rc->per_conn)
+			m->flags |= OVER;
+		answer_one(r, p, c, message, len, now);
+	}
+	if (rc->idle_us && !(m->flags & LINGERS))
+		give_until(r, c, rc->idle_us);
+}
+
+// --- the beginning of a connection ---
+
+static void conn_begin(struct responder_conns *rc, uint32_t c)
+{
+	rc->all[c] = (struct responder_conn){.number = ++rc->numbers, .flags = OPEN};
+	set_open(rc, rc->open + 1);
+}
+
+// What a packet of this path can carry.
+static uint16_t mss_of(const struct responder *r, const struct frame *f)
+{
+	return (uint16_t)(r->conns->packet - FRAME_TCP_LEN -
+			  (f->addr_len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
+}
+
+static uint32_t conn_accept(struct responder *r, const struct frame *f, uint32_t own,
+	uint32_t place, const struct tcp_segment *s)
+{
+	struct conns *cs = &r->conns->cs;
+	bool room = r->conns->open < r->conns->most;
+	uint32_t way = way_to(r, f), c = way < CONN_WAYS && room ? conn_take(cs, place) : CONN_NONE;
+	struct conn *of;
+
+	if (c == CONN_NONE)
+		return c;
+	of = &cs->all[c];
+	memset(of->peer, 0, sizeof(of->peer));
+	memcpy(of->peer, f->src, f->addr_len);
+	of->peer_port = f->src_port;
+	of->own_port = f->dst_port;
+	of->own = (uint16_t)own;
+	of->way = (uint8_t)way;
+	conn_begin(r->conns, c);
+	tcp_accept(&cs->host, &of->tcp, tcp_iss(&cs->host, rand_hash(r->conns->secret ^ place)),
+		mss_of(r, f), s);
+	return c;
+}
+
+static void refuse(struct responder *r, const struct frame *f, const struct tcp_segment *s)
+{
+	struct conn_head head;
+	uint32_t way = way_to(r, f);
+
+	if (way == CONN_WAYS)
+		return;
+	head.t = r->conns->ways[way];
+	frame_template_aim_tcp(&head.t, f->eth + 6, f->src, f->src_port);
+	memcpy(head.src, f->dst, f->addr_len);
+	head.src_port = f->dst_port;
+	conns_refuse(&r->conns->cs, &r->wire, &head, s);
+}
+
+static bool begins(const struct tcp_segment *s)
+{
+	return (s->flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN;
+}
+
+// A segment of no connection: the first one of a new connection, or it is refused.
+static void segment_without(struct responder *r, const struct frame *f, uint32_t own,
+	uint32_t place, const struct tcp_segment *s)
+{
+	struct responder_conn_counts *counts = &r->conns->counts;
+	uint32_t c = CONN_NONE;
+
+	if (begins(s) && r->conns->accept == TRANSPORT_DROP) {
+		responder_count(&counts->dropped, 1);
+		return;
+	}
+	if (begins(s) && r->conns->accept == TRANSPORT_REFUSE) {
+		responder_count(&counts->refused, 1);
+	} else if (begins(s)) {
+		c = conn_accept(r, f, own, place, s);
+		responder_count(&counts->full, c == CONN_NONE);
+		if (c == CONN_NONE && r->conns->drops)
+			return;
+	}
+	if (c == CONN_NONE)
+		refuse(r, f, s);
+	else
+		conn_touch(&r->conns->cs, c);
+}
+
+static void count_events(struct responder *r, uint32_t c, uint32_t events)
+{
+	struct responder_conn_counts *counts = &r->conns->counts;
+	struct responder_conn *m = &r->conns->all[c];
+
+	if (!(events & (TCP_OPENED | TCP_ENDED | TCP_BROKEN | TCP_TIMED_OUT)))
+		return;
+	responder_count(&counts->accepted, (events & TCP_OPENED) != 0);
+	responder_count(&counts->reset, (events & (TCP_BROKEN | TCP_TIMED_OUT)) != 0);
+	if (events & TCP_OPENED && r->conns->idle_us)
+		give_until(r, c, r->conns->idle_us);
+	if (events & TCP_ENDED)
+		m->flags |= ENDED;
+}
+
+void responder_segment(
+	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
+{
+	struct conns *cs = &r->conns->cs;
+	uint32_t own = own_of(r, f), place, c, events;
+	struct tcp_segment s;
+
+	if (own > UINT16_MAX || !tcp_parse(f->payload, f->payload_len, &s)) {
+		r->wire.counters.bad_frame++;
+		return;
+	}
+	cs->segments_in++;
+	if (!p) {
+		responder_count(&r->conns->counts.refused, begins(&s));
+		refuse(r, f, &s);
+		return;
+	}
+	place = place_of(f->src, f->addr_len, f->src_port, own << 16 | f->dst_port);
+	c = conn_find(r, f, own, place);
+	if (c == CONN_NONE) {
+		segment_without(r, f, own, place, &s);
+		return;
+	}
+	if (r->conns->open < r->conns->most &&
+		tcp_reopen(&cs->host, &cs->all[c].tcp, mss_of(r, f), &s)) {
+		conn_begin(r->conns, c);
+		conn_touch(cs, c);
+		return;
+	}
+	events = tcp_input(&cs->host, &cs->all[c].tcp, &s);
+	if (events & TCP_STRANGE)
+		refuse(r, f, &s);
+	count_events(r, c, events);
+	if (events & TCP_DATA)
+		answer_all(r, p, c, now);
+	conn_settle(r, c);
+}
+
+static void head_of(struct conns *cs, uint32_t c, struct conn_head *out)
+{
+	const struct responder *r = responder_of(cs);
+	const struct neigh_self *self = &r->wire.self;
+	const struct conn *of = &cs->all[c];
+	uint64_t own = of->own;
+	uint32_t i = 0;
+
+	out->t = r->conns->ways[of->way];
+	frame_template_aim_tcp(&out->t, out->t.bytes, of->peer, of->peer_port);
+	while (own >= self->owned[i].count)
+		own -= self->owned[i++].count;
+	addr_nth_bytes(&self->owned[i], own, out->src);
+	out->src_port = of->own_port;
+}
+
+// The owner's own deadline has come: that of a connection without a message, or of one that the
+// client does not close.
+static void conn_late(struct responder *r, uint32_t c)
+{
+	struct conns *cs = &r->conns->cs;
+	struct responder_conn *m = &r->conns->all[c];
+	struct tcp *t = &cs->all[c].tcp;
+
+	if (m->flags & LINGERS && t->state == TCP_FIN_WAIT_2) {
+		tcp_abort(&cs->host, t);
+	} else if (m->flags & LINGERS) {
+		if (t->state != TCP_CLOSED && t->state != TCP_TIME_WAIT)
+			give_until(r, c, LINGER_US);
+	} else if (m->held || m->more) {
+		give_until(r, c, r->conns->idle_us);
+	} else if (tcp_is_open(t) && !(m->flags & (OVER | ENDED))) {
+		responder_count(&r->conns->counts.closed_idle, 1);
+		conn_close(r, c);
+	}
+}
+
+static void expired(struct conns *cs, uint32_t c, uint32_t events)
+{
+	struct responder *r = responder_of(cs);
+	struct responder_conn *m = &r->conns->all[c];
+	uint32_t now = (uint32_t)cs->host.now;
+	bool waits = m->flags & LINGERS || (r->conns->idle_us && m->at);
+
+	count_events(r, c, events);
+	if (waits && !tcp_before(now, m->at))
+		conn_late(r, c);
+	else if (waits)
+		conn_wake(cs, c, m->at);
+	conn_settle(r, c);
+}
+
+static uint32_t gone(struct conns *cs, uint32_t c)
+{
+	const struct responder *r = responder_of(cs);
+	const struct conn *of = &cs->all[c];
+
+	r->conns->all[c].number = 0; // no answer that is held back is for it any more
+	return place_of(of->peer, len_of(r->conns, of), of->peer_port,
+		(uint32_t)of->own << 16 | of->own_port);
+}
+
+static enum conn_fate fate_of(struct conns *cs)
+{
+	static const enum conn_fate fates[] = {[FAULT_LOSS] = CONN_FATE_LOST,
+		[FAULT_DUPLICATE] = CONN_FATE_TWICE,
+		[FAULT_REORDER] = CONN_FATE_LATER,
+		[FAULT_CORRUPT_CHECKSUM] = CONN_FATE_DAMAGED};
+	struct responder *r = responder_of(cs);
+	uint64_t turns = r->faults.active ? faults_draw(&r->faults, FAULTS_OF_SEGMENTS) : 0;
+
+	if (turns == 0)
+		return CONN_FATE_NONE;
+	faults_count(&r->faults, (uint32_t)__builtin_ctzll(turns));
+	return fates[__builtin_ctzll(turns)];
+}
+
+const struct conn_owner responder_conn_owner = {
+	.fate = fate_of,
+	.head = head_of,
+	.expired = expired,
+	.gone = gone,
+};
+
+void responder_conns_halt(struct responder *r)
+{
+	struct conns *cs = &r->conns->cs;
+
+	for (uint32_t c = 0; c < cs->count && cs->used; c++) {
+		if (cs->all[c].tcp.state == TCP_CLOSED)
+			continue;
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+		conn_touch(cs, c);
+		if (cs->ready_count >= r->wire.burst &&
+			conns_send(cs, &r->wire, &r->tx_no_mbuf) == 0)
+			break;
+	}
+	conns_send(cs, &r->wire, &r->tx_no_mbuf);
+	conns_halt(cs);
+}

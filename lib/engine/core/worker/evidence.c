@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copying packets into the worker's ring. Nothing in here runs unless a capture file is configured,
+// and a transaction fails or all are wanted. Path: hot. Worker's thread.
+#include "engine/core/worker/evidence.h"
+
+#include <string.h>
+
+#include "engine/core/worker/worker.h"
+
+const char *const evidence_reasons[] = {
+	"lost", "late", "stray", "failed", "malformed", "answered", "step", NULL};
+
+// The time of the last message of the slot's transaction; false: nothing was sent, or its client
+// may have begun another one.
+static bool sent_at(const struct worker_item *it, const struct txn_slot *s, uint64_t *tick)
+{
+	*tick = s->time;
+	return s->state == TXN_FLYING || (s->state == TXN_TAKEN && !it->router);
+}
+
+static void keep(const struct evidence *e, struct capture_slot *to, uint64_t time,
+	const char *comment, uint32_t len)
+{
+	to->packet = (struct capture_packet){.time = time,
+		.comments = {comment},
+		.interface = e->interface,
+		.len = len < CAPTURE_BYTES ? len : CAPTURE_BYTES,
+		.wire_len = len};
+}
+
+// The query of a slot or, with TXN_NONE, of a place: as it was `age` ago, as it may tell the time.
+static void keep_query(struct worker_item *it, uint32_t slot, const struct txn_place *at,
+	const char *comment, uint64_t time, uint64_t age)
+{
+	const struct evidence *e = it->evidence;
+	struct capture_slot *to = capture_at(e->ring);
+	uint64_t now_ms = it->ctx.now_ms;
+	uint32_t len;
+
+	it->ctx.now_ms -= clock_ms(age, e->ms_scale);
+	len = slot == TXN_NONE ? worker_first(it, at, to->bytes, CAPTURE_BYTES)
+	                       : worker_again(it, slot, 0, to->bytes, CAPTURE_BYTES);
+	it->ctx.now_ms = now_ms;
+	keep(e, to, time, comment, len);
+	to->packet.outbound = true;
+	to->packet.id = e->first_id + at->seq;
+	capture_commit(e->ring);
+}
+
+// Padding of the frame is left out: its length is that of the datagram.
+static void keep_answer(
+	const struct worker_item *it, const struct frame *f, const char *comment, uint64_t now)
+{
+	const struct evidence *e = it->evidence;
+	struct capture_slot *to = capture_at(e->ring);
+	uint32_t len = (uint32_t)(f->payload + f->payload_len - f->eth);
+
+	keep(e, to, now, comment, len);
+	to->packet.comments[1] = it->note;
+	memcpy(to->bytes, f->eth, to->packet.len);
+	capture_commit(e->ring);
+}
+
+// The limit is touched last: packets without room do not count against it.
+static bool admit(const struct evidence *e, uint64_t packets)
+{
+	if (capture_room(e->ring) < packets) {
+		e->ring->dropped += packets;
+		return false;
+	}
+	return atomic_fetch_sub_explicit(e->left, 1, memory_order_relaxed) > 0;
+}
+
+static struct evidence_sent *sent_of(const struct evidence *e, uint64_t seq)
+{
+	return &e->sent[rand_hash(seq) % EVIDENCE_SENT];
+}
+
+// A late reply may bring its query, unless the loss does.
+static void remember_sent(const struct worker_item *it, const struct txn_slot *s, uint64_t tick)
+{
+	if (it->evidence->sent)
+		*sent_of(it->evidence, s->k) = (struct evidence_sent){s->k, tick};
+}
+
+void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
+	const struct frame *answer, uint64_t now)
+{
+	const struct evidence *e = it->evidence;
+	struct txn_slot *s = slot == TXN_NONE ? NULL : &it->txns.slots[slot];
+	uint64_t sent = 0;
+	bool measured = s ? s->judged : now >= it->pace.measure;
+	bool query = s && sent_at(it, s, &sent) && (!s->kept || why == EVIDENCE_LOST);
+	bool wanted;
+	struct txn_place at;
+
+	wanted = measured && e->comments[why] && admit(e, (uint64_t)query + (answer != NULL));
+	if (wanted && query) {
+		txn_place(&it->txns, slot, &at);
+		keep_query(it, slot, &at, e->comments[why], sent, now > sent ? now - sent : 0);
+		s->kept = 1;
+	}
+	if (wanted && answer)
+		keep_answer(it, answer, e->comments[why], now);
+	if (why == EVIDENCE_LOST && measured && !s->kept)
+		remember_sent(it, s, sent);
+}
+
+void evidence_late(struct worker_item *it, bool measured, const struct txn_place *at,
+	const struct frame *answer, uint64_t now)
+{
+	const struct evidence *e = it->evidence;
+	const char *comment = e->comments[EVIDENCE_LATE];
+	struct evidence_sent *sent = e->sent ? sent_of(e, at->seq) : NULL;
+	bool query = sent && sent->tick && sent->seq == at->seq;
+
+	if (!comment || !measured || !admit(e, (uint64_t)query + 1))
+		return;
+	if (query) {
+		keep_query(it, TXN_NONE, at, comment, sent->tick, now - sent->tick);
+		sent->tick = 0;
+	}
+	keep_answer(it, answer, comment, now);
+}

@@ -1,0 +1,792 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages of an item over connections: opens them, writes what is due, reads answers, and counts
+// what becomes of them. Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_conn.h"
+
+#include "engine/core/worker/worker_internal.h"
+
+#define SINCE_SHIFT   4       // of ticks
+#define LINGER_US     2000000 // that a closed connection waits for the server to close too
+#define IDLE_US_OF_MS 900     // nine tenths: before the server does
+#define HALT_TRIES    1000    // bursts that the device does not take
+#define SEATS_SEEN    64      // looked at for one that has no connection
+#define GATHERED_MOST 512     // messages of a pass that Nagle's algorithm may gather in segments
+
+static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
+{
+	return &wc->cs.all[c];
+}
+
+static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
+{
+	return &wc->books.counts[now >= wc->it->pace.measure];
+}
+
+// --- what a connection looks like on the wire ---
+
+static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
+{
+	worker_conn_head(cs->of, cs->all[c].row, out);
+}
+
+// --- opening ---
+
+// Open a connection. CONN_NONE: no port or memory is free.
+static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	struct conn *of;
+	uint32_t row, c;
+
+	if (wc->row_count == 0)
+		return CONN_NONE;
+	row = wc->rows[wc->row_first & wc->row_mask];
+	c = conn_take(&wc->cs, row);
+	if (c == CONN_NONE)
+		return c;
+	wc->row_first++;
+	wc->row_count--;
+	of = conn_at(wc, c);
+	of->row = row;
+	of->seat = seat;
+	of->asked = 0;
+	of->open = 0;
+	of->since = (uint32_t)(now >> SINCE_SHIFT);
+	tcp_open(&wc->cs.host, &of->tcp,
+		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
+	counts_of(wc, now)->opened++;
+	conn_touch(&wc->cs, c);
+	if (wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c)) {
+		counts_of(wc, now)->no_memory++;
+		tcp_abort(&wc->cs.host, &of->tcp);
+		return CONN_NONE;
+	}
+	return c;
+}
+
+// The seat has no connection that takes messages: open one.
+static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	wc->seats[seat].conn = conn_open(wc, seat, now);
+	return wc->seats[seat].conn != CONN_NONE;
+}
+
+// Nothing more is asked on the connection: its seat is free.
+static void conn_leave(struct worker_conns *wc, uint32_t c)
+{
+	struct conn *of = conn_at(wc, c);
+
+	of->flags |= CONN_OVER;
+	if (wc->seat_count && wc->seats[of->seat].conn == c)
+		wc->seats[of->seat].conn = CONN_NONE;
+}
+
+// It is open no more.
+static void conn_not_open(struct worker_conns *wc, struct conn *of)
+{
+	wc->books.open -= (of->flags & (CONN_OPENED | CONN_SHUT)) == CONN_OPENED;
+	of->flags |= CONN_SHUT;
+}
+
+static void conn_close(struct worker_conns *wc, uint32_t c)
+{
+	conn_leave(wc, c);
+	conn_not_open(wc, conn_at(wc, c));
+	tcp_shut(&conn_at(wc, c)->tcp);
+	conn_at(wc, c)->since = (uint32_t)wc->cs.host.now + LINGER_US;
+	conn_at(wc, c)->flags |= CONN_LATE;
+	conn_wake(&wc->cs, c, conn_at(wc, c)->since);
+	conn_touch(&wc->cs, c);
+}
+
+// Is there a connection at the seat for another message?
+static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	uint32_t c = wc->seats[seat].conn;
+
+	if (c != CONN_NONE && conn_at(wc, c)->asked >= wc->per_conn && !wc->seats[seat].waiting) {
+		conn_leave(wc, c);
+		if (conn_at(wc, c)->open == 0)
+			conn_close(wc, c);
+		c = CONN_NONE;
+	}
+	return c != CONN_NONE || seat_open(wc, seat, now);
+}
+
+// --- asking ---
+
+// A message was given to its connection: it counts as sent. As late as the tester was: what it
+// waited for answers before it is no lag, but part of its response latency.
+static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	if (!s->begun) {
+		s->begun = 1;
+		if (!it->first_sent)
+			it->first_sent = now;
+		it->books.ledger[s->judged].sent++;
+		if (s->judged)
+			hist_add(&it->books.lag, s->time - s->due);
+	}
+	if (it->steps && s->judged)
+		it->steps[s->step].sent++;
+	txn_arm(&it->txns, slot, now);
+}
+
+// One more transaction of the seat does not wait.
+static void seat_count_silent(struct worker_conns *wc, uint32_t seat, bool silent)
+{
+	wc->silent_at[seat] += silent || wc->silent_at[seat];
+}
+
+// The message of a transaction was given to its connection, or dropped; nothing may answer it.
+APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot)
+{
+	const struct txn_slot *s = &wc->it->txns.slots[slot];
+
+	wc->end_of[slot] = tcp_end(&of->tcp);
+	if (!s->begun && wc->seat_count)
+		seat_count_silent(wc, of->seat, s->silent);
+}
+
+// Give the message of a transaction to its connection. false: no memory, or it does not fit.
+static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *s, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	uint32_t len;
+
+	it->ctx.counters = it->banks[s->judged];
+	it->ctx.now_ms = worker_ms(wc->w, now);
+	it->ctx.stream = true;
+	len = it->proto->request(
+		&it->ctx, &s->view, wc->cs.message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
+	it->ctx.stream = false;
+	return len && conn_write(&wc->cs, c, len);
+}
+
+// Write the message of a transaction. false: no memory; the transaction was dropped.
+static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct conn *of = conn_at(wc, c);
+
+	if (!wc->connects && !message_write(wc, c, s, now)) {
+		counts_of(wc, now)->no_memory++;
+		if (wc->silent)
+			note_silent(wc, of, slot);
+		worker_drop(it, slot, now);
+		return false;
+	}
+	of->asked++;
+	of->open++;
+	wc->of_slot[slot] = c;
+	if (__builtin_expect(wc->silent && !wc->connects, 0))
+		note_silent(wc, of, slot);
+	slot_sent(it, slot, now);
+	conn_touch(&wc->cs, c);
+	return true;
+}
+
+static bool pipeline_has_room(const struct worker_conns *wc, const struct conn *of)
+{
+	return of->open < wc->pipeline && of->asked < wc->per_conn;
+}
+
+// The number of the seat's transaction before which `back` others were begun there.
+static uint64_t seat_number(const struct worker_conns *wc, uint32_t seat, uint32_t back)
+{
+	const struct txn_table *t = &wc->it->txns;
+	uint64_t ago =
+		t->to.client > seat ? t->to.client - seat : t->to.client + wc->seat_count - seat;
+
+	return t->issued - ago - (uint64_t)back * wc->seat_count;
+}
+
+// Write what waits at the seat, as far as its connection takes it.
+static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
+{
+	struct conn_seat *at = &wc->seats[seat];
+
+	while (at->waiting && seat_ready(wc, seat, now)) {
+		uint32_t slot;
+
+		if (at->conn != CONN_NONE && conn_at(wc, at->conn)->asked >= wc->per_conn)
+			conn_leave(wc, at->conn);
+		if (at->conn == CONN_NONE && !seat_open(wc, seat, now))
+			return;
+		if (!pipeline_has_room(wc, conn_at(wc, at->conn)))
+			return;
+		slot = txn_slot_of(&wc->it->txns, seat_number(wc, seat, --at->waiting));
+		slot_write(wc, at->conn, slot, now);
+	}
+}
+
+// A taken transaction of the seat, at which a connection sits. One that goes on does not wait: only
+// the last ones of a seat do.
+static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
+{
+	struct conn_seat *at = &wc->seats[seat];
+	struct txn_slot *s = &wc->it->txns.slots[slot];
+
+	s->time = now;
+	if (s->begun || (at->waiting == 0 && pipeline_has_room(wc, conn_at(wc, at->conn)))) {
+		slot_write(wc, at->conn, slot, now);
+		return;
+	}
+	at->waiting++;
+	counts_of(wc, now)->pipeline_full++;
+	seat_go_on(wc, seat, now); // its connection may be a new one
+}
+
+// Go on with those whose answer was truncated, as far as there are ports.
+static void stream_ask(struct worker_conns *wc, uint64_t now)
+{
+	struct txn_table *t = &wc->it->txns;
+	uint32_t slot, c;
+
+	for (uint32_t n = 0; n < BURST_MAX && (slot = txn_first(t, t->stream)) != TXN_NONE; n++) {
+		c = conn_open(wc, slot, now);
+		if (c == CONN_NONE) {
+			counts_of(wc, now)->no_port++;
+			return;
+		}
+		txn_unlink(t, &t->slots[slot]);
+		if (!slot_write(wc, c, slot, now))
+			conn_close(wc, c);
+	}
+}
+
+// The next seat in turn that is to have a new connection.
+static void seat_renew(struct worker_conns *wc, uint64_t now)
+{
+	for (uint32_t n = 0; n < SEATS_SEEN; n++) {
+		uint32_t seat = wc->open_seat, c = wc->seats[seat].conn;
+
+		wc->open_seat = seat + 1 < wc->seat_count ? seat + 1 : 0;
+		if (c != CONN_NONE && !wc->replaces)
+			continue;
+		if (c != CONN_NONE) {
+			conn_leave(wc, c);
+			if (conn_at(wc, c)->open == 0)
+				conn_close(wc, c);
+		}
+		if (!seat_open(wc, seat, now))
+			counts_of(wc, now)->no_port++;
+		else if (wc->seats[seat].waiting)
+			seat_go_on(wc, seat, now);
+		return;
+	}
+}
+
+// Connections that are opened without a message.
+static void seats_open(struct worker_conns *wc, uint64_t now)
+{
+	if (wc->open_at == 0)
+		wc->open_at = wc->w->times.start;
+	for (uint32_t n = 0; n < BURST_MAX && txn_since(now, wc->open_at) >= 0; n++) {
+		wc->open_at += wc->open_gap;
+		seat_renew(wc, now);
+	}
+}
+
+// A message of the connection has its answer, or will have none.
+static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+
+	of->open--;
+	if (wc->seat_count == 0) {
+		conn_close(wc, c);
+		return;
+	}
+	if (of->open == 0 && (of->flags & CONN_OVER || of->asked >= wc->per_conn))
+		conn_close(wc, c);
+	else if (of->open == 0 && wc->idle_us) {
+		of->since = (uint32_t)wc->cs.host.now + wc->idle_us;
+		of->flags |= CONN_LATE;
+		conn_wake(&wc->cs, c, of->since);
+	}
+	if (wc->seats[of->seat].waiting)
+		seat_go_on(wc, of->seat, now);
+}
+
+// Nothing answers a silent message: it has ended when the server has acknowledged it. Those of a
+// seat end in their order.
+APART void silent_end(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct txn_table *t = &wc->it->txns;
+	const struct conn *of = conn_at(wc, c);
+	const struct conn_seat *at = &wc->seats[of->seat];
+	uint32_t *silent = &wc->silent_at[of->seat];
+
+	while (*silent) {
+		uint64_t k = seat_number(wc, of->seat, at->waiting + *silent - 1);
+		uint32_t slot = txn_slot_of(t, k);
+
+		if (slot != TXN_NONE) {
+			const struct txn_slot *s = &t->slots[slot];
+
+			if (s->state != TXN_FLYING || !s->silent || wc->of_slot[slot] != c ||
+				tcp_before(of->tcp.una, wc->end_of[slot]))
+				return;
+			wc->it->books.ledger[s->judged].no_reply++;
+			txn_give(t, slot, TXN_DONE);
+			wc->of_slot[slot] = CONN_NONE;
+		}
+		--*silent;
+		if (slot != TXN_NONE)
+			conn_answered(wc, c, now);
+	}
+}
+
+// The seat of the transaction that is next, and whether there is one that is due.
+static bool next_seat(struct worker_item *it, uint64_t until, uint32_t *seat)
+{
+	uint32_t again = txn_first(&it->txns, it->txns.again);
+
+	*seat = again != TXN_NONE ? it->txns.slots[again].client : it->txns.to.client;
+	return again != TXN_NONE || pace_ready(&it->pace, until, it->txns.in_flight);
+}
+
+uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until)
+{
+	struct worker_conns *wc = it->conns;
+	uint32_t most = wc->cs.host.nagle ? GATHERED_MOST : BURST_MAX, seat;
+	uint64_t now = clock_time(w->clock);
+	uint16_t behaved = 0;
+
+	conns_clock(&wc->cs, now);
+	conns_expire(&wc->cs);
+	stream_ask(wc, now);
+	if (wc->open_gap && !it->ended)
+		seats_open(wc, now);
+	for (uint32_t n = 0; n < most && it->stream && next_seat(it, until, &seat); n++) {
+		uint32_t slot;
+
+		if (!seat_ready(wc, seat, now)) {
+			counts_of(wc, now)->no_port++;
+			break;
+		}
+		slot = worker_take(w, it, until);
+		if (slot == TXN_NONE)
+			break;
+		seat_ask(wc, seat, slot, now);
+	}
+	if (wc->behave)
+		behaved = worker_behave_tx(wc->behave, now);
+	return behaved + conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
+}
+
+// --- ending ---
+
+// A message of a connection that has ended has no answer any more.
+static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct conn_counters *counts = counts_of(wc, now);
+	struct proto_txn view = it->txns.slots[slot].view;
+	bool apart;
+
+	conn_at(wc, wc->of_slot[slot])->open--;
+	wc->of_slot[slot] = CONN_NONE;
+	it->ctx.counters = it->banks[it->txns.slots[slot].judged];
+	it->ctx.closed = true;
+	apart = it->proto->timeout(&it->ctx, &view) == PROTO_APART;
+	it->ctx.closed = false;
+	if (apart) {
+		worker_book_apart(it, slot, TXN_LOST);
+		return;
+	}
+	if (wc->again && !it->ended) {
+		counts->asked_again++;
+		if (wc->seat_count)
+			txn_again(&it->txns, slot);
+		else
+			txn_to_stream(&it->txns, slot);
+		return;
+	}
+	counts->lost_closed++;
+	worker_book_lost(it, slot, now);
+	txn_give(&it->txns, slot, TXN_LOST);
+}
+
+// The same of all that it has.
+static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	struct conn *of = conn_at(wc, c);
+
+	counts_of(wc, now)->closed_open += of->open > 0;
+	if (wc->seat_count == 0 && of->open)
+		slot_lose(wc, of->seat, now);
+	if (wc->seat_count == 0)
+		return;
+	for (uint32_t back = wc->seats[of->seat].waiting;
+		of->open && (uint64_t)back * wc->seat_count <= it->txns.issued; back++) {
+		uint32_t slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back));
+
+		if (slot == TXN_NONE || wc->of_slot[slot] != c ||
+			it->txns.slots[slot].state != TXN_FLYING)
+			continue;
+		slot_lose(wc, slot, now);
+	}
+}
+
+// The connection is closed, or the server sends no more on it.
+static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uint64_t now)
+{
+	struct conn_counters *counts = counts_of(wc, now);
+	struct conn *of = conn_at(wc, c);
+	uint32_t seat = of->seat;
+
+	counts->refused += (events & TCP_REFUSED) != 0;
+	if (events & TCP_TIMED_OUT && !(of->flags & CONN_OPENED)) {
+		counts->no_answer++;
+	} else if (events & (TCP_BROKEN | TCP_TIMED_OUT)) {
+		counts->reset += !(of->flags & CONN_TOLD);
+	} else if (events & TCP_ENDED && !(of->flags & CONN_SHUT)) {
+		counts->closed++;
+		of->flags |= CONN_TOLD;
+	}
+	if (events & (TCP_ENDED | TCP_BROKEN) && !(of->flags & CONN_SHUT))
+		counts->closed_after += of->asked - of->open;
+	conn_not_open(wc, of);
+	conn_leave(wc, c);
+	conn_lose(wc, c, now);
+	if (events & TCP_ENDED)
+		conn_close(wc, c);
+	if (wc->seat_count && wc->seats[seat].waiting)
+		seat_go_on(wc, seat, now);
+}
+
+void worker_conn_lost(struct worker_item *it, uint32_t slot)
+{
+	struct worker_conns *wc = it->conns;
+	uint32_t c = wc->of_slot[slot];
+
+	wc->of_slot[slot] = CONN_NONE;
+	if (c != CONN_NONE)
+		conn_answered(wc, c, clock_time(wc->w->clock));
+}
+
+// The owner's own deadline has come: that of a connection without a message, or of one that the
+// server does not close.
+static void conn_late(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+
+	if (!(of->flags & CONN_OVER)) {
+		conn_close(wc, c);
+	} else if (of->tcp.state == TCP_FIN_WAIT_2) {
+		counts_of(wc, now)->reset += !(of->flags & CONN_TOLD);
+		tcp_abort(&wc->cs.host, &of->tcp);
+	}
+}
+
+static void conn_expired(struct conns *cs, uint32_t c, uint32_t events)
+{
+	struct worker_conns *wc = cs->of;
+	struct conn *of = conn_at(wc, c);
+	uint64_t now = clock_time(wc->w->clock);
+	bool waits = of->flags & CONN_LATE && of->open == 0;
+
+	if (events & TCP_GONE)
+		conn_ended(wc, c, events, now);
+	else if (waits && !tcp_before((uint32_t)cs->host.now, of->since))
+		conn_late(wc, c, now);
+	else if (waits)
+		conn_wake(cs, c, of->since);
+	conn_touch(cs, c);
+}
+
+static uint32_t conn_gone(struct conns *cs, uint32_t c)
+{
+	struct worker_conns *wc = cs->of;
+	uint32_t row = cs->all[c].row;
+
+	wc->rows[(wc->row_first + wc->row_count++) & wc->row_mask] = row;
+	return row;
+}
+
+const struct conn_owner worker_conn_owner = {
+	.head = conn_head_of,
+	.expired = conn_expired,
+	.gone = conn_gone,
+};
+
+// --- received ---
+
+// The place of the transaction that a message with this key answers on a connection without a seat.
+static void stream_place(
+	const struct worker_conns *wc, uint32_t c, uint32_t key, struct txn_place *at)
+{
+	const struct conn *of = &wc->cs.all[c];
+
+	*at = (struct txn_place){.key = key};
+	if (of->open)
+		txn_place(&wc->it->txns, of->seat, at);
+	at->key = key;
+}
+
+// The server has said how long it keeps a connection without a message.
+static void conn_told_idle(struct worker_conns *wc, uint32_t c)
+{
+	uint64_t us = (uint64_t)wc->it->ctx.idle_ms * IDLE_US_OF_MS;
+
+	if (us == 0) // RFC 7828 section 3.4: nothing more is to be asked
+		conn_leave(wc, c);
+	else if (wc->idle_us == 0 || us < wc->idle_us)
+		wc->idle_us = us < UINT32_MAX / 2 ? (uint32_t)us : UINT32_MAX / 2;
+}
+
+// The answer of a transaction in flight on this connection was matched.
+static void slot_answered(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+
+	if (!(of->flags & CONN_HEARD)) {
+		of->flags |= CONN_HEARD;
+		if (now >= wc->it->pace.measure && !(of->flags & CONN_LATE))
+			hist_add(&wc->books.first,
+				(uint64_t)((uint32_t)(wc->came >> SINCE_SHIFT) - of->since)
+					<< SINCE_SHIFT);
+	}
+	wc->of_slot[slot] = CONN_NONE;
+	conn_answered(wc, c, now);
+}
+
+// A reply for a transaction on this connection was looked at. lost: it came too late.
+static void slot_ended(struct worker_conns *wc, uint32_t c, uint32_t slot, bool lost, uint64_t now)
+{
+	if (wc->it->txns.slots[slot].state == TXN_FLYING)
+		return;
+	if (lost)
+		worker_conn_lost(wc->it, slot);
+	else
+		slot_answered(wc, c, slot, now);
+}
+
+// The server has accepted the connection, which is all that its transaction wants.
+APART void connect_match(
+	struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	const struct conn *of = conn_at(wc, c);
+	uint32_t back = wc->seats[of->seat].waiting, slot;
+	struct replies r;
+
+	if (of->open == 0) // its transaction timed out
+		return;
+	do
+		slot = txn_slot_of(&it->txns, seat_number(wc, of->seat, back++));
+	while (slot == TXN_NONE || wc->of_slot[slot] != c);
+	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
+	r.in[0] = (struct proto_message){.buf = wc->cs.message};
+	txn_place(&it->txns, slot, &r.at[0]);
+	it->ctx.stream = true;
+	item_match(it, &r);
+	it->ctx.stream = false;
+	slot_ended(wc, c, slot, r.timed_out, now);
+}
+
+// A whole message: the transaction that it answers was in flight on this connection, or it answers
+// none.
+static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
+	const uint8_t *message, uint32_t len, uint64_t now)
+{
+	struct worker_item *it = wc->it;
+	uint32_t slot = TXN_NONE;
+	struct replies r;
+
+	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
+	r.in[0] = (struct proto_message){.buf = message, .len = len};
+	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
+	if (!it->proto->key(message, len, &r.at[0].key)) {
+		worker_book_malformed(it, NULL, message, len);
+		worker_book(it, now >= it->pace.measure, EVIDENCE_MALFORMED, TXN_NONE, m, now);
+		return;
+	}
+	if (wc->seat_count == 0)
+		stream_place(wc, c, r.at[0].key, &r.at[0]);
+	it->ctx.now_ms = worker_ms(wc->w, now);
+	if (txn_find(&it->txns, &r.at[0], &slot) == TXN_MATCH &&
+		it->txns.slots[slot].state == TXN_FLYING && wc->of_slot[slot] != c) {
+		worker_book(it, now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, m, now);
+		return;
+	}
+	if (slot != TXN_NONE && it->txns.slots[slot].state != TXN_FLYING)
+		slot = TXN_NONE;
+	it->ctx.stream = true;
+	it->ctx.idle_ms = UINT32_MAX;
+	item_match(it, &r);
+	it->ctx.stream = false;
+	if (it->ctx.idle_ms != UINT32_MAX)
+		conn_told_idle(wc, c);
+	if (slot != TXN_NONE)
+		slot_ended(wc, c, slot, r.timed_out, now);
+}
+
+static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	struct conn *of = conn_at(wc, c);
+	uint32_t took = (uint32_t)(wc->came >> SINCE_SHIFT) - of->since;
+
+	of->flags |= CONN_OPENED;
+	counts_of(wc, now)->established++;
+	wc->books.open += !(of->flags & CONN_SHUT);
+	if (now >= wc->it->pace.measure && !(of->flags & CONN_LATE))
+		hist_add(&wc->books.handshake, (uint64_t)took << SINCE_SHIFT);
+}
+
+// The connection of a segment from the server; CONN_NONE: there is none.
+static uint32_t conn_of_row(const struct worker_conns *wc, uint32_t row)
+{
+	uint32_t c = wc->cs.at[row & wc->cs.at_mask];
+
+	while (c != CONN_NONE && wc->cs.all[c].row != row)
+		c = wc->cs.all[c].chain;
+	return c;
+}
+
+static void refuse(struct worker_conns *wc, uint32_t row, const struct tcp_segment *s)
+{
+	struct conn_head head;
+
+	worker_conn_head(wc, row, &head);
+	conns_refuse(&wc->cs, &wc->w->wire, &head, s);
+}
+
+static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_segment *s,
+	const struct rte_mbuf *m, uint64_t now)
+{
+	struct conns *cs = &wc->cs;
+	struct tcp *t = &cs->all[c].tcp;
+	uint32_t events = tcp_input(&cs->host, t, s), len;
+	const uint8_t *message;
+
+	if (events & TCP_STRANGE)
+		refuse(wc, cs->all[c].row, s);
+	if (events & TCP_OPENED)
+		conn_opened(wc, c, now);
+	if (events & TCP_OPENED && wc->connects)
+		connect_match(wc, c, m, now);
+	if (wc->silent && !wc->connects && wc->seat_count)
+		silent_end(wc, c, now);
+	if (events & TCP_DATA)
+		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len))
+			message_match(wc, c, m, message, len, now);
+	if (events & TCP_DATA && t->state == TCP_CLOSED) {
+		counts_of(wc, now)->no_memory++;
+		events |= TCP_BROKEN;
+	}
+	if (events & (TCP_ENDED | TCP_GONE))
+		conn_ended(wc, c, events, now);
+	conn_touch(cs, c);
+}
+
+void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
+	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came)
+{
+	struct worker_conns *wc = it->conns;
+	uint32_t row = to->port * wc->client_count + to->client, c;
+	struct tcp_segment s;
+
+	if (f->src_port != it->server_port ||
+		!addr_bytes_equal(f->src, it->server.bytes, f->addr_len)) {
+		wire_other(&w->wire, FRAME_TCP, f);
+		return;
+	}
+	if (!tcp_parse(f->payload, f->payload_len, &s)) {
+		w->wire.counters.bad_frame++;
+		return;
+	}
+	if (wc->behave && row >= wc->row_end) {
+		worker_behave_rx(wc->behave, row, &s, now);
+		return;
+	}
+	wc->cs.segments_in++;
+	wc->came = came;
+	conns_clock(&wc->cs, now);
+	c = conn_of_row(wc, row);
+	if (c == CONN_NONE)
+		refuse(wc, row, &s);
+	else
+		conn_segment(wc, c, &s, m, now);
+}
+
+// --- the end of a run ---
+
+bool worker_conn_drop(struct worker_item *it, uint64_t now)
+{
+	struct worker_conns *wc = it->conns;
+	bool any = false;
+
+	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
+		struct conn_seat *at = &wc->seats[seat];
+
+		for (any = any || at->waiting; at->waiting;) {
+			uint32_t slot =
+				txn_slot_of(&it->txns, seat_number(wc, seat, --at->waiting));
+
+			if (wc->silent)
+				seat_count_silent(wc, seat, false);
+			wc->books.counts[it->txns.slots[slot].judged].pipeline_unsent++;
+			worker_drop(it, slot, now);
+		}
+	}
+	return any;
+}
+
+void worker_conn_end(struct worker_item *it, uint64_t now)
+{
+	bool full = txn_room(&it->txns, now) == 0;
+	struct worker_conns *wc = it->conns;
+	struct pace behind = it->pace;
+
+	if (wc->behave)
+		worker_behave_end(wc->behave, now);
+	behind.left = it->left_over;
+	if (worker_conn_drop(it, now) && full) // those found no slot, for all slots waited
+		wc->books.counts[1].pipeline_unsent += pace_missed(&behind, it->ended_at);
+	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
+		struct conn_seat *at = &wc->seats[seat];
+
+		if (at->conn == CONN_NONE)
+			continue;
+		if (conn_at(wc, at->conn)->open == 0)
+			conn_close(wc, at->conn);
+		else
+			conn_leave(wc, at->conn);
+	}
+}
+
+bool worker_conn_over(struct worker_item *it, uint64_t now)
+{
+	struct worker_conns *wc = it->conns;
+
+	if (wc->quiet_at == 0)
+		wc->quiet_at = now;
+	return (wc->cs.used == 0 && (!wc->behave || wc->behave->cs.used == 0)) ||
+	       txn_since(now, wc->quiet_at) > (int64_t)wc->patience;
+}
+
+void worker_conn_halt(struct worker *w, struct worker_item *it)
+{
+	struct conns *cs = &it->conns->cs;
+	uint32_t tries = 0;
+
+	for (uint32_t c = 0; c < cs->count && cs->used; c++) {
+		if (cs->all[c].tcp.state == TCP_CLOSED)
+			continue;
+		it->conns->left += cs->all[c].tcp.state != TCP_TIME_WAIT &&
+		                   cs->all[c].tcp.state != TCP_SYN_SENT;
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+		conn_touch(cs, c);
+	}
+	while ((cs->ready_count || cs->out_count) && tries < HALT_TRIES)
+		tries += conns_send(cs, &w->wire, &w->tx_no_mbuf) == 0;
+	conns_halt(cs);
+	if (it->conns->behave)
+		conns_halt(&it->conns->behave->cs);
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connections of an item on a worker. A transaction belongs to a seat, by its number; at a seat
+// sits one connection at a time, opened when a message is due there. A message waits at its seat
+// while the pipeline of the connection is full.
+// Without seats messages travel over UDP. One whose answer is truncated goes on over a connection
+// of its own, whose seat is the number of its slot. Path: hot | cold (the struct is filled by the
+// plan). The worker's own thread.
+#pragma once
+
+#include "engine/core/conn.h"
+#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_behave.h"
+
+struct conn_seat {
+	uint32_t conn;    // CONN_NONE: nobody sits there
+	uint32_t waiting; // the last so many transactions of the seat were not written yet
+};
+
+// Of the measured part, by the time at which things happened.
+struct conn_books {
+	struct conn_counters counts[2]; // [0]: those of the warm-up
+	uint64_t open;                  // now: accepted by the server, and closed by nobody
+	struct tcp_counters tcp;        // warm-up included
+	struct hist handshake;          // ticks from the opening to the server's acceptance
+	struct hist first;              // ticks from the opening to the first answer
+};
+
+struct worker_conns {
+	struct conns cs;
+	// ctlplane: wo before the launch, dataplane: ro
+	struct worker *w;
+	struct worker_item *it;
+	struct frame_template frame;
+	uint32_t seat_count; // txns.clients; 0: each connection is for a truncated answer
+	uint32_t client_count;
+	struct recip by_client; // a row is port * client_count + client
+	uint32_t per_conn;      // messages
+	uint32_t pipeline;
+	uint64_t open_gap; // ticks between two of open: pool and rate; 0: on demand only
+	bool replaces;     // open: rate
+	bool again;        // messages of a closed connection are sent again
+	bool silent;       // messages may have no answer
+	bool connects;     // there are none: a connection that was accepted is the answer
+	uint16_t mss;
+	uint64_t patience; // ticks that connections have to end after the last transaction
+	uint64_t secret;   // of initial sequence numbers
+	uint32_t row_end;  // rows from here on are those of `behave`
+	struct worker_behave *behave; // NULL: there are no such clients
+	// dataplane: rw
+	uint64_t came;      // tick at which the segment that is looked at arrived
+	uint64_t prefaces;  // written so far
+	uint32_t idle_us;   // 0: never; the server may shorten it
+	uint64_t open_at;   // tick of the next of open_gap; 0: the run has not begun
+	uint32_t open_seat; // that is looked at next
+	uint64_t quiet_at;  // tick after which nothing was in flight any more; 0: not yet
+	struct conn_books books;
+	uint32_t left; // connections that the end of the run reset
+	struct conn_seat *seats;
+	// By seat, with `silent`: of the transactions before those that wait, how many there are
+	// from the oldest silent one on.
+	uint32_t *silent_at;
+	uint32_t *of_slot; // the connection of each transaction in flight; CONN_NONE: UDP
+	uint32_t *end_of;  // of silent ones: number of the byte behind the message
+	uint32_t *rows;    // a ring of those that are free
+	uint32_t row_mask, row_first, row_count;
+};
+
+extern const struct conn_owner worker_conn_owner;
+
+// Headers of segments from the address and port of a row.
+static inline void worker_conn_head(
+	const struct worker_conns *wc, uint32_t row, struct conn_head *out)
+{
+	const struct worker_item *it = wc->it;
+	uint32_t port = (uint32_t)recip_div(&wc->by_client, row);
+
+	out->t = wc->frame;
+	addr_list_nth_bytes(it->sources, row - port * wc->client_count, out->src);
+	out->src_port = it->ports[port];
+}
+
+// Write what a connection of `cs` begins with. false: no memory.
+bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c);
+// Write the messages that are due, and send. Returns the number of packets that the device took.
+uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
+// A segment for a port and address of the item, which arrived at `came`.
+void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
+	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came);
+// A transaction, which is lost, was in flight. Its slot is free by now.
+void worker_conn_lost(struct worker_item *it, uint32_t slot);
+// What waits for a place on its connection stays unsent. false: nothing did.
+bool worker_conn_drop(struct worker_item *it, uint64_t now);
+// Nothing more is begun: what waits stays unsent, connections without a question are closed.
+void worker_conn_end(struct worker_item *it, uint64_t now);
+// The item has ended, and none of its transactions is in flight. Have all connections ended, or had
+// the time to?
+bool worker_conn_over(struct worker_item *it, uint64_t now);
+// The phase is PHASE_STOP: reset all that are left.
+void worker_conn_halt(struct worker *w, struct worker_item *it);

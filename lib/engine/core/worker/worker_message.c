@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frame of a message that was sent before, made again from its slot: for captures, dry runs and
+// the probe. Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_servers.h"
+
+// A payload that the protocol wrote at data + t->len, and the headers that it is to get.
+struct message {
+	const struct frame_template *t;
+	struct proto_flow flow;
+	struct frame_payload payload;
+};
+
+// The path of a message of an item without a router. slot: TXN_NONE, or where it is.
+static uint32_t path_of(
+	const struct worker_item *it, uint32_t slot, const struct proto_txn *view, uint32_t port)
+{
+	if (!it->servers)
+		return 0;
+	if (slot != TXN_NONE && it->txns.slots[slot].begun)
+		return it->servers->slots[slot].path;
+	return servers_of_new(it, view, port);
+}
+
+// Let the protocol write the next message of a transaction. port: index of its source port; slot:
+// as path_of has it.
+static void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view,
+	uint32_t slot, uint8_t *data, uint32_t room, struct message *out)
+{
+	uint32_t head;
+
+	if (it->router) {
+		it->router->flow(&it->ctx, view, &out->flow);
+		out->t = &it->frames[out->flow.path];
+	} else {
+		uint32_t client = view->client;
+
+		if (it->stream) { // as of the first connection at the seat
+			port = (uint32_t)recip_div(&it->conns->by_client, view->client);
+			client -= port * it->conns->client_count;
+		}
+		addr_list_nth_bytes(it->sources, client, out->flow.src);
+		out->flow.src_port = it->ports[port];
+		out->flow.own_mac = false;
+		out->flow.vlans[0] = 0;
+		out->flow.more = 0;
+		out->t = &it->frames[path_of(it, slot, view, port)];
+	}
+	it->ctx.sum = 0;
+	it->ctx.stream = it->stream;
+	head = out->t->len + (it->stream ? conn_front(it->proto->framed) : 0);
+	out->payload.len = it->proto->request(&it->ctx, view, data + head, room - head);
+	out->payload.sum = it->ctx.sum;
+}
+
+// The message as a segment of its own: nobody knows the numbers that it had. Those that it gets
+// leave room for a message each.
+#define SEQ_SHIFT 16
+
+static uint32_t segment_again(const struct frame_template *t, const struct message *message,
+	uint32_t front, uint32_t number, uint8_t *buf)
+{
+	const struct tcp_segment s = {.seq = number,
+		.ack = 1,
+		.window = UINT16_MAX,
+		.flags = TCP_PSH | TCP_ACK,
+		.scale = TCP_NO_SCALE};
+	uint8_t *tcp = buf + t->len - TCP_HEADER_LEN;
+
+	tcp_header(&s, tcp);
+	if (front)
+		bytes_put_be16(tcp + TCP_HEADER_LEN, (uint16_t)message->payload.len);
+	return frame_stamp_tcp(t, buf, message->flow.src, message->flow.src_port,
+		TCP_HEADER_LEN + front + message->payload.len);
+}
+
+static uint32_t message_again(struct worker_item *it, uint32_t port, struct proto_txn *view,
+	uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
+{
+	struct frame_template whole;
+	struct message message;
+	uint32_t len;
+
+	it->ctx.counters = it->shadow;
+	message_write(it, port, view, slot, buf, room, &message);
+	if (copy > message.flow.more || message.payload.len == 0)
+		return 0;
+	whole = message.t[copy];
+	whole.checksum_offload = false;
+	if (it->stream)
+		return segment_again(&whole, &message, conn_front(it->proto->framed),
+			(uint32_t)view->seq << SEQ_SHIFT, buf);
+	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
+	flow_vlans(it, &message.flow, buf);
+	if (message.flow.own_mac)
+		memcpy(buf + 6, message.flow.mac, 6);
+	return len;
+}
+
+uint32_t worker_again(
+	struct worker_item *it, uint32_t slot, uint32_t copy, uint8_t *buf, uint32_t room)
+{
+	struct proto_txn view = it->txns.slots[slot].view;
+	struct txn_place place;
+
+	txn_place(&it->txns, slot, &place);
+	return message_again(it, place.port, &view, slot, copy, buf, room);
+}
+
+uint32_t worker_first(
+	struct worker_item *it, const struct txn_place *place, uint8_t *buf, uint32_t room)
+{
+	struct proto_txn view = txn_of(it, place);
+
+	return message_again(it, place->port, &view, TXN_NONE, 0, buf, room);
+}
+
+bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
+{
+	struct proto_ctx *ctx = &wc->it->ctx;
+	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
+
+	wc->prefaces++;
+	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
+}

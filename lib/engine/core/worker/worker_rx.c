@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receives: finds the item that a packet is for, and exchanges packets with the other workers of
+// the port. Replies that come the plain way go on in blocks (worker_plain), all other packets one
+// by one (worker_packet). Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_servers.h"
+
+// Which of the item's source addresses the packet is for; UINT32_MAX: none.
+static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < it->source_ranges; i++) {
+		uint64_t n = addr_index(&it->sources[i], addr, len);
+
+		if (n != UINT64_MAX)
+			return (uint32_t)(before + n);
+		before += it->sources[i].count;
+	}
+	return UINT32_MAX;
+}
+
+// A reply that belongs to no transaction of the item.
+static void item_book_odd(
+	struct worker_item *it, enum evidence_reason why, const struct rte_mbuf *m, uint64_t now)
+{
+	if (why == EVIDENCE_MALFORMED)
+		worker_book_malformed(it, NULL, NULL, 0);
+	worker_book(it, now >= it->pace.measure, why, TXN_NONE, m, now);
+}
+
+// The item of a reply to an item with a router, by the tag in the key: they share ports. The
+// protocol judges addresses and ports. it: one of those items. NULL: none; it is counted.
+HOT struct worker_item *routed_item(const struct worker *w, struct worker_item *it,
+	struct rte_mbuf *m, uint64_t now, uint32_t *key)
+{
+	uint64_t tag;
+
+	tag = ((uint64_t)*key >> it->tag_shift) - w->tag_first;
+	if (tag >= w->tagged_count || w->tagged[tag]->proto != it->proto) {
+		item_book_odd(it, EVIDENCE_STRAY, m, now);
+		return NULL;
+	}
+	*key ^= w->tagged[tag]->tag;
+	return w->tagged[tag];
+}
+
+// A single reply, which was received at `now` and had arrived at `came`.
+APART void worker_match_one(const struct worker *w, struct worker_item *it,
+	const struct txn_place *at, struct rte_mbuf *m, const struct proto_message *in,
+	uint64_t now, uint64_t came)
+{
+	struct replies one;
+
+	replies_of_one(&one, m, came, worker_late_to(w, now));
+	one.in[0] = *in;
+	one.at[0] = *at;
+	item_match(it, &one);
+}
+
+// Forward a packet to another worker of the port.
+static void hand_over(struct worker *w, uint32_t home, struct rte_mbuf *m, uint64_t now)
+{
+	if (w->wire.reassembly && m == &w->wire.reassembly->packet)
+		m = reassembly_chain(w->wire.reassembly, w->wire.tx_pool);
+	if (m)
+		handoff_put(w->hand, home, m, now);
+	else
+		w->hand->hand_over_full++;
+}
+
+// A message without a key for the items with a router: a server's own, for a client of one of them,
+// or it is malformed. true: it was forwarded to the worker of that client.
+APART bool worker_unasked(struct worker *w, struct worker_item *it, const struct proto_message *in,
+	struct rte_mbuf *m, uint64_t now)
+{
+	uint32_t home = 0, i = 0;
+
+	for (; it->router->unasked && i < w->tagged_count; i++) {
+		struct worker_item *one = w->tagged[i];
+
+		if (one->proto != it->proto)
+			continue;
+		one->ctx.counters = one->banks[now >= one->pace.measure];
+		one->ctx.now_ms = worker_ms(w, now);
+		if (it->router->unasked(&one->ctx, in, &home))
+			break;
+	}
+	if (!it->router->unasked || i == w->tagged_count) {
+		item_book_odd(it, EVIDENCE_MALFORMED, m, now);
+		return false;
+	}
+	home -= w->before;
+	if (home == w->number)
+		return false;
+	if (!w->hand || home >= w->hand->workers) {
+		item_book_odd(w->tagged[i], EVIDENCE_STRAY, m, now);
+		return false;
+	}
+	hand_over(w, home, m, now);
+	return true;
+}
+
+// true: it was forwarded to another worker.
+APART bool worker_routed(struct worker *w, struct worker_item *it, struct rte_mbuf *m,
+	const struct frame *f, uint64_t now, uint64_t came)
+{
+	const struct proto_ends ends = wire_ends(&w->wire, f);
+	const struct proto_message in = {f->payload, f->payload_len, &ends};
+	struct txn_place at = {0};
+
+	if (!it->proto->key(in.buf, in.len, &at.key))
+		return worker_unasked(w, it, &in, m, now);
+	it = routed_item(w, it, m, came, &at.key);
+	if (!it)
+		return false;
+	it->ctx.now_ms = worker_ms(w, now);
+	worker_match_one(w, it, &at, m, &in, now, came);
+	return false;
+}
+
+bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])
+{
+	struct worker *w = of;
+
+	for (uint32_t i = 0; i < w->tagged_count; i++) {
+		struct worker_item *it = w->tagged[i];
+
+		if (it->router->owns(&it->ctx, addr, addr_len, mac))
+			return true;
+	}
+	return false;
+}
+
+// The number of the worker that a reply is for, from the upper bits of its key; of another box: one
+// that the port does not have.
+static uint64_t home_of_key(const struct worker *w, const struct frame *f)
+{
+	const struct worker_item *it = &w->items[w->by_port[f->dst_port].item];
+	uint32_t key;
+
+	if (!it->proto->key(f->payload, f->payload_len, &key))
+		return w->number;
+	return ((uint64_t)key >> it->tag_shift >> w->tag_bits) - w->before;
+}
+
+// Is the packet for another worker of the port? Then forward it.
+APART bool worker_hands_over(
+	struct worker *w, struct rte_mbuf *m, const struct frame *f, uint64_t now)
+{
+	uint64_t home = w->home[f->dst_port];
+
+	if (home == PORT_HOME_KEY)
+		home = home_of_key(w, f);
+	if (home == w->number || home >= w->hand->workers)
+		return false;
+	hand_over(w, (uint32_t)home, m, now);
+	return true;
+}
+
+static bool item_takes(const struct worker_item *it, enum frame_kind kind)
+{
+	return kind == FRAME_TCP ? it->conns != NULL : !it->stream;
+}
+
+// Look at a packet that arrived at `came`. *place becomes NULL when it was forwarded to another
+// worker. may_be_plain: worker_plain has not seen it.
+HOT void worker_packet(
+	struct worker *w, struct rte_mbuf **place, uint64_t now, uint64_t came, bool may_be_plain)
+{
+	struct rte_mbuf *m = *place;
+	struct frame f;
+	struct worker_item *it;
+	struct port_entry entry;
+	struct txn_place at;
+	enum frame_kind kind;
+	struct proto_ends ends;
+	struct proto_message in;
+
+	if (may_be_plain ? !wire_parse(&w->wire, m, &f, &kind)
+			 : !wire_parse_any(&w->wire, m, &f, &kind))
+		return;
+	if (kind != FRAME_UDP && kind != FRAME_TCP) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	m = wire_packet(&w->wire, m, &f);
+	if (w->hand && (kind == FRAME_UDP || w->home[f.dst_port] != PORT_HOME_KEY) &&
+		worker_hands_over(w, m, &f, came)) {
+		*place = m == *place ? NULL : *place; // one that was put together went as a copy
+		return;
+	}
+	entry = w->by_port[f.dst_port];
+	if (entry.item == PORT_NOBODY || !item_takes(&w->items[entry.item], kind)) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	it = &w->items[entry.item];
+	if (it->router) {
+		if (worker_routed(w, it, m, &f, now, came))
+			*place = m == *place ? NULL : *place;
+		return;
+	}
+	at.port = entry.index;
+	at.client = client_of(it, f.dst, f.addr_len);
+	if (at.client == UINT32_MAX) {
+		wire_other(&w->wire, kind, &f);
+		return;
+	}
+	if (kind == FRAME_TCP) {
+		worker_conn_rx(w, it, &at, m, &f, now, came);
+		return;
+	}
+	ends = wire_ends(&w->wire, &f);
+	in = (struct proto_message){f.payload, f.payload_len, it->servers ? &ends : NULL};
+	if (f.src_port != it->server_port || !servers_have(it, f.src, f.addr_len)) {
+		worker_book_elsewhere(it, now >= it->pace.measure, &ends);
+		item_book_odd(it, EVIDENCE_STRAY, m, came);
+		return;
+	}
+	if (!it->proto->key(f.payload, f.payload_len, &at.key)) {
+		item_book_odd(it, EVIDENCE_MALFORMED, m, came);
+		return;
+	}
+	worker_match_one(w, it, &at, m, &in, now, came);
+}
+
+// Which of the item's source addresses a plain packet is for: nearly always they are one range.
+HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, uint8_t addr_len)
+{
+	uint32_t n;
+
+	if (addr_len != 4)
+		return client_of(it, addr, addr_len);
+	n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
+	return n < it->sources[0].count ? n : client_of(it, addr, 4);
+}
+
+// Does a plain packet come from the item's server? udp: its header.
+HOT bool server_sent_plain(const struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
+{
+	if (addr_len == 4)
+		return frame_plain_number(udp - 8, udp) == it->server_plain;
+	return bytes_be16(udp) == it->server_port &&
+	       addr_bytes_equal(udp - 32, it->server.bytes, 16);
+}
+
+// Plain replies of a burst, with their items.
+struct plain {
+	struct replies r;
+	bool several; // the replies are for more than one item
+	struct worker_item *items[BURST_MAX];
+	struct proto_ends ends[BURST_MAX];
+};
+
+HOT void plain_ends(struct plain *p, const struct rte_mbuf *m, const uint8_t *udp, uint8_t addr_len)
+{
+	uint32_t n = p->r.count;
+
+	p->ends[n] = (struct proto_ends){.src = udp - 2 * addr_len,
+		.dst = udp - addr_len,
+		.dst_mac = rte_pktmbuf_mtod(m, const uint8_t *),
+		.addr_len = addr_len,
+		.src_port = bytes_be16(udp),
+		.dst_port = bytes_be16(udp + 2)};
+	p->r.in[n].ends = &p->ends[n];
+}
+
+// A plain packet that is not from the item's first server: is it from another one?
+APART bool plain_further(struct plain *p, const struct rte_mbuf *m, const struct worker_item *it,
+	const uint8_t *udp, uint8_t addr_len)
+{
+	plain_ends(p, m, udp, addr_len);
+	return it->servers && bytes_be16(udp) == it->server_port &&
+	       servers_have(it, udp - 2 * addr_len, addr_len);
+}
+
+// A plain and whole packet for an item with a router; udp: its header. false: it was counted.
+HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it,
+	const uint8_t *udp, uint8_t addr_len)
+{
+	uint32_t n = p->r.count;
+
+	plain_ends(p, m, udp, addr_len);
+	p->r.at[n].port = p->r.at[n].client = 0;
+	if (!it->proto->key(p->r.in[n].buf, p->r.in[n].len, &p->r.at[n].key)) {
+		worker_unasked(w, it, &p->r.in[n], m, p->r.now);
+		return false;
+	}
+	it = routed_item(w, it, m, p->r.now, &p->r.at[n].key);
+	if (!it)
+		return false;
+	it->ctx.now_ms = worker_ms(w, p->r.now);
+	p->items[n] = it;
+	p->several |= it != p->items[0];
+	return true;
+}
+
+// Put a plain and whole packet over this family into the block, or count it. false: it is another
+// kind of packet, or one that no item awaits, and was not looked at.
+HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uint8_t addr_len)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *udp = data + (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6);
+	uint32_t len = frame_plain_len(data, m->data_len, addr_len), n = p->r.count;
+	struct txn_place *at;
+	struct port_entry entry;
+	struct worker_item *it;
+
+	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
+		return false;
+	entry = w->by_port[bytes_be16(udp + 2)];
+	if (entry.item == PORT_NOBODY || w->items[entry.item].stream ||
+		!wire_plain_is_whole(&w->wire, m, len, addr_len))
+		return false;
+	it = &w->items[entry.item];
+	p->r.pkts[n] = m;
+	p->r.in[n].buf = udp + FRAME_UDP_LEN;
+	p->r.in[n].len = len - FRAME_UDP_LEN;
+	if (it->router) {
+		p->r.count += plain_routed(w, p, m, it, udp, addr_len);
+		return true;
+	}
+	p->r.in[n].ends = NULL;
+	at = &p->r.at[n];
+	at->port = entry.index;
+	at->client = client_of_plain(it, udp - addr_len, addr_len);
+	if ((!server_sent_plain(it, udp, addr_len) && !plain_further(p, m, it, udp, addr_len)) ||
+		at->client == UINT32_MAX ||
+		!it->proto->key(udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, &at->key))
+		return false;
+	p->items[n] = it;
+	p->several |= it != p->items[0];
+	p->r.count++;
+	return true;
+}
+
+// The same of all packets from the i-th on, up to the first that is another kind: its number.
+HOT uint16_t plain_take(
+	struct worker *w, struct plain *p, struct received *r, uint16_t i, uint8_t addr_len)
+{
+	for (; i < r->count; i++) {
+		burst_ask_next(r->pkts, r->count, i);
+		if (!worker_plain(w, p, r->pkts[i], addr_len))
+			break;
+	}
+	return i;
+}
+
+APART uint16_t plain_take4(struct worker *w, struct plain *p, struct received *r, uint16_t i)
+{
+	return plain_take(w, p, r, i, 4);
+}
+
+APART uint16_t plain_take6(struct worker *w, struct plain *p, struct received *r, uint16_t i)
+{
+	return plain_take(w, p, r, i, 16);
+}
+
+// Replies for several items: one item after the other.
+APART void plain_match_parts(struct plain *p)
+{
+	uint32_t left = p->r.count;
+	struct replies part;
+
+	part.now = p->r.now;
+	part.stamped = p->r.stamped;
+	part.late_to = p->r.late_to;
+	while (left) {
+		struct worker_item *it = p->items[0];
+		uint32_t kept = 0;
+
+		part.count = 0;
+		for (uint32_t i = 0; i < left; i++) {
+			bool is_its = p->items[i] == it;
+			struct replies *to = is_its ? &part : &p->r;
+			uint32_t n = is_its ? part.count++ : kept++;
+
+			to->pkts[n] = p->r.pkts[i];
+			to->in[n] = p->r.in[i];
+			to->came[n] = p->r.stamped ? p->r.came[i] : 0;
+			to->at[n] = p->r.at[i];
+			if (!is_its)
+				p->items[n] = p->items[i];
+		}
+		item_match(it, &part);
+		left = kept;
+	}
+}
+
+// Close the gaps that forwarded packets left in a burst. Returns the number of packets.
+static uint16_t still_here(struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < n; i++)
+		if (pkts[i])
+			pkts[kept++] = pkts[i];
+	return kept;
+}
+
+APART void stamped_rx(struct worker *w, struct received *r)
+{
+	const struct port_queue from = {w->wire.port, w->wire.queue};
+
+	r->count = stamps_rx(&w->stamps, &from, r->pkts, w->wire.burst, w->clock, &r->at, r->came);
+	for (uint16_t i = 0; i < r->count && r->at >= w->times.measure; i++)
+		hist_add(&w->wake, r->at - r->came[i]);
+}
+
+void worker_rx(struct worker *w, struct received *r)
+{
+	if (w->stamps.known) {
+		stamped_rx(w, r);
+	} else {
+		r->count = burst_rx(w->wire.port, w->wire.queue, r->pkts, w->wire.burst);
+		r->at = clock_time(w->clock);
+	}
+	if (r->count == 0)
+		return;
+	w->received += r->count;
+	burst_ask(r->pkts, r->count);
+}
+
+// When a packet of the burst arrived.
+static uint64_t received_at(const struct worker *w, const struct received *r, uint16_t i)
+{
+	return w->stamps.known ? r->came[i] : r->at;
+}
+
+// The same of the plain ones among them, which are in the same order.
+APART void plain_stamps(struct plain *p, const struct received *r)
+{
+	uint16_t i = 0;
+
+	for (uint32_t n = 0; n < p->r.count; n++) {
+		while (r->pkts[i] != p->r.pkts[n])
+			i++;
+		p->r.came[n] = r->came[i++];
+	}
+}
+
+// Look at a burst: plain replies in a block, all other packets one by one. Neither changes how the
+// other counts.
+static void worker_look_all(struct worker *w, struct received *r)
+{
+	struct plain p;
+
+	p.r.count = 0;
+	p.r.stamped = w->stamps.known;
+	p.r.late_to = worker_late_to(w, r->at);
+	p.r.now = r->at;
+	p.several = false;
+	for (uint16_t i = 0; i < r->count;) {
+		uint16_t first = i;
+
+		i = plain_take4(w, &p, r, i);
+		i = plain_take6(w, &p, r, i);
+		if (i == first)
+			worker_packet(w, &r->pkts[first], r->at, received_at(w, r, i++), false);
+	}
+	if (p.r.stamped)
+		plain_stamps(&p, r);
+	if (p.several)
+		plain_match_parts(&p);
+	else if (p.r.count)
+		item_match(p.items[0], &p.r);
+}
+
+void worker_look(struct worker *w, struct received *r)
+{
+	if (w->wire.self.vlan_count == 0) {
+		worker_look_all(w, r);
+	} else {
+		for (uint16_t i = 0; i < r->count; i++) {
+			burst_ask_next(r->pkts, r->count, i);
+			worker_packet(w, &r->pkts[i], r->at, received_at(w, r, i), false);
+		}
+	}
+	burst_free(r->pkts, w->hand ? still_here(r->pkts, r->count) : r->count);
+}
+
+// Look at the packets that another worker received for this one. Each has the tick at which that
+// worker received it.
+static uint32_t worker_take_over(struct worker *w, uint32_t from, uint64_t now)
+{
+	struct handoff_packet packets[HANDOFF_BURST];
+	struct rte_mbuf *pkts[HANDOFF_BURST];
+	uint32_t n = handoff_ring_take(w->hand->from[from], packets, HANDOFF_BURST);
+
+	for (uint32_t i = 0; i < n; i++)
+		pkts[i] = packets[i].mbuf;
+	burst_acquire(pkts, (uint16_t)n);
+	for (uint32_t i = 0; i < n; i++)
+		worker_packet(w, &pkts[i], now, packets[i].time, true);
+	burst_free(pkts, still_here(pkts, (uint16_t)n));
+	w->hand->taken_over += n;
+	return n;
+}
+
+// Forward packets to one worker.
+static void worker_flush(struct worker *w, uint32_t to)
+{
+	struct handoff_out *out = &w->hand->out[to];
+	struct rte_mbuf *lost[HANDOFF_BURST];
+	uint32_t n;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		burst_release(&out->packets[i].mbuf, 1);
+	n = handoff_flush(w->hand, to, lost);
+	if (n)
+		burst_free(lost, (uint16_t)n);
+}
+
+uint16_t worker_exchange(struct worker *w, uint16_t received, uint64_t now)
+{
+	struct handoff *h = w->hand;
+	uint32_t most = received;
+
+	for (uint32_t i = 0; i < h->workers; i++)
+		if (i != h->self)
+			worker_flush(w, i);
+	if (received < w->wire.burst || w->full_bursts + 1 >= EXPIRE_AFTER_BURSTS)
+		handoff_tell(h, now);
+	handoff_look(h, now);
+	for (uint32_t i = 0; i < h->workers; i++) {
+		uint32_t n = i == h->self ? 0 : worker_take_over(w, i, now);
+
+		if (n == HANDOFF_BURST)
+			most = w->wire.burst;
+		else if (n && most == 0)
+			most = 1;
+	}
+	return (uint16_t)most;
+}

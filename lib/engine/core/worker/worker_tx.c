@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends: transactions that are due, and the next message of those that go on. A burst is built from
+// spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
+// Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_servers.h"
+
+// Fill up the spare buffers. false: there are none.
+static bool spare_fill(struct worker *w)
+{
+	uint16_t want = w->spares - w->spare_count;
+
+	if (want == 0)
+		return true;
+	if (!burst_take(w->wire.tx_pool, w->spare + w->spare_count, want)) {
+		w->tx_no_mbuf++;
+		return w->spare_count > 0;
+	}
+	w->spare_count += want;
+	for (uint16_t i = 1; i <= BURST_AHEAD && i <= w->spare_count; i++)
+		burst_own_mbuf(w->spare[w->spare_count - i]);
+	return true;
+}
+
+// Let the protocol pick a client for the next transaction. If none is free, an open loop counts the
+// transaction as due and leaves it unsent; a closed loop waits.
+APART bool item_pick_client(
+	struct worker *w, struct worker_item *it, struct proto_txn *view, uint64_t now)
+{
+	bool judged = (it->pace.kind == PACE_RATE ? it->pace.next : now) >= w->times.measure;
+
+	*view = (struct proto_txn){.seq = it->txns.issued};
+	it->ctx.counters = it->banks[judged];
+	it->ctx.now_ms = worker_ms(w, now);
+	if (it->begin(&it->ctx, view)) {
+		if (it->pace.kind != PACE_RATE)
+			it->starved_at = 0;
+		return true;
+	}
+	if (it->starved_at == 0 && (it->pace.kind == PACE_RATE || it->txns.in_flight == 0))
+		it->starved_at = now;
+	if (it->pace.kind == PACE_RATE) {
+		struct item_counters *n = &it->books.counts[judged];
+
+		pace_pop(&it->pace, now);
+		it->books.ledger[judged].due++;
+		n->no_client++;
+		n->no_bound += it->ctx.lack != PROTO_NO_FREE;
+		n->no_bound_yet += it->ctx.lack == PROTO_NO_BOUND_YET;
+	}
+	it->ctx.lack = PROTO_NO_FREE;
+	return false;
+}
+
+void worker_ask(struct worker_item *it)
+{
+	const struct worker_item *of = it->follows;
+
+	if (!it->asks)
+		return;
+	pace_ask(&it->pace, it->due(&it->ctx));
+	if (of && of->ended && of->txns.in_flight == 0 && it->pace.next == PACE_LATER &&
+		!it->proto->follower->busy(&it->ctx))
+		it->pace.next = PACE_NEVER;
+}
+
+// Take a transaction that goes on from its list. Returns the index of its source port; with a
+// router it is not used.
+static uint32_t item_resume(struct worker_item *it, uint32_t slot)
+{
+	struct txn_place place = {0};
+
+	txn_unlink(&it->txns, &it->txns.slots[slot]);
+	if (!it->router)
+		txn_place(&it->txns, slot, &place);
+	return place.port;
+}
+
+// The transaction whose message is sent next, and the index of its source port: one that goes on,
+// else a new one that is due. TXN_NONE: there is none, or no slot or client for it.
+HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, uint32_t *port)
+{
+	uint32_t slot = txn_first(&it->txns, it->txns.again);
+	struct proto_txn view = {0};
+	struct txn_slot *s;
+
+	if (slot != TXN_NONE) {
+		*port = item_resume(it, slot);
+		return slot;
+	}
+	if (!pace_ready(&it->pace, now, it->txns.in_flight))
+		return TXN_NONE;
+	if (it->begin && txn_may_take(&it->txns, now) && !item_pick_client(w, it, &view, now))
+		return TXN_NONE;
+	slot = txn_take(&it->txns, now, port);
+	if (slot == TXN_NONE) {
+		it->books.counts[now >= w->times.measure].no_slot++;
+		return TXN_NONE;
+	}
+	s = &it->txns.slots[slot];
+	s->key |= it->tag;
+	s->user = view.user;
+	s->step = view.step;
+	s->tries = view.tries;
+	pace_give_up(&it->pace, now);
+	s->due = pace_pop(&it->pace, now);
+	worker_ask(it);
+	s->judged = s->due >= w->times.measure;
+	if (!s->judged)
+		it->judged_from = it->txns.issued;
+	if (it->steps)
+		it->step_due[slot] = s->due;
+	it->books.ledger[s->judged].due++;
+	return slot;
+}
+
+uint32_t worker_take(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	uint32_t port;
+
+	return item_next(w, it, now, &port);
+}
+
+// The burst that item_fill builds, in steps; entries as in the item's pending packets.
+struct block {
+	uint32_t count;
+	uint32_t judged;           // of them, due in the measured part
+	uint32_t ports[BURST_MAX]; // source ports: indices
+	struct proto_txn *views[BURST_MAX];
+	struct proto_flow flows[BURST_MAX]; // with a router
+	struct proto_out out[BURST_MAX];
+};
+
+// Transactions that go on.
+static void block_again(struct worker_item *it, uint32_t most, struct block *b)
+{
+	uint32_t slot;
+
+	while (b->count < most && (slot = txn_first(&it->txns, it->txns.again)) != TXN_NONE) {
+		struct txn_slot *s = &it->txns.slots[slot];
+
+		b->ports[b->count] = item_resume(it, slot);
+		b->views[b->count] = &s->view;
+		b->judged += s->judged;
+		it->pending_slots[b->count++] = slot;
+	}
+}
+
+// A new transaction, for which there is a slot and a key.
+HOT void block_begin_one(struct worker_item *it, uint64_t due, bool judged, struct block *b)
+{
+	uint32_t slot = txn_begin(&it->txns, &b->ports[b->count]);
+	struct txn_slot *s = &it->txns.slots[slot];
+
+	s->due = due;
+	s->judged = judged;
+	s->key |= it->tag;
+	if (it->steps)
+		it->step_due[slot] = due;
+	b->views[b->count] = &s->view;
+	it->pending_slots[b->count++] = slot;
+}
+
+// New transactions that are due, as far as there are slots and keys.
+HOT void block_begin(
+	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
+{
+	struct txn_table *t = &it->txns;
+	uint64_t measure = w->times.measure, due[BURST_MAX];
+
+	while (b->count < most && pace_ready(&it->pace, now, t->in_flight)) {
+		uint64_t room = txn_room(t, now);
+		uint32_t want = most - b->count, got, judged = 0;
+
+		if (room == 0) {
+			it->books.counts[now >= measure].no_slot++;
+			return;
+		}
+		want = room < want ? (uint32_t)room : want;
+		pace_give_up(&it->pace, now);
+		got = pace_take(&it->pace, now, t->in_flight, want, due);
+		for (uint32_t i = 0; i < got; i++) {
+			block_begin_one(it, due[i], due[i] >= measure, b);
+			judged += due[i] >= measure;
+		}
+		it->books.ledger[1].due += judged;
+		it->books.ledger[0].due += got - judged;
+		if (judged < got)
+			it->judged_from = t->issued - judged;
+		b->judged += judged;
+	}
+}
+
+// The same where the protocol picks a client for each; there are buffers for all copies.
+static void block_next(
+	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
+{
+	uint32_t slot;
+
+	while ((b->count + 1) * (1u + it->more) <= most &&
+		(slot = item_next(w, it, now, &b->ports[b->count])) != TXN_NONE) {
+		b->views[b->count] = &it->txns.slots[slot].view;
+		b->judged += it->txns.slots[slot].judged;
+		it->pending_slots[b->count++] = slot;
+	}
+}
+
+// Let the protocol write n payloads from the one at `from` on.
+HOT void block_write_alike(
+	struct worker_item *it, struct block *b, uint32_t from, uint32_t n, uint32_t room)
+{
+	const struct proto *p = it->proto;
+
+	if (it->router && it->router->request_n) {
+		it->router->request_n(
+			&it->ctx, b->views + from, b->flows + from, b->out + from, n, room);
+		return;
+	}
+	if (p->request_n) {
+		p->request_n(&it->ctx, b->views + from, b->out + from, n, room);
+		return;
+	}
+	for (uint32_t i = from; i < from + n; i++) {
+		if (it->router)
+			it->router->flow(&it->ctx, b->views[i], &b->flows[i]);
+		it->ctx.sum = 0;
+		b->out[i].len = p->request(&it->ctx, b->views[i], b->out[i].buf, room);
+		b->out[i].sum = it->ctx.sum;
+	}
+}
+
+// head: room in front of each payload.
+HOT void block_write(struct worker_item *it, struct block *b, uint32_t head)
+{
+	uint32_t room = it->pending[0]->buf_len - RTE_PKTMBUF_HEADROOM - head;
+
+	for (uint32_t from = 0, n; from < b->count; from += n) {
+		n = b->count - from;
+		if (b->judged && b->judged < b->count) // rare: the measured part begins here
+			n = views_alike(b->views + from, n);
+		it->ctx.counters = it->banks[slot_of(b->views[from])->judged];
+		block_write_alike(it, b, from, n, room);
+	}
+}
+
+// The source address of an IPv4 packet, as on the wire. Nearly always there is one range of them.
+HOT uint32_t source_of(
+	const struct worker_item *it, const struct addr_range *first, uint32_t client)
+{
+	uint8_t bytes[16];
+	uint32_t src;
+
+	if (__builtin_expect(client < first->count, 1))
+		return bytes_wire32(bytes_be32(first->first.bytes) + client);
+	addr_list_nth_bytes(it->sources, client, bytes);
+	memcpy(&src, bytes, 4);
+	return src;
+}
+
+// The headers of all frames, which are plain. What does not change is copied, as the compiler
+// cannot know that frames do not overlap it.
+HOT void block_stamp_plain(const struct worker_item *it, const struct block *b)
+{
+	const struct frame_template t = *it->frames;
+	const struct addr_range first = it->sources[0];
+	const uint16_t *ports = it->ports;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct proto_out *out = &b->out[i];
+		struct frame_payload payload = {out->len, out->sum};
+		struct rte_mbuf *m = it->pending[i];
+		uint32_t len;
+
+		if (payload.sum == 0)
+			payload.sum = csum_add(0, out->buf, out->len);
+		len = frame_stamp_plain(&t, out->buf - t.len,
+			source_of(it, &first, b->views[i]->client), ports[b->ports[i]], payload);
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+	}
+}
+
+// The same of all kinds.
+APART void block_stamp(const struct worker *w, const struct worker_item *it, const struct block *b)
+{
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct proto_out *out = &b->out[i];
+		struct rte_mbuf *m = it->pending[i];
+		uint8_t src[16];
+		uint32_t len;
+
+		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
+		len = frame_stamp(it->frames, out->buf - it->frames->len, src,
+			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, it->frames);
+	}
+}
+
+// The same of an item with several servers: where each message goes, and its headers.
+APART void block_stamp_servers(
+	const struct worker *w, const struct worker_item *it, const struct block *b)
+{
+	const struct worker_servers *s = it->servers;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct txn_slot *txn = slot_of(b->views[i]);
+		struct slot_servers *of = &s->slots[it->pending_slots[i]];
+		const struct proto_out *out = &b->out[i];
+		struct rte_mbuf *m = it->pending[i];
+		const struct frame_template *t;
+		uint8_t src[16];
+
+		if (!txn->begun)
+			*of = (struct slot_servers){
+				.path = (uint8_t)servers_of_new(it, b->views[i], b->ports[i])};
+		servers_ask(of, s->of_path[of->path]);
+		t = &it->frames[of->path];
+		addr_list_nth_bytes(it->sources, txn->client, src);
+		m->data_len = (uint16_t)frame_stamp(t, out->buf - t->len, src,
+			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
+		m->pkt_len = m->data_len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, t);
+	}
+}
+
+// Write the headers of a message in m, from and to where its flow says.
+HOT void flow_stamp(const struct worker *w, const struct worker_item *it, struct rte_mbuf *m,
+	const struct frame_template *t, const struct proto_flow *flow, const struct proto_out *out)
+{
+	struct frame_payload payload = {out->len, out->sum};
+	uint8_t *data = out->buf - t->len;
+	uint32_t len, src;
+
+	if (frame_template_is_plain(t) && payload.sum) {
+		memcpy(&src, flow->src, 4);
+		len = frame_stamp_plain(t, data, src, flow->src_port, payload);
+	} else {
+		len = frame_stamp(t, data, flow->src, flow->src_port, payload);
+	}
+	flow_vlans(it, flow, data);
+	if (flow->own_mac)
+		memcpy(data + 6, flow->mac, 6);
+	m->data_off = (uint16_t)(data - (uint8_t *)m->buf_addr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	if (w->wire.checksum_offload)
+		wire_offload(m, t);
+}
+
+// Send the i-th message to the paths after its own, too.
+APART void flow_copy(struct worker *w, struct worker_item *it, const struct block *b, uint32_t i)
+{
+	const struct proto_flow *flow = &b->flows[i];
+
+	for (uint32_t n = 1; n <= flow->more; n++) {
+		struct rte_mbuf *m = w->spare[--w->spare_count];
+		struct proto_out out = b->out[i];
+
+		burst_reset(m);
+		out.buf = rte_pktmbuf_mtod_offset(m, uint8_t *, FRAME_HEADER_MAX);
+		memcpy(out.buf, b->out[i].buf, out.len);
+		flow_stamp(w, it, m, &it->frames[flow->path + n], flow, &out);
+		it->pending[it->pending_count] = m;
+		it->pending_slots[it->pending_count++] = TXN_NONE;
+	}
+}
+
+// Where the messages of an item with a router go.
+APART void block_ask_servers(struct worker_item *it, const struct block *b)
+{
+	const struct worker_servers *s = it->servers;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		struct slot_servers *of = &s->slots[it->pending_slots[i]];
+		const struct proto_flow *flow = &b->flows[i];
+		uint16_t asked = 0;
+
+		for (uint32_t n = 0; n <= flow->more; n++)
+			asked |= s->of_path[flow->path + n];
+		if (!slot_of(b->views[i])->begun)
+			*of = (struct slot_servers){0};
+		servers_ask(of, asked);
+	}
+}
+
+static void block_stamp_routed(struct worker *w, struct worker_item *it, const struct block *b)
+{
+	if (it->servers)
+		block_ask_servers(it, b);
+	for (uint32_t i = 0; i < b->count; i++)
+		flow_stamp(w, it, it->pending[i], &it->frames[b->flows[i].path], &b->flows[i],
+			&b->out[i]);
+	for (uint32_t i = 0; i < b->count && it->more; i++)
+		flow_copy(w, it, b, i);
+}
+
+// Build a burst of the messages that may leave now. With a router the path of a message is not
+// known before its payload is written: the longest headers have room.
+APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	uint32_t most = w->spare_count < BURST_MAX ? w->spare_count : BURST_MAX;
+	uint32_t head = it->router ? FRAME_HEADER_MAX : it->frames->len;
+	struct block b;
+
+	b.count = b.judged = 0;
+	if (it->begin) {
+		block_next(w, it, now, most, &b);
+	} else {
+		block_again(it, most, &b);
+		block_begin(w, it, now, most, &b);
+	}
+	it->pending_count = (uint16_t)b.count;
+	if (b.count == 0)
+		return;
+	for (uint32_t i = 0; i < b.count; i++) {
+		struct rte_mbuf *m = w->spare[--w->spare_count];
+
+		if (w->spare_count >= BURST_AHEAD)
+			burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
+		burst_reset(m);
+		it->pending[i] = m;
+		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, head);
+	}
+	block_write(it, &b, head);
+	if (it->router)
+		block_stamp_routed(w, it, &b);
+	else if (it->servers)
+		block_stamp_servers(w, it, &b);
+	else if (frame_template_is_plain(it->frames))
+		block_stamp_plain(it, &b);
+	else
+		block_stamp(w, it, &b);
+}
+
+APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+{
+	it->pending_first = it->pending_count = 0;
+	it->resent_count = 0;
+	it->ctx.now_ms = worker_ms(w, now);
+	worker_ask(it);
+	if (txn_first(&it->txns, it->txns.again) == TXN_NONE &&
+		!pace_ready(&it->pace, now, it->txns.in_flight))
+		return;
+	if (!spare_fill(w))
+		return;
+	item_fill_block(w, it, now);
+}
+
+// A message was sent. A retransmission is not another message of its step.
+static void item_count_step(struct worker_item *it, const struct txn_slot *s)
+{
+	if (s->tries && !s->silent)
+		return;
+	it->steps[s->step].sent++;
+	it->steps[s->step].no_reply += s->silent;
+}
+
+// Hand the burst to the device, and count the messages that it took. It may take a part; the rest
+// is the first of the next burst.
+APART uint16_t item_flush(struct worker *w, struct worker_item *it)
+{
+	uint16_t want = it->pending_count - it->pending_first;
+	uint64_t now = clock_time(w->clock), sent = 0, judged = 0;
+	struct hist_run lag = {0};
+	uint16_t n = burst_tx(w->wire.port, w->wire.queue, it->pending + it->pending_first, want);
+
+	w->tx_given += n;
+	w->tx_refused += n < want;
+	for (uint16_t i = 0; i < n; i++) {
+		uint32_t slot = it->pending_slots[it->pending_first + i];
+		struct txn_slot *s;
+
+		if (slot == TXN_NONE)
+			continue;
+		s = &it->txns.slots[slot];
+		if (!s->begun) { // a further message is not another transaction
+			s->begun = 1;
+			sent++;
+			judged += s->judged;
+			if (s->judged)
+				hist_run_add(&it->books.lag, &lag, now - s->due);
+		} else {
+			it->resent[it->resent_count++] = (struct resent){slot, s->time};
+		}
+		if (it->steps && s->judged)
+			item_count_step(it, s);
+		txn_arm(&it->txns, slot, now);
+		if (s->silent) {
+			if (it->followers)
+				worker_tell(it, slot, now);
+			it->books.ledger[s->judged].no_reply++;
+			txn_give(&it->txns, slot, TXN_DONE);
+		}
+	}
+	if (it->servers)
+		servers_sent(it, it->pending_slots + it->pending_first, n, now);
+	hist_run_end(&it->books.lag, &lag);
+	if (sent && !it->first_sent)
+		it->first_sent = now;
+	it->books.ledger[1].sent += judged;
+	it->books.ledger[0].sent += sent - judged;
+	it->pending_first += n;
+	return n;
+}
+
+uint16_t worker_tx(struct worker *w, uint64_t until)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < w->item_count; i++) {
+		struct worker_item *it = &w->items[i];
+
+		if (it->stream)
+			continue; // worker.c
+		if (it->pending_first == it->pending_count)
+			item_fill(w, it, until);
+		if (it->pending_first < it->pending_count)
+			n += item_flush(w, it);
+	}
+	return n;
+}
+
+// A built message that can no longer be sent. When it was the first one, its transaction was due
+// and stays unsent; otherwise it is lost. The client is free again.
+void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now)
+{
+	struct txn_slot *s = &it->txns.slots[slot];
+	struct proto_txn view = s->view;
+
+	if (s->begun)
+		worker_book_lost(it, slot, now);
+	if (it->begin) {
+		view.over = true;
+		it->ctx.counters = it->shadow;
+		it->proto->timeout(&it->ctx, &view);
+	}
+	txn_give_back(&it->txns, slot, s->begun ? TXN_LOST : TXN_FREE);
+}
+
+void worker_drop_pending(struct worker_item *it, uint64_t now)
+{
+	for (; it->pending_first < it->pending_count; it->pending_first++) {
+		if (it->pending_slots[it->pending_first] != TXN_NONE)
+			worker_drop(it, it->pending_slots[it->pending_first], now);
+		burst_free(&it->pending[it->pending_first], 1);
+	}
+}

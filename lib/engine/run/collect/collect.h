@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the workers' counters to the result: sums, differences, percentiles, rates, and the checks
+// of the ledger. Path: cold. Management thread.
+#pragma once
+
+#include <math.h>
+
+#include "engine/plan/plan.h"
+#include "engine/result/result.h"
+#include "engine/run/collect/timeline.h"
+
+// What an item's workers have counted, summed up.
+struct item_sums {
+	struct item_books books;
+	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	struct conn_books *conns; // NULL: it has no connections
+	void *counters[2];        // the protocol's, as item_books.ledger
+	struct server_books servers[SERVERS_MAX];
+};
+
+// Ports, workers and responder at the end of the last interval.
+struct collect_box {
+	struct worker_snapshot *workers; // per worker
+	struct worker_snapshot *since;   // per worker: of the last interval
+	struct port_counters *ports;     // per port
+	struct result_responder responder;
+};
+
+// Everything since the last snapshot that was taken.
+struct collect_state {
+	struct item_sums *before; // per item
+	struct collect_box box;
+	uint64_t *due_before;        // per item
+	struct item_sums now, since; // of one item at a time
+	uint64_t taken;              // snapshots
+	uint64_t at_before;          // tick
+};
+
+// The CPU that a worker is bound to, NAN: the kernel chooses.
+static inline double collect_cpu(const struct worker *w)
+{
+	return w->cpu == LCORE_ANY_CPU ? NAN : w->cpu;
+}
+
+// A histogram of ticks as figures; lost: number of samples that rank above all. Without samples
+// NAN.
+struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost);
+
+// The same with output.percentiles.
+struct latency collect_distribution(
+	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a);
+
+// As hist_print; NULL: it is empty.
+const char *collect_histogram(const struct hist *h, struct arena *a);
+
+// The next interval, when every worker has published it: true. t_s and length_s are from the
+// snapshot's own times.
+bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
+	struct result_interval *out, bool *warmup);
+
+// The share of a port's packets, by the last snapshots, that the right worker received; -1: no
+// packet came.
+double collect_home(const struct plan *p, uint32_t port);
+
+// After the workers have ended: the interval since the last snapshot (the drain).
+void collect_last_interval(const struct plan *p, struct collect_state *s, struct arena *a,
+	struct result_interval *out);
+
+void collect_start(const struct plan *p, struct collect_state *s, struct arena *a);
+
+// Tick of the first message of all items, 0: nothing was sent.
+uint64_t collect_first_sent(const struct plan *p);
+
+// After the workers have ended: items, ports, workers, responder.
+void collect_result(const struct plan *p, struct arena *a, struct result *out);
+
+// Totals of the responder, also while it runs, without the protocols' own counters.
+void collect_responder(const struct plan *p, struct result_responder *out);
+// With the counters of its protocols, which live in a.
+void collect_responder_whole(const struct plan *p, struct arena *a, struct result_responder *out);
+// The same while its workers run, which are asked for it. false: one had no CPU for a second.
+bool collect_responder_running(const struct plan *p, struct arena *a, struct result_responder *out);
+
+// due = sent + unsent and sent = answered + failed + lost + in_flight, in total and summed over the
+// intervals; response latencies are as many as service latencies, and no shorter in sum and
+// maximum. NULL, or the law that is broken.
+const char *collect_check(
+	const struct plan *p, const struct timeline *t, const struct result *r, struct arena *a);
+
+// --- between collect.c and collect_intervals.c: sums over an item's workers ---
+
+// Sums of 0 for items of up to so many steps, and bytes of counters. steps is NULL below 2. conns:
+// they may have connections.
+struct item_sums collect_sums_of(uint32_t steps, size_t counters, bool conns, struct arena *a);
+
+void collect_sums_clear(struct item_sums *s, const struct proto *proto);
+
+// steps and banks as in struct worker_item, conns as in struct item_snapshot.
+void collect_sums_add(struct item_sums *s, const struct proto *proto, const struct item_books *b,
+	const struct step_books *steps, const struct conn_books *conns, void *const banks[2]);
+
+// books: of SERVERS_MAX servers of one worker.
+void collect_servers_add(struct item_sums *s, const struct server_books *books);
+// The address of one of an item's servers.
+const char *collect_server_name(const struct plan_item *i, uint32_t server, struct arena *a);
+
+// All that the workers of an item have counted. After they have ended.
+void collect_sums_all(struct item_sums *s, const struct plan_item *i);
+
+// The steps that were ever used, with the figures of s: struct result_step.
+struct counter_list collect_steps(const struct plan *p, const struct proto *proto,
+	const struct item_sums *ever, const struct item_sums *s, struct arena *a);
+
+// --- collect_box.c, for collect_intervals.c ---
+
+void collect_box_start(const struct plan *p, struct collect_box *b, struct arena *a);
+
+// The ports, workers and responder of an interval whose length is known. over: the workers have
+// ended, and are read themselves instead of their snapshots.
+void collect_box(const struct plan *p, struct collect_box *b, bool over, struct arena *a,
+	struct result_interval *out);
+
+// The snapshot of a worker that was taken last.
+static inline const struct worker_snapshot *collect_snapshot(const struct worker *w)
+{
+	return &w->snapshots[w->reading];
+}
+
+// Transactions due in the measured part, of all workers. After they have ended.
+uint64_t collect_due(const struct plan_item *i);

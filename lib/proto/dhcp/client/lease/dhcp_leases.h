@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which address or prefix is leased to which client, for all items of a protocol and all workers,
+// which may call every verb at the same time. A lease is a number, the same as its owner's in the
+// table of holders; its key is the address or prefix. DHCPv4 has no keys here: the address is the
+// number that the table of holders knows. Path: hot | cold (init, free, memory). Any thread; a
+// lease is one thread's.
+#pragma once
+
+#include <string.h>
+
+#include "proto/dhcp/client/lease/dhcp_holders.h"
+
+#define DHCP_PREFIX_MAX 120 // longer prefixes have no key
+
+// An address as on the wire, or a prefix with its length in the last byte.
+struct dhcp_key {
+	uint8_t bytes[16];
+};
+
+// A key as others may read it while it changes: then they see that it is not theirs.
+struct dhcp_words {
+	_Atomic uint64_t high, low;
+};
+
+struct dhcp_leases {
+	struct dhcp_holders holders;
+	struct dhcp_words *words;    // by lease; NULL: DHCPv4; dataplane: rw
+	_Atomic uint64_t lengths[2]; // of prefixes that were ever held, a bit each; dataplane: rw
+};
+
+// For count leases; several: more than one thread will use the table. 0 or -ENOMEM.
+int dhcp_leases_init(struct dhcp_leases *l, uint64_t count, bool keys, bool several);
+void dhcp_leases_free(struct dhcp_leases *l);
+// Bytes that init allocates.
+uint64_t dhcp_leases_memory(uint64_t count, bool keys);
+
+static inline bool dhcp_key_equal(const struct dhcp_key *a, const struct dhcp_key *b)
+{
+	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+// The key of an IPv4 address, as the table of holders knows it.
+static inline struct dhcp_held dhcp4_held(uint32_t address)
+{
+	return (struct dhcp_held){address, NULL};
+}
+
+// Split a prefix's key: return its length and write the prefix.
+static inline uint8_t dhcp_key_split(const struct dhcp_key *k, uint8_t prefix[16])
+{
+	memcpy(prefix, k->bytes, 15);
+	prefix[15] = 0;
+	return k->bytes[15];
+}
+
+// bits <= DHCP_PREFIX_MAX. false: the prefix has host bits.
+bool dhcp_key_prefix(struct dhcp_key *k, const uint8_t prefix[16], uint8_t bits);
+
+// The address or prefix of a lease that is not held.
+void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k);
+void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k);
+// For the table of holders: is the lease about this key?
+bool dhcp_lease_is(const void *of, uint32_t lease, const void *key);
+// hold will be asked about this key soon.
+void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k);
+// It, which was set to this key, is held until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or the
+// other lease that runs and is the same or overlaps: then it is not held. DHCP_UNWATCHED: as in
+// dhcp_holders_hold.
+uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k,
+	bool prefix, uint32_t until_s, uint32_t now_s);
+// It is not held any more. Nothing happens when it is not.
+void dhcp_lease_drop(struct dhcp_leases *l, uint32_t lease);
+// The running lease on this address, or DHCP_NOBODY.
+uint32_t dhcp_leases_find(const struct dhcp_leases *l, const uint8_t address[16], uint32_t now_s);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of protocols is found by name and fit for the engine. Path: tests only.
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/table.h"
+#include "proto/proto.h"
+
+static void protocols_are_found_by_their_name(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++)
+		assert_ptr_equal(proto_find(protos[i]->name), protos[i]);
+	assert_non_null(proto_find("dns"));
+	assert_null(proto_find("dn"));
+	assert_null(proto_find(""));
+}
+
+static void every_row_keeps_the_limits_of_the_contract(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct proto *p = protos[i];
+
+		assert_in_range(p->key_bits, 16, 32);
+		assert_in_range(p->step_count, 1, PROTO_MAX_STEPS);
+		assert_true(p->steps || p->step_count == 1);
+		assert_string_equal(p->settings->name, p->name);
+		assert_string_equal(p->counters->name, p->name);
+		assert_int_equal(p->counters->size % sizeof(uint64_t), 0);
+	}
+}
+
+static void optional_parts_are_whole(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct proto *p = protos[i];
+		const struct proto_server *s = p->server;
+		const struct proto_router *r = p->router;
+
+		assert_true(p->setup && p->teardown);
+		assert_true(p->request && p->key && p->reply && p->timeout);
+		if (s) {
+			assert_true(s->setup && s->teardown && s->answer);
+			assert_string_equal(s->settings->name, p->name);
+			assert_string_equal(s->counters->name, p->name);
+			assert_int_equal(s->open != NULL, s->close != NULL);
+		}
+		if (r) {
+			assert_true(r->check_server && r->layout && r->begin && r->flow && r->owns);
+			assert_int_equal(r->common_setup != NULL, r->common_teardown != NULL);
+		}
+	}
+}
+
+static void only_an_unsolicited_reply_is_sent_beside_the_right_one(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		const struct proto_server *s = protos[i]->server;
+
+		for (const struct proto_fault *f = s ? s->faults : NULL; f && f->name; f++)
+			if (f->extra != (strcmp(f->name, "unsolicited") == 0))
+				fail_msg("%s: %s", protos[i]->name, f->name);
+	}
+}
+
+static void check_labels(const struct counter_section *s)
+{
+	for (uint32_t row = 0; row < s->count; row++) {
+		const struct counter *c = &s->rows[row];
+
+		for (uint32_t i = 0; i < c->length; i++)
+			for (uint32_t k = 0; k < i; k++)
+				if (strcmp(c->label(i), c->label(k)) == 0)
+					fail_msg("%s.%s: %s is the label of %u and %u", s->name,
+						c->name, c->label(i), k, i);
+	}
+}
+
+static void no_two_places_of_a_figure_have_the_same_label(void **state)
+{
+	for (uint32_t i = 0; protos[i]; i++) {
+		check_labels(protos[i]->counters);
+		if (protos[i]->server)
+			check_labels(protos[i]->server->counters);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(protocols_are_found_by_their_name),
+		cmocka_unit_test(every_row_keeps_the_limits_of_the_contract),
+		cmocka_unit_test(optional_parts_are_whole),
+		cmocka_unit_test(only_an_unsolicited_reply_is_sent_beside_the_right_one),
+		cmocka_unit_test(no_two_places_of_a_figure_have_the_same_label),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
