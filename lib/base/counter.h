@@ -54,10 +54,13 @@ struct counter {
 	const char *(*label)(uint32_t i); // COUNTER_ARRAY: static text, never NULL for i < length
 	const struct counter_section *section; // COUNTER_SECTION, COUNTER_LIST
 	bool optional;     // COUNTER_SECTION: the place holds a pointer, NULL: left out;
-	                   // COUNTER_LIST: left out when empty
+	                   // COUNTER_LIST: left out when empty; COUNTER_U64: when 0
 	bool gauge;        // COUNTER_U64: no count, but a setting, a number or a level
 	bool level;        // of these a level, which adds up over several boxes
 	bool sum;          // COUNTER_F64: adds up like a count
+	bool key;          // COUNTER_STRING, COUNTER_U64: elements of a list that differ in it are
+	                   // not the same
+	bool all;          // COUNTER_BOOL: of several boxes it holds if it does for each
 	const char *stray; // COUNTER_U64 of replies that are strays: why they are; NULL: it is none
 };
 

@@ -93,6 +93,8 @@ static json_t *row_json(const struct counter *r, const void *place)
 
 	switch (r->type) {
 	case COUNTER_U64:
+		if (r->optional && *(const uint64_t *)place == 0)
+			return NULL;
 		return u64_json(*(const uint64_t *)place);
 	case COUNTER_F64:
 		return stats_number(r->name, *(const double *)place);

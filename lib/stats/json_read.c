@@ -65,26 +65,28 @@ static int read_string(struct stats_reader *r, const json_t *v, const char **out
 	return 0;
 }
 
-// Two places of one label would both get its value, and the sum would be wrong.
+// Into the first place of its label: in two the sum would be wrong.
 static int read_array(
 	struct stats_reader *r, const struct counter *row, const json_t *v, uint64_t *out)
 {
-	json_t *left;
+	const char *name;
+	json_t *value;
 	int rc = 0;
 
 	if (!json_is_object(v))
 		return wrong(r, ": not an object");
-	left = json_copy((json_t *)v);
-	for (uint32_t i = 0; i < row->length && json_object_size(left) && rc == 0; i++) {
-		const json_t *value = json_object_get(left, row->label(i));
+	json_object_foreach((json_t *)v, name, value)
+	{
+		uint32_t i = 0;
 
-		if (!value)
-			continue;
-		rc = inside_member(r, row->label(i), read_u64(r, value, &out[i]));
-		json_object_del(left, row->label(i));
+		while (i < row->length && strcmp(row->label(i), name) != 0)
+			i++;
+		if (i < row->length)
+			rc = inside_member(r, name, read_u64(r, value, &out[i]));
+		if (rc < 0)
+			return rc;
 	}
-	json_decref(left);
-	return rc;
+	return 0;
 }
 
 static int read_list(struct stats_reader *r, const struct counter *row, const json_t *v,

@@ -32,6 +32,16 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
 	}
+// What an element of a list is known by.
+#define NAME(of, member, text)                                                                     \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member), .key = true \
+	}
+#define NUMBER(of, member, text)                                                                   \
+	{                                                                                          \
+		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true, \
+		.key = true                                                                        \
+	}
 #define REAL(of, member, unit_, text)                                                              \
 	{                                                                                          \
 		.name = #member, .help = text, .unit = unit_, .type = COUNTER_F64, AT(of, member)  \
@@ -74,20 +84,20 @@ static const struct counter latency_rows[] = {
 	TEXT(latency, histogram,
 		"buckets in use, GAP:COUNT each; their edges: docs/measurement.md"),
 };
-SECTION("latency", latency_rows, latency, "a distribution of times");
+const struct counter_section latency_section = {
+	"latency", "a distribution of times", COUNTER_ROWS(latency_rows), sizeof(struct latency)};
 
 static const struct counter latencies_rows[] = {
 	{"response", "from the due time to the reply; lost transactions rank above the timeout",
-		NULL, COUNTER_SECTION, AT(result_latencies, response),
-		.section = &latency_rows_section},
+		NULL, COUNTER_SECTION, AT(result_latencies, response), .section = &latency_section},
 	{"service", "from the last send to the reply", NULL, COUNTER_SECTION,
-		AT(result_latencies, service), .section = &latency_rows_section},
+		AT(result_latencies, service), .section = &latency_section},
 };
 SECTION("latency", latencies_rows, result_latencies, "latencies of answered transactions");
 
 #define STEP_ROW(member, text) COUNT(result_step, member, text),
 static const struct counter step_rows[] = {
-	TEXT(result_step, name, "name of the step"),
+	NAME(result_step, name, "name of the step"),
 	STEP_COUNTERS(STEP_ROW) // core/counters.h
 	{"latency", "latencies of answered messages", NULL, COUNTER_SECTION,
 		AT(result_step, latency), .section = &latencies_rows_section},
@@ -95,9 +105,9 @@ static const struct counter step_rows[] = {
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
 static const struct counter mark_rows[] = {
-	TEXT(result_mark, name, "what was waited for"),
+	NAME(result_mark, name, "what was waited for"),
 	{"latency", "from the event of the followed item to the first reply that shows it", NULL,
-		COUNTER_SECTION, AT(result_mark, latency), .section = &latency_rows_section},
+		COUNTER_SECTION, AT(result_mark, latency), .section = &latency_section},
 };
 SECTION("marks", mark_rows, result_mark, "what an item that follows another one waited for");
 
@@ -119,9 +129,9 @@ static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
 	LEVEL(result_connections, left, "connections that were open when the run ended"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
-		AT(result_connections, handshake), .section = &latency_rows_section},
+		AT(result_connections, handshake), .section = &latency_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
-		AT(result_connections, first_answer), .section = &latency_rows_section},
+		AT(result_connections, first_answer), .section = &latency_section},
 	COUNT(result_connections, segments_sent, "segments sent, warm-up included"),
 	COUNT(result_connections, segments_received, "segments received, warm-up included"),
 	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
@@ -132,7 +142,7 @@ SECTION("connections", connections_rows, result_connections, "connections of an 
 
 #define SERVER_ROW(member, text) COUNT(result_server, member, text),
 static const struct counter server_rows[] = {
-	TEXT(result_server, name, "its address"),
+	NAME(result_server, name, "its address"),
 	SERVER_COUNTERS(SERVER_ROW) // core/servers.h
 	REAL(result_server, share, "1", "share of the item's answered transactions"),
 	NANOSECONDS(result_server, longest_gap,
@@ -141,7 +151,7 @@ static const struct counter server_rows[] = {
 SECTION("servers", server_rows, result_server, "a server of an item with several");
 
 static const struct counter heard_rows[] = {
-	TEXT(result_heard, name,
+	NAME(result_heard, name,
 		"its identifier: option 54, or the DUID; others: of those beyond the first 16"),
 	TEXT(result_heard, address, "where its first reply came from"),
 	COUNT(result_heard, offers, "OFFER or ADVERTISE messages"),
@@ -163,7 +173,7 @@ SECTION("foreseen", foreseen_rows, result_foreseen,
 #define LEDGER_ROW(member_, text)                                                                  \
 	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_item, ledger.member_)},
 static const struct counter item_rows[] = {
-	TEXT(result_item, name, "name of the item"),
+	NAME(result_item, name, "name of the item"),
 	TEXT(result_item, protocol, "protocol spoken"),
 	TEXT(result_item, port, "port used"),
 	TEXT(result_item, server, "address of the server; not there: clients broadcast"),
@@ -193,7 +203,7 @@ static const struct counter item_rows[] = {
 	{"latency", "latencies of answered transactions", NULL, COUNTER_SECTION,
 		AT(result_item, latency), .section = &latencies_rows_section},
 	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION, AT(result_item, send_lag),
-		.section = &latency_rows_section},
+		.section = &latency_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
 	{"marks", "what an item that follows another one waited for; not there: nothing", NULL,
@@ -232,13 +242,13 @@ SECTION("steering_probe", steer_probe_rows, result_steer_probe, "queues that rep
 
 #define PORT_ROW(member, text) COUNT(result_port, member, text),
 static const struct counter port_rows[] = {
-	TEXT(result_port, name, "name of the port"),
+	NAME(result_port, name, "name of the port"),
 	TEXT(result_port, driver, "driver"),
 	TEXT(result_port, device, "device"),
 	TEXT(result_port, nic, "the device as its driver names it"),
 	PORT_COUNTERS(PORT_ROW) // io/port_state.h
 	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
-		AT(result_port, rx_missed_known)},
+		AT(result_port, rx_missed_known), .all = true},
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
 	TEXT(result_port, steering, "method that brings replies to the worker that asked"),
 	TEXT(result_port, caveat, "what its driver cannot promise; null: nothing"),
@@ -261,8 +271,10 @@ SECTION("ports", port_rows, result_port, "a port");
 #define WORKER_NS_ROW(member, text)      NANOSECONDS(result_worker, member, text),
 #define WORKER_SHARE_ROW(member, text)   REAL(result_worker, member, "1", text),
 static const struct counter worker_rows[] = {
-	TEXT(result_worker, port, "port served"),
-	GAUGE(result_worker, number, "place among the workers of that port"),
+	{"part", "the part of a fleet that it worked for; not there: the whole run", NULL,
+		COUNTER_U64, AT(result_worker, part), .gauge = true, .optional = true, .key = true},
+	NAME(result_worker, port, "port served"),
+	NUMBER(result_worker, number, "place among the workers of that port"),
 	REAL(result_worker, cpu, NULL,
 		"number of the CPU that it was bound to; null: it ran on any"),
 	TEXT(result_worker, idle, "what it did while it waited: poll or sleep (host.idle)"),
@@ -272,12 +284,12 @@ static const struct counter worker_rows[] = {
 	WORKER_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_SHARE_ROW)
 		HANDOFF_COUNTERS(WORKER_ROW, WORKER_ROW, COUNTER_SKIP) // io/handoff.h
 	{"passes", "time between two passes of the loop", NULL, COUNTER_SECTION,
-		AT(result_worker, passes), .section = &latency_rows_section},
+		AT(result_worker, passes), .section = &latency_section},
 	TEXT(result_worker, arrival,
 		"when a reply counts as arrived: kernel (by the kernel's stamp), burst (when the "
 		"worker saw it)"),
 	{"wake", "from the arrival of a packet until the worker saw it; not there: no stamps", NULL,
-		COUNTER_SECTION, AT(result_worker, wake), .section = &latency_rows_section,
+		COUNTER_SECTION, AT(result_worker, wake), .section = &latency_section,
 		.optional = true},
 };
 SECTION("workers", worker_rows, result_worker, "a worker");
@@ -300,7 +312,7 @@ static const struct counter_section result_cpu_section = {"cpu",
 	"the tester's box in the measured part", COUNTER_ROWS(cpu_rows), sizeof(struct result_cpu)};
 
 static const struct counter figure_rows[] = {
-	{"name", "name of the figure", NULL, COUNTER_STRING, AT(result_dut_figure, name)},
+	NAME(result_dut_figure, name, "name of the figure"),
 	{"value", "value that the probe printed", NULL, COUNTER_F64, AT(result_dut_figure, value)},
 };
 static const struct counter_section figure_section = {"figures", "a figure that the probe printed",
@@ -315,7 +327,7 @@ static const struct counter_section result_dut_interval_section = {"dut",
 	sizeof(struct result_dut_interval)};
 
 static const struct counter dut_counter_rows[] = {
-	TEXT(result_dut_counter, name, "name of the counter"),
+	NAME(result_dut_counter, name, "name of the counter"),
 	{"difference", "its value after the measured part, minus the one before", NULL, COUNTER_F64,
 		AT(result_dut_counter, difference)},
 };
@@ -350,30 +362,31 @@ static const struct counter by_due_rows[] = {
 	{"mean_ns", "mean of their response latencies", "ns", COUNTER_F64,
 		AT(result_by_due, mean_ns)},
 };
-SECTION("by_due", by_due_rows, result_by_due, "replies to requests that were due in it");
+const struct counter_section by_due_section = {"by_due", "replies to requests that were due in it",
+	COUNTER_ROWS(by_due_rows), sizeof(struct result_by_due)};
 
 #define INTERVAL_CONN_ROW(member, text) COUNT(result_interval_connections, member, text),
 static const struct counter interval_conn_rows[] = {
 	CONN_COUNTERS(INTERVAL_CONN_ROW) // core/counters.h
 	LEVEL(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
-		AT(result_interval_connections, handshake), .section = &latency_rows_section},
+		AT(result_interval_connections, handshake), .section = &latency_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
-		AT(result_interval_connections, first_answer), .section = &latency_rows_section},
+		AT(result_interval_connections, first_answer), .section = &latency_section},
 	TCP_COUNTERS(INTERVAL_CONN_ROW) // net/tcp.h
 };
 SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
 
 #define INTERVAL_SERVER_ROW(member, text) COUNT(result_interval_server, member, text),
 static const struct counter interval_server_rows[] = {
-	TEXT(result_interval_server, name, "its address"),
+	NAME(result_interval_server, name, "its address"),
 	SERVER_COUNTERS(INTERVAL_SERVER_ROW) // core/servers.h
 };
 SECTION("servers", interval_server_rows, result_interval_server, "a server in an interval");
 
 #define INTERVAL_ROW(member, text) COUNT(result_interval_item, member, text),
 static const struct counter interval_item_rows[] = {
-	TEXT(result_interval_item, name, "name of the item"),
+	NAME(result_interval_item, name, "name of the item"),
 	LEDGER_COUNTERS(INTERVAL_ROW, COUNTER_SKIP, COUNTER_SKIP) // core/counters.h
 	{"p50_ns", "median response latency", "ns", COUNTER_F64, AT(result_interval_item, p50_ns)},
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
@@ -388,7 +401,7 @@ static const struct counter interval_item_rows[] = {
 	{"latency", "latencies of replies that came in it", NULL, COUNTER_SECTION,
 		AT(result_interval_item, latency), .section = &latencies_rows_section},
 	{"send_lag", "actual send minus due time", NULL, COUNTER_SECTION,
-		AT(result_interval_item, send_lag), .section = &latency_rows_section},
+		AT(result_interval_item, send_lag), .section = &latency_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_interval_item, steps), .section = &step_rows_section},
 	{"servers", "its servers, if it has several", NULL, COUNTER_LIST,
@@ -397,7 +410,7 @@ static const struct counter interval_item_rows[] = {
 		AT(result_interval_item, connections), .section = &interval_conn_rows_section,
 		.optional = true},
 	{"by_due", "replies to requests that were due in it, whenever they came", NULL,
-		COUNTER_SECTION, AT(result_interval_item, by_due), .section = &by_due_rows_section},
+		COUNTER_SECTION, AT(result_interval_item, by_due), .section = &by_due_section},
 	ITEM_COUNTERS(INTERVAL_ROW, COUNTER_SKIP) // core/counters.h
 	{"protocol counters", "the protocol's own", NULL, COUNTER_CHOICE,
 		AT(result_interval_item, counters)},
@@ -408,7 +421,7 @@ const struct counter_section result_interval_item_section = {"traffic", "an item
 
 #define PORT_PART_ROW(member, text) COUNT(result_interval_port, member, text),
 static const struct counter interval_port_rows[] = {
-	TEXT(result_interval_port, name, "name of the port"),
+	NAME(result_interval_port, name, "name of the port"),
 	PORT_COUNTERS(PORT_PART_ROW)                                 // io/port_state.h
 	QUEUE_COUNTERS(PORT_PART_ROW)                                // core/counters.h
 	HANDOFF_COUNTERS(PORT_PART_ROW, COUNTER_SKIP, PORT_PART_ROW) // io/handoff.h
@@ -434,8 +447,11 @@ const struct counter_section result_earlier_section = {"earlier",
 #define WORKER_PART_SECONDS_ROW(member, text) SECONDS(result_interval_worker, member, text),
 #define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
 static const struct counter interval_worker_rows[] = {
-	TEXT(result_interval_worker, port, "port served"),
-	GAUGE(result_interval_worker, number, "place among the workers of that port"),
+	{"part", "the part of a fleet that it worked for; not there: the whole run", NULL,
+		COUNTER_U64, AT(result_interval_worker, part), .gauge = true, .optional = true,
+		.key = true},
+	NAME(result_interval_worker, port, "port served"),
+	NUMBER(result_interval_worker, number, "place among the workers of that port"),
 	REAL(result_interval_worker, cpu, NULL,
 		"number of the CPU that it was bound to; null: it ran on any"),
 	PASS_COUNTERS(WORKER_PART_ROW, WORKER_PART_SECONDS_ROW, COUNTER_SKIP) // core/counters.h
@@ -467,7 +483,7 @@ SECTION("responder", interval_responder_rows, result_interval_responder,
 	"the built-in responder in an interval");
 
 static const struct counter event_server_rows[] = {
-	TEXT(result_event_server, name, "its address"),
+	NAME(result_event_server, name, "its address"),
 	NANOSECONDS(result_event_server, longest_gap,
 		"longest time, from 100 us on, in which it was asked and gave no valid reply, that "
 		"touches the time from the event to the next one"),
@@ -481,7 +497,7 @@ static const struct counter event_server_rows[] = {
 SECTION("servers", event_server_rows, result_event_server, "a server after an event");
 
 static const struct counter event_item_rows[] = {
-	TEXT(result_event_item, name, "name of the item"),
+	NAME(result_event_item, name, "name of the item"),
 	{"longest_gap_ns",
 		"longest time without a valid reply, from 100 us on, that touches the time from "
 		"the event to the next one",
@@ -499,15 +515,14 @@ static const struct counter event_item_rows[] = {
 	{"waited",
 		"response latency of the transactions that were due before the end of that gap and "
 		"answered after it",
-		NULL, COUNTER_SECTION, AT(result_event_item, waited),
-		.section = &latency_rows_section},
+		NULL, COUNTER_SECTION, AT(result_event_item, waited), .section = &latency_section},
 	{"servers", "its servers, if it has several", NULL, COUNTER_LIST,
 		AT(result_event_item, servers), .section = &event_server_rows_section},
 };
 SECTION("traffic", event_item_rows, result_event_item, "an item after an event");
 
 static const struct counter event_rows[] = {
-	TEXT(result_event, name, "name of the event"),
+	NAME(result_event, name, "name of the event"),
 	TEXT(result_event, action, "run, set or link"),
 	REAL(result_event, at_s, "s", "its time, from the start of the measured part"),
 	REAL(result_event, began_s, "s", "the same when it was begun"),
@@ -558,12 +573,12 @@ SECTION("host", host_rows, result_host, "the tester's machine");
 static const struct counter tester_delay_rows[] = {
 	TEXT(result_tester_delay, port, "ring port that it was measured on"),
 	{"single", "a packet there and back, turned round at once", NULL, COUNTER_SECTION,
-		AT(result_tester_delay, single), .section = &latency_rows_section},
+		AT(result_tester_delay, single), .section = &latency_section},
 	GAUGE(result_tester_delay, burst_size, "packets of a full burst"),
 	{"burst", "the same with full bursts", NULL, COUNTER_SECTION,
-		AT(result_tester_delay, burst), .section = &latency_rows_section},
+		AT(result_tester_delay, burst), .section = &latency_section},
 	{"apart", "a packet there and back, turned round on the responder's CPU", NULL,
-		COUNTER_SECTION, AT(result_tester_delay, apart), .section = &latency_rows_section},
+		COUNTER_SECTION, AT(result_tester_delay, apart), .section = &latency_section},
 };
 SECTION("tester_delay", tester_delay_rows, result_tester_delay,
 	"delay that the tester itself adds");
@@ -631,7 +646,7 @@ static const struct counter verdict_rows[] = {
 SECTION("verdict", verdict_rows, result_verdict, "the verdict");
 
 static const struct counter responder_protocol_rows[] = {
-	TEXT(result_responder_protocol, name, "protocol"),
+	NAME(result_responder_protocol, name, "protocol"),
 	{"counters", "its counters", NULL, COUNTER_CHOICE, AT(result_responder_protocol, counters)},
 };
 const struct counter_section result_responder_protocol_section = {"protocols",

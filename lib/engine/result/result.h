@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/counter.h"
+#include "base/hist.h"
 #include "engine/core/responder/faults.h"
 #include "engine/core/counters.h"
 #include "engine/core/servers.h"
@@ -29,6 +30,7 @@ struct latency {
 	double p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
 	struct counter_list percentiles; // struct result_percentile
 	const char *histogram;           // as hist_print; NULL: empty, or not kept
+	struct hist *hist;               // of a sum, until it is finished; NULL: not known
 };
 
 struct result_latencies {
@@ -156,6 +158,7 @@ struct result_worker {
 	const char *arrival;
 	struct latency *wake; // NULL: no stamps
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
+	uint64_t part; // of a fleet; 0: it is none
 };
 
 // Shares of the time of all CPUs of a box. X(member, help)
@@ -266,6 +269,7 @@ struct result_interval_worker {
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SKIP)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
+	uint64_t part; // of a fleet; 0: it is none
 };
 
 struct result_responder_conns {
@@ -504,6 +508,8 @@ extern const struct counter_section result_section;
 extern const struct counter_section result_item_section;
 extern const struct counter_section result_interval_item_section;
 extern const struct counter_section result_interval_section;
+extern const struct counter_section latency_section;
+extern const struct counter_section by_due_section;
 extern const struct counter_section result_trial_section;
 extern const struct counter_section result_earlier_section;
 extern const struct counter_section result_responder_protocol_section;

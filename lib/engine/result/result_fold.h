@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Results and intervals added up: of the boxes of a fleet, or one interval after the other. Counts
+// follow from the rows (stats/fold.h), percentiles from the sum of the histograms, and rates and
+// shares from the sums. Path: cold. Management thread.
+#pragma once
+
+#include "engine/result/result.h"
+#include "stats/fold.h"
+
+struct result_fold {
+	enum fold_over over;
+	struct arena *arena; // of the sum
+	struct arena *hists; // of its histograms, until it is derived for the last time
+	double hz;           // ticks a second in them
+};
+
+// Add an interval, or a result, whose histograms have from_hz ticks a second; 0: unknown. first:
+// *to is zeroed. Replies to requests of earlier intervals keep their places in time: the sum has
+// the number of the latest of them.
+void result_fold_interval(const struct result_fold *f, struct result_interval *to,
+	const struct result_interval *from, double from_hz, bool first);
+void result_fold(const struct result_fold *f, struct result *to, const struct result *from,
+	double from_hz, bool first);
+
+// When all were added: what follows from the sums, which may be added to afterwards.
+void result_derive_interval(const struct result_fold *f, struct result_interval *sum);
+void result_derive(const struct result_fold *f, struct result *sum);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Figures added up by their rows (base/counter.h): those of several boxes, or of one interval after
+// the other. Knows types, never a counter. Path: cold. Management thread.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/counter.h"
+
+// Over boxes counts, rates and levels are added, the longest of several times and the highest of
+// several shares is that of all, and settings are those of the first box. Over time counts are
+// added, levels and settings are the newest ones, and all other figures that have a unit become
+// unknown (NAN): they do not follow from those of the intervals.
+enum fold_over { FOLD_OVER_BOXES, FOLD_OVER_TIME };
+
+struct stats_fold;
+
+// A section whose figures are not added row by row. first: nothing is in *to yet, which is zeroed.
+struct stats_fold_whole {
+	const struct counter_section *section;
+	void (*fold)(const struct stats_fold *f, void *to, const void *from, bool first);
+};
+
+struct stats_fold {
+	enum fold_over over;
+	struct arena *arena;                  // of all that the sum points to
+	const struct stats_fold_whole *whole; // the last one without a section
+	void *ctx;                            // theirs
+};
+
+// Add the figures at `from` to those at `to`. first: `to` is zeroed. Elements of a list are the
+// same if all their rows with `key` are; without such rows, if they have the same place. Nothing in
+// the sum points into `from`. A count that would not fit stays UINT64_MAX.
+void stats_fold(const struct stats_fold *f, const struct counter_section *section, void *to,
+	const void *from, bool first);
+
+// Element i of a list of the sum, made if there is none: i is its count then. *first: it was made.
+void *stats_fold_element(
+	struct counter_list *list, uint32_t i, size_t size, struct arena *a, bool *first);
