@@ -11,8 +11,7 @@
 #include "document/document.h"
 #include "fleet/coordinator/fleet_kept.h"
 #include "format/format_walk.h"
-#include "merge/merge.h"
-#include "merge/merge_result.h"
+#include "fleet/fleet_result.h"
 
 static void print_sum(const json_t *sum)
 {
@@ -41,9 +40,10 @@ static int print_book(void *ctx, FILE *f)
 	return reader_print(ctx, f);
 }
 
-static int finish(const struct options *o, json_t *sum)
+static int finish(const struct options *o, struct fleet_result *r)
 {
-	int code = (int)document_number(sum, "verdict.exit_code");
+	int code = (int)r->sum.verdict.exit_code;
+	json_t *sum = fleet_result_document(r);
 	struct document_reader whole;
 
 	if (!o->json || strcmp(o->json, "-") != 0)
@@ -53,17 +53,30 @@ static int finish(const struct options *o, json_t *sum)
 			       &(struct document_writer){print_book, &whole}) < 0)
 		code = EXIT_ENVIRONMENT;
 	reader_close(&whole);
+	fleet_result_forget(r);
 	return code;
+}
+
+// result: of the run, when its parts come from its agents; NULL: they are files.
+static int merge(const struct options *o, struct document_reader *readers, unsigned count,
+	const struct document_reader *result)
+{
+	struct fleet_result r;
+
+	if (!fleet_result_make(&r, readers, count, o->command_line, o->arena))
+		return EXIT_CONFIG;
+	if (result)
+		fleet_kept_complete(result->document, &r, o->arena);
+	return finish(o, &r);
 }
 
 // The whole again, from what its agents kept.
 static int merge_kept(const struct options *o)
 {
 	struct document_reader result,
-		*readers = arena_zalloc(o->arena, MERGE_PARTS * sizeof(*readers));
+		*readers = arena_zalloc(o->arena, FLEET_PARTS * sizeof(*readers));
 	const struct bus_settings s = options_bus(o, "ddiperf merge");
 	unsigned count;
-	json_t *sum;
 	int code;
 
 	if (o->operand_count != 1) {
@@ -73,13 +86,8 @@ static int merge_kept(const struct options *o)
 	if (reader_open(&result, o->operands[0]) < 0)
 		return EXIT_CONFIG;
 	code = fleet_kept_fetch(&s, o->operands[0], result.document, o->arena, readers, &count);
-	sum = code ? NULL : merge_results(readers, count, o->command_line, o->arena);
-	if (sum) {
-		fleet_kept_complete(result.document, sum);
-		code = finish(o, sum);
-	} else if (!code) {
-		code = EXIT_CONFIG;
-	}
+	if (code == 0)
+		code = merge(o, readers, count, &result);
 	while (count)
 		reader_close(&readers[--count]);
 	reader_close(&result);
@@ -90,7 +98,6 @@ int cmd_merge(const struct options *o)
 {
 	struct document_reader *readers =
 		arena_zalloc(o->arena, (o->operand_count + 1) * sizeof(*readers));
-	json_t *sum = NULL;
 	unsigned opened = 0;
 	int code = EXIT_CONFIG;
 
@@ -103,9 +110,7 @@ int cmd_merge(const struct options *o)
 	if (o->operand_count == 0)
 		log_error("merge: an argument is missing: RESULT.json");
 	else if (opened == o->operand_count)
-		sum = merge_results(readers, opened, o->command_line, o->arena);
-	if (sum)
-		code = finish(o, sum);
+		code = merge(o, readers, opened, NULL);
 	while (opened)
 		reader_close(&readers[--opened]);
 	return code;

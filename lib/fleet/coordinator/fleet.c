@@ -70,14 +70,14 @@ static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 static int find(struct fleet *f)
 {
 	const struct fleet_settings *s = f->config->fleet;
-	const json_t *chosen[MERGE_PARTS];
+	const json_t *chosen[FLEET_PARTS];
 	unsigned wanted = f->wanted->agents ? (unsigned)strtoul(f->wanted->agents, NULL, 10)
 	                  : s               ? (unsigned)s->agents
 	                                    : 0;
 	unsigned there;
 
 	f->found = fleet_ask_all(f->bus);
-	there = choose(f, chosen, MERGE_PARTS);
+	there = choose(f, chosen, FLEET_PARTS);
 	if (there == 0 || there < wanted) {
 		log_error("%u agents%s%s are free, and %u are needed (ddiperf agent --nats URL "
 			  "starts one)",
@@ -307,13 +307,13 @@ static int close_parts(void *ctx)
 static bool is_count(const char *text)
 {
 	return *text >= '1' && *text <= '9' && strlen(text) <= 4 &&
-	       text[strspn(text, "0123456789")] == '\0' && strtoul(text, NULL, 10) <= MERGE_PARTS;
+	       text[strspn(text, "0123456789")] == '\0' && strtoul(text, NULL, 10) <= FLEET_PARTS;
 }
 
 static int check(const struct fleet_wanted *w, const struct config *c)
 {
 	if (w->agents && !is_count(w->agents)) {
-		log_error("--agents %s: not a number (1 to %d)", w->agents, MERGE_PARTS);
+		log_error("--agents %s: not a number (1 to %d)", w->agents, FLEET_PARTS);
 		return EXIT_CONFIG;
 	}
 	if (c->run.id && !talk_is_name(c->run.id)) {

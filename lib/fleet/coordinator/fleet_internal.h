@@ -8,8 +8,8 @@
 #include "engine/run/stop.h"
 #include "fleet/coordinator/fleet.h"
 #include "fleet/fleet_clock.h"
+#include "fleet/fleet_result.h"
 #include "fleet/fleet_talk.h"
-#include "merge/merge.h"
 
 // An agent, and the part of the run that it has.
 struct fleet_part {
@@ -60,7 +60,6 @@ struct fleet {
 	uint64_t number;
 	const struct config *now; // its settings
 	struct stop stop;
-	struct merge merge;
 	char *stopped; // the rule of a stop
 	double stopped_s, stopped_value;
 	int told;          // the urgency of the stop that the agents were told; -1: none

@@ -15,8 +15,6 @@
 #include "fleet/fleet_ask.h"
 #include "fleet/fleet_talk.h"
 #include "fleet/agent_files.h"
-#include "merge/merge.h"
-#include "merge/merge_verdict.h"
 
 #define KEPT_MS   10000               // to find the file and its hash
 #define SIZES_MAX (UINT64_C(4) << 30) // of all parts
@@ -25,7 +23,7 @@ struct fetching {
 	struct bus *bus;
 	const char *run;           // its id
 	json_t *members;           // of the result
-	json_t *kept[MERGE_PARTS]; // {file, size, hash} of each
+	json_t *kept[FLEET_PARTS]; // {file, size, hash} of each
 	json_t *refused;           // reason: names
 };
 
@@ -62,7 +60,7 @@ static const char *check(const json_t *result)
 
 	if (count == 0)
 		return "is not of a run on a fleet (ddiperf run --fleet): no agent is named in it";
-	if (count > MERGE_PARTS)
+	if (count > FLEET_PARTS)
 		return "names too many agents";
 	if (!talk_is_name(document_text(result, "run.id")))
 		return "has no id of a run on a fleet (letters, digits, - and _)";
@@ -269,20 +267,24 @@ int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_
 	return rc;
 }
 
-void fleet_kept_complete(const json_t *result, json_t *sum)
+void fleet_kept_complete(const json_t *result, struct fleet_result *r, struct arena *a)
 {
-	json_t *verdict = json_object_get(sum, "verdict"), *reason;
+	struct result_verdict *v = &r->sum.verdict;
 	const char *stopped = document_text(result, "verdict.stopped");
 	bool interrupted = strcmp(document_text(result, "verdict.status"), "interrupted") == 0;
+	json_t *reason;
 	size_t i;
 
 	json_array_foreach(
 		document_at(result, "fleet.reasons"), i, reason) if (json_is_string(reason))
-		merge_invalidate(verdict, json_string_value(reason), interrupted);
+		fleet_result_invalidate(v, json_string_value(reason), interrupted, a);
 	if (*stopped || json_array_size(document_at(result, "config.stop")))
-		merge_stop(verdict, *stopped ? stopped : NULL,
-			document_number(result, "verdict.stopped_s"));
-	json_object_set(sum, "fleet", json_object_get(result, "fleet"));
-	if (json_object_get(result, "config"))
-		json_object_set(sum, "config", json_object_get(result, "config"));
+		fleet_result_stop(v, *stopped ? stopped : NULL,
+			document_number(result, "verdict.stopped_s"), a);
+	json_decref(r->fleet);
+	r->fleet = json_incref(json_object_get(result, "fleet"));
+	if (!json_object_get(result, "config"))
+		return;
+	json_decref(r->config);
+	r->config = json_incref(json_object_get(result, "config"));
 }

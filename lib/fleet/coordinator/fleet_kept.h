@@ -5,13 +5,14 @@
 
 #include "base/arena.h"
 #include "document/document_reader.h"
+#include "fleet/fleet_result.h"
 #include "nats/bus.h"
 
 // The parts of the run that `result` describes, from the agents that it names. file: of the result,
-// for messages. readers: room for MERGE_PARTS; *count of them are open on return, in any case. 0,
+// for messages. readers: room for FLEET_PARTS; *count of them are open on return, in any case. 0,
 // or an exit code with the reasons logged.
 int fleet_kept_fetch(const struct bus_settings *s, const char *file, const json_t *result,
 	struct arena *a, struct document_reader *readers, unsigned *count);
 // What only the coordinator knew, into the sum of the parts: members and skew of the fleet, the
 // configuration, and its reasons for the verdict.
-void fleet_kept_complete(const json_t *result, json_t *sum);
+void fleet_kept_complete(const json_t *result, struct fleet_result *r, struct arena *a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of a fleet: all parts get ready, begin at one time, and end; their intervals are merged as
-// they come, and their results at the end. Path: cold. Main thread.
+// A run of a fleet: all parts get ready, begin at one time, and end; their intervals are added up
+// as they come, and their results at the end. Path: cold. Main thread.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +9,9 @@
 #include "document/document_reader.h"
 #include "document/document_read.h"
 #include "fleet/coordinator/fleet_internal.h"
+#include "engine/result/result_fold.h"
+#include "fleet/fleet_result.h"
 #include "follow/run_events.h"
-#include "merge/merge_result.h"
-#include "merge/merge_verdict.h"
-#include "stats/json.h"
 
 #define READY_MS    120000 // tables are built, servers found
 #define BEGIN_MS    5000   // for all to say that they have begun
@@ -288,101 +287,51 @@ static bool next_group(struct fleet *f, uint64_t *number, bool *last)
 	return true;
 }
 
-static unsigned take_group(struct fleet *f, uint64_t number, bool last, json_t **out)
+// The next interval of a part; NULL: it is not of this group.
+static json_t *take_interval(struct fleet_part *p, uint64_t number, bool last)
 {
-	unsigned count = 0;
+	json_t *one = json_array_get(p->intervals, 0);
 
-	for (unsigned i = 0; i < f->count; i++) {
-		struct fleet_part *p = &f->parts[i];
-		json_t *one;
+	if (!one || is_last(one) != last || (!last && number_of(one) > number))
+		return NULL;
+	json_incref(one);
+	json_array_remove(p->intervals, 0);
+	return one;
+}
 
-		while (count < MERGE_PARTS && (one = json_array_get(p->intervals, 0)) &&
-			is_last(one) == last && (last || number_of(one) <= number)) {
-			f->merge.part[count] = p->number;
-			f->merge.hz[count] = p->hz;
-			out[count++] = json_incref(one);
-			json_array_remove(p->intervals, 0);
-		}
+static bool add_interval(const struct result_fold *to, const struct fleet_part *p,
+	const json_t *one, struct result_interval *sum, bool *warmup, bool first)
+{
+	struct result_interval i = {0};
+	const char *why;
+
+	if (document_read_interval(one, &i, warmup, to->arena, &why) < 0) {
+		log_error("agent %s: an interval: %s", p->name, why);
+		return false;
 	}
-	return count;
+	for (uint32_t n = 0; n < i.workers.count; n++)
+		((struct result_interval_worker *)i.workers.items)[n].part = p->number;
+	result_fold_interval(to, sum, &i, p->hz, first);
+	return true;
 }
 
-static void add_integer(json_t *to, const json_t *from, const char *name)
+// false: none of them can be read.
+static bool add_group(struct fleet *f, uint64_t number, bool last, const struct result_fold *to,
+	struct result_interval *sum, bool *warmup)
 {
-	json_int_t more = json_integer_value(json_object_get(from, name));
+	bool first = true;
+	json_t *one;
 
-	json_object_set_new(
-		to, name, json_integer(json_integer_value(json_object_get(to, name)) + more));
-}
+	for (unsigned i = 0; i < f->count; i++)
+		while ((one = take_interval(&f->parts[i], number, last))) {
+			bool this_warmup;
 
-// Replies to requests of earlier intervals leave the item for the list, in which they are told
-// apart by how many snapshots ago that was: so many more, as the sum has a later number.
-static void take_earlier(json_t *list, json_t *item, uint64_t more)
-{
-	json_t *one, *same, *found;
-	size_t i, k;
-
-	json_array_foreach(json_object_get(item, LINE_EARLIER), i, one)
-	{
-		json_int_t back = json_integer_value(json_object_get(one, "back"));
-
-		back += (json_int_t)more;
-		found = NULL;
-		json_array_foreach(list, k,
-			same) if (json_integer_value(json_object_get(same, "back")) == back) found =
-			same;
-		if (!found) {
-			found = json_pack("{s:I, s:i, s:i, s:i}", "back", back, "answered", 0,
-				"failed", 0, "time_ns", 0);
-			json_array_append_new(list, found);
+			if (add_interval(to, &f->parts[i], one, sum, first ? warmup : &this_warmup,
+				    first))
+				first = false;
+			json_decref(one);
 		}
-		add_integer(found, one, "answered");
-		add_integer(found, one, "failed");
-		json_object_set_new(found, "time_ns",
-			stats_number("time_ns", document_number(found, "time_ns") +
-							document_number(one, "time_ns")));
-	}
-	json_object_del(item, LINE_EARLIER);
-}
-
-// Of the items of all, a list each.
-static json_t *take_all_earlier(json_t **group, unsigned count, uint64_t number)
-{
-	json_t *lists = json_array(), *item;
-	size_t n;
-
-	for (unsigned k = 0; k < count; k++)
-		json_array_foreach(json_object_get(group[k], "traffic"), n, item)
-		{
-			if (n == json_array_size(lists))
-				json_array_append_new(lists, json_array());
-			take_earlier(json_array_get(lists, n), item, number - number_of(group[k]));
-		}
-	return lists;
-}
-
-// The sum has the number of the latest.
-static json_t *merge_group(struct fleet *f, json_t **group, unsigned count)
-{
-	static const char *const marks[] = {LINE_WARMUP, LINE_LAST};
-	json_t *sum, *item, *earlier;
-	uint64_t number = 0;
-	size_t n;
-
-	for (unsigned k = 0; k < count; k++)
-		number = number_of(group[k]) > number ? number_of(group[k]) : number;
-	earlier = take_all_earlier(group, count, number);
-	f->merge.count = count;
-	sum = merge_objects(&f->merge, &result_interval_section, group);
-	json_object_set_new(sum, LINE_NUMBER, json_integer((json_int_t)number));
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (json_object_get(group[0], marks[i]))
-			json_object_set(sum, marks[i], json_object_get(group[0], marks[i]));
-	json_array_foreach(json_object_get(sum, "traffic"), n,
-		item) if (json_array_size(json_array_get(earlier, n)))
-		json_object_set(item, LINE_EARLIER, json_array_get(earlier, n));
-	json_decref(earlier);
-	return sum;
+	return !first;
 }
 
 static void judge_interval(struct fleet *f, const struct result_interval *i, struct arena *a)
@@ -395,44 +344,45 @@ static void judge_interval(struct fleet *f, const struct result_interval *i, str
 	f->stopped_s = i->t_s;
 }
 
-static void show_interval(struct fleet *f, const json_t *sum)
+static void show_interval(
+	struct fleet *f, const struct result_interval *i, bool warmup, struct arena *a)
 {
 	const struct run_hooks *h = &f->run->hooks;
-	struct arena *a = arena_new();
-	struct result_interval i = {0};
-	bool warmup = false;
-	const char *why;
 
-	if (document_read_interval(sum, &i, &warmup, a, &why) < 0) {
-		log_error("an interval of the fleet: %s", why);
-		arena_free(a);
-		return;
-	}
 	if (!warmup && h->kept)
-		h->kept(h->ctx, &i);
-	if (!warmup && !i.last)
-		judge_interval(f, &i, a);
-	if (!i.last && h->interval)
-		h->interval(h->ctx, &i, warmup);
-	arena_free(a);
+		h->kept(h->ctx, i);
+	if (!warmup && !i->last)
+		judge_interval(f, i, a);
+	if (!i->last && h->interval)
+		h->interval(h->ctx, i, warmup);
+}
+
+// Ticks a second of the sums: of the first part that has begun.
+static double hz_of(const struct fleet *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->parts[i].hz > 0)
+			return f->parts[i].hz;
+	return 0;
 }
 
 static void pass_intervals(struct fleet *f)
 {
-	json_t *group[MERGE_PARTS], *sum;
 	uint64_t number;
-	bool last;
+	bool last, more = true;
 
-	while (next_group(f, &number, &last)) {
-		unsigned count = take_group(f, number, last, group);
+	while (more && next_group(f, &number, &last)) {
+		struct arena *a = arena_new();
+		const struct result_fold to = {FOLD_OVER_BOXES, a, a, hz_of(f)};
+		struct result_interval sum = {0};
+		bool warmup = false;
 
-		if (count == 0)
-			return;
-		sum = merge_group(f, group, count);
-		show_interval(f, sum);
-		json_decref(sum);
-		while (count)
-			json_decref(group[--count]);
+		more = add_group(f, number, last, &to, &sum, &warmup);
+		if (more) {
+			result_derive_interval(&to, &sum);
+			show_interval(f, &sum, warmup, a);
+		}
+		arena_free(a);
 	}
 }
 
@@ -578,45 +528,41 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 }
 
 // "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.
-static void keep_document(struct fleet *f, json_t *sum)
+static void keep_document(struct fleet *f, const struct fleet_result *r)
 {
 	char key[24];
 
 	snprintf(key, sizeof(key), "%llu", (unsigned long long)f->number);
-	json_object_set_new(f->documents, key,
-		json_pack("{s:O, s:O}", "fleet", json_object_get(sum, "fleet"), "parts",
-			json_object_get(sum, "parts")));
-	json_object_del(sum, "fleet");
-	json_object_del(sum, "parts");
+	json_object_set_new(
+		f->documents, key, json_pack("{s:O, s:O}", "fleet", r->fleet, "parts", r->parts));
 }
 
 static int judge(struct fleet *f, struct document_reader *readers, unsigned count, struct arena *a,
 	struct result *out)
 {
-	json_t *sum = merge_results(readers, count, f->run->command, a), *reasons = json_array(),
-	       *one;
-	int rc = sum ? 0 : EXIT_INTERNAL;
-	const char *why;
+	struct result_verdict *v = &out->verdict;
+	json_t *reasons, *one;
+	struct fleet_result r;
 	size_t i;
 
-	if (sum) {
-		json_object_set_new(sum, "fleet", fleet_of(f, reasons));
-		json_array_foreach(reasons, i, one)
-			merge_invalidate(json_object_get(sum, "verdict"), json_string_value(one),
-				*f->run->signals != 0);
-		if (f->now->stop.count || f->stopped)
-			merge_stop(json_object_get(sum, "verdict"), f->stopped, f->stopped_s);
-		keep_document(f, sum);
-		json_object_del(sum, "intervals"); // they were handed out
-		rc = document_read(&result_section, sum, out, a, &why) < 0 ? EXIT_INTERNAL : 0;
-		if (rc)
-			log_error("the result of the fleet: %s", why);
-	}
 	out->number = f->number;
-	out->verdict.stopped_value = f->stopped_value;
+	if (!fleet_result_make(&r, readers, count, f->run->command, a))
+		return EXIT_INTERNAL;
+	reasons = json_array();
+	json_decref(r.fleet);
+	r.fleet = fleet_of(f, reasons);
+	*out = r.sum;
+	json_array_foreach(reasons, i, one)
+		fleet_result_invalidate(v, json_string_value(one), *f->run->signals != 0, a);
+	if (f->now->stop.count || f->stopped)
+		fleet_result_stop(v, f->stopped, f->stopped_s, a);
+	v->stopped_value = f->stopped_value;
+	keep_document(f, &r);
+	out->number = f->number;
+	out->intervals = (struct counter_list){NULL, 0}; // they were handed out
 	json_decref(reasons);
-	json_decref(sum);
-	return rc ? rc : (int)out->verdict.exit_code;
+	fleet_result_forget(&r);
+	return (int)v->exit_code;
 }
 
 static int finish(struct fleet *f, struct arena *a, struct result *out)
