@@ -29,9 +29,8 @@ BELOW |= {
     "follow": RUN | {"document"},
     "report": RUN | {"document", "compare", "follow"},
     "format": RUN | {"document", "follow", "report"},
-    "export": RUN | {"document", "format", "http"},
-    "fleet": RUN | {"process", "document", "follow", "nats", "merge"},
-    "merge": RUN | {"document", "fleet"},
+    "export": RUN | {"document", "follow", "format", "http"},
+    "fleet": RUN | {"process", "document", "follow", "nats"},
 }
 BELOW["app"] = set(BELOW)
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time to merge an interval of many boxes: bench_merge RESULT.json PARTS ITEMS. The interval is the
-// first one of the result, its first item taken ITEMS times. Path: cold.
+// Time to read and add up an interval of many boxes: bench_fold RESULT.json PARTS ITEMS. The
+// interval is the first one of the result, its first item taken ITEMS times. Path: cold.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "engine/result/result.h"
-#include "merge/merge.h"
+#include "document/document_read.h"
+#include "engine/result/result_fold.h"
 
 #define ROUNDS 50
+#define PARTS  1024
 
 static double now_ms(void)
 {
@@ -52,36 +53,48 @@ static char *interval_of(const char *file, unsigned items)
 	return text;
 }
 
+static void fold_all(json_t *const *at, unsigned parts)
+{
+	struct arena *a = arena_new();
+	const struct result_fold f = {FOLD_OVER_BOXES, a, a, 2e9};
+	struct result_interval sum = {0};
+	const char *why;
+
+	for (unsigned k = 0; k < parts; k++) {
+		struct result_interval one = {0};
+
+		if (document_read(&result_interval_section, at[k], &one, a, &why) == 0)
+			result_fold_interval(&f, &sum, &one, 2e9 + k, k == 0);
+	}
+	result_derive_interval(&f, &sum);
+	arena_free(a);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned parts = argc > 2 ? (unsigned)atoi(argv[2]) : 64;
 	char *text =
 		argc > 1 ? interval_of(argv[1], argc > 3 ? (unsigned)atoi(argv[3]) : 10) : NULL;
-	static struct merge m;
-	json_t *at[MERGE_PARTS];
-	double parse[ROUNDS], merge[ROUNDS], begin;
+	json_t *at[PARTS];
+	double parse[ROUNDS], fold[ROUNDS], begin;
 
-	if (!text || parts > MERGE_PARTS) {
-		fprintf(stderr, "usage: bench_merge RESULT.json [PARTS [ITEMS]]\n");
+	if (!text || parts > PARTS) {
+		fprintf(stderr, "usage: bench_fold RESULT.json [PARTS [ITEMS]]\n");
 		return 2;
 	}
-	m.count = parts;
 	for (unsigned n = 0; n < ROUNDS; n++) {
 		begin = now_ms();
-		for (unsigned k = 0; k < parts; k++) {
-			m.part[k] = k + 1;
-			m.hz[k] = 2e9 + k;
+		for (unsigned k = 0; k < parts; k++)
 			at[k] = json_loads(text, 0, NULL);
-		}
 		parse[n] = now_ms() - begin;
 		begin = now_ms();
-		json_decref(merge_objects(&m, &result_interval_section, at));
-		merge[n] = now_ms() - begin;
+		fold_all(at, parts);
+		fold[n] = now_ms() - begin;
 		for (unsigned k = 0; k < parts; k++)
 			json_decref(at[k]);
 	}
-	printf("%u parts, %zu bytes each: parse %.2f ms, merge %.2f ms\n", parts, strlen(text),
-		median(parse, ROUNDS), median(merge, ROUNDS));
+	printf("%u parts, %zu bytes each: parse %.2f ms, read and add up %.2f ms\n", parts,
+		strlen(text), median(parse, ROUNDS), median(fold, ROUNDS));
 	free(text);
 	return 0;
 }
