@@ -9,19 +9,19 @@
 
 #include "web/api.h"
 #include "format/format_writers.h"
-#include "document/running_sum.h"
+#include "follow/followed_run.h"
 
 struct api_metered {
 	char id[RUNS_ID_SIZE];
 	FILE *lines; // NULL: there are none yet
-	struct running_sum tally;
+	struct followed_run followed;
 };
 
 static void forget(struct api_metered *r)
 {
 	if (r->lines)
 		fclose(r->lines);
-	running_sum_forget(&r->tally);
+	followed_forget(&r->followed);
 	free(r);
 }
 
@@ -75,7 +75,7 @@ static void read_lines(const struct runs *runs, struct api_metered *r)
 		json_t *one = json_loadb(line, (size_t)len, 0, NULL);
 
 		if (one)
-			running_sum_line(&r->tally, r->id, one);
+			followed_line(&r->followed, r->id, one);
 		json_decref(one);
 	}
 	if (r->lines)
@@ -103,10 +103,11 @@ struct http_reply api_metrics(void *ctx, struct http_request *request)
 		struct api_metered *r = m->runs[i];
 
 		read_lines(a->runs, r);
-		if (!r->tally.reader.document)
+		if (!r->followed.reader.document)
 			continue;
-		running_sum_sum_up(&r->tally);
-		known[count++] = (struct prometheus_run){r->id, &r->tally.reader, r->tally.newest};
+		running_sum_put(&r->followed.sum);
+		known[count++] =
+			(struct prometheus_run){r->id, &r->followed.reader, r->followed.newest};
 	}
 	prometheus_write_live(known, count, f);
 	pthread_mutex_unlock(&m->lock);

@@ -10,9 +10,9 @@
 
 #include <jansson.h>
 
+#include "document/document_reader.h"
 #include "base/log.h"
 #include "base/student.h"
-#include "document/distribution.h"
 #include "engine/series/spread.h"
 #include "stats/text.h"
 
@@ -191,7 +191,7 @@ static void flatten(struct flattening *f, const json_t *v, const char *path, uns
 static const json_t *known_value(
 	const struct flattening *f, const json_t *in, const char *key, const json_t *value)
 {
-	if (json_is_null(value) && f->lost == 0 && distribution_is(in) && key[0] == 'p')
+	if (json_is_null(value) && f->lost == 0 && document_is_latency(in) && key[0] == 'p')
 		return json_object_get(in, "max_ns");
 	return value;
 }

@@ -4,14 +4,16 @@
 #include "document/document.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/document_reader.h"
 #include "base/file.h"
+#include "base/hist.h"
 #include "base/log.h"
 #include "conf/schema.h"
-#include "document/distribution.h"
 #include "stats/json.h"
 
 #define DEPTH_MAX 32
@@ -72,11 +74,58 @@ json_t *document_settings(const struct field_section *section, const void *setti
 	return nest.open[0];
 }
 
+// Of the name of one of output.percentiles: "p95", "p99999", "p05".
+static double share_of(const char *name)
+{
+	size_t digits = strspn(name + (*name == 'p'), "0123456789");
+
+	return digits ? strtod(name + 1, NULL) / pow(10, (double)digits) : NAN;
+}
+
+static const struct {
+	const char *name;
+	double share;
+} known[] = {{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999},
+	{"p9999_ns", 0.9999}};
+
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+static void blank_one(json_t *of, double above)
+{
+	double count = json_number_value(json_object_get(of, "count")), share;
+	json_t *one;
+	size_t i;
+
+	for (i = 0; i < KNOWN; i++)
+		if (known[i].share > above && !hist_knows(count, known[i].share))
+			json_object_set_new(of, known[i].name, json_null());
+	json_array_foreach(json_object_get(of, "percentiles"), i, one)
+	{
+		share = share_of(document_text(one, "name"));
+		if (share > above && !hist_knows(count, share))
+			json_object_set_new(one, "value_ns", json_null());
+	}
+}
+
+void document_blank(json_t *in, double above)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (document_is_latency(in))
+		blank_one(in, above);
+	else if (json_is_object(in))
+		json_object_foreach(in, key, value) document_blank(value, above);
+	else
+		json_array_foreach(in, i, value) document_blank(value, above);
+}
+
 json_t *document_result(const struct result *r, const struct config *c)
 {
 	json_t *document = stats_json(&result_section, r);
 
-	distribution_blank(document, 0);
+	document_blank(document, 0);
 	if (c && c->output.config)
 		json_object_set_new(document, "config", document_settings(config_section(), c));
 	return document;

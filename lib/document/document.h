@@ -16,6 +16,10 @@ json_t *document_settings(const struct field_section *section, const void *setti
 // caller owns it.
 json_t *document_result(const struct result *r, const struct config *c);
 
+// Percentiles above that share which are not known (hist_knows) become null, in all latencies of
+// the document or the line.
+void document_blank(json_t *in, double above);
+
 // With the digits that a reader of the file gets, so that all formats are those of a report on it.
 // Takes the document and gives another one.
 json_t *document_as_written(json_t *document);

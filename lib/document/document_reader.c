@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "document/document.h"
 #include "document/lines.h"
-#include "document/partial_result.h"
+#include "document/running_sum.h"
 #include "stats/json.h"
 
 #define SCHEMA "ddiperf-result/1"
@@ -92,7 +92,7 @@ static uint64_t last_run(struct document_reader *b, json_t **begin)
 static int open_part(struct document_reader *b)
 {
 	const json_t *interval;
-	struct partial_result rescue;
+	struct running_sum sum;
 
 	b->run = last_run(b, &b->document);
 	if (!b->run || strcmp(document_text(b->document, "schema"), SCHEMA) != 0) {
@@ -101,10 +101,10 @@ static int open_part(struct document_reader *b)
 		return -EINVAL;
 	}
 	reader_rewind(b);
-	partial_result_begin(&rescue, b);
+	running_sum_begin(&sum, b);
 	while ((interval = reader_next(b)))
-		partial_result_add(&rescue, interval);
-	partial_result_end(&rescue);
+		running_sum_add(&sum, interval);
+	running_sum_end(&sum);
 	reader_rewind(b);
 	return 0;
 }

@@ -36,7 +36,7 @@ struct document_reader {
 };
 
 // Read the document in file, or make that of a run that was killed from its part
-// (partial_result.h). 0, or -EINVAL with the reason logged. reader_close is due after 0 only.
+// (running_sum.h). 0, or -EINVAL with the reason logged. reader_close is due after 0 only.
 int reader_open(struct document_reader *b, const char *file);
 
 // A document that the program has at hand; the reader owns it now.
@@ -65,6 +65,9 @@ double reader_tick_hz(const struct document_reader *b);
 // The "histogram" of a latency object, whose min, max and count the caller has: in ticks. false: it
 // has none, or it is damaged; h is empty then.
 bool reader_histogram(const struct document_reader *b, const json_t *latency, struct hist *h);
+
+// Is it the object of a distribution of times?
+bool document_is_latency(const json_t *object);
 
 // A member at a dotted path ("latency.response.p99_ns"); NULL: there is none.
 const json_t *document_at(const json_t *in, const char *path);

@@ -45,6 +45,11 @@ bool reader_histogram(const struct document_reader *b, const json_t *latency, st
 	return true;
 }
 
+bool document_is_latency(const json_t *object)
+{
+	return json_object_get(object, "stddev_ns") != NULL;
+}
+
 const json_t *document_at(const json_t *in, const char *path)
 {
 	char name[NAME];

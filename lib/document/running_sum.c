@@ -2,49 +2,114 @@
 // Path: cold. Any thread, one at a time.
 #include "document/running_sum.h"
 
-#include "document/lines.h"
+#include <math.h>
+#include <string.h>
 
-static void begin(struct running_sum *t, const char *name, const json_t *line)
+#include "base/log.h"
+#include "document/document_read.h"
+#include "engine/run/run.h"
+#include "stats/json.h"
+
+static const char *const members[] = {"traffic", "ports", "workers", "responder"};
+
+#define MEMBERS (sizeof(members) / sizeof(members[0]))
+
+void running_sum_begin(struct running_sum *s, struct document_reader *b)
 {
-	json_t *document = json_deep_copy(json_object_get(line, "result"));
-
-	running_sum_forget(t);
-	json_object_del(document, "config");
-	reader_take(&t->reader, name, document);
-	t->reader.run = (uint64_t)json_integer_value(json_object_get(line, LINE_BEGIN));
-	partial_result_begin(&t->rescue, &t->reader);
+	*s = (struct running_sum){.document = b->document,
+		.file = b->file,
+		.arena = arena_new(),
+		.hz = reader_tick_hz(b)};
+	for (size_t i = 0; i < 3; i++) // a responder need not be there
+		json_object_set_new(b->document, members[i], json_array());
 }
 
-enum running_sum_change running_sum_line(
-	struct running_sum *t, const char *name, const json_t *line)
+static struct result_fold fold_of(const struct running_sum *s)
 {
-	if (json_object_get(line, LINE_BEGIN)) {
-		begin(t, name, line);
-		return RUNNING_SUM_PHASE;
+	return (struct result_fold){FOLD_OVER_TIME, s->arena, s->arena, s->hz};
+}
+
+void running_sum_add(struct running_sum *s, const json_t *interval)
+{
+	const struct result_fold f = fold_of(s);
+	struct arena *a = arena_new();
+	struct result_interval one = {0};
+	const char *why;
+
+	if (document_read(&result_interval_section, interval, &one, a, &why) == 0) {
+		one.t_s = fmax(one.t_s, s->begun ? s->sum.t_s : 0);
+		result_fold_interval(&f, &s->sum, &one, s->hz, !s->begun);
+		s->sum.t_s = one.t_s;
+		s->begun = true;
+	} else if (!s->warned) {
+		log_warning("%s: an interval is left out: %s", s->file, why);
+		s->warned = true;
 	}
-	if (!t->reader.document || json_object_get(line, LINE_TRIAL) ||
-		json_object_get(line, LINE_ORDER) || json_object_get(line, LINE_WARMUP))
-		return RUNNING_SUM_SAME;
-	if (json_object_get(line, LINE_END)) {
-		json_object_update(t->reader.document, json_object_get(line, "result"));
-		return RUNNING_SUM_PHASE;
-	}
-	partial_result_add(&t->rescue, line);
-	json_decref(t->newest);
-	t->newest = json_incref((json_t *)line);
-	return json_object_get(line, LINE_LAST) ? RUNNING_SUM_PHASE : RUNNING_SUM_MORE;
+	arena_free(a);
 }
 
-void running_sum_sum_up(struct running_sum *t)
+static void set_rates(struct result_interval_item *i, double over_s)
 {
-	partial_result_sum_up(&t->rescue);
+	i->due_per_s = over_s > 0 ? (double)i->due / over_s : 0;
+	i->sent_per_s = over_s > 0 ? (double)i->sent / over_s : 0;
+	i->answered_per_s = over_s > 0 ? (double)i->answered / over_s : 0;
+	i->loss = i->sent ? (double)i->lost / (double)i->sent : 0;
 }
 
-void running_sum_forget(struct running_sum *t)
+// What only an item of an interval has.
+static void drop_members(json_t *item)
 {
-	partial_result_forget(&t->rescue);
-	json_decref(t->newest);
-	if (t->reader.document)
-		reader_close(&t->reader);
-	*t = (struct running_sum){0};
+	static const char *const names[] = {"p50_ns", "p99_ns", "max_ns", "by_due"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		json_object_del(item, names[i]);
+}
+
+void running_sum_put(struct running_sum *s)
+{
+	struct result_interval_item *items = (struct result_interval_item *)s->sum.traffic.items;
+	const struct result_fold f = fold_of(s);
+	json_t *all, *item;
+	size_t n;
+
+	json_object_set_new(json_object_get(s->document, "run"), "measured_s",
+		json_real(s->begun ? s->sum.t_s : 0));
+	if (!s->begun)
+		return;
+	result_derive_interval(&f, &s->sum);
+	for (uint32_t i = 0; i < s->sum.traffic.count; i++)
+		set_rates(&items[i], s->sum.t_s);
+	all = stats_json(&result_interval_section, &s->sum);
+	json_array_foreach(json_object_get(all, "traffic"), n, item) drop_members(item);
+	for (size_t i = 0; i < MEMBERS; i++)
+		if (json_object_get(all, members[i]))
+			json_object_set(s->document, members[i], json_object_get(all, members[i]));
+	json_decref(all);
+}
+
+void running_sum_forget(struct running_sum *s)
+{
+	arena_free(s->arena);
+	*s = (struct running_sum){0};
+}
+
+static void set_verdict(json_t *document, double last_s)
+{
+	char reason[128];
+
+	snprintf(reason, sizeof(reason),
+		"the tester was killed; its last interval ended %.3g s after the start of the "
+		"measured part",
+		last_s);
+	json_object_set_new(document, "verdict",
+		json_pack("{s:s, s:i, s:s, s:[s], s:[]}", "status", "interrupted", "exit_code",
+			EXIT_INTERRUPTED, "limited_by", "none", "reasons", reason, "criteria"));
+}
+
+void running_sum_end(struct running_sum *s)
+{
+	running_sum_put(s);
+	if (!json_object_get(s->document, "verdict"))
+		set_verdict(s->document, s->begun ? s->sum.t_s : 0);
+	running_sum_forget(s);
 }

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of a run so far, from its lines (run_events.h): counts are those of the run, and
-// gauges are of its newest interval. Path: cold. Any thread, one at a time.
+// The result of a run so far, from its intervals: of one that was killed (interval_file.h), and of
+// one that is running, from its lines (run_events.h). Counts are sums, gauges are of the newest
+// interval, and percentiles come from the histograms of response latencies. What intervals do not
+// have is left out. Path: cold. Any thread, one at a time.
 #pragma once
 
 #include <jansson.h>
 
-#include "document/partial_result.h"
+#include "document/document_reader.h"
+#include "engine/result/result_fold.h"
 
 struct running_sum {
-	struct document_reader reader; // without document: no run has begun
-	struct partial_result rescue;
-	json_t *newest; // interval; NULL: there is none yet
+	json_t *document; // what was known when the run began, and its result; the reader's
+	const char *file; // as messages call it
+	struct arena *arena;
+	struct result_interval sum;
+	double hz;   // of its histograms
+	bool begun;  // an interval was added
+	bool warned; // about one that cannot be read
 };
 
-enum running_sum_change {
-	RUNNING_SUM_SAME,
-	RUNNING_SUM_MORE,  // an interval
-	RUNNING_SUM_PHASE, // a run begins or ends
-};
-
-// t is zeroed before the first line. name: as messages call the run; the caller's.
-enum running_sum_change running_sum_line(
-	struct running_sum *t, const char *name, const json_t *line);
-// Before its reader is read: percentiles and rates of all intervals so far.
-void running_sum_sum_up(struct running_sum *t);
-void running_sum_forget(struct running_sum *t);
+// The document of b becomes the result, by each interval in turn.
+void running_sum_begin(struct running_sum *s, struct document_reader *b);
+void running_sum_add(struct running_sum *s, const json_t *interval);
+// Write the figures of all intervals so far into the document; more may follow.
+void running_sum_put(struct running_sum *s);
+// The same for the last time, with a verdict if there is none.
+void running_sum_end(struct running_sum *s);
+void running_sum_forget(struct running_sum *s); // instead: the document is not wanted any more

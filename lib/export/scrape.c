@@ -90,9 +90,9 @@ static void render(struct scrape *s)
 
 	if (!f)
 		abort();
-	running_sum_sum_up(&s->tally);
+	running_sum_put(&s->followed.sum);
 	prometheus_write_live(
-		&(struct prometheus_run){NULL, &s->tally.reader, s->tally.newest}, 1, f);
+		&(struct prometheus_run){NULL, &s->followed.reader, s->followed.newest}, 1, f);
 	if (fclose(f) != 0)
 		abort();
 	pthread_mutex_lock(&s->lock);
@@ -108,10 +108,10 @@ static void render(struct scrape *s)
 void scrape_line(void *ctx, const json_t *line)
 {
 	struct scrape *s = ctx;
-	enum running_sum_change change = running_sum_line(&s->tally, OPTION, line);
+	enum followed_change change = followed_line(&s->followed, OPTION, line);
 
-	s->changed |= change != RUNNING_SUM_SAME;
-	if (change != RUNNING_SUM_PHASE)
+	s->changed |= change != FOLLOWED_SAME;
+	if (change != FOLLOWED_PHASE)
 		return;
 	render(s);
 	if (s->daemon)
@@ -139,7 +139,7 @@ void scrape_close(void *ctx)
 		MHD_stop_daemon(s->daemon); // closes the socket too
 	else
 		close(s->fd);
-	running_sum_forget(&s->tally);
+	followed_forget(&s->followed);
 	free(s->text);
 	pthread_mutex_destroy(&s->lock);
 }

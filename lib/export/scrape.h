@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "document/running_sum.h"
+#include "follow/followed_run.h"
 
 struct scrape {
 	int fd; // listens
@@ -20,7 +20,7 @@ struct scrape {
 	pthread_mutex_t lock;
 	char *text; // the answer; under the lock, as its length
 	size_t len;
-	struct running_sum tally;
+	struct followed_run followed;
 	bool changed;         // since the text was made
 	uint64_t rendered_ns; // when that was, CLOCK_MONOTONIC
 };

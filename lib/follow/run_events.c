@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "document/distribution.h"
 #include "document/document.h"
 #include "stats/json.h"
 
@@ -81,7 +80,7 @@ void run_events_interval(struct run_events *l, const struct result_interval *i, 
 	if (!l->count)
 		return;
 	line = stats_json(&result_interval_section, i);
-	distribution_blank(line, 0.99); // a chart over time has the longest as its p99
+	document_blank(line, 0.99); // a chart over time has the longest as its p99
 	list = json_object_get(line, "traffic");
 	json_object_set_new(line, LINE_NUMBER, json_integer((json_int_t)i->number));
 	if (warmup)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document/distribution.h"
 #include "engine/run/run.h"
 #include "stats/text.h"
 

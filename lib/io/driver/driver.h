@@ -54,7 +54,7 @@ struct driver {
 	bool one_queue; // of each device: a port with several queues has several devices
 	bool pairs;     // the other end replies on the queue of the request
 	bool sockets;   // UDP of the kernel (io/sockets/sockets.h): addresses, routes and next hops
-	              // are the host's, and other frames cannot be sent
+	                // are the host's, and other frames cannot be sent
 	bool joins_fragments; // the kernel does, of IPv4 at least: packets longer than the mtu
 	enum driver_stamps stamps;
 	const char *caveat; // results have to say this; NULL: nothing

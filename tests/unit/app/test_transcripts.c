@@ -57,7 +57,7 @@
 #include "report/report.h"
 #include "export/scrape.h"
 #include "follow/stream.h"
-#include "document/running_sum.h"
+#include "follow/followed_run.h"
 #include "report/view.h"
 
 #define TITLE  "=== "
@@ -338,23 +338,23 @@ static void play_format(struct played *p)
 	play_lines(p->document, &p->live);
 }
 
-static void tally(void *ctx, const json_t *line)
+static void followed(void *ctx, const json_t *line)
 {
 	if (!json_object_get(line, LINE_END))
-		running_sum_line(ctx, "run", line);
+		followed_line(ctx, "run", line);
 }
 
 static void play_prometheus(struct played *p)
 {
-	struct running_sum t = {0};
+	struct followed_run t = {0};
 
-	run_events_follow(&p->live, (struct run_events_follower){tally, .ctx = &t});
+	run_events_follow(&p->live, (struct run_events_follower){followed, .ctx = &t});
 	play_lines(p->document, &p->live);
-	running_sum_sum_up(&t);
+	running_sum_put(&t.sum);
 	prometheus_write_live(
 		&(struct prometheus_run){p->argc ? p->argv[0] : NULL, &t.reader, t.newest}, 1,
 		stdout);
-	running_sum_forget(&t);
+	followed_forget(&t);
 }
 
 // play DOCUMENT KIND...: what is seen of its run while it is running, and at its end.
