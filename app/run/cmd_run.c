@@ -127,7 +127,7 @@ static void heed_orders(struct session *s)
 	while ((order = orders_next(&s->orders))) {
 		refused = s->config->search ? "a search sets the load itself"
 		          : s->fleet        ? fleet_order(s->fleet, order)
-		                            : run_order(order);
+		                            : run_order(order, 0);
 		if (refused)
 			log_warning("order %s: %s", order, refused);
 		else

@@ -120,7 +120,7 @@ static bool is_fixed(const char *setting)
 	return false;
 }
 
-static const char *heed_once(struct led *s, const json_t *value)
+static const char *heed_once(struct led *s, const json_t *value, const json_t *line)
 {
 	size_t count = json_array_size(value);
 	char **texts = arena_zalloc(s->options->arena, (count + 1) * sizeof(*texts));
@@ -143,7 +143,7 @@ static const char *heed_once(struct led *s, const json_t *value)
 	return NULL;
 }
 
-static const char *heed_start(struct led *s, const json_t *value)
+static const char *heed_start(struct led *s, const json_t *value, const json_t *line)
 {
 	if (s->state != LED_WAITS)
 		return "no run waits for its start";
@@ -153,13 +153,16 @@ static const char *heed_start(struct led *s, const json_t *value)
 	return NULL;
 }
 
-static const char *heed_order(struct led *s, const json_t *value)
+static const char *heed_order(struct led *s, const json_t *value, const json_t *line)
 {
 	const char *text = json_string_value(value), *refused;
+	const json_t *at = json_object_get(line, "at_ns");
 
 	if (!text)
 		return "order: a setting like traffic.queries.load.rate=5k is missing";
-	refused = run_order(text);
+	if (at && json_integer_value(at) <= 0)
+		return "at_ns: not a Unix time in nanoseconds";
+	refused = run_order(text, (uint64_t)json_integer_value(at));
 	if (refused)
 		log_warning("order %s: %s", text, refused);
 	if (s->state != LED_IDLE)
@@ -170,7 +173,7 @@ static const char *heed_order(struct led *s, const json_t *value)
 }
 
 // As many interrupts end the run; they are taken back behind it. 0: its purpose is reached.
-static const char *heed_stop(struct led *s, const json_t *value)
+static const char *heed_stop(struct led *s, const json_t *value, const json_t *line)
 {
 	int wanted = (int)json_integer_value(value);
 
@@ -188,7 +191,8 @@ static const char *heed_stop(struct led *s, const json_t *value)
 
 static const struct {
 	const char *name;
-	const char *(*heed)(struct led *s, const json_t *value); // NULL: done; else the reason
+	// value: the member of that name of the line. NULL: done; else the reason.
+	const char *(*heed)(struct led *s, const json_t *value, const json_t *line);
 } orders[] = {
 	{"once", heed_once},
 	{"start", heed_start},
@@ -202,7 +206,7 @@ static const char *heed_line(struct led *s, const json_t *line)
 		const json_t *value = json_object_get(line, orders[i].name);
 
 		if (value)
-			return orders[i].heed(s, value);
+			return orders[i].heed(s, value, line);
 	}
 	return "an object with one of once, start, order, stop is missing";
 }

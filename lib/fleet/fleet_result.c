@@ -546,6 +546,7 @@ bool fleet_result_make(struct fleet_result *r, struct document_reader *readers, 
 	first = &m.parts[0].result;
 	r->sum.schema = first->schema;
 	r->sum.run = run_of(&m, command);
+	r->sum.orders = first->orders;
 	set_dut(&r->sum, first, a);
 	set_commands(&r->sum, first);
 	set_peer_losses(&r->sum);

@@ -311,8 +311,8 @@ def execute(argv, timeout=60, **options):
 def start(argv, **options):
     """A program in the background, in a process group of its own, its output piped as text."""
     return subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        errors="replace", start_new_session=True, **options,
+        argv, **{"stdin": subprocess.DEVNULL, **options}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        errors="replace", start_new_session=True,
     )
 
 

@@ -89,7 +89,7 @@ class Run:
                      "--set", f"output.jsonl={self.lines}", *options]
 
     def __enter__(self):
-        self.process = start(self.argv)
+        self.process = start(self.argv, stdin=subprocess.PIPE)
         return self
 
     def __exit__(self, *_):
@@ -122,6 +122,33 @@ def on_fleet(server, config, *options, invalid=False, timeout=60, **files):
 
 def reasons(result):
     return " | ".join(result.json["verdict"]["reasons"])
+
+
+@test
+def an_order_holds_in_all_parts_at_one_time_and_no_agent_delays_it_for_others():
+    """The intervals of all parts begin at the same times by their clocks; an agent that stands still for a moment gets it later."""
+    config = ring(item(load={"rate": "900"}), run={"duration": "60s", "interval": "250ms"}, stop=["sent >= 2000"], **PATIENT)
+    with fleet("a", "b", "c") as (nats, agents), Run(nats, config, "--orders") as run:
+        run.wait_intervals(2)
+        os.kill(agents[0].process.pid, signal.SIGSTOP)
+        try:
+            run.process.stdin.write("traffic.queries.load.rate=450\n")
+            run.process.stdin.flush()
+            for one in agents[1:]:
+                until(lambda one=one: '"order"' in Path(one.run_folder(), "events.jsonl").read_text(), "the order", 0.8)
+        finally:
+            os.kill(agents[0].process.pid, signal.SIGCONT)
+        until(lambda: run.process.poll() is not None, "the end of the run")  # the end of its input would be one, too
+        result = run.end(invalid=True)
+    order, = result.json["fleet"]["orders"]
+    assert (order["set"], order["parts"]) == ("traffic.queries.load.rate=450", 3), order
+    offsets = {one["part"]: one["clock_offset_ns"] for one in result.json["fleet"]["members"]}
+    held = [one["orders"][0]["from_ns"] - offsets[one["part"]] for one in result.json["parts"]]
+    assert (order["from_ns"], order["spread_ns"]) == (min(held), max(held) - min(held)), (order, held)
+    timing(order["spread_ns"] <= 50_000, held)
+    assert result.json["orders"] == result.json["parts"][0]["orders"], (result.json["orders"], result.json["parts"][0]["orders"])
+    slow = [one["traffic"][0]["due_per_s"] for one in result.json["intervals"] if one["ended_ns"] > max(held) + 300_000_000]
+    assert slow and all(abs(rate - 450) < 10 for rate in slow[:-1]), slow
 
 
 @test

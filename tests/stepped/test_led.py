@@ -119,6 +119,30 @@ def a_stop_ends_one_run_and_the_end_of_input_ends_them_all():
 
 
 @test
+def an_order_with_a_time_holds_from_the_first_interval_behind_it():
+    """Also behind another one that is due later, and one of the past at once."""
+    second = 1_000_000_000
+    with led(ring(item(load={"rate": 1000}), run={"duration": "10h", "warmup": "1s", "interval": "1s"})) as child:
+        child.event("up")
+        child.ready()
+        at, _ = child.go()
+        child.event("t_s")
+        measured = at + second
+        child.order(order="traffic.queries.load.rate=500", at_ns=measured + 200 * second + second // 2)
+        child.order(order="traffic.queries.load.rate=100", at_ns=measured + 205 * second)
+        child.order(order="traffic.queries.load.rate=100", at_ns=0)
+        assert "at_ns" in child.event("refused")["text"]
+        while child.event("t_s")["t_s"] < 210:
+            pass
+        child.order(stop=1)
+        _, document = child.result()
+        assert [one["from_ns"] for one in document["orders"]] == [measured + 201 * second, measured + 205 * second], document["orders"]
+        due = {round(one["t_s"]): one["traffic"][0]["due"] for one in document["intervals"]}
+        assert [due[t] for t in (200, 201, 202, 205, 206, 207)] == [1000, 1000, 500, 500, 100, 100], due
+        assert child.end() == EXIT["interrupted"]
+
+
+@test
 def wrong_orders_are_refused_and_change_nothing():
     search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "2k", "goals": [{"loss": "0%"}]}  # it is the leader's
     text = ring(run={"duration": "10h"}, search=search)

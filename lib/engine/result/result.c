@@ -806,6 +806,9 @@ static const struct counter order_rows[] = {
 	REAL(result_order, at_s, "s",
 		"time of the order, from the start of the measured part; it holds from the next "
 		"interval on"),
+	{"from_ns",
+		"beginning of that interval by the wall clock, since 1970 (UTC); not there: never",
+		"ns", COUNTER_U64, AT(result_order, from_ns), .gauge = true, .optional = true},
 };
 SECTION("orders", order_rows, result_order, "an order");
 

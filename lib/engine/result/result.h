@@ -461,7 +461,8 @@ struct result_confidence {
 // An order of the user while the run went on.
 struct result_order {
 	const char *set;
-	double at_s; // from the start of the measured part; it holds from the next interval on
+	double at_s;      // from the start of the measured part
+	uint64_t from_ns; // Unix time since when it holds; 0: it never did
 };
 
 // An item that asked for routers before its first message, on the VLANs of one of its paths.

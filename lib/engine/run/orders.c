@@ -8,16 +8,70 @@
 
 void orders_start(struct orders *o, struct arena *a)
 {
-	*o = (struct orders){.arena = a, .list = arena_zalloc(a, ORDERS_MAX * sizeof(*o->list))};
+	*o = (struct orders){.arena = a,
+		.list = arena_zalloc(a, ORDERS_MAX * sizeof(*o->list)),
+		.waiting = arena_zalloc(a, ORDERS_MAX * sizeof(*o->waiting))};
+}
+
+static uint64_t holds_from(const struct plan_item *i)
+{
+	return i->worker_count
+	               ? atomic_load_explicit(&plan_run(i, 0)->gap_from, memory_order_relaxed)
+	               : 0;
 }
 
 // Of the transactions of all workers together; each takes its share.
-static void ask_for(const struct plan *p, const struct plan_item *i, double rate)
+static void give(struct order_waiting *w)
 {
-	uint64_t gap = (uint64_t)ldexp(p->clock.hz / rate, PACE_ASKED_BITS);
+	w->before = holds_from(w->item);
+	w->given = true;
+	for (uint32_t k = 0; k < w->item->worker_count; k++) {
+		struct worker_item *run = plan_run(w->item, k);
 
-	for (uint32_t k = 0; k < i->worker_count; k++)
-		atomic_store_explicit(&plan_run(i, k)->gap_asked, gap, memory_order_relaxed);
+		atomic_store_explicit(&run->gap_at, w->at, memory_order_relaxed);
+		atomic_store_explicit(&run->gap_asked, w->gap, memory_order_release);
+	}
+}
+
+// An earlier one for the same item, which still waits.
+static struct order_waiting *ahead_of(struct orders *o, uint32_t n)
+{
+	for (uint32_t i = o->settled; i < n; i++)
+		if (o->waiting[i].item == o->waiting[n].item)
+			return &o->waiting[i];
+	return NULL;
+}
+
+// One that is due takes the place of an earlier one, which then never held.
+static void hand_out(struct orders *o, uint32_t n, uint64_t now)
+{
+	struct order_waiting *w = &o->waiting[n], *ahead;
+
+	while ((ahead = ahead_of(o, n))) {
+		if (w->at > now)
+			return;
+		ahead->item = NULL;
+	}
+	give(w);
+}
+
+void orders_tick(struct orders *o, struct plan *p)
+{
+	uint64_t now = o->settled < o->count ? clock_time(&p->clock) : 0, from;
+
+	for (uint32_t i = o->settled; i < o->count; i++) {
+		struct order_waiting *w = &o->waiting[i];
+
+		from = w->item && w->given ? holds_from(w->item) : 0;
+		if (w->item && w->given && from != w->before) {
+			w->order->from_ns = clock_wall_ns(&p->clock, from);
+			w->item = NULL;
+		} else if (w->item && !w->given) {
+			hand_out(o, i, now);
+		}
+	}
+	while (o->settled < o->count && !o->waiting[o->settled].item)
+		o->settled++;
 }
 
 static const char *refuse(const struct plan_item *i, double rate, struct arena *a)
@@ -36,32 +90,39 @@ static const char *refuse(const struct plan_item *i, double rate, struct arena *
 	return NULL;
 }
 
-const char *orders_take(struct orders *o, struct plan *p, const char *text)
+const char *orders_take(struct orders *o, struct plan *p, const char *text, uint64_t at_ns)
 {
 	double rate, at;
 	const struct item_settings *item = config_item_of_set(p->config, text, &rate);
-	const char *why = NULL;
+	const struct plan_item *of = NULL;
+	struct result_order *order = &o->list[o->count];
+	const char *why;
 
-	if (!item)
+	for (uint32_t i = 0; i < p->item_count && item; i++)
+		if (p->items[i].settings == item)
+			of = &p->items[i];
+	if (!of)
 		return "an order is traffic.NAME.load.rate=RATE, of an item of the file";
 	if (o->count == ORDERS_MAX)
 		return "there were too many orders";
-	for (uint32_t i = 0; i < p->item_count && !why; i++)
-		if (p->items[i].settings == item) {
-			why = refuse(&p->items[i], rate, o->arena);
-			if (!why)
-				ask_for(p, &p->items[i], rate);
-		}
+	why = refuse(of, rate, o->arena);
 	if (why)
 		return why;
 	at = clock_ns(&p->clock, clock_time(&p->clock) - p->items[0].worker->times.start) -
 	     (double)p->config->run.warmup_ns;
-	o->list[o->count++] =
-		(struct result_order){arena_strdup(o->arena, text), fmax(0, at / 1e9)};
+	*order = (struct result_order){
+		.set = arena_strdup(o->arena, text), .at_s = fmax(0, at / 1e9)};
+	o->waiting[o->count++] = (struct order_waiting){.item = of,
+		.order = order,
+		.gap = (uint64_t)ldexp(p->clock.hz / rate, PACE_ASKED_BITS),
+		.at = at_ns ? clock_wall_tick(&p->clock, at_ns) : 0};
+	orders_tick(o, p);
 	return NULL;
 }
 
-void orders_end(const struct orders *o, struct result *r)
+void orders_end(struct orders *o, struct plan *p, struct result *r)
 {
+	orders_tick(o, p);
+	o->settled = o->count;
 	r->orders = (struct counter_list){o->list, o->count};
 }

@@ -112,9 +112,9 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 // 0, or EXIT_ENVIRONMENT when leases could not be written to their file (logged).
 int run_close(struct run *r);
 
-// An order of the user to the run that goes on (orders.h): from a hook's tick. NULL: done; else the
-// reason why not.
-const char *run_order(const char *order);
+// An order of the user to the run in progress (orders.h), from a hook's tick: at_ns as there. NULL:
+// done; else the reason why not.
+const char *run_order(const char *order, uint64_t at_ns);
 
 // Let the workers of the run that goes on end, if there is one: for the last moments of a process
 // whose management thread does nothing any more. Any thread.

@@ -34,7 +34,7 @@ static void course_nap(uint64_t ns)
 	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
 
-static void course_tick(const struct run *r)
+static void course_tick(struct run *r)
 {
 	const struct run_hooks *h = &r->options->hooks;
 	const struct clock *c = &r->plan.clock;
@@ -48,6 +48,7 @@ static void course_tick(const struct run *r)
 		events_tick(r->events, clock_time(c));
 	if (h->tick)
 		h->tick(h->ctx);
+	orders_tick(&r->orders, &r->plan);
 }
 
 static int start_evidence(struct run *r)
@@ -531,7 +532,7 @@ static int course_measure(struct run *r)
 	end_intervals(r);
 	collect_result(p, r->arena, r->result);
 	events_end(r->events, r->arena, r->result);
-	orders_end(&r->orders, r->result);
+	orders_end(&r->orders, p, r->result);
 	r->events = NULL;
 	r->result->run.measured_from_ns =
 		clock_wall_ns(&p->clock, p->items[0].worker->times.measure);
@@ -703,13 +704,13 @@ void run_halt(void)
 		set_phase(&r->plan, PHASE_STOP);
 }
 
-const char *run_order(const char *order)
+const char *run_order(const char *order, uint64_t at_ns)
 {
 	struct run *r = atomic_load(&live);
 
 	if (!r || !r->events)
 		return "no packets flow now";
-	return orders_take(&r->orders, &r->plan, order);
+	return orders_take(&r->orders, &r->plan, order, at_ns);
 }
 
 int run_course(struct run *r)

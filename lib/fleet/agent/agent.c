@@ -47,7 +47,8 @@ struct claim {
 	int events;    // the file, to append
 	uint64_t size; // of it
 	uint64_t said_ms, heard_ms;
-	uint64_t end_ms; // from which it is asked to end; 0: it goes on
+	json_int_t orders; // that were taken
+	uint64_t end_ms;   // from which it is asked to end; 0: it goes on
 	unsigned signals;
 };
 
@@ -417,19 +418,22 @@ static void on_order(void *ctx, const struct bus_message *m)
 	struct agent *a = ctx;
 	json_t *message = talk_read(m->data, m->size);
 	char *text = NULL;
-	bool good = false;
+	const json_t *number = json_object_get(message, "number");
+	bool ours = is_ours(a, message) && a->claim.in >= 0;
+	bool good = ours && json_integer_value(number) < a->claim.orders; // it came twice
 	size_t len;
 
-	if (is_ours(a, message) && a->claim.in >= 0) {
+	if (ours && !good) {
 		text = json_dumps(json_object_get(message, "order"), JSON_COMPACT);
 		len = text ? strlen(text) : 0;
 		if (len) {
 			text[len] = '\n'; // in place of its zero
 			good = write(a->claim.in, text, len + 1) == (ssize_t)len + 1;
+			a->claim.orders += good;
 		}
 		free(text);
 	}
-	answer(a, m, json_pack("{s:b}", "taken", good));
+	answer(a, m, json_pack("{s:b, s:I}", "taken", good, "number", json_integer_value(number)));
 	json_decref(message);
 }
 

@@ -205,6 +205,8 @@ static int claim(struct fleet *f, struct fleet_part *p, const json_t *config, co
 	bus_subscribe(f->bus, talk_run(subject, f->id, p->name), fleet_part_hear, p);
 	bus_inbox(f->bus, p->inbox, sizeof(p->inbox));
 	bus_subscribe(f->bus, p->inbox, fleet_part_hear_clock, p);
+	bus_inbox(f->bus, p->order_inbox, sizeof(p->order_inbox));
+	bus_subscribe(f->bus, p->order_inbox, fleet_part_taken, p);
 	text = talk_text(json_pack("{s:s, s:s, s:O, s:o, s:O, s:o}", "run", f->id, "coordinator",
 		me, "config", config, "set",
 		talk_texts(f->wanted->assignments, f->wanted->assignment_count), "files", files,

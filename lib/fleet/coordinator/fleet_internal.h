@@ -11,13 +11,16 @@
 #include "fleet/fleet_result.h"
 #include "fleet/fleet_talk.h"
 
+#define FLEET_ORDERS 64
+
 // An agent, and the part of the run that it has.
 struct fleet_part {
 	struct fleet *fleet;
 	char name[TALK_NAME];
 	uint64_t number; // from 1
 	json_t *facts;
-	char inbox[TALK_SUBJECT]; // for its clock
+	char inbox[TALK_SUBJECT];       // for its clock
+	char order_inbox[TALK_SUBJECT]; // for its word that it took an order
 	struct fleet_clock clock;
 	struct fleet_offset offset; // when the run began
 
@@ -26,6 +29,12 @@ struct fleet_part {
 	size_t len, room;
 	uint64_t heard_ms;
 	bool claimed;
+
+	// Lines for its child that it has not taken yet; the first one is on its way.
+	char *orders[FLEET_ORDERS];
+	uint64_t order_number; // of the first one, from 0
+	unsigned order_count, order_tries;
+	uint64_t order_ms; // when it was sent last
 
 	bool up, over;     // its child
 	char trouble[512]; // "": none. Else the reason why it takes no further part
@@ -62,6 +71,7 @@ struct fleet {
 	struct stop stop;
 	char *stopped; // the rule of a stop
 	double stopped_s, stopped_value;
+	int64_t start_ns;  // when its schedule begins, by our clock
 	int told;          // the urgency of the stop that the agents were told; -1: none
 	uint64_t stop_ms;  // when
 	json_t *documents; // "fleet" and "parts" of each run, by its number
@@ -77,8 +87,10 @@ void fleet_part_ask_clock(struct fleet_part *p);
 // A new run: all of the last one is forgotten.
 void fleet_part_begin(struct fleet_part *p);
 void fleet_part_forget(struct fleet_part *p);
-// A line for its child. false: it did not take it.
-bool fleet_part_tell(struct fleet_part *p, json_t *order);
+// A line for its child, which is owned. Does not wait: an agent that does not take it is in trouble
+// after some seconds (fleet_tick).
+void fleet_part_tell(struct fleet_part *p, json_t *order);
+void fleet_part_taken(void *ctx, const struct bus_message *m);
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 // The document of its run, from its box, or from what it told until it was lost. 0, or -errno.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path: cold. Main thread.
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,8 @@
 #include "fleet/agent_files.h"
 #include "follow/run_events.h"
 
-#define AGAIN_MS   1000 // before an order is given again
-#define ORDER_MS   3000
-#define ORDER_MOST 5
+#define AGAIN_MS   1000 // before an order that was not taken is sent again
+#define ORDER_MOST 5    // times
 #define LINE_MAX   (64u << 20)
 #define SILENT_MS  1000 // at least, without a message of an agent that beats
 #define SILENT     2    // intervals without one
@@ -216,30 +214,83 @@ void fleet_part_ask_clock(struct fleet_part *p)
 
 // --- orders and results
 
-bool fleet_part_tell(struct fleet_part *p, json_t *order)
+// The agent knows one that comes twice by its number.
+static void send_order(struct fleet_part *p)
 {
+	const char *text = p->orders[0];
 	char subject[TALK_SUBJECT];
-	char *text = talk_text(json_pack("{s:s, s:o}", "run", p->fleet->id, "order", order));
-	size_t len;
-	int rc = 0;
-	char *reply = NULL;
-	json_t *said;
-	bool taken;
 
 	talk_agent(subject, p->name, "order");
-	for (unsigned n = 0; n < ORDER_MOST && !reply && rc != -ETIMEDOUT; n++) {
-		if (n) // nobody was there: its connection may come back
-			poll(NULL, 0, AGAIN_MS);
-		reply = bus_request(
-			p->fleet->bus, subject, text, strlen(text), ORDER_MS, &len, NULL, &rc);
+	bus_ask(p->fleet->bus, subject, p->order_inbox, text, strlen(text));
+	p->order_ms = clock_steady_ms();
+	p->order_tries++;
+}
+
+static void drop_order(struct fleet_part *p)
+{
+	free(p->orders[0]);
+	memmove(p->orders, p->orders + 1, --p->order_count * sizeof(p->orders[0]));
+	p->order_number++;
+	p->order_tries = 0;
+}
+
+static void drop_orders(struct fleet_part *p)
+{
+	while (p->order_count)
+		drop_order(p);
+}
+
+void fleet_part_tell(struct fleet_part *p, json_t *order)
+{
+	uint64_t number = p->order_number + p->order_count;
+
+	if (p->order_count == FLEET_ORDERS) {
+		json_decref(order);
+		fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
+		return;
 	}
-	said = reply ? talk_read(reply, len) : NULL;
-	taken = json_is_true(json_object_get(said, "taken"));
-	fleet_tick(p->fleet, 0); // the others wait, too
-	free(text);
-	free(reply);
+	p->orders[p->order_count++] = talk_text(json_pack("{s:s, s:I, s:o}", "run", p->fleet->id,
+		"number", (json_int_t)number, "order", order));
+	if (p->order_count == 1)
+		send_order(p);
+}
+
+void fleet_part_taken(void *ctx, const struct bus_message *m)
+{
+	struct fleet_part *p = ctx;
+	json_t *said = talk_read(m->data, m->size);
+	const json_t *number = json_object_get(said, "number");
+
+	if (p->order_count && json_is_integer(number) &&
+		(uint64_t)json_integer_value(number) == p->order_number) {
+		bool taken = json_is_true(json_object_get(said, "taken"));
+
+		drop_order(p);
+		if (!taken && !p->over)
+			fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
+		if (p->order_count)
+			send_order(p);
+	}
 	json_decref(said);
-	return taken;
+}
+
+// The way to it, or its own connection, may have been away.
+static void press_order(struct fleet_part *p)
+{
+	uint64_t now = clock_steady_ms();
+
+	if (p->order_count == 0)
+		return;
+	if (!bus_is_up(p->fleet->bus))
+		p->order_ms = now;
+	if (now < p->order_ms + AGAIN_MS)
+		return;
+	if (p->order_tries < ORDER_MOST && !*p->trouble) {
+		send_order(p);
+		return;
+	}
+	drop_orders(p);
+	fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
 }
 
 static void drop_lines(struct fleet_part *p)
@@ -269,6 +320,7 @@ void fleet_part_begin(struct fleet_part *p)
 void fleet_part_forget(struct fleet_part *p)
 {
 	drop_lines(p);
+	drop_orders(p);
 	json_decref(p->begin);
 	json_decref(p->intervals);
 	p->begin = p->intervals = NULL;
@@ -343,5 +395,7 @@ void fleet_tick(struct fleet *f, unsigned ms)
 {
 	beat(f);
 	bus_tick(f->bus, ms);
+	for (unsigned i = 0; i < f->count; i++)
+		press_order(&f->parts[i]);
 	note_silence(f);
 }

@@ -138,14 +138,18 @@ static bool has_started(const struct fleet_part *p)
 	return p->started && p->begin;
 }
 
+static bool takes_orders(const struct fleet_part *p)
+{
+	return p->claimed && !p->over && !p->ended && !*p->trouble;
+}
+
 static void tell_all(struct fleet *f, const char *member, json_t *value)
 {
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 
-		if (p->claimed && !p->over && !p->ended && !*p->trouble &&
-			!fleet_part_tell(p, json_pack("{s:O}", member, value)))
-			fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
+		if (takes_orders(p))
+			fleet_part_tell(p, json_pack("{s:O}", member, value));
 	}
 	json_decref(value);
 }
@@ -162,14 +166,12 @@ static unsigned lead_ms(const struct fleet *f)
 
 static void start_all(struct fleet *f, unsigned lead)
 {
-	int64_t at = fleet_clock_ns() + lead * INT64_C(1000000);
-
+	f->start_ns = fleet_clock_ns() + lead * INT64_C(1000000);
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 
-		if (!fleet_part_tell(
-			    p, json_pack("{s:I}", "start", (json_int_t)(at + p->offset.ns))))
-			fleet_part_trouble(p, EXIT_INVALID, "it takes no order");
+		fleet_part_tell(
+			p, json_pack("{s:I}", "start", (json_int_t)(f->start_ns + p->offset.ns)));
 	}
 }
 
@@ -527,6 +529,58 @@ static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 	return out;
 }
 
+static const struct fleet_part *part_of(const struct fleet *f, const json_t *part)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if ((json_int_t)f->parts[i].number ==
+			json_integer_value(json_object_get(part, "part")))
+			return &f->parts[i];
+	return NULL;
+}
+
+// The n-th order: since when it holds by our clock, and how far apart the parts were. NULL: none
+// has one.
+static json_t *order_of(const struct fleet *f, const json_t *parts, size_t n)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	const json_t *part, *set = NULL;
+	json_t *out;
+	unsigned held = 0;
+	size_t i;
+
+	json_array_foreach((json_t *)parts, i, part)
+	{
+		const json_t *order = json_array_get(json_object_get(part, "orders"), n);
+		const struct fleet_part *p = part_of(f, part);
+		int64_t at = json_integer_value(json_object_get(order, "from_ns"));
+
+		set = set ? set : json_object_get(order, "set");
+		if (!p || at == 0)
+			continue;
+		at -= p->offset.ns;
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+		held++;
+	}
+	if (!set)
+		return NULL;
+	out = json_pack("{s:O, s:i}", "set", set, "parts", held);
+	if (held) {
+		json_object_set_new(out, "from_ns", json_integer(first));
+		json_object_set_new(out, "spread_ns", json_integer(last - first));
+	}
+	return out;
+}
+
+static json_t *orders_of(const struct fleet *f, const json_t *parts)
+{
+	json_t *list = json_array(), *one;
+
+	while ((one = order_of(f, parts, json_array_size(list))))
+		json_array_append_new(list, one);
+	return list;
+}
+
 // "fleet" and "parts" are no part of struct result: fleet_complete puts them into the document.
 static void keep_document(struct fleet *f, const struct fleet_result *r)
 {
@@ -551,6 +605,7 @@ static int judge(struct fleet *f, struct document_reader *readers, unsigned coun
 	reasons = json_array();
 	json_decref(r.fleet);
 	r.fleet = fleet_of(f, reasons);
+	json_object_set_new(r.fleet, "orders", orders_of(f, r.parts));
 	*out = r.sum;
 	json_array_foreach(reasons, i, one)
 		fleet_result_invalidate(v, json_string_value(one), *f->run->signals != 0, a);
@@ -620,10 +675,33 @@ int fleet_once(
 	return finish(f, a, out);
 }
 
+// In the middle of an interval that begins before `at` or soon after: the intervals of all parts
+// end at the same times, but for their skew, so an order of that time holds from the same one on.
+static int64_t middle_of_interval(const struct fleet *f, int64_t at)
+{
+	const struct run_settings *r = &f->now->run;
+	int64_t measure = f->start_ns + (int64_t)r->warmup_ns, every = (int64_t)r->interval_ns;
+	int64_t from = at < measure ? f->start_ns : measure, middle;
+
+	middle = at <= from ? from + every / 2 : from + (at - from) / every * every + every / 2;
+	if (llabs(middle - measure) < every / 4) // the last one of the warm-up may be shorter
+		middle = measure + every / 2;
+	return middle < at ? middle + every : middle;
+}
+
 const char *fleet_order(struct fleet *f, const char *order)
 {
+	int64_t at;
+
 	if (f->number == 0)
 		return "no packets flow now";
-	tell_all(f, "order", json_string(order));
+	at = middle_of_interval(f, fleet_clock_ns() + lead_ms(f) * INT64_C(1000000));
+	for (unsigned i = 0; i < f->count; i++) {
+		struct fleet_part *p = &f->parts[i];
+
+		if (takes_orders(p))
+			fleet_part_tell(p, json_pack("{s:s, s:I}", "order", order, "at_ns",
+						   (json_int_t)(at + p->offset.ns)));
+	}
 	return fleet_troubled(f) ? fleet_troubled(f)->trouble : NULL;
 }

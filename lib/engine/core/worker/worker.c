@@ -77,10 +77,13 @@ void worker_read(const struct worker *w, struct worker_snapshot *to)
 // Another rate, which the user wants: each interval has one.
 static void item_obey(struct worker_item *it, uint64_t at)
 {
-	uint64_t gap = atomic_load_explicit(&it->gap_asked, memory_order_relaxed);
+	uint64_t gap = atomic_load_explicit(&it->gap_asked, memory_order_acquire);
 
-	if (gap != it->gap_taken && pace_change(&it->pace, gap, at))
-		it->gap_taken = gap;
+	if (gap == it->gap_taken || at < atomic_load_explicit(&it->gap_at, memory_order_relaxed) ||
+		!pace_change(&it->pace, gap, at))
+		return;
+	it->gap_taken = gap;
+	atomic_store_explicit(&it->gap_from, at, memory_order_relaxed);
 }
 
 // What the warm-up should have sent and has not is dropped: the measured part begins with messages

@@ -158,8 +158,11 @@ struct worker_item {
 	uint64_t gap_least;               // ticks: shorter gaps are no event's
 	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
-	// ctlplane: wo while it runs, dataplane: ro: as pace_change has it; 0: none was asked for
-	_Atomic uint64_t gap_asked;
+	// ctlplane: wo while it runs, dataplane: ro: as pace_change has it; 0: none was asked for.
+	// It holds from the first interval that begins at gap_at or later.
+	_Atomic uint64_t gap_asked, gap_at;
+	// ctlplane: ro, dataplane: wo: since when the last one holds
+	_Atomic uint64_t gap_from;
 	// dataplane: rw
 	// Scalars of a packet lie together; tables and histograms follow.
 	struct proto_ctx ctx;
