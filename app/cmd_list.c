@@ -11,11 +11,12 @@
 #include "fleet/fleet_list.h"
 #include "list.h"
 
-#define AGENTS "agents"
+#define AGENTS   "agents"
+#define SETTINGS "settings"
 
 static int print_schema(const char *table)
 {
-	if (strcmp(table, "settings") == 0) {
+	if (strcmp(table, SETTINGS) == 0) {
 		conf_json_schema(config_section(), "a run of ddiperf", stdout);
 	} else if (strcmp(table, "campaign") == 0) {
 		conf_json_schema(campaign_section(), "a campaign of ddiperf", stdout);
@@ -49,13 +50,23 @@ int cmd_list(const struct options *o)
 
 		return fleet_list(&s, o->json, o->arena);
 	}
-	if (list_table(o->operand))
+	if ((o->all || o->search) && strcmp(o->operand, SETTINGS) != 0) {
+		log_error("list: --all and --search are for the table " SETTINGS);
+		return EXIT_CONFIG;
+	}
+	switch (list_table(o->operand, &(struct list_choice){o->all, o->search})) {
+	case LIST_DONE:
 		return EXIT_PASS;
+	case LIST_EMPTY:
+		log_error("list: no setting has %s in its path or help", o->search);
+		return EXIT_CONFIG;
+	case LIST_NO_TABLE:
+		break;
+	}
 	list_names(try_name, &nearest);
 	nearest_try(&nearest, AGENTS);
-	log_error(
-		"list: no such table: %s (%s%s%sdrivers, protocols, settings, campaign, counters, "
-		"formats, selectors or agents)",
+	log_error("list: no such table: %s (%s%s%sdrivers, protocols, settings, responder, "
+		  "campaign, counters, formats, selectors or agents)",
 		o->operand, nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
 		nearest.name ? "? " : "");
 	return EXIT_CONFIG;

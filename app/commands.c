@@ -87,10 +87,10 @@ static const struct command commands[] = {
 		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
 	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
 		EXAMPLE("ddiperf unbind 0000:01:00.0")},
-	{"list", "drivers|protocols|settings|campaign|counters|formats|selectors|agents",
+	{"list", "drivers|protocols|settings|responder|campaign|counters|formats|selectors|agents",
 		"Print a reference table, or the agents of a fleet",
 		OPTION_SCHEMA | OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_list, NULL,
-		"examples:\n  ddiperf list settings\n"
+		"examples:\n  ddiperf list settings --search timeout\n"
 		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n",
 		.prints = true},
 	{"complete", "[WORD]...", "Print shell completions of a command line", 0, cmd_complete,

@@ -15,29 +15,167 @@
 #include "io/driver/driver.h"
 #include "stats/text.h"
 
-static void list_drivers(void)
+static bool list_drivers(const struct list_choice *choice)
 {
 	for (unsigned i = 0; i < driver_count; i++)
 		printf("%-12s  %s%s%s%s\n", drivers[i].name, drivers[i].help,
 			drivers[i].caveat ? " (" : "", drivers[i].caveat ? drivers[i].caveat : "",
 			drivers[i].caveat ? ")" : "");
+	return true;
 }
 
-static void list_protocols(void)
+static bool list_protocols(const struct list_choice *choice)
 {
 	for (unsigned i = 0; protos[i]; i++)
 		printf("%-12s  %-5u  %s\n", protos[i]->name, protos[i]->default_port,
 			protos[i]->help);
+	return true;
 }
 
-static void list_settings(void)
+// The settings that most files need; an item of a list stands for all.
+static const char *const basic[] = {
+	"run.warmup",
+	"run.duration",
+	"run.interval",
+	"run.seed",
+	"run.repeat", //
+	"ports[].name",
+	"ports[].driver",
+	"ports[].device",
+	"ports[].cpus",
+	"ports[].addresses",
+	"ports[].gateway",
+	"ports[].vlans", //
+	"traffic[].name",
+	"traffic[].port",
+	"traffic[].server",
+	"traffic[].servers",
+	"traffic[].timeout",
+	"traffic[].load.rate",
+	"traffic[].load.ramp.from",
+	"traffic[].load.ramp.to",
+	"traffic[].load.ramp.over",
+	"traffic[].load.steps[].rate",
+	"traffic[].load.steps[].for",
+	"traffic[].load.outstanding",
+	"traffic[].load.arrivals",
+	"traffic[].load.total", //
+	"traffic[].dns.transport",
+	"traffic[].dns.tcp.connections",
+	"traffic[].dns.tcp.pipeline",
+	"traffic[].dns.queries",
+	"traffic[].dns.names",
+	"traffic[].dns.wire",
+	"traffic[].dns.order",
+	"traffic[].dns.edns.size",
+	"traffic[].dns.edns.do",
+	"traffic[].dns.expect.rcode", //
+	"traffic[].dhcp4.exchange",
+	"traffic[].dhcp4.mix.renew",
+	"traffic[].dhcp4.mix.release",
+	"traffic[].dhcp4.clients",
+	"traffic[].dhcp4.again",
+	"traffic[].dhcp4.relay.addresses",
+	"traffic[].dhcp4.leases.save",
+	"traffic[].dhcp4.leases.load", //
+	"traffic[].dhcp6.exchange",
+	"traffic[].dhcp6.mix.renew",
+	"traffic[].dhcp6.mix.release",
+	"traffic[].dhcp6.clients",
+	"traffic[].dhcp6.again",
+	"traffic[].dhcp6.addresses",
+	"traffic[].dhcp6.prefixes",
+	"traffic[].dhcp6.relay.addresses", //
+	"traffic[].ntp",
+	"traffic[].echo.test",
+	"traffic[].echo.size", //
+	"events[].at",
+	"events[].run",
+	"events[].set",
+	"events[].link", //
+	"stop",
+	"criteria",
+	"validity.stolen", //
+	"output.capture.file",
+	"output.html",
+	"output.csv",
+	"output.jsonl",
+	"output.prometheus", //
+	"dut.probe.command",
+	"dut.control.address", //
+	"search.variable",
+	"search.from",
+	"search.to",
+	"search.goals[].loss",
+	"search.goals[].p99",
+	"search.width", //
+	"responder",
+	"fleet.agents",
+};
+
+#define BASIC (sizeof(basic) / sizeof(basic[0]))
+
+static bool is_basic(const char *path)
 {
-	conf_document(config_section(), stdout);
+	for (size_t i = 0; i < BASIC; i++)
+		if (strcmp(basic[i], path) == 0)
+			return true;
+	return false;
 }
 
-static void list_campaign(void)
+// Those of the responder have a table of their own.
+static bool is_of_responder(const char *path)
 {
-	conf_document(campaign_section(), stdout);
+	return strncmp(path, "responder", 9) == 0 && strchr(".", path[9]);
+}
+
+struct wanted_settings {
+	const struct list_choice *choice;
+	bool responder;
+	unsigned shown, others;
+};
+
+static bool is_wanted(void *ctx, const char *path, const char *help)
+{
+	struct wanted_settings *w = ctx;
+	const char *word = w->choice->search;
+	bool wanted = word             ? strcasestr(path, word) || strcasestr(help, word)
+	              : w->responder   ? is_of_responder(path)
+	              : w->choice->all ? !is_of_responder(path) || strcmp(path, "responder") == 0
+	                               : is_basic(path);
+
+	w->shown += wanted;
+	w->others += !wanted;
+	return wanted;
+}
+
+static bool list_config(const struct list_choice *choice, bool responder)
+{
+	struct wanted_settings w = {.choice = choice, .responder = responder};
+
+	conf_document(config_section(), is_wanted, &w, stdout);
+	if (!choice->search && !choice->all && !responder)
+		printf("\n%u further settings: ddiperf list settings --all, or --search WORD; of "
+		       "the "
+		       "built-in responder: ddiperf list responder\n",
+			w.others);
+	return w.shown > 0;
+}
+
+static bool list_settings(const struct list_choice *choice)
+{
+	return list_config(choice, false);
+}
+
+static bool list_responder(const struct list_choice *choice)
+{
+	return list_config(choice, true);
+}
+
+static bool list_campaign(const struct list_choice *choice)
+{
+	conf_document(campaign_section(), NULL, NULL, stdout);
+	return true;
 }
 
 static void list_section(const char *prefix, const struct counter_section *section)
@@ -48,7 +186,7 @@ static void list_section(const char *prefix, const struct counter_section *secti
 	stats_document(section, path, stdout);
 }
 
-static void list_counters(void)
+static bool list_counters(const struct list_choice *choice)
 {
 	stats_document(&result_section, "", stdout);
 	for (unsigned i = 0; protos[i]; i++) {
@@ -57,26 +195,30 @@ static void list_counters(void)
 		if (protos[i]->server)
 			list_section("responder.protocols.NAME.", protos[i]->server->counters);
 	}
+	return true;
 }
 
-static void list_formats(void)
+static bool list_formats(const struct list_choice *choice)
 {
 	for (unsigned i = 0; i < format_count; i++)
 		printf("%-12s  %s\n", formats[i].name, formats[i].help);
+	return true;
 }
 
-static void list_selectors(void)
+static bool list_selectors(const struct list_choice *choice)
 {
 	select_list(NULL, stdout);
+	return true;
 }
 
 static const struct {
 	const char *name;
-	void (*list)(void);
+	bool (*list)(const struct list_choice *choice); // false: nothing is to be shown
 } tables[] = {
 	{"drivers", list_drivers},
 	{"protocols", list_protocols},
 	{"settings", list_settings},
+	{"responder", list_responder},
 	{"campaign", list_campaign},
 	{"counters", list_counters},
 	{"formats", list_formats},
@@ -85,14 +227,12 @@ static const struct {
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
-bool list_table(const char *name)
+enum list_outcome list_table(const char *name, const struct list_choice *choice)
 {
 	for (size_t i = 0; i < TABLES; i++)
-		if (strcmp(name, tables[i].name) == 0) {
-			tables[i].list();
-			return true;
-		}
-	return false;
+		if (strcmp(name, tables[i].name) == 0)
+			return tables[i].list(choice) ? LIST_DONE : LIST_EMPTY;
+	return LIST_NO_TABLE;
 }
 
 void list_names(void (*name)(void *ctx, const char *name), void *ctx)

@@ -5,6 +5,14 @@
 
 #include <stdbool.h>
 
-// Print it. false: there is no such table.
-bool list_table(const char *name);
+// Which settings: those that most files need, all but the responder's own, or those with this word
+// in their path or help.
+struct list_choice {
+	bool all;
+	const char *search; // NULL: none
+};
+
+enum list_outcome { LIST_DONE, LIST_EMPTY, LIST_NO_TABLE };
+
+enum list_outcome list_table(const char *name, const struct list_choice *choice);
 void list_names(void (*name)(void *ctx, const char *name), void *ctx);

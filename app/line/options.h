@@ -29,7 +29,7 @@ enum option_bit {
 	OPTION_CONFIDENCE = 1 << 15,
 	OPTION_APPEND = 1 << 16, // histories of report
 	OPTION_INTERVALS = 1 << 17,
-	OPTION_SCHEMA = 1 << 18,
+	OPTION_SCHEMA = 1 << 18, // all that list alone takes
 	OPTION_FILE = 1 << 19,
 	OPTION_FORCE = 1 << 20,
 	OPTION_USER = 1 << 21,
@@ -89,6 +89,7 @@ struct options {
 	const char *baseline;                 // of compare; NULL: the first operand
 	const char *history;                  // of compare and report; NULL: not given
 	const char *confidence;               // of compare; NULL: not given
+	const char *search;                   // of list; NULL: not given
 	const char *user;                     // of bind; NULL: root alone
 	const char *listen, *dir, *token;     // of serve; NULL: not given
 	const char *host;                     // of serve; NULL: not given
@@ -97,7 +98,7 @@ struct options {
 	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
 	const char *fleet, *agents;           // of run, fleet: of others too; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
-	bool quiet, verbose, dump, self_check, brief, schema, force;
+	bool quiet, verbose, dump, self_check, brief, schema, force, all;
 	bool confined, commands, orders, led, local_users;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // the settings of a command line; NULL: the operand is a file

@@ -8,6 +8,8 @@
 
 struct document {
 	FILE *out;
+	conf_wanted *wanted;
+	void *ctx;
 	struct arena *a;
 };
 
@@ -22,7 +24,9 @@ static const char *path_join(
 
 static void line(const struct document *doc, const char *path, const char *about, const char *help)
 {
-	fprintf(doc->out, "%-40s  %s%s%s\n", path, about, help ? ": " : "", help ? help : "");
+	if (!doc->wanted || doc->wanted(doc->ctx, path, help ? help : ""))
+		fprintf(doc->out, "%-40s  %s%s%s\n", path, about, help ? ": " : "",
+			help ? help : "");
 }
 
 static const char *type_text(const struct document *doc, const struct field *f)
@@ -97,9 +101,9 @@ static void document_section(const struct document *doc, const struct field_sect
 		document_field(doc, &section->fields[i], path, depth);
 }
 
-void conf_document(const struct field_section *section, FILE *out)
+void conf_document(const struct field_section *section, conf_wanted *wanted, void *ctx, FILE *out)
 {
-	struct document doc = {out, arena_new()};
+	struct document doc = {out, wanted, ctx, arena_new()};
 
 	document_section(&doc, section, "", 0);
 	arena_free(doc.a);

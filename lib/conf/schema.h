@@ -65,8 +65,10 @@ typedef void conf_input(void *ctx, const char *name);
 void conf_inputs(
 	const struct field_section *section, const void *obj, conf_input *input, void *ctx);
 
-// Reference: every setting with path, type, range, default and help, as text lines.
-void conf_document(const struct field_section *section, FILE *out);
+// Reference: every setting that is wanted (NULL: all of them) with path, type, range, default and
+// help, as text lines.
+typedef bool conf_wanted(void *ctx, const char *path, const char *help);
+void conf_document(const struct field_section *section, conf_wanted *wanted, void *ctx, FILE *out);
 
 // For a shell: every text that the beginning of an assignment (as conf_set has it) can become, up
 // to its next key, "=" or value, in order of the rows. Items of lists are those of t; NULL: the

@@ -327,7 +327,7 @@ static void assert_listed(const char *table, const char *name)
 	FILE *saved = stdout;
 
 	stdout = open_memstream(&printed, &printed_len);
-	assert_true(list_table(table));
+	assert_int_equal(list_table(table, &(struct list_choice){.all = true}), LIST_DONE);
 	fclose(stdout);
 	stdout = saved;
 	assert_golden(name, printed);
@@ -337,6 +337,7 @@ static void assert_listed(const char *table, const char *name)
 static void every_setting_keeps_its_type_range_default_and_help(void **state)
 {
 	assert_listed("settings", "settings.txt");
+	assert_listed("responder", "settings-responder.txt");
 }
 
 static void every_counter_keeps_its_name_unit_and_help(void **state)

@@ -9,7 +9,7 @@ static int setup(void **state)
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	conf_document(&sample_section, out);
+	conf_document(&sample_section, NULL, NULL, out);
 	fclose(out);
 	return 0;
 }
@@ -84,7 +84,7 @@ static void a_section_that_holds_itself_ends(void **state)
 		size_t len;
 		FILE *out = open_memstream(&written, &len);
 
-		conf_document(endless[i], out);
+		conf_document(endless[i], NULL, NULL, out);
 		fclose(out);
 		for (const char *at = written; (at = strchr(at, '\n')); at++)
 			lines++;
