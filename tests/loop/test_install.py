@@ -63,7 +63,7 @@ def installed_files_are_where_others_look_for_them():
 def pages_of_the_manual_say_what_the_program_does():
     pages = {path.stem: path for path in (install() / "share" / "man").glob("man*/*") if not path.is_symlink()}
     assert set(pages) == {"ddiperf", "ddiperf.yaml", "ddiperf-campaign.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
-    settings = execute([binary(), "list", "settings"])[1].splitlines()
+    settings = [line for options in (["settings", "--all"], ["responder"]) for line in execute([binary(), "list", *options])[1].splitlines()]
     assert pages["ddiperf.yaml"].read_text().count("\n.TP\n") > len(settings)
     whole = re.sub(r"\\f.", "", pages["ddiperf"].read_text()).replace(r"\-", "-")
     for command in re.findall(r"^  (\w+)  +", execute([binary(), "--help"])[1], re.M):
