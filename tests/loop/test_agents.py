@@ -132,7 +132,7 @@ def an_order_holds_in_all_parts_at_one_time_and_no_agent_delays_it_for_others():
         run.wait_intervals(2)
         os.kill(agents[0].process.pid, signal.SIGSTOP)
         try:
-            run.process.stdin.write("traffic.queries.load.rate=450\n")
+            run.process.stdin.write("traffic.queries.load.rate=9k\ntraffic.queries.load.rate=450\n")
             run.process.stdin.flush()
             for one in agents[1:]:
                 until(lambda one=one: '"order"' in Path(one.run_folder(), "events.jsonl").read_text(), "the order", 0.8)
@@ -140,6 +140,7 @@ def an_order_holds_in_all_parts_at_one_time_and_no_agent_delays_it_for_others():
             os.kill(agents[0].process.pid, signal.SIGCONT)
         until(lambda: run.process.poll() is not None, "the end of the run")  # the end of its input would be one, too
         result = run.end(invalid=True)
+    assert result.stderr.count("order traffic.queries.load.rate=9k: the rate of queries can be") == 1, result.stderr
     order, = result.json["fleet"]["orders"]
     assert (order["set"], order["parts"]) == ("traffic.queries.load.rate=450", 3), order
     offsets = {one["part"]: one["clock_offset_ns"] for one in result.json["fleet"]["members"]}

@@ -89,6 +89,15 @@ static bool is_of_led(struct fleet_part *p, const json_t *line)
 	return !json_object_get(line, LINE_BEGIN) && !json_object_get(line, LINE_END);
 }
 
+// All parts have the same reason, as each has the same file.
+static void on_order(const struct fleet_part *p, const json_t *line)
+{
+	const char *refused = document_text(line, "refused");
+
+	if (*refused && p->number == 1)
+		log_warning("order %s: %s", document_text(line, LINE_ORDER), refused);
+}
+
 static void hear_line(struct fleet_part *p, const char *text, size_t len)
 {
 	json_t *line = talk_read(text, len);
@@ -102,6 +111,8 @@ static void hear_line(struct fleet_part *p, const char *text, size_t len)
 			fprintf(p->kept, "%.*s\n", (int)len, text);
 		if (json_object_get(line, LINE_BEGIN))
 			on_begin(p, line);
+		else if (json_object_get(line, LINE_ORDER))
+			on_order(p, line);
 		else if (json_object_get(line, LINE_NUMBER))
 			on_interval(p, line);
 	}
