@@ -10,7 +10,7 @@
 
 // A section of the result (result_section, result_interval_section, ...) from its object. Counters
 // of a protocol are found by its name, histograms stay text. What is not there is as in
-// json_read.h; members that no row knows are passed over. 0, or -EINVAL: *why tells the place and
+// json_read.h; members that no row knows are passed over. 0, or -EINVAL: *why names the place and
 // the reason. All of it lives in a.
 int document_read(const struct counter_section *s, const json_t *o, void *out, struct arena *a,
 	const char **why);

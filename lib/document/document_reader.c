@@ -109,7 +109,7 @@ static int open_part(struct document_reader *b)
 	return 0;
 }
 
-// Of a pipe, which cannot be read twice, a copy. NULL: errno says why.
+// Opens a copy of a pipe, which cannot be read twice. NULL: errno says why.
 static FILE *open_file(const char *file)
 {
 	FILE *f = fopen(file, "re"), *copy;

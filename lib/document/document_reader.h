@@ -48,7 +48,7 @@ void reader_of_run(struct document_reader *b, json_t *document, FILE *part, uint
 // Print the document with all its intervals, a line each. 0, or -errno.
 int reader_print(struct document_reader *b, FILE *f);
 
-// The same into a file: document_write_by.
+// Like reader_print, into a file: document_write_by.
 int reader_write(struct document_reader *b, const char *option, const char *path, bool is_private);
 
 // The next interval, an object, borrowed until the next call; NULL: that was the last one.

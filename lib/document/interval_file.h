@@ -26,12 +26,13 @@ struct interval_file {
 int interval_file_open(struct interval_file *p, const char *document);
 
 // A struct run_events_follower's. If it cannot be written there, the file moves to where temporary
-// files are, and has no name any more. After an error, which is logged once, the run goes on
+// files are, and has no name any more. After an error, which is logged once, the run continues
 // without it.
 void interval_file_line(void *ctx, const json_t *line);
 
 // keep: the file stays, if it has a name.
 void interval_file_close(struct interval_file *p, bool keep);
 
-// For the last moments of a process: the file stays if there is something in it, and that is told.
+// For the last moments of a process: the file stays if there is something in it, and a message says
+// so.
 void interval_file_leave(const struct interval_file *p);

@@ -25,6 +25,6 @@ void running_sum_begin(struct running_sum *s, struct document_reader *b);
 void running_sum_add(struct running_sum *s, const json_t *interval);
 // Write the figures of all intervals so far into the document; more may follow.
 void running_sum_put(struct running_sum *s);
-// The same for the last time, with a verdict if there is none.
+// Like running_sum_put, for the last time; adds a verdict if there is none.
 void running_sum_end(struct running_sum *s);
 void running_sum_forget(struct running_sum *s); // instead: the document is not wanted any more

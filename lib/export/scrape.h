@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of a run while it goes on, at /metrics for Prometheus: output.prometheus. Counts
+// The figures of a run in progress, at /metrics for Prometheus: output.prometheus. Counts
 // are those of the run so far, and gauges are of its newest interval. Path: cold. Main thread.
 //
 // A thread of libmicrohttpd's answers, without a capability. It gets finished texts and sees

@@ -12,7 +12,7 @@
 // Connect as bus_open does. Returns 0 or an exit code; the reason was logged.
 int fleet_ask_open(const struct bus_settings *s, struct bus **out);
 
-// The facts of all agents that tell them within half a second, in order of their names. The caller
+// The facts of all agents that reply within half a second, in order of their names. The caller
 // owns the list.
 json_t *fleet_ask_all(struct bus *b);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clocks of a fleet's boxes: what an agent tells of its own, and the offset from the
+// The clocks of a fleet's boxes: what an agent reports about its own, and the offset from the
 // coordinator's that follows from exchanges over NATS, or from what keeps both clocks (chrony,
 // PTP). Path: cold. Main thread | the thread of libnats (fleet_clock_tell).
 #pragma once
@@ -15,7 +15,7 @@
 // CLOCK_REALTIME.
 int64_t fleet_clock_ns(void);
 
-// What one box tells another about its clock, by CLOCK_REALTIME.
+// The report of one box about its clock, by CLOCK_REALTIME.
 struct fleet_clock_told {
 	int64_t asked_ns; // by the clock of those who ask
 	int64_t ns;

@@ -194,7 +194,7 @@ static bool add_interval(const struct result_fold *f, struct result_interval *to
 	return read;
 }
 
-// Those that have the same place. *more: there were any.
+// Add the intervals at one place of all parts. *more: there were any.
 static bool add_place(struct merging *m, struct result *sum, uint32_t place, bool *more)
 {
 	const struct result_fold f = {FOLD_OVER_BOXES, m->arena, arena_new(), m->parts[0].hz};
@@ -273,7 +273,7 @@ static void set_dut(struct result *sum, const struct result *first, struct arena
 	sum->dut = dut;
 }
 
-// Of a command that only the first part has run.
+// A command was run by the first part only.
 static void set_commands(struct result *sum, const struct result *first)
 {
 	struct result_event *events = (struct result_event *)sum->events.items;
@@ -309,7 +309,7 @@ static void set_peer_losses(struct result *sum)
 
 // --- its verdict
 
-// Of the parts' verdicts.
+// What the verdicts of the parts amount to.
 struct verdicts {
 	unsigned interrupted, invalid, of_load, of_others, unreachable, unanswered, broken;
 	double disturbed, harmed; // the most of them

@@ -22,7 +22,7 @@ void run_events_put(struct run_events *l, json_t *line)
 	json_decref(line);
 }
 
-// Those members of the result that it has.
+// The members of the result that are known by then.
 static json_t *part_of(
 	const struct result *r, const struct config *c, const char *const *names, unsigned count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run tells while it goes on: JSON objects, a line each, made once and handed to all who
+// The events of a run in progress: JSON objects, a line each, made once and handed to all who
 // follow it. docs/formats.md describes the lines. Path: cold. Main thread.
 #pragma once
 
@@ -45,7 +45,7 @@ void run_events_trial(struct run_events *l, const struct result_trial *t, uint32
 void run_events_order(struct run_events *l, const char *text, const char *refused);
 void run_events_end(struct run_events *l, const struct result *r);
 void run_events_tick(struct run_events *l);
-// Of all followers.
+// For all followers.
 void run_events_close(struct run_events *l);
 
 // The line as text without its end; the caller frees it.

@@ -12,7 +12,7 @@ struct stream;
 
 // Where the lines go: a file that is emptied, "-" for standard output, or unix:PATH, a socket to
 // listen on. A socket that a dead process has left there is replaced. option names it in messages;
-// NULL: errors are the caller's to tell. is_private: only the owner may read. *incomplete becomes
+// NULL: the caller reports errors. is_private: only the owner may read. *incomplete becomes
 // true when a line could not be written into a file; NULL: nobody asks. 0, or -errno.
 int stream_open(
 	const char *option, const char *to, bool is_private, bool *incomplete, struct stream **out);

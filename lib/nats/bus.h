@@ -49,7 +49,7 @@ void bus_unsubscribe(struct bus *b, const char *subject);
 // connection is known to be lost. One on its way in the moment of the loss may go with it, and a
 // reader whose own connection is not yet back misses it: what must arrive needs a reply.
 int bus_publish(struct bus *b, const char *subject, const void *data, size_t size);
-// The same with a subject for replies.
+// Like bus_publish, with a subject for replies.
 int bus_ask(struct bus *b, const char *subject, const char *reply, const void *data, size_t size);
 // A subject of our own for replies, for bus_subscribe; the buffer is the caller's.
 void bus_inbox(struct bus *b, char *subject, size_t room);

@@ -157,7 +157,7 @@ static void start_waiting(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Those of a sanitizer stay.
+// Handlers of a sanitizer stay.
 static void catch_crashes(void)
 {
 	struct sigaction action = {.sa_handler = on_crash}, before;

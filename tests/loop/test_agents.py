@@ -326,7 +326,7 @@ def an_agent_that_dies_makes_the_run_invalid_by_name():
             code, whole, said = merged(nats, result.json)
             check_what_is_kept(nats, result.json, folder.name)
     assert result.code == INVALID, result
-    assert "agent b (part 2): nothing was heard of it" in reasons(result), result
+    assert "agent b (part 2): no message from it" in reasons(result), result
     assert took < 30, took
     queries, intervals = result.item("queries"), result.json["intervals"]
     check = sum(one["traffic"][0]["sent"] for one in intervals)
@@ -441,7 +441,7 @@ def an_agent_that_hangs_makes_the_run_invalid_by_name():
         agents[0].process.send_signal(signal.SIGSTOP)
         result = run.end(invalid=True)
         agents[0].process.send_signal(signal.SIGCONT)
-        assert result.code == INVALID and "agent a (part 1): nothing was heard of it" in reasons(result), result
+        assert result.code == INVALID and "agent a (part 1): no message from it" in reasons(result), result
         until(lambda: '{"over"' in (agents[0].run_folder() / "events.jsonl").read_text(), "the end of its run")
 
 
@@ -764,7 +764,7 @@ def a_link_that_is_cut_for_longer_than_is_allowed_is_named():
         with link.cut():
             result = run.end(invalid=True)
             took = time.monotonic() - begin
-        assert result.code == INVALID and re.search(r"agent b \(part 2\): nothing was heard of it for 1\.\d s", reasons(result)), result
+        assert result.code == INVALID and re.search(r"agent b \(part 2\): no message from it for 1\.\d s", reasons(result)), result
         timing(1 <= took < 6, took)
         # It has not heard the end of the run: its own comes as for a dead coordinator, and its part is whole then.
         until(lambda: '{"over"' in (agent.run_folder() / "events.jsonl").read_text(), "the end of its run", seconds=60)

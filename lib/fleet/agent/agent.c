@@ -48,7 +48,7 @@ struct claim {
 	uint64_t size; // of it
 	uint64_t said_ms, heard_ms;
 	json_int_t orders; // that were taken
-	uint64_t end_ms;   // from which it is asked to end; 0: it goes on
+	uint64_t end_ms;   // from which it is asked to end; 0: it is running
 	unsigned signals;
 };
 
@@ -76,7 +76,7 @@ static const char *path_of(const struct agent *a, char buf[PATH_ROOM], const cha
 	return buf;
 }
 
-// --- what it tells of itself
+// --- its facts
 
 static json_t *facts_of(const struct agent *a)
 {
@@ -152,7 +152,7 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	                                              : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
 }
 
-// All but so many of a folder, the oldest first; never the run that is running.
+// Remove runs until only the newest ones are left; never the run in progress.
 static void forget_old(const struct agent *a, const char *of, int most)
 {
 	struct dirent **found = NULL;
@@ -406,7 +406,7 @@ static void on_claim(void *ctx, const struct bus_message *m)
 	json_decref(claim);
 }
 
-// --- while it goes on
+// --- while a run is in progress
 
 static bool is_ours(const struct agent *a, const json_t *message)
 {
@@ -623,7 +623,7 @@ static void heed_coordinator(struct agent *a)
 		c->heard_ms = clock_steady_ms();
 	if (c->end_ms || clock_steady_ms() - c->heard_ms < LOST_MS)
 		return;
-	log_error("agent %s: run %s: nothing is heard of its coordinator %s: the run ends",
+	log_error("agent %s: run %s: no message from its coordinator %s: the run ends",
 		a->settings.name, c->run, c->coordinator);
 	end_in_order(a);
 }

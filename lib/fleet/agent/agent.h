@@ -5,7 +5,7 @@
 //
 //   DIR/cache/HASH              input files, checked
 //   DIR/runs/RUN/run.yaml       the configuration, beside the input files under their names
-//   DIR/runs/RUN/events.jsonl   what the run told, as its coordinator gets it
+//   DIR/runs/RUN/events.jsonl   the events of the run, as its coordinator gets them
 //   DIR/runs/RUN/run-N.json     its results
 //   DIR/runs/RUN/log.txt        standard error
 #pragma once
@@ -28,6 +28,6 @@ struct agent;
 int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out);
 // To be called some 100 times a second.
 void agent_tick(struct agent *a);
-// Ends the run that goes on, in order.
+// Ends the run in progress, in order.
 void agent_end(struct agent *a);
 void agent_free(struct agent *a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What doctor finds on this box, short enough for a message. It reads files of proc and sysfs for
-// some milliseconds, so not while a run goes on. Path: cold. Main thread.
+// some milliseconds, so not while a run is in progress. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>

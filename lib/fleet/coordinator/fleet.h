@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The coordinator of a fleet: it finds agents on NATS, gives each its part of a run, starts all at
-// one time, and makes one run of what they tell. For all who follow or judge a run it is a run
+// one time, and makes one run of what they report. For all who follow or judge a run it is a run
 // elsewhere (engine/run/run.h). Path: cold. Main thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of the coordinator only. fleet.c finds and claims agents, fleet_run.c takes a
-// run through its course, fleet_part.c has what one agent tells. Path: cold. Main thread.
+// run through its course, fleet_part.c keeps what one agent sends. Path: cold. Main thread.
 #pragma once
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ struct fleet {
 	char *stopped; // the rule of a stop
 	double stopped_s, stopped_value;
 	int64_t start_ns;  // when its schedule begins, by our clock
-	int told;          // the urgency of the stop that the agents were told; -1: none
+	int told;          // the urgency of the stop that was sent to the agents; -1: none
 	uint64_t stop_ms;  // when
 	json_t *documents; // "fleet" and "parts" of each run, by its number
 };
@@ -93,9 +93,10 @@ void fleet_part_tell(struct fleet_part *p, json_t *order);
 void fleet_part_taken(void *ctx, const struct bus_message *m);
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-// The document of its run, from its box, or from what it told until it was lost. 0, or -errno.
+// The document of its run, from its box, or from the events it sent until it was lost. 0, or
+// -errno.
 int fleet_part_book(struct fleet_part *p, struct document_reader *out);
-// Messages of some milliseconds, beats, and agents that are not heard any more.
+// Handle messages for some milliseconds, send beats, and find agents that have become silent.
 void fleet_tick(struct fleet *f, unsigned ms);
 
 // --- fleet_run.c ---

@@ -68,7 +68,7 @@ static void on_started(struct fleet_part *p, const json_t *line)
 	p->started_ns = json_integer_value(json_object_get(line, "at_ns"));
 }
 
-// What the run tells besides its lines (run_child.h).
+// Events of the child that are no lines of a run (run_child.h).
 static bool is_of_led(struct fleet_part *p, const json_t *line)
 {
 	if (json_object_get(line, "up"))
@@ -103,7 +103,7 @@ static void hear_line(struct fleet_part *p, const char *text, size_t len)
 	json_t *line = talk_read(text, len);
 
 	if (!line) {
-		fleet_part_trouble(p, EXIT_INVALID, "it tells what cannot be read");
+		fleet_part_trouble(p, EXIT_INVALID, "it sent a message that cannot be parsed");
 		return;
 	}
 	if (!is_of_led(p, line)) {
@@ -122,7 +122,7 @@ static void hear_line(struct fleet_part *p, const char *text, size_t len)
 static void hear_octets(struct fleet_part *p, const char *octets, size_t count)
 {
 	if (p->len + count > LINE_MAX) {
-		fleet_part_trouble(p, EXIT_INVALID, "it tells a line without an end");
+		fleet_part_trouble(p, EXIT_INVALID, "it sent a line that does not end");
 		return;
 	}
 	if (p->len + count > p->room) {
@@ -177,7 +177,7 @@ static void read_missing(struct fleet_part *p, uint64_t until)
 	while (p->have < until && !*p->trouble) {
 		reply = read_piece(p, TALK_EVENTS, p->have, &octets, &count);
 		if (!reply || count == 0)
-			fleet_part_trouble(p, EXIT_INVALID, "what it told is lost");
+			fleet_part_trouble(p, EXIT_INVALID, "events that it sent are lost");
 		else
 			hear_octets(p, octets, count);
 		free(reply);
@@ -397,7 +397,7 @@ static void note_silence(struct fleet *f)
 			p->heard_ms = now + BACK_MS;
 		if (!p->claimed || p->over || *p->trouble || now <= p->heard_ms + most)
 			continue;
-		fleet_part_trouble(p, EXIT_INVALID, "nothing was heard of it for %.1f s",
+		fleet_part_trouble(p, EXIT_INVALID, "no message from it for %.1f s",
 			1e-3 * (double)(now - p->heard_ms));
 	}
 }

@@ -16,7 +16,7 @@
 #define READY_MS    120000 // tables are built, servers found
 #define BEGIN_MS    5000   // for all to say that they have begun
 #define EXCHANGES   20     // with each agent, for its clock
-#define EXCHANGE_MS 200    // for all to tell theirs, at most
+#define EXCHANGE_MS 200    // for all replies, at most
 #define PAUSE_MS    5      // between two exchanges
 #define GRACE_MS    30000  // over the time of a run and its drain
 #define STOP_MS     10000  // for a run that was stopped without a drain
@@ -105,7 +105,7 @@ static void measure_clocks(struct fleet *f)
 		struct fleet_part *p = &f->parts[i];
 
 		if (p->clock.count == 0)
-			fleet_part_trouble(p, EXIT_INVALID, "it does not tell its clock");
+			fleet_part_trouble(p, EXIT_INVALID, "it does not report its clock");
 		else
 			p->offset = fleet_clock_offset(&p->clock, own);
 	}
@@ -208,7 +208,7 @@ static void note_parts(const struct fleet *f)
 	json_decref(names);
 }
 
-// What is told when a run begins is of the first part.
+// The description of a run, when it begins, is that of the first part.
 static int show_begin(struct fleet *f, struct arena *a)
 {
 	const struct run_hooks *h = &f->run->hooks;
@@ -216,7 +216,7 @@ static int show_begin(struct fleet *f, struct arena *a)
 	const char *why;
 
 	if (document_read(&result_section, f->parts[0].begin, &begun, a, &why) < 0) {
-		log_error("agent %s: what it tells of the run: %s", f->parts[0].name, why);
+		log_error("agent %s: its description of the run: %s", f->parts[0].name, why);
 		return EXIT_INTERNAL;
 	}
 	begun.number = f->number;
@@ -676,7 +676,8 @@ int fleet_once(
 }
 
 // In the middle of an interval that begins before `at` or soon after: the intervals of all parts
-// end at the same times, but for their skew, so an order of that time holds from the same one on.
+// end at the same times, but for their skew, so an order with that time holds from the same
+// interval on.
 static int64_t middle_of_interval(const struct fleet *f, int64_t at)
 {
 	const struct run_settings *r = &f->now->run;
