@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf watch [RUN]: finds the socket of a run that goes on, and shows its lines (run_events.h).
+// ddiperf watch [RUN]: finds the socket of a run in progress, and shows its lines (run_events.h).
 // The run does not know who watches. Path: cold. Main thread.
 #include <errno.h>
 #include <inttypes.h>
@@ -101,7 +101,7 @@ static void ask_what(struct watched *w)
 		w->begin = next_line(w);
 }
 
-// All runs of this user that go on.
+// All runs in progress of this user.
 static uint32_t find_runs(struct watched *runs)
 {
 	uint64_t pids[RUNS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The finished runs of a campaign: a file of JSON lines, each written whole, from which a campaign
-// goes on after any end. Path: cold. Main thread.
+// continues after any end. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>

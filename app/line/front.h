@@ -16,7 +16,8 @@ struct document_reader;
 // The output of another tool instead of ours: nothing else is printed to standard output. Each
 // member may be NULL.
 struct front_output {
-	void (*line)(void *ctx, const json_t *line); // of run_events.h, as the run goes on
+	void (*line)(
+		void *ctx, const json_t *line); // of run_events.h, while the run is in progress
 	// The result with its intervals; returns the exit code. code: ours.
 	int (*end)(void *ctx, struct document_reader *b, int code);
 	void *ctx;

@@ -395,7 +395,7 @@ static int hand_out(struct session *s, int code)
 	return incomplete && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
-// For ddiperf watch. A run that cannot be watched goes on.
+// For ddiperf watch. A run that cannot be watched continues.
 static void be_watched(struct session *s)
 {
 	char dir[256], path[512];
@@ -431,7 +431,7 @@ static void follow_no_more(struct session *s)
 		state_leave_directory(dir);
 }
 
-// All that look at the run while it goes on. 0, or -errno, which was logged.
+// All that look at the run while it is running. 0, or -errno, which was logged.
 static int follow(struct session *s)
 {
 	const struct output_settings *output = &s->config->output;

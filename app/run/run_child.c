@@ -126,7 +126,7 @@ static const char *heed_once(struct led *s, const json_t *value, const json_t *l
 	char **texts = arena_zalloc(s->options->arena, (count + 1) * sizeof(*texts));
 
 	if (s->state != LED_IDLE || s->texts)
-		return "a run goes on";
+		return "a run is in progress";
 	if (!json_is_array(value))
 		return "once: a list of settings is missing";
 	for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of all runs that go on as text for Prometheus, each sample with the id of its run.
+// The figures of all runs in progress as text for Prometheus, each sample with the id of its run.
 // What is known of a run grows by the lines since the last question; without one, nothing is read.
 // Path: cold. Threads of libmicrohttpd.
 #pragma once

@@ -444,7 +444,7 @@ void runs_tick(struct runs *r)
 
 // --- start
 
-// A run that goes on and has one of these ports; NULL: none.
+// A run in progress that has one of these ports; NULL: none.
 static const struct active *taken_by(const struct runs *r, const json_t *ports, const char **which)
 {
 	for (unsigned i = 0; i < r->count; i++) {
@@ -468,8 +468,7 @@ static struct active *reserve(
 	if (r->over)
 		fail(e, 503, "the server is ending");
 	else if (other)
-		fail(e, 409,
-			"run %s goes on and uses the same port: %s (wait for its end, or stop it)",
+		fail(e, 409, "run %s is using the same port: %s (wait for its end, or stop it)",
 			other->id, which);
 	else if (r->count == RUNS_ACTIVE_MAX)
 		fail(e, 409, "%d runs are in progress already", RUNS_ACTIVE_MAX);
@@ -620,7 +619,7 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 		close(out);
 }
 
-// --- while it goes on
+// --- while it is running
 
 void runs_stop(struct runs *r, const char *id, struct runs_error *e)
 {
@@ -630,7 +629,7 @@ void runs_stop(struct runs *r, const char *id, struct runs_error *e)
 	pthread_mutex_lock(&r->lock);
 	a = find_active(r, id);
 	if (!a || a->pid <= 0)
-		fail(e, 409, "run %s does not go on", id);
+		fail(e, 409, "run %s is not running", id);
 	else
 		kill(a->pid, SIGINT);
 	pthread_mutex_unlock(&r->lock);
@@ -650,7 +649,7 @@ void runs_tell(struct runs *r, const char *id, const char *line, struct runs_err
 	pthread_mutex_lock(&r->lock);
 	a = find_active(r, id);
 	if (!a || a->pid <= 0)
-		fail(e, 409, "run %s does not go on", id);
+		fail(e, 409, "run %s is not running", id);
 	else if (write(a->orders, text, (size_t)len) != len)
 		fail(e, 409, "run %s takes no order now", id);
 	pthread_mutex_unlock(&r->lock);
@@ -666,7 +665,7 @@ void runs_delete(struct runs *r, const char *id, struct runs_error *e)
 	goes_on = find_active(r, id) != NULL;
 	pthread_mutex_unlock(&r->lock);
 	if (goes_on) {
-		fail(e, 409, "run %s goes on (stop it first)", id);
+		fail(e, 409, "run %s is running (stop it first)", id);
 		return;
 	}
 	if (unlink(runs_path(r, path, "runs/%s.json", id)) < 0)
@@ -677,7 +676,7 @@ void runs_delete(struct runs *r, const char *id, struct runs_error *e)
 
 // --- open and close
 
-// Of one server alone: it knows which runs go on.
+// Of one server alone: it knows which runs are in progress.
 static int claim(const struct runs *r)
 {
 	char path[RUNS_PATH];

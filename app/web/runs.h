@@ -18,7 +18,7 @@
 #define RUNS_SETS       24 // settings in place of those of the file
 #define RUNS_MORE       64 // further arguments of a run
 #define RUNS_ID_SIZE    64
-#define RUNS_ACTIVE_MAX 8 // that go on at a time
+#define RUNS_ACTIVE_MAX 8 // in progress at a time
 
 struct runs;
 
@@ -57,7 +57,7 @@ json_t *runs_list(struct runs *r);
 // A responder is still wanted.
 void runs_look(struct runs *r, const char *id);
 
-// Those that go on.
+// Those in progress.
 struct runs_ids {
 	char id[RUNS_ACTIVE_MAX][RUNS_ID_SIZE];
 	unsigned count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ports of a configuration, by which runs are told apart that may not go on together. Path:
+// The ports of a configuration, by which runs are told apart that may not run together. Path:
 // cold. Any thread.
 #pragma once
 

@@ -30,7 +30,7 @@ struct format {
 	// Why a run of this file cannot have the format, known before it; NULL: it can.
 	const char *(*unfit)(const struct config *c);
 	const char *(*file)(const struct output_settings *o); // its file in `output:`; NULL: none
-	bool live; // that file is written while the run goes on (stream.h), not by write
+	bool live; // that file is written while the run is in progress (stream.h), not by write
 };
 
 extern const struct format formats[];

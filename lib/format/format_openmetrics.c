@@ -326,7 +326,7 @@ static void put_family(const struct metrics *m, const struct family *f, FILE *ou
 	fputs(f->text, out);
 }
 
-// The newest interval (NULL: none) of a run that goes on, and the number of that run in its series.
+// The newest interval (NULL: none) of a run in progress, and the number of that run in its series.
 static void walk_newest(struct walk *w, const json_t *interval)
 {
 	static const struct counter number = {"number",
@@ -343,7 +343,7 @@ static void walk_newest(struct walk *w, const json_t *interval)
 	walk_interval(w, interval);
 }
 
-// live: they go on.
+// live: they are in progress.
 static int write_metrics(
 	const struct prometheus_run *runs, unsigned count, bool live, FILE *out, bool open_metrics)
 {

@@ -19,7 +19,7 @@ int prometheus_write(const struct format_input *in, FILE *out);
 
 #define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-// A run that goes on.
+// A run in progress.
 struct prometheus_run {
 	const char *id; // label of all samples; NULL: none
 	const struct document_reader

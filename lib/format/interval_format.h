@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Intervals as lines for scripts, while the run goes on: --interval-format. Path: cold. Main
+// Intervals as lines for scripts, while the run is in progress: --interval-format. Path: cold. Main
 // thread.
 #pragma once
 

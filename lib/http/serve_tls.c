@@ -197,7 +197,7 @@ void serve_tls_free(struct serve_tls *t)
 	*t = (struct serve_tls){0};
 }
 
-// It cannot be held to anything, so it does not go on.
+// It cannot be held to anything, so it is ended.
 static void end_connection(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This program as a child process: a run, a check, a report. Spawned, never forked: other threads
-// go on. Path: cold. Any thread.
+// continue. Path: cold. Any thread.
 #pragma once
 
 #include <sys/types.h>

@@ -24,7 +24,7 @@
 
 // One transaction, as the protocol sees it. The engine owns it, and keeps bits of its own where
 // there is room; user, step and tries are the protocol's to write, in reply only with AGAIN and
-// KEPT. A step that KEPT goes on to has no message: the reply answered the step before.
+// KEPT. A step that KEPT continues with has no message: the reply answered the step before.
 struct proto_txn {
 	uint64_t seq;    // number among the transactions of this worker and item, from 0: the same
 	                 // seed and seq give the same message. The engine gives it to reply too.
@@ -204,7 +204,7 @@ struct proto_ctx {
 	uint64_t began_ms; // Unix time of that start
 	bool stream;      // the message goes or came over a connection: no datagram limits its size
 	bool closed;      // input of timeout: the connection ended, no time is over
-	uint32_t more;    // 0 before answer; one that goes on with further messages, over a
+	uint32_t more;    // 0 before answer; one with further messages, over a
 	                  // connection, leaves a number up to PROTO_MAX_MORE that stands for them
 	bool later;       // false before answer; written by one that `later` of the server is to be
 	                  // called for
@@ -221,8 +221,9 @@ struct proto_ctx {
 };
 
 enum proto_verdict {
-	PROTO_DONE,  // valid and in time
-	PROTO_AGAIN, // go on with the next message of the same transaction: request is called again
+	PROTO_DONE,   // valid and in time
+	PROTO_AGAIN,  // continue with the next message of the same transaction: request is called
+	              // again
 	PROTO_STREAM, // the same over a connection, with ctx.stream; only if the settings say so
 	PROTO_FAIL, // an answer to this transaction, but a refusal or rejected by the item's checks
 	PROTO_APART, // reply, timeout: it is no part of what is measured, and ends without being
@@ -230,7 +231,7 @@ enum proto_verdict {
 	// With these the transaction stays in flight.
 	PROTO_STRAY,     // no answer to this transaction, in spite of its key
 	PROTO_MALFORMED, // the key of this transaction, but not well formed
-	PROTO_KEPT, // a right answer, kept while a better one may come; timeout goes on with it
+	PROTO_KEPT, // a right answer, kept while a better one may come; timeout continues with it
 	PROTO_DUPLICATE, // a further answer to a message that was answered
 };
 
@@ -515,7 +516,7 @@ struct proto {
 		struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 	// No answer within the timeout: AGAIN (retransmit), FAIL (lost) or APART. The same before
 	// the end of its connection, where AGAIN is as good as FAIL. AGAIN with another step:
-	// it goes on with the answer that reply kept, which belongs to the step before. Also
+	// it continues with the answer that reply kept, which belongs to the step before. Also
 	// called, with over set, for a transaction that ends without having been sent, if there is
 	// a router: its client is free again.
 	enum proto_verdict (*timeout)(struct proto_ctx *ctx, struct proto_txn *t);

@@ -164,7 +164,7 @@ def wrong_orders_are_refused_and_change_nothing():
         assert failed["failed"] == EXIT["invalid"] and "ago" in failed["text"], failed
         child.ready()
         child.order(once=[])
-        assert child.event("refused")["text"] == "a run goes on"
+        assert child.event("refused")["text"] == "a run is in progress"
         child.go(50_000_000)
         child.event("t_s")
         child.order(order="traffic.queries.load.rate=1k")

@@ -211,7 +211,8 @@ static const struct field output_fields[] = {
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
 	OUTPUT_FILES(OUTPUT_FILE_ROW){"prometheus",
-		"place to serve /metrics for Prometheus at while the run goes on: ADDRESS:PORT, or "
+		"place to serve /metrics for Prometheus at while the run is in progress: "
+		"ADDRESS:PORT, or "
 		"PORT of 127.0.0.1 (0: any free one)",
 		FIELD_STRING, .role = FIELD_PLACE, AT(output_settings, prometheus), .min = 1,
 		.max = 255},

@@ -109,8 +109,8 @@ struct capture_settings {
 #define OUTPUT_FILES(X)                                                                            \
 	X(html, "page with charts to write, in one file that needs no network")                    \
 	X(csv, "table of the intervals to write: a row each, a column for each figure")            \
-	X(jsonl,                                                                                   \
-		"file or unix:SOCKET for JSON lines while the run goes on: one for each interval") \
+	X(jsonl, "file or unix:SOCKET for JSON lines while the run is in progress: one for each "  \
+		 "interval")                                                                       \
 	X(keyval, "file to write with every figure of the result as NAME=VALUE")                   \
 	X(hdr, "interval log of HdrHistogram to write")                                            \
 	X(dns_metrics, "JSON lines to write, of the schema of OARC's metrics")                     \

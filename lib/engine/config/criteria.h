@@ -21,7 +21,7 @@ struct criterion {
 	struct criterion_fold *folds; // per item
 };
 
-// The criteria of a run while it goes on.
+// The criteria of a run in progress.
 struct criteria {
 	const struct config *config;
 	struct criterion *list;

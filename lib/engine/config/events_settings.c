@@ -14,7 +14,7 @@ static const struct field event_fields[] = {
 		.max = 255},
 	{"at", "time from the start of the measured part", FIELD_DURATION, .required = true,
 		AT(at_ns), .max = 1e16},
-	{"run", "shell command; the run goes on meanwhile", FIELD_STRING,
+	{"run", "shell command; the run continues meanwhile", FIELD_STRING,
 		.role = FIELD_SERVER_COMMAND, AT(run), .min = 1, .max = 4095},
 	{"set", "setting to change: traffic.NAME.load.rate=50k, responder.faults.NAME.share=30%",
 		FIELD_STRING, AT(set), .min = 1, .max = 4095},

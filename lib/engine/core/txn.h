@@ -118,7 +118,7 @@ struct txn_table {
 	struct recip by_row, by_client; // flows; clients
 	uint32_t waits;                 // queues in use
 	uint32_t again;  // slot that the list of those to be sent again begins and ends with
-	uint32_t stream; // the same of those that go on over a connection
+	uint32_t stream; // the same of those that continue over a connection
 	struct txn_lost lost;
 	uint64_t highs;           // upper numbers in use
 	uint64_t part;            // keys of a part of the key space
@@ -420,7 +420,7 @@ static inline void txn_arm(struct txn_table *t, uint32_t slot, uint64_t now)
 	txn_append(t, txn_queue(t, s->wait), slot);
 }
 
-// A flying one goes on with another message.
+// One in flight continues with another message.
 static inline void txn_again(struct txn_table *t, uint32_t slot)
 {
 	struct txn_slot *s = &t->slots[slot];

@@ -13,7 +13,7 @@
 #define SPARE            0.05    // of a pool that lives: some connections are replaced
 #define BLOCKS_LEAST     4096
 #define BLOCKS_MOST      1048576 // 256 MiB; one for each transaction above that
-#define PIPELINE_MOST    32767   // as many may go on from another connection: conn.open holds both
+#define PIPELINE_MOST    32767   // as many may come from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // that connections have to end after the last transaction
 #define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers turn over in them
@@ -98,8 +98,9 @@ static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
 	       seats * sizeof(uint32_t) + slots * 2 * sizeof(uint32_t) + rows_size(rows);
 }
 
-// The tick at which the clock of connections is 0. It goes on from run to run: a server that closed
-// a connection takes another one of that port only with a later timestamp or sequence number.
+// The tick at which the clock of connections is 0. It continues from run to run: a server that
+// closed a connection takes another one of that port only with a later timestamp or sequence
+// number.
 static uint64_t clock_zero(const struct clock *c)
 {
 	struct timespec now;

@@ -458,7 +458,7 @@ struct result_confidence {
 	struct counter_list figures; // struct result_spread
 };
 
-// An order of the user while the run went on.
+// An order of the user to a run in progress.
 struct result_order {
 	const char *set;
 	double at_s;      // from the start of the measured part

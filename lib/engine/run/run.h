@@ -22,7 +22,7 @@ enum exit_code {
 	EXIT_INTERRUPTED = 130,
 };
 
-// Callbacks to show the run while it goes on; each may be NULL.
+// Callbacks to show the run while it is running; each may be NULL.
 struct run_hooks {
 	// A fact about the plan ("port lan: worker on CPU 1, 61 440 transaction slots"), one line.
 	void (*note)(void *ctx, const char *text);
@@ -116,7 +116,7 @@ int run_close(struct run *r);
 // done; else the reason why not.
 const char *run_order(const char *order, uint64_t at_ns);
 
-// Let the workers of the run that goes on end, if there is one: for the last moments of a process
+// Let the workers of the run in progress end, if there is one: for the last moments of a process
 // whose management thread does nothing any more. Any thread.
 void run_halt(void);
 

@@ -450,7 +450,7 @@ bool search_is_spoilt(const struct search *s)
 	       (2 * lowest <= highest || lowest <= s->settings->from);
 }
 
-// What it would cost to go on, with trials that turn out as if the answer was in the middle.
+// What it would cost to continue, with trials that turn out as if the answer was in the middle.
 double search_left_s(const struct search *s)
 {
 	struct search_answer now = search_answer(s, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one run of a search by ramp. Its intervals become trials while it goes on, and it ends as
+// The one run of a search by ramp. Its intervals become trials while it is running, and it ends as
 // soon as the answer is known. Path: cold. Management thread.
 #include <math.h>
 #include <string.h>

@@ -111,7 +111,7 @@ static void measure_clocks(struct fleet *f)
 	}
 }
 
-// Was a clock set, or did it run away, while the run went on?
+// Was a clock set, or did it run away, while the run was in progress?
 static void check_clocks(struct fleet *f)
 {
 	int64_t most = (int64_t)f->config->validity.fleet_skew_ns;
@@ -123,7 +123,7 @@ static void check_clocks(struct fleet *f)
 
 		if (p->clock.count && moved > most + p->clock.delay_ns / 2 + p->offset.within_ns)
 			fleet_part_trouble(p, EXIT_INVALID,
-				"its clock moved by %.3f ms while the run went on",
+				"its clock moved by %.3f ms while the run was in progress",
 				1e-6 * (double)moved);
 	}
 }

@@ -15,7 +15,7 @@ enum driver_device {
 	DEVICE_NONE,      // not used
 	DEVICE_PCI,       // PCI address of a card that DPDK drives
 	DEVICE_INTERFACE, // kernel network interface
-	DEVICE_HOST,      // the same, which the host goes on using
+	DEVICE_HOST,      // the same, which the host keeps using
 	DEVICE_TAP,       // kernel network interface that the port makes
 	DEVICE_SOCKET,    // socket path, the port may make it
 	DEVICE_BACKEND,   // path that exists: socket of a backend or a character device

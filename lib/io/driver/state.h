@@ -33,7 +33,7 @@ int state_directory(char *dir, size_t room);
 // Remove files of dead processes from it, and the directory if it is empty then.
 void state_leave_directory(const char *dir);
 
-// The socket of a process that goes on, or has left it there: how others watch its run.
+// The socket of a process that is running, or has left it there: how others watch its run.
 void state_socket(const char *dir, uint64_t pid, char *path, size_t room);
 // The processes that have one, up to room. How many there are.
 uint32_t state_sockets(const char *dir, uint64_t *pids, uint32_t room);

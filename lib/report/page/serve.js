@@ -283,7 +283,7 @@ function progress(begin, interval) {
 	return `${warm ? "warm-up" : t > total ? "waiting for replies" : "measuring"}, ${exact(Math.min(t, total))} of ${exact(total)} s. ${rows.join("; ")}`;
 }
 
-// The lines of a run that goes on, into charts.
+// The lines of a run in progress, into charts.
 class Watch {
 	constructor(id, said, box) {
 		Object.assign(this, {id, said, box, live: null, begin: null, trial: ""});

@@ -42,12 +42,12 @@ struct responder_conn {
 	uint32_t number; // among all that came: an answer that is held back is for this one
 	uint32_t asked;  // messages so far
 	uint32_t held;   // answers that leave later
-	uint32_t more;   // answers that go on
+	uint32_t more;   // answers of several messages
 	uint32_t at;     // microseconds: it is idle then, or the client has closed it by then
 	uint32_t flags;  // enum responder_conn_flag
 };
 
-// An answer that goes on.
+// An answer of several messages.
 struct responder_more {
 	struct responder_protocol *protocol;
 	uint32_t conn, number; // responder_conn.number

@@ -6,9 +6,10 @@
 #include "engine/core/responder/responder_internal.h"
 #include "net/transport_server.h"
 
-#define LINGER_US   2000000 // that a closed connection waits for the client to close too
-#define MORE_QUEUED 65536   // bytes that wait on a connection whose answer goes on, at the most
-#define MORE_SEEN   16      // answers that go on, in a pass
+#define LINGER_US 2000000 // that a closed connection waits for the client to close too
+#define MORE_QUEUED                                                                                \
+	65536 // bytes that wait on a connection whose answer has several messages, at the most
+#define MORE_SEEN 16 // answers of several messages, in a pass
 
 enum responder_conn_flag {
 	OPEN = 1,   // it counts among the open ones
@@ -343,8 +344,8 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 		responder_count(&r->counts.ignored, 1);
 }
 
-// Make the next message of an answer that goes on, if its connection takes one now. *made: it did.
-// false: the answer is over.
+// Make the next message of an answer of several messages, if its connection takes one now. *made:
+// it did. false: the answer is over.
 static bool go_on(struct responder *r, struct responder_more *of, uint64_t now, bool *made)
 {
 	struct responder_conns *rc = r->conns;

@@ -24,7 +24,7 @@ static inline bool responder_holds_message(const void *held)
 // Such an answer is due. It is over then.
 void responder_send_message(struct responder *r, void *held);
 void responder_free_message(void *held);
-// Further messages of answers that go on: false: none was made.
+// Further messages of answers of several messages: false: none was made.
 bool responder_go_on(struct responder *r, uint64_t now);
 // At the end: all connections are reset.
 void responder_conns_halt(struct responder *r);

@@ -6,7 +6,7 @@
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 
-#define TICK_US    100000 // between two turns of a client that goes on
+#define TICK_US    100000 // between two turns of a client that continues
 #define READ_BYTES 16     // of a slow reader in that time
 #define QUEUED     1024   // bytes that a slow reader's messages wait for the server
 

@@ -222,8 +222,8 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	}
 }
 
-// A taken transaction of the seat, at which a connection sits. One that goes on does not wait: only
-// the last ones of a seat do.
+// A taken transaction of the seat, at which a connection sits. One that continues does not wait:
+// only the last ones of a seat do.
 static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
 {
 	struct conn_seat *at = &wc->seats[seat];

@@ -2,7 +2,7 @@
 // The connections of an item on a worker. A transaction belongs to a seat, by its number; at a seat
 // sits one connection at a time, opened when a message is due there. A message waits at its seat
 // while the pipeline of the connection is full.
-// Without seats messages travel over UDP. One whose answer is truncated goes on over a connection
+// Without seats messages travel over UDP. One whose answer is truncated continues over a connection
 // of its own, whose seat is the number of its slot. Path: hot | cold (the struct is filled by the
 // plan). The worker's own thread.
 #pragma once

@@ -122,7 +122,7 @@ static void item_no_match(struct worker_item *it, enum txn_match match, uint32_t
 	}
 	if (match == TXN_EARLIER)
 		ended = txn_outcome(&it->txns, r->at[i].seq);
-	else if (match == TXN_MATCH && it->txns.slots[slot].begun) // or answered, and goes on
+	else if (match == TXN_MATCH && it->txns.slots[slot].begun) // or answered, and continues
 		ended = conns_apart(it) ? TXN_DONE : TXN_LOST;
 	if (ended == TXN_FREE)
 		worker_book(it, r->now >= it->pace.measure, EVIDENCE_STRAY, TXN_NONE, r->pkts[i],
@@ -176,7 +176,7 @@ APART void item_other_answer(
 	}
 }
 
-// Count the replies to steps, before the transactions end or go on.
+// Count the replies to steps, before the transactions end or continue.
 APART void item_book_steps(struct worker_item *it, const struct found *f, const struct replies *r)
 {
 	struct step_run run = {0};

@@ -12,7 +12,7 @@ struct slot_servers {
 	uint16_t asked; // bit of each server that its last message went to
 	uint16_t ever;  // the same of all its messages
 	uint8_t path;   // without a router: number of the server
-	uint8_t asks;   // times that it went on to another server
+	uint8_t asks;   // times that it moved to another server
 };
 
 struct worker_servers {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends: transactions that are due, and the next message of those that go on. A burst is built from
-// spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
+// Sends: transactions that are due, and the next message of those that continue. A burst is built
+// from spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
 // Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
@@ -64,7 +64,7 @@ void worker_ask(struct worker_item *it)
 		it->pace.next = PACE_NEVER;
 }
 
-// Take a transaction that goes on from its list. Returns the index of its source port; with a
+// Take a transaction that continues from its list. Returns the index of its source port; with a
 // router it is not used.
 static uint32_t item_resume(struct worker_item *it, uint32_t slot)
 {
@@ -76,7 +76,7 @@ static uint32_t item_resume(struct worker_item *it, uint32_t slot)
 	return place.port;
 }
 
-// The transaction whose message is sent next, and the index of its source port: one that goes on,
+// The transaction whose message is sent next, and the index of its source port: one that continues,
 // else a new one that is due. TXN_NONE: there is none, or no slot or client for it.
 HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, uint32_t *port)
 {
@@ -131,7 +131,7 @@ struct block {
 	struct proto_out out[BURST_MAX];
 };
 
-// Transactions that go on.
+// Transactions that continue.
 static void block_again(struct worker_item *it, uint32_t most, struct block *b)
 {
 	uint32_t slot;

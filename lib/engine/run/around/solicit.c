@@ -190,7 +190,7 @@ static int judge(const struct asking *one, const struct result_router *r, struct
 			"traffic.%s: no router advertisement on port %s, VLANs %s (asked %u "
 			"times), so "
 			"no client would begin. Is there a router on this wire? "
-			"router_solicitation.need: nothing goes on without one",
+			"router_solicitation.need: nothing is sent without one",
 			r->item, r->port, r->vlans, one->asked);
 	return -ENOENT;
 }

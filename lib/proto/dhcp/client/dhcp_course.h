@@ -70,7 +70,7 @@ struct dhcp_messages {
 		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 	// Which server answered, where several were asked.
 	void (*server_find)(const struct proto_ctx *ctx, struct dhcp_heard *h);
-	// The client goes on with this offer. false: it cannot, which is counted.
+	// The client continues with this offer. false: it cannot, which is counted.
 	bool (*offer_keep)(struct proto_ctx *ctx, struct dhcp_heard *h);
 	// The client holds these leases until until_s, and no other ones. false: another client
 	// has one, or there are too many servers; counts the reason.
@@ -195,7 +195,7 @@ DHCP_INLINE enum proto_verdict dhcp_done(const struct dhcp_messages *f, struct p
 	return PROTO_DONE;
 }
 
-// The client goes on with the offer at hand.
+// The client continues with the offer at hand.
 DHCP_INLINE enum proto_verdict dhcp_requested(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	struct proto_txn *t, struct dhcp_client *k)
 {

@@ -45,7 +45,7 @@ struct dhcp_life_settings {
 // What a family's clients do in their lives: exchanges.
 struct dhcp_life_exchanges {
 	uint8_t renew, rebind, reboot, release;
-	bool reboot_leases; // a reboot begins a lease anew; otherwise T1 goes on as it was
+	bool reboot_leases; // a reboot begins a lease anew; otherwise T1 stays as it was
 };
 
 // ctlplane: wo, dataplane: ro
@@ -128,12 +128,12 @@ uint64_t dhcp_life_memory(const struct dhcp_life_plan *p, uint32_t clients, uint
 // The client acts in delay_ms, and not at once.
 void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint64_t delay_ms);
 // The time at which the next client acts, if not after now_ms; DHCP_LIFE_NEVER: none does, or the
-// wheel is behind and goes on with the next call. In a dry run: whenever it is.
+// wheel is behind and continues with the next call. In a dry run: whenever it is.
 uint64_t dhcp_life_due(struct dhcp_life *l, uint64_t now_ms);
 // After that: the client.
 uint32_t dhcp_life_take(struct dhcp_life *l);
 // The server calls on an idle client: its next turn is now, and for this exchange. If that fails
-// and the lease stays, or if it gives no lease, the client goes on as it would have without the
+// and the lease stays, or if it gives no lease, the client continues as it would have without the
 // call.
 void dhcp_life_call(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint8_t exchange);
 // Clients whose turn was before until_ms, without those that were called.

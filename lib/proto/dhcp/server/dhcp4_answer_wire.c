@@ -347,7 +347,7 @@ static uint32_t bulk_subjects(const struct dhcp4_message *m)
 	return found;
 }
 
-// The next message of an answer that goes on.
+// The next message of an answer of several messages.
 static uint32_t bulk_go_on(struct dhcp4_query *q, struct dhcp_bulk *b)
 {
 	const struct dhcp_pool *p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lease queries over connections at the server, for both families: answers that go on, and the
-// next lease that belongs to one. Does not write messages. Path: hot. The responder's thread.
+// Lease queries over connections at the server, for both families: answers of several messages, and
+// the next lease that belongs to one. Does not write messages. Path: hot. The responder's thread.
 #pragma once
 
 #include "proto/dhcp/server/dhcp_server.h"
@@ -14,8 +14,8 @@ static inline bool dhcp_bulk_is_held(
 	return l->state == DHCP_BOUND && !dhcp_pool_is_over(p, l, now_s);
 }
 
-// The answer goes on: what is to be written next is in *b, NULL: no more answers can. ctx->more
-// stands for it.
+// The answer has further messages: what is to be written next is in *b, NULL: no more answers can.
+// ctx->more stands for it.
 static inline struct dhcp_bulk *dhcp_bulk_begin(struct proto_ctx *ctx)
 {
 	struct dhcp_server *s = ctx->own;

@@ -97,7 +97,7 @@ struct dhcp_answers {
 
 #define DHCP_BULK_HEAD 44 // bytes of a DHCPv4 header, up to the hardware address
 
-// A lease query over a connection whose answer goes on (RFC 5460, 6926).
+// A lease query over a connection whose answer has several messages (RFC 5460, 6926).
 struct dhcp_bulk {
 	uint32_t next;   // of the free ones
 	uint32_t xid;    // DHCPv6

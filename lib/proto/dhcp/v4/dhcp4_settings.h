@@ -100,7 +100,7 @@ struct dhcp4_settings {
 };
 
 // As dhcp_settings.h has it. "failed": the exchange is booked as failed.
-// "dropped": the message is booked as stray and the exchange goes on waiting.
+// "dropped": the message is booked as stray and the exchange waits on.
 // clang-format off
 #define DHCP4_COUNTERS(C, B, X, A)                                                                    \
 	C(request_bytes, "bytes of DHCP messages sent")                                          \
@@ -119,7 +119,7 @@ struct dhcp4_settings {
 	C(forgotten, "leases that clients forgot, to start over (again)")                        \
 	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease")          \
 	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
-	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \
+	C(rapid_fallback, "rapid exchanges that continued in four messages")                       \
 	X(other_offers, "offers of another server than the one accepted")                        \
 	X(servers_beyond, "leases of servers beyond the first 16, renewed by broadcast")         \
 	X(overloaded, "replies with options in file or sname (option 52)")                       \

@@ -132,7 +132,7 @@ struct dhcp6_settings {
 };
 
 // As dhcp_settings.h has it. "failed": the exchange is booked as failed.
-// "dropped": the message is booked as stray and the exchange goes on waiting.
+// "dropped": the message is booked as stray and the exchange waits on.
 // clang-format off
 #define DHCP6_COUNTERS(C, B, X, A)                                                                    \
 	C(request_bytes, "bytes of DHCP messages sent, relay messages included")                 \
@@ -160,7 +160,7 @@ struct dhcp6_settings {
 	C(forgotten, "leases that clients forgot, to start over (again)")                        \
 	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
 	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
-	C(rapid_fallback, "rapid exchanges that went on in four messages")                       \
+	C(rapid_fallback, "rapid exchanges that continued in four messages")                       \
 	X(preferred, "ADVERTISEs with preference 255")                                           \
 	X(other_advertises, "ADVERTISEs of another server than the one accepted")                \
 	X(ias_unasked, "IAs in replies that were not requested")                                 \

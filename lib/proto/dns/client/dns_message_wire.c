@@ -15,9 +15,9 @@
 #define LABEL_MAX    63
 #define RECORD_FIXED 10 // TYPE, CLASS, TTL, RDLENGTH
 
-// A name that goes on at offset `target`, before `limit`, after `total` octets of labels. Pointers
-// lead backwards only, each behind the one before, so that there is no loop. *steps: still allowed,
-// so that the time for a message grows with its records and not with their square.
+// A name that continues at offset `target`, before `limit`, after `total` octets of labels.
+// Pointers lead backwards only, each behind the one before, so that there is no loop. *steps: still
+// allowed, so that the time for a message grows with its records and not with their square.
 static bool pointer_follow(const uint8_t *msg, uint32_t len, uint32_t target, uint32_t limit,
 	uint32_t total, uint32_t *steps)
 {

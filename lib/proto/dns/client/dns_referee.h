@@ -35,7 +35,7 @@ struct dns_referee {
 	struct dns_digest *answers; // by query
 };
 
-// A hash of bytes and their number that goes on from h.
+// A hash of bytes and their number that continues h.
 uint64_t dns_bytes_hash(uint64_t h, const uint8_t *p, uint32_t len);
 
 // Of a message that dns_message_walk has found well formed, with its records from offset `at` on.

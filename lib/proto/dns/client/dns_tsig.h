@@ -133,7 +133,7 @@ bool dns_tsig_verify(struct dns_tsig_signer *s, enum dns_tsig_form form,
 // The messages of a transfer, one after the other (RFC 8945 section 5.3.1): the first and the last
 // one are signed, and each hundredth.
 struct dns_tsig_chain {
-	struct dns_tsig_signer signer; // its hash goes on from message to message
+	struct dns_tsig_signer signer; // its hash continues from message to message
 	struct dns_tsig_prior prior;
 	enum dns_tsig_form form;
 	uint8_t unsigned_count; // messages since the last signed one
@@ -195,7 +195,7 @@ const struct dns_tsig_prior *dns_tsig_request_mac(
 // Put it there again. The request without its record is in c->scratch; t has not ended.
 void dns_tsig_request_again(struct dns_tsig_client *c, const struct proto_txn *t, uint32_t len);
 // The verdict on the signature of a reply that was walked. request: MAC; NULL: nobody knows it, and
-// no MAC is verified. DONE: go on. FAIL: the reply counts, but the transaction has failed.
+// no MAC is verified. DONE: continue. FAIL: the reply counts, but the transaction has failed.
 enum proto_verdict dns_tsig_reply(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	const struct dns_tsig_prior *request, const uint8_t *buf, uint32_t len,
 	const struct dns_message *m);

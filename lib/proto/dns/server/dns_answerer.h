@@ -6,7 +6,7 @@
 #include "proto/dns/server/dns_answers.h"
 #include "proto/dns/client/dns_tsig.h"
 
-// A transfer that goes on with further messages.
+// A transfer with further messages.
 struct dns_transfer {
 	uint32_t next; // of the free ones
 	struct dns_zone_cursor cursor;
@@ -27,5 +27,5 @@ struct dns_answerer {
 // connection: w writes at the end of the question of the message at out, whose header is there.
 void dns_transfer_answer(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len,
 	uint32_t question_len, const uint8_t *out, struct writer *w, struct dns_zone_reply *r);
-// The first message, of an answer that goes on, was signed.
+// The first message, of an answer of several messages, was signed.
 void dns_transfer_signed(struct proto_ctx *ctx, const struct dns_tsig_session *session);

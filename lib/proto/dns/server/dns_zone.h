@@ -180,7 +180,7 @@ void dns_zone_transfer_begin(const struct dns_zones *z, const struct dns_zone *z
 bool dns_zone_transfer_is_over(const struct dns_zone_cursor *c);
 // Does it send changes?
 bool dns_zone_transfer_is_incremental(const struct dns_zone_cursor *c);
-// Have zone or journal changed since, so that it cannot go on?
+// Have zone or journal changed since, so that it cannot continue?
 bool dns_zone_transfer_is_overtaken(const struct dns_zones *z, const struct dns_zone_cursor *c);
 // Write the next records, up to `size` bytes of them unless the first alone is longer. Their
 // number; 0: it does not fit. The name of the zone stands at the end of the header.
