@@ -120,27 +120,49 @@ static void tell_state(struct session *s)
 	free(text);
 }
 
-static void heed_orders(struct session *s)
+static const char *take_order(void *ctx, const json_t *value, const json_t *line)
 {
-	const char *order, *refused;
+	const char *text, *refused;
+	struct session *s = ctx;
+	uint64_t at_ns;
+	const char *why = order_setting(value, line, &text, &at_ns);
 
-	while ((order = orders_next(&s->orders))) {
-		refused = s->config->search ? "a search sets the load itself"
-		          : s->fleet        ? fleet_order(s->fleet, order)
-		                            : run_order(order, 0);
-		if (refused)
-			log_warning("order %s: %s", order, refused);
-		else
-			report_note(&s->report, order);
-		run_events_order(&s->live, order, refused);
-	}
+	if (why)
+		return why;
+	refused = s->config->search ? "a search sets the load itself"
+	          : s->fleet        ? fleet_order(s->fleet, text, at_ns)
+	                            : run_order(text, at_ns);
+	if (refused)
+		log_warning("order %s: %s", text, refused);
+	else
+		report_note(&s->report, text);
+	run_events_order(&s->live, text, refused);
+	return NULL;
+}
+
+static const char *take_stop(void *ctx, const json_t *value, const json_t *line)
+{
+	int wanted = (int)json_integer_value(value);
+
+	if (wanted != 1 && wanted != 2)
+		return "stop: 1 (wait for replies) or 2 (at once) is missing";
+	if (interrupt_count < wanted)
+		interrupt_count = wanted;
+	return NULL;
+}
+
+static const struct order_verb verbs[] = {{"order", take_order}, {"stop", take_stop}, {0}};
+
+static void on_refused(void *ctx, const char *line, const char *why)
+{
+	log_warning("order %s: %s", line, why);
 }
 
 static void on_tick(void *ctx)
 {
 	struct session *s = ctx;
 
-	heed_orders(s);
+	orders_read(&s->orders);
 	if (signals_state_wanted())
 		tell_state(s);
 	run_events_tick(&s->live);
@@ -627,7 +649,12 @@ static int self_check(const struct options *o, const struct config *c, struct di
 
 int cmd_run(const struct options *o)
 {
-	struct session s = {.options = o, .orders = {.wanted = o->orders, .size = ORDER_SIZE}};
+	struct session s = {.options = o,
+		.orders = {.wanted = o->orders,
+			.size = ORDER_SIZE,
+			.verbs = verbs,
+			.refused = on_refused,
+			.ctx = &s}};
 	struct diag *d;
 	int code = EXIT_CONFIG;
 

@@ -120,8 +120,9 @@ static bool is_fixed(const char *setting)
 	return false;
 }
 
-static const char *heed_once(struct led *s, const json_t *value, const json_t *line)
+static const char *take_once(void *ctx, const json_t *value, const json_t *line)
 {
+	struct led *s = ctx;
 	size_t count = json_array_size(value);
 	char **texts = arena_zalloc(s->options->arena, (count + 1) * sizeof(*texts));
 
@@ -143,8 +144,10 @@ static const char *heed_once(struct led *s, const json_t *value, const json_t *l
 	return NULL;
 }
 
-static const char *heed_start(struct led *s, const json_t *value, const json_t *line)
+static const char *take_start(void *ctx, const json_t *value, const json_t *line)
 {
+	struct led *s = ctx;
+
 	if (s->state != LED_WAITS)
 		return "no run waits for its start";
 	if (json_integer_value(value) <= 0)
@@ -153,28 +156,29 @@ static const char *heed_start(struct led *s, const json_t *value, const json_t *
 	return NULL;
 }
 
-static const char *heed_order(struct led *s, const json_t *value, const json_t *line)
+static const char *take_order(void *ctx, const json_t *value, const json_t *line)
 {
-	const char *text = json_string_value(value), *refused;
-	const json_t *at = json_object_get(line, "at_ns");
+	const char *text, *refused;
+	struct led *s = ctx;
+	uint64_t at_ns;
+	const char *why = order_setting(value, line, &text, &at_ns);
 
-	if (!text)
-		return "order: a setting like traffic.queries.load.rate=5k is missing";
-	if (at && json_integer_value(at) <= 0)
-		return "at_ns: not a Unix time in nanoseconds";
-	refused = run_order(text, (uint64_t)json_integer_value(at));
+	if (why)
+		return why;
+	refused = run_order(text, at_ns);
 	if (refused)
 		log_warning("order %s: %s", text, refused);
 	if (s->state != LED_IDLE)
 		run_events_order(&s->live, text, refused);
-	else // it is of no run, so of no part either
+	else // there is no run whose lines could have it
 		put_event(s, json_pack("{s:s,s:s?}", "order", text, "refused", refused));
 	return NULL;
 }
 
 // As many interrupts end the run; they are taken back behind it. 0: its purpose is reached.
-static const char *heed_stop(struct led *s, const json_t *value, const json_t *line)
+static const char *take_stop(void *ctx, const json_t *value, const json_t *line)
 {
+	struct led *s = ctx;
 	int wanted = (int)json_integer_value(value);
 
 	if (s->state == LED_IDLE)
@@ -189,41 +193,12 @@ static const char *heed_stop(struct led *s, const json_t *value, const json_t *l
 	return NULL;
 }
 
-static const struct {
-	const char *name;
-	// value: the member of that name of the line. NULL: done; else the reason.
-	const char *(*heed)(struct led *s, const json_t *value, const json_t *line);
-} orders[] = {
-	{"once", heed_once},
-	{"start", heed_start},
-	{"order", heed_order},
-	{"stop", heed_stop},
-};
+static const struct order_verb verbs[] = {{"once", take_once}, {"start", take_start},
+	{"order", take_order}, {"stop", take_stop}, {0}};
 
-static const char *heed_line(struct led *s, const json_t *line)
+static void on_refused(void *ctx, const char *line, const char *why)
 {
-	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
-		const json_t *value = json_object_get(line, orders[i].name);
-
-		if (value)
-			return orders[i].heed(s, value, line);
-	}
-	return "an object with one of once, start, order, stop is missing";
-}
-
-static void heed(struct led *s)
-{
-	const char *text, *refused;
-
-	while ((text = orders_next(&s->reader))) {
-		json_t *line = json_loads(text, 0, NULL);
-
-		refused = heed_line(s, line);
-		json_decref(line);
-		if (refused)
-			put_event(s,
-				json_pack("{s:o,s:s}", "refused", text_of(text), "text", refused));
-	}
+	put_event(ctx, json_pack("{s:o,s:s}", "refused", text_of(line), "text", why));
 }
 
 // --- a run ---
@@ -261,7 +236,7 @@ static void on_tick(void *ctx)
 {
 	struct led *s = ctx;
 
-	heed(s);
+	orders_read(&s->reader);
 	run_events_tick(&s->live);
 }
 
@@ -388,7 +363,7 @@ static int serve_orders(struct led *s)
 
 	put_event(s, json_pack("{s:b}", "up", 1));
 	while (!interrupt_count && !s->reader.over) {
-		heed(s);
+		orders_read(&s->reader);
 		if (s->texts)
 			code = run_next(s);
 		else if (!s->reader.over)
@@ -441,7 +416,10 @@ int run_child(const struct options *o, const struct config *c, struct diag *d)
 	struct led s = {.options = o,
 		.config = c,
 		.out = take_stdout(),
-		.reader = {.wanted = true, .size = ORDER_SIZE_MAX},
+		.reader = {.wanted = true,
+			.size = ORDER_SIZE_MAX,
+			.verbs = verbs,
+			.refused = on_refused},
 		.run = {.config = c && c->search ? series_greatest(c, o->arena, d) : c,
 			.diag = d,
 			.command = o->command_line,
@@ -459,7 +437,7 @@ int run_child(const struct options *o, const struct config *c, struct diag *d)
 
 	if (!s.out)
 		return EXIT_ENVIRONMENT;
-	s.run.hooks.ctx = &s;
+	s.run.hooks.ctx = s.reader.ctx = &s;
 	if (!s.run.config) {
 		put_failed(&s, code, d);
 	} else {

@@ -233,18 +233,22 @@ static struct http_reply stop_run(void *ctx, struct http_request *r)
 	return done(&e, json_pack("{s:s}", "stopping", r->names[0]));
 }
 
+// {"set": ...} is how {"order": ...} was written before.
 static struct http_reply order_run(void *ctx, struct http_request *r)
 {
 	const struct api *a = ctx;
-	json_t *body = http_body(r);
-	const char *set = json_string_value(json_object_get(body, "set"));
-	struct runs_error e = {
-		MHD_HTTP_BAD_REQUEST, "the body is JSON: {\"set\": \"traffic.NAME.load.rate=5k\"}"};
+	json_t *body = http_body(r), *set = json_object_get(body, "set");
+	struct runs_error e = {MHD_HTTP_BAD_REQUEST,
+		"the body is an order: {\"order\": \"traffic.NAME.load.rate=5k\", \"at_ns\": "
+		"Unix time in ns, if not at once}"};
 	struct http_reply reply;
 
 	if (set)
-		runs_tell(a->runs, r->names[0], set, &e);
-	reply = done(&e, json_pack("{s:s?}", "ordered", set));
+		json_object_set(body, "order", set);
+	json_object_del(body, "set");
+	if (json_is_string(json_object_get(body, "order")))
+		runs_order(a->runs, r->names[0], body, &e);
+	reply = done(&e, json_pack("{s:O?}", "ordered", json_object_get(body, "order")));
 	json_decref(body);
 	return reply;
 }
@@ -371,7 +375,8 @@ const struct http_route api_routes[] = {
 		delete_run},
 	{POST, API "/runs/{id}/stop", "Stop a run; the second time without waiting for replies",
 		NULL, JSON, 200, false, 0, NULL, stop_run},
-	{POST, API "/runs/{id}/orders", "Change the load of a run in progress", JSON, JSON, 200,
+	{POST, API "/runs/{id}/orders",
+		"Change the load of a run in progress, at once or at a time", JSON, JSON, 200,
 		false, HTTP_BODY_MAX, NULL, order_run},
 	{GET, API "/runs/{id}/follow", "Lines of a run from its begin to its end, as events", NULL,
 		"text/event-stream", 200, false, 0, follow_query, api_follow},

@@ -17,30 +17,28 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "document/document_reader.h"
-#include "process/child.h"
 #include "io/driver/state.h"
 #include "process/orders.h"
+#include "process/supervise.h"
 #include "web/runs_ports.h"
 #include "stats/json.h"
 
-#define SHOWN       500   // of the list
-#define START_MS    30000 // for the main thread to start a run
-#define HISTORY_MS  60000
-#define TICK_MS     20
-#define PATIENCE_MS 10000 // of runs that are to end in order
-#define LEFT_S      300   // for runs of a killed server to end
+#define SHOWN      500   // of the list
+#define START_MS   30000 // for the main thread to start a run
+#define HISTORY_MS 60000
+#define TICK_MS    20
+#define LEFT_S     300 // for runs of a killed server to end
 
 struct active {
 	char id[RUNS_ID_SIZE];
-	pid_t pid;
-	int orders;        // writes to its standard input
+	struct supervised child;
 	uint64_t until_ms; // a responder is ended, unless it is asked for; 0: a run ends by itself
 	unsigned lease_ms;
 	json_t *ports; // that nobody else may use
@@ -51,7 +49,7 @@ struct wanted {
 	const struct child *child; // NULL: none
 	bool done;
 	int rc;
-	pid_t pid;
+	struct supervised started;
 };
 
 struct runs {
@@ -249,14 +247,6 @@ static void put_last_line(const struct runs *r, const char *id, json_t *state)
 	json_object_set_new(state, "said", json_string(last));
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void append_history(const struct runs *r, const char *id)
 {
 	char folder[RUNS_PATH];
@@ -273,8 +263,7 @@ static void forget(struct runs *r, const char *id)
 {
 	struct active *a = find_active(r, id);
 
-	if (a->orders >= 0)
-		close(a->orders);
+	supervise_close(&a->child);
 	json_decref(a->ports);
 	json_decref(a->state);
 	*a = r->active[--r->count];
@@ -306,9 +295,9 @@ static void save_end(struct runs *r, const char *id, json_t *state, int code)
 }
 
 // state becomes this function's.
-static void note_end(struct runs *r, const char *id, json_t *state, int status)
+static void note_end(struct runs *r, const char *id, json_t *state, int code)
 {
-	save_end(r, id, state, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	save_end(r, id, state, code);
 	json_decref(state);
 	pthread_mutex_lock(&r->lock);
 	forget(r, id);
@@ -377,7 +366,7 @@ static void start_wanted(struct runs *r)
 
 	pthread_mutex_lock(&r->lock);
 	if (w->child && !w->done) {
-		w->rc = child_start(w->child, &w->pid);
+		w->rc = supervise_start(&w->started, w->child, false);
 		w->done = true;
 		pthread_cond_broadcast(&r->told);
 	}
@@ -389,21 +378,20 @@ static bool reap(struct runs *r)
 {
 	json_t *state = NULL;
 	char id[RUNS_ID_SIZE];
-	int status;
+	int code;
 
 	pthread_mutex_lock(&r->lock);
 	for (unsigned i = 0; i < r->count && !state; i++) {
 		struct active *a = &r->active[i];
 
-		if (a->pid <= 0 || waitpid(a->pid, &status, WNOHANG) <= 0)
+		if (!supervise_ended(&a->child, &code))
 			continue;
-		a->pid = 0; // no signal goes to it any more
 		strcpy(id, a->id);
 		state = json_deep_copy(a->state);
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (state)
-		note_end(r, id, state, status);
+		note_end(r, id, state, code);
 	return state != NULL;
 }
 
@@ -414,10 +402,9 @@ static void end_unwanted(struct runs *r)
 	for (unsigned i = 0; i < r->count; i++) {
 		struct active *a = &r->active[i];
 
-		if (a->until_ms == 0 || a->pid <= 0 || now_ms() < a->until_ms)
-			continue;
-		kill(a->pid, SIGINT);
-		a->until_ms = now_ms() + PATIENCE_MS; // once more, if it does not end
+		if (a->until_ms && a->child.pid && !a->child.signal_ms &&
+			clock_steady_ms() >= a->until_ms)
+			supervise_end(&a->child, true);
 	}
 	pthread_mutex_unlock(&r->lock);
 }
@@ -429,7 +416,7 @@ void runs_look(struct runs *r, const char *id)
 	pthread_mutex_lock(&r->lock);
 	a = find_active(r, id);
 	if (a && a->until_ms)
-		a->until_ms = now_ms() + a->lease_ms;
+		a->until_ms = clock_steady_ms() + a->lease_ms;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -477,7 +464,7 @@ static struct active *reserve(
 	if (getrandom(&random, sizeof(random), 0) < 0)
 		random = (unsigned)getpid();
 	stamp("%Y%m%d-%H%M%S", now, sizeof(now));
-	*a = (struct active){.pid = -1, .orders = -1, .ports = json_incref(ports)};
+	*a = (struct active){.child = {.orders = -1, .events = -1}, .ports = json_incref(ports)};
 	snprintf(a->id, sizeof(a->id), "%s-%04x", now, random & 0xffff);
 	stamp("%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
 	a->state = json_pack("{s:s, s:s, s:O, s:s, s:s}", "id", a->id, "file", file, "set", set,
@@ -501,8 +488,8 @@ static int prepare(const struct runs *r, const char *id, const char *file)
 	return out < 0 ? -errno : out;
 }
 
-// The main thread starts it. 0 with *pid, or -errno; -ECANCELED: it starts none any more.
-static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
+// The main thread starts it. 0, or -errno; -ECANCELED: it starts none any more.
+static int ask_main(struct runs *r, const struct child *c, struct supervised *started)
 {
 	struct timespec end;
 	int rc = -ETIMEDOUT;
@@ -522,14 +509,15 @@ static int ask_main(struct runs *r, const struct child *c, pid_t *pid)
 		rc = r->wanted.rc;
 	else if (r->over)
 		rc = -ECANCELED;
-	*pid = r->wanted.pid;
+	if (rc == 0)
+		*started = r->wanted.started;
 	r->wanted.child = NULL;
 	pthread_cond_broadcast(&r->told);
 	return rc;
 }
 
 static int start_child(struct runs *r, bool responds, const char *id, const char *file,
-	const char *const *more, unsigned count, int out, int *orders, pid_t *pid)
+	const char *const *more, unsigned count, int out, struct supervised *started)
 {
 	char name[256], run_id[96], folder[RUNS_PATH];
 	const char *argv[RUNS_MORE + 16] = {"ddiperf", responds ? "respond" : "run"};
@@ -537,7 +525,6 @@ static int start_child(struct runs *r, bool responds, const char *id, const char
 	const char *const own[] = {"--confined", "--json", "result.json", "--set", run_id, "--set",
 		"output.jsonl=live.jsonl", "--orders"};
 	unsigned n = 2;
-	int ends[2], rc;
 
 	snprintf(run_id, sizeof(run_id), "run.id=%s", id);
 	snprintf(name, sizeof(name), "../../files/%s", file);
@@ -550,18 +537,7 @@ static int start_child(struct runs *r, bool responds, const char *id, const char
 	if (r->commands && !responds)
 		argv[n++] = "--allow-commands";
 	argv[n++] = name;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	c.in = ends[0];
-	rc = ask_main(r, &c, pid);
-	close(ends[0]);
-	if (rc < 0) {
-		close(ends[1]);
-		return rc;
-	}
-	fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	*orders = ends[1];
-	return 0;
+	return ask_main(r, &c, started);
 }
 
 void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
@@ -572,8 +548,8 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	                      : runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
 	json_t *set = json_array();
 	struct active *a;
-	int out = -1, rc = 0, orders = -1;
-	pid_t pid = -1;
+	struct supervised child = {.orders = -1, .events = -1};
+	int out = -1, rc = 0;
 	bool made;
 
 	for (unsigned i = 1; i < count; i += 2)
@@ -592,21 +568,20 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	made = mkdir(runs_path(r, folder, "runs/%s", id), 0777) == 0;
 	rc = out = made ? prepare(r, id, file) : -errno;
 	if (rc >= 0)
-		rc = start_child(r, lease_s > 0, id, file, more, count, out, &orders, &pid);
+		rc = start_child(r, lease_s > 0, id, file, more, count, out, &child);
 	a = find_active(r, id); // others may have come and gone meanwhile
 	if (rc == 0) {
-		a->orders = orders;
 		if (lease_s) {
 			a->lease_ms = 1000 * lease_s;
-			a->until_ms = now_ms() + a->lease_ms;
+			a->until_ms = clock_steady_ms() + a->lease_ms;
 			json_object_set_new(a->state, "respond", json_true());
 		}
 		if (fleet)
 			json_object_set(a->state, "fleet", fleet);
 		save_state(r, id, a->state);
-		a->pid = pid;
+		a->child = child;
 		if (r->over) // runs_end did not know it
-			kill(pid, SIGINT);
+			supervise_end(&a->child, true);
 	} else {
 		fail(e, rc == -ECANCELED ? 503 : 500, "the run could not be started: %s",
 			rc == -ECANCELED ? "the server is ending" : strerror(-rc));
@@ -628,29 +603,30 @@ void runs_stop(struct runs *r, const char *id, struct runs_error *e)
 	*e = (struct runs_error){0};
 	pthread_mutex_lock(&r->lock);
 	a = find_active(r, id);
-	if (!a || a->pid <= 0)
+	if (!a || !a->child.pid)
 		fail(e, 409, "run %s is not running", id);
 	else
-		kill(a->pid, SIGINT);
+		kill(a->child.pid, SIGINT);
 	pthread_mutex_unlock(&r->lock);
 }
 
-void runs_tell(struct runs *r, const char *id, const char *line, struct runs_error *e)
+void runs_order(struct runs *r, const char *id, const json_t *order, struct runs_error *e)
 {
-	char text[ORDER_SIZE];
-	int len = snprintf(text, sizeof(text), "%s\n", line);
+	char line[ORDER_SIZE];
+	size_t len = json_dumpb(order, line, sizeof(line), JSON_COMPACT);
 	struct active *a;
 
 	*e = (struct runs_error){0};
-	if (!line[strspn(line, " \t")] || len >= (int)sizeof(text) || strpbrk(line, "\r\n")) {
-		fail(e, 400, "an order is one line of 1 to %d characters", ORDER_SIZE - 2);
+	if (len >= sizeof(line)) {
+		fail(e, 400, "an order has up to %d characters", ORDER_SIZE - 1);
 		return;
 	}
+	line[len++] = '\n';
 	pthread_mutex_lock(&r->lock);
 	a = find_active(r, id);
-	if (!a || a->pid <= 0)
+	if (!a || !a->child.pid)
 		fail(e, 409, "run %s is not running", id);
-	else if (write(a->orders, text, (size_t)len) != len)
+	else if (!supervise_order(&a->child, line, len))
 		fail(e, 409, "run %s takes no order now", id);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -735,23 +711,16 @@ void runs_end(struct runs *r)
 	r->over = true;
 	pthread_cond_broadcast(&r->told);
 	for (unsigned i = 0; i < r->count; i++)
-		if (r->active[i].pid > 0)
-			kill(r->active[i].pid, SIGINT);
+		if (r->active[i].child.pid)
+			supervise_end(&r->active[i].child, true);
 	pthread_mutex_unlock(&r->lock);
 }
 
-// The second interrupt ends a run without waiting for replies; the third gives it up.
 void runs_close(struct runs *r)
 {
-	unsigned interrupts = 1;
-
-	for (unsigned ms = 0; r->count; ms += TICK_MS) {
+	while (r->count) {
 		poll(NULL, 0, TICK_MS);
 		runs_tick(r);
-		if (ms < interrupts * PATIENCE_MS || interrupts == 3)
-			continue;
-		interrupts++;
-		runs_end(r);
 	}
 	close(r->claim);
 	json_decref(r->left);

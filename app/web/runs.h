@@ -47,8 +47,8 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e);
 // In order; the second time without waiting for replies.
 void runs_stop(struct runs *r, const char *id, struct runs_error *e);
-// A line for its standard input.
-void runs_tell(struct runs *r, const char *id, const char *line, struct runs_error *e);
+// An order (process/orders.h), which is passed on as it is.
+void runs_order(struct runs *r, const char *id, const json_t *order, struct runs_error *e);
 void runs_delete(struct runs *r, const char *id, struct runs_error *e);
 
 // What is known of one, NULL: there is no such; of all, the newest first. The caller owns it.

@@ -40,7 +40,8 @@ static void put_octet(struct order_reader *r, char c)
 	r->line[r->len] = '\0';
 }
 
-const char *orders_next(struct order_reader *r)
+// The next whole line that has arrived; NULL: none.
+static const char *next_line(struct order_reader *r)
 {
 	char c;
 
@@ -57,6 +58,44 @@ const char *orders_next(struct order_reader *r)
 			return r->line;
 	}
 	return NULL;
+}
+
+static const char *take(const struct order_reader *r, const json_t *line)
+{
+	for (const struct order_verb *v = r->verbs; v->name; v++) {
+		const json_t *value = json_object_get(line, v->name);
+
+		if (value)
+			return v->take(r->ctx, value, line);
+	}
+	return "no such order (docs/fleet.md lists them)";
+}
+
+void orders_read(struct order_reader *r)
+{
+	const char *text, *why;
+
+	while ((text = next_line(r))) {
+		json_t *line = *text == '{' ? json_loads(text, 0, NULL)
+		                            : json_pack("{s:s}", "order", text);
+
+		why = take(r, line);
+		json_decref(line);
+		if (why)
+			r->refused(r->ctx, text, why);
+	}
+}
+
+const char *order_setting(
+	const json_t *value, const json_t *line, const char **setting, uint64_t *at_ns)
+{
+	const json_t *at = json_object_get(line, "at_ns");
+
+	*setting = json_string_value(value);
+	*at_ns = (uint64_t)json_integer_value(at);
+	if (!*setting)
+		return "order: a setting like traffic.queries.load.rate=5k is missing";
+	return at && json_integer_value(at) <= 0 ? "at_ns: not a Unix time in nanoseconds" : NULL;
 }
 
 void orders_wait(unsigned ms)

@@ -62,7 +62,7 @@ def the_interface_does_what_its_document_says():
         order = {"/orders": 0, "/stop": 1, "/follow": 2}
         rows = [(path, method) for path, operations in document["paths"].items() for method in operations]
         rows.sort(key=lambda row: (next((order[end] for end in order if row[0].endswith(end)), 3), row[1] == "delete", row[0]))
-        bodies = {("check", "post"): quick(), ("runs", "post"): '{"file": "quick.yaml"}', ("orders", "post"): '{"set": "traffic.queries.load.rate=500"}',
+        bodies = {("check", "post"): quick(), ("runs", "post"): '{"file": "quick.yaml"}', ("orders", "post"): '{"order": "traffic.queries.load.rate=500"}',
                   ("{name}", "put"): "text"}
         wait_for_intervals(server, run)
         for path, method in rows:
@@ -85,11 +85,11 @@ def a_run_is_followed_changed_and_fetched():
         server.put("quick.yaml", quick("3s"))
         run = server.run("quick.yaml")
         wait_for_intervals(server, run)
-        for rate in ("500", "5k"):
-            assert server.ask("POST", f"/runs/{run}/orders", json.dumps({"set": f"traffic.queries.load.rate={rate}"}))[0] == 200
+        for order in ({"order": "traffic.queries.load.rate=500"}, {"set": "traffic.queries.load.rate=5k"}):
+            assert server.ask("POST", f"/runs/{run}/orders", json.dumps(order))[0] == 200
         # What the run would not read is refused at once.
-        for order in ("", " ", "a\nb", "traffic.queries.load.rate=" + 500 * "1"):
-            assert server.ask("POST", f"/runs/{run}/orders", json.dumps({"set": order}))[0] == 400, order
+        for order in ({}, {"order": 1}, {"stop": 1}, {"order": "traffic.queries.load.rate=" + 500 * "1"}):
+            assert server.ask("POST", f"/runs/{run}/orders", json.dumps(order))[0] == 400, order
         lines = server.lines(run)
         state = server.wait(run)
         assert lines[0][1]["begin"] == 1 and lines[-1] == ("end", state), (lines[0], lines[-1], state)

@@ -6,6 +6,7 @@
 import contextlib
 import json
 import subprocess
+from datetime import datetime
 
 from harness import EXIT, binary, check_ledger, check_sums, config_file, kill, main, test
 from loop import item, ring
@@ -143,6 +144,41 @@ def an_order_with_a_time_holds_from_the_first_interval_behind_it():
 
 
 @test
+def a_run_of_a_user_takes_the_same_orders():
+    """A setting alone, one with a time, stop; what is no order is said and changes nothing."""
+    second = 1_000_000_000
+    text = ring(item(load={"rate": 100}), run={"duration": "10h", "interval": "1s"}, output={"jsonl": "-"})
+    with config_file(text) as path:
+        command = [binary(), "run", str(path), "--orders", "--json", "result.json"]
+        with subprocess.Popen(command, cwd=path.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            def type_in(line):
+                run.stdin.write(line + "\n")
+                run.stdin.flush()
+
+            def interval(least=0):
+                while "t_s" not in (line := json.loads(run.stdout.readline())) or line["t_s"] < least:
+                    pass
+                return line["t_s"]
+
+            # The measured part begins some ms behind this second.
+            started = datetime.fromisoformat(json.loads(run.stdout.readline())["result"]["run"]["started"]).timestamp()
+            type_in("traffic.queries.load.rate=50")
+            at = interval(interval() + 2) + 300
+            type_in(json.dumps({"order": "traffic.queries.load.rate=10", "at_ns": int(started + at) * second}))
+            type_in('{"stop": 3}')
+            type_in('{"once": []}')
+            interval(at + 2)
+            type_in('{"stop": 1}')
+            _, said = run.communicate(timeout=60)
+        document = json.loads((path.parent / "result.json").read_text())
+        assert run.returncode == EXIT["interrupted"], said
+        assert "stop: 1 (wait for replies) or 2 (at once) is missing" in said and "no such order" in said, said
+        assert [one["set"] for one in document["orders"]] == [f"traffic.queries.load.rate={rate}" for rate in (50, 10)], document["orders"]
+        assert document["orders"][1]["from_ns"] == document["run"]["measured_from_ns"] + int(at) * second, (document["orders"], at)
+        assert [one["traffic"][0]["due"] for one in document["intervals"] if int(at) <= one["t_s"] <= int(at) + 1] == [50, 10]
+
+
+@test
 def wrong_orders_are_refused_and_change_nothing():
     search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "2k", "goals": [{"loss": "0%"}]}  # it is the leader's
     text = ring(run={"duration": "10h"}, search=search)
@@ -151,9 +187,10 @@ def wrong_orders_are_refused_and_change_nothing():
         for order in ({"stop": 1}, {"start": 1}, {"once": 1}, {"once": [1]}, {"once": ["ports[0].cpus=[0]"]}, {"once": ["hooks.start=x"]}, {}, {"none": 1}):
             child.order(**order)
             assert json.loads(child.event("refused")["refused"]) == order
-        child.process.stdin.write("no JSON\n")
+        child.process.stdin.write("{no JSON\nno setting\n")
         child.process.stdin.flush()
-        assert child.event("refused")["refused"] == "no JSON"
+        assert child.event("refused")["refused"] == "{no JSON"
+        assert child.event("order") == {"order": "no setting", "refused": "no packets flow now"}
         # The leader may order what it was told, whether a run goes on or not.
         child.order(order="traffic.queries.load.rate=1k")
         assert child.event("order") == {"order": "traffic.queries.load.rate=1k", "refused": "no packets flow now"}

@@ -7,20 +7,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "document/document_reader.h"
-#include "process/child.h"
+#include "process/supervise.h"
 #include "fleet/agent/host_facts.h"
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_talk.h"
@@ -31,25 +29,21 @@
 #define BAD_NAME                                                                                   \
 	"a file has a name that is not allowed here (in the folder of the "                        \
 	"run or below; not log.txt, events.jsonl, run-*.json)"
-#define PATH_ROOM   4096
-#define KEPT        20    // runs
-#define CACHED      1000  // input files
-#define FIND_MS     300   // for another agent of the same name to say so
-#define LOST_MS     5000  // without a beat of the coordinator
-#define PATIENCE_MS 15000 // of a child that is to end, before each further signal
+#define PATH_ROOM 4096
+#define KEPT      20   // runs
+#define CACHED    1000 // input files
+#define FIND_MS   300  // for another agent of the same name to say so
+#define LOST_MS   5000 // without a beat of the coordinator
 
 // The run that a coordinator has claimed this agent for.
 struct claim {
 	char run[TALK_NAME]; // "": none
 	char *coordinator;
-	pid_t pid; // 0: it has ended
-	int in, out;
+	struct supervised child;
 	int events;    // the file, to append
 	uint64_t size; // of it
 	uint64_t said_ms, heard_ms;
 	json_int_t orders; // that were taken
-	uint64_t end_ms;   // from which it is asked to end; 0: it is running
-	unsigned signals;
 };
 
 struct agent {
@@ -303,34 +297,17 @@ static int start_child(struct agent *a, const char *run, const json_t *claim, st
 {
 	const char **argv = make_arguments(a, claim);
 	char folder[PATH_ROOM];
-	int in[2] = {-1, -1}, out[2] = {-1, -1}, log = open_here(a, run, LOG), rc;
+	int log = open_here(a, run, LOG), rc;
 	struct child child = {
 		(char *const *)argv, path_of(a, folder, "runs", run, ""), -1, -1, log};
 
 	c->events = open_here(a, run, TALK_EVENTS);
-	rc = !argv || log < 0 || c->events < 0 || pipe2(in, O_CLOEXEC) < 0 ||
-	                     pipe2(out, O_CLOEXEC) < 0
-	             ? -errno
-	             : 0;
-	child.in = in[0];
-	child.out = out[1];
-	if (rc == 0)
-		rc = child_start(&child, &c->pid);
+	rc = !argv || log < 0 || c->events < 0 ? -errno : supervise_start(&c->child, &child, true);
 	free(argv);
-	close(in[0]);
-	close(out[1]);
 	close(log);
-	if (rc < 0) {
-		close(in[1]);
-		close(out[0]);
+	if (rc < 0)
 		close(c->events);
-		return rc;
-	}
-	fcntl(in[1], F_SETFL, O_NONBLOCK);
-	fcntl(out[0], F_SETFL, O_NONBLOCK);
-	c->in = in[1];
-	c->out = out[0];
-	return 0;
+	return rc;
 }
 
 static void on_beat(void *ctx, const struct bus_message *m)
@@ -419,7 +396,7 @@ static void on_order(void *ctx, const struct bus_message *m)
 	json_t *message = talk_read(m->data, m->size);
 	char *text = NULL;
 	const json_t *number = json_object_get(message, "number");
-	bool ours = is_ours(a, message) && a->claim.in >= 0;
+	bool ours = is_ours(a, message);
 	bool good = ours && json_integer_value(number) < a->claim.orders; // it came twice
 	size_t len;
 
@@ -428,7 +405,7 @@ static void on_order(void *ctx, const struct bus_message *m)
 		len = text ? strlen(text) : 0;
 		if (len) {
 			text[len] = '\n'; // in place of its zero
-			good = write(a->claim.in, text, len + 1) == (ssize_t)len + 1;
+			good = supervise_order(&a->claim.child, text, len + 1);
 			a->claim.orders += good;
 		}
 		free(text);
@@ -532,17 +509,6 @@ static void on_kept(void *ctx, const struct bus_message *m)
 	json_decref(message);
 }
 
-static void end_in_order(struct agent *a)
-{
-	struct claim *c = &a->claim;
-
-	if (c->in >= 0)
-		close(c->in);
-	c->in = -1;
-	if (!c->end_ms)
-		c->end_ms = clock_steady_ms() + PATIENCE_MS;
-}
-
 static void on_release(void *ctx, const struct bus_message *m)
 {
 	struct agent *a = ctx;
@@ -550,26 +516,20 @@ static void on_release(void *ctx, const struct bus_message *m)
 	bool ours = is_ours(a, message);
 
 	if (ours)
-		end_in_order(a);
+		supervise_end(&a->claim.child, false);
 	answer(a, m, json_pack("{s:b}", "taken", ours));
 	json_decref(message);
 }
 
 static void read_child(struct agent *a)
 {
-	struct claim *c = &a->claim;
+	int from = a->claim.child.events;
 	char octets[TALK_PIECE];
 	ssize_t count;
 
-	while (c->out >= 0 && (count = read(c->out, octets, sizeof(octets))) != 0) {
-		if (count < 0 && errno != EINTR)
-			return;
+	while ((count = read(from, octets, sizeof(octets))) > 0 || (count < 0 && errno == EINTR))
 		if (count > 0)
 			tell(a, octets, (size_t)count);
-	}
-	if (c->out >= 0)
-		close(c->out);
-	c->out = -1;
 }
 
 static void forget(struct agent *a)
@@ -579,40 +539,23 @@ static void forget(struct agent *a)
 
 	bus_unsubscribe(a->bus, talk_run(subject, c->run, "beat"));
 	close(c->events);
-	if (c->in >= 0)
-		close(c->in);
+	supervise_close(&c->child);
 	free(c->coordinator);
-	*c = (struct claim){.in = -1, .out = -1};
+	*c = (struct claim){.events = -1};
 }
 
-// Has the child ended, and was all that it said passed on?
 static void reap(struct agent *a)
 {
 	struct claim *c = &a->claim;
-	int status;
+	int code;
 
-	if (c->pid && waitpid(c->pid, &status, WNOHANG) == c->pid) {
-		c->pid = 0;
+	if (supervise_ended(&c->child, &code)) {
 		read_child(a);
-		tell_event(a,
-			json_pack("{s:i}", "over",
-				WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
+		tell_event(a, json_pack("{s:i}", "over", code));
 		log_note("agent %s: run %s is over", a->settings.name, c->run);
 	}
-	if (!c->pid && c->end_ms)
+	if (!c->child.pid && c->child.signal_ms)
 		forget(a);
-}
-
-// The first signal ends it in order, the second without waiting, the third at once.
-static void press(struct agent *a)
-{
-	static const int signals[] = {SIGINT, SIGINT, SIGKILL};
-	struct claim *c = &a->claim;
-
-	if (!c->pid || !c->end_ms || clock_steady_ms() < c->end_ms || c->signals >= 3)
-		return;
-	kill(c->pid, signals[c->signals++]);
-	c->end_ms = clock_steady_ms() + PATIENCE_MS;
 }
 
 static void heed_coordinator(struct agent *a)
@@ -621,11 +564,11 @@ static void heed_coordinator(struct agent *a)
 
 	if (!bus_is_up(a->bus)) // the way to it is away, not the coordinator
 		c->heard_ms = clock_steady_ms();
-	if (c->end_ms || clock_steady_ms() - c->heard_ms < LOST_MS)
+	if (c->child.signal_ms || clock_steady_ms() - c->heard_ms < LOST_MS)
 		return;
 	log_error("agent %s: run %s: no message from its coordinator %s: the run ends",
 		a->settings.name, c->run, c->coordinator);
-	end_in_order(a);
+	supervise_end(&c->child, false);
 }
 
 void agent_tick(struct agent *a)
@@ -634,7 +577,6 @@ void agent_tick(struct agent *a)
 		return;
 	read_child(a);
 	heed_coordinator(a);
-	press(a);
 	if (clock_steady_ms() - a->claim.said_ms >= TALK_BEAT_MS)
 		publish(a, "", 0);
 	reap(a);
@@ -755,7 +697,7 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 	*out = a;
 	if (!a)
 		return -ENOMEM;
-	*a = (struct agent){.bus = b, .settings = *s, .lock = -1, .claim = {.in = -1, .out = -1}};
+	*a = (struct agent){.bus = b, .settings = *s, .lock = -1};
 	rc = open_folder(a);
 	if (rc < 0)
 		return rc;
@@ -766,7 +708,7 @@ int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out
 void agent_end(struct agent *a)
 {
 	if (a && *a->claim.run)
-		end_in_order(a);
+		supervise_end(&a->claim.child, false);
 	while (a && *a->claim.run) {
 		poll(NULL, 0, 20);
 		agent_tick(a);

@@ -26,8 +26,9 @@ struct fleet_wanted {
 int fleet_open(const struct fleet_wanted *w, const struct config *config, struct fleet **out);
 // It makes the runs.
 struct run_elsewhere fleet_elsewhere(struct fleet *f);
-// NULL: done, else the reason why not.
-const char *fleet_order(struct fleet *f, const char *order);
+// Another rate in all parts, from the first interval on that begins at at_ns (Unix time of this
+// box) or later and leaves time to reach them. NULL: done, else the reason why not.
+const char *fleet_order(struct fleet *f, const char *order, uint64_t at_ns);
 // What the document of the run of that number has besides: the members "fleet" and "parts".
 void fleet_complete(const struct fleet *f, uint64_t number, json_t *document);
 void fleet_close(struct fleet *f); // NULL: nothing to do

@@ -690,13 +690,15 @@ static int64_t middle_of_interval(const struct fleet *f, int64_t at)
 	return middle < at ? middle + every : middle;
 }
 
-const char *fleet_order(struct fleet *f, const char *order)
+const char *fleet_order(struct fleet *f, const char *order, uint64_t at_ns)
 {
-	int64_t at;
+	int64_t at, wanted = at_ns < INT64_MAX / 2 ? (int64_t)at_ns : INT64_MAX / 2;
 
 	if (f->number == 0)
 		return "no packets flow now";
-	at = middle_of_interval(f, fleet_clock_ns() + lead_ms(f) * INT64_C(1000000));
+	at = fleet_clock_ns() + lead_ms(f) * INT64_C(1000000);
+	wanted -= (int64_t)f->now->run.interval_ns / 2; // before the interval that begins then
+	at = middle_of_interval(f, wanted > at ? wanted : at);
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 

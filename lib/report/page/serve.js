@@ -265,7 +265,7 @@ async function follow(id, mine, take) {
 function rates(id, begin) {
 	return list(at(begin, "result.config.traffic")).filter(item => known(at(item, "load.rate"))).map(item => {
 		const field = el("input", {value: String(item.load.rate), size: 8, "aria-label": `rate of ${item.name}`});
-		const order = does(() => post(`/runs/${id}/orders`, {set: `traffic.${item.name}.load.rate=${field.value.trim()}`}));
+		const order = does(() => post(`/runs/${id}/orders`, {order: `traffic.${item.name}.load.rate=${field.value.trim()}`}));
 		return el("form", {class: "row", submit: event => {
 			event.preventDefault();
 			order();
