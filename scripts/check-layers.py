@@ -61,7 +61,7 @@ OUTSIDE = {
     "GnuTLS": (re.compile(r"gnutls/"), {"http"}),
     "libnats": (re.compile(r"^nats(/|\.h$)"), {"nats"}),
     "nettle": (re.compile(r"nettle/"), {"proto"}),
-    "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "app"} | set(BELOW) - RUN),
+    "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "engine", "app"} | set(BELOW) - RUN),
 }
 DPDK_FOLDERS = {"io", "engine"}
 WORDS = {"echo"}  # protocols whose name ICMP, TCP timestamps and terminals have, too

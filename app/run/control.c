@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "engine/run/around/peer.h"
 #include "http/http.h"
 #include "http/serve.h"
+#include "stats/json.h"
 
 #define OPTION      "responder.control"
 #define CONNECTIONS 4
@@ -80,7 +80,8 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 			      text ? text : not_now, MHD_RESPMEM_PERSISTENT);
 	if (!r)
 		return MHD_NO;
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
+		code == MHD_HTTP_OK ? "application/json" : "text/plain");
 	queued = MHD_queue_response(connection, code, r);
 	MHD_destroy_response(r);
 	return queued;
@@ -129,15 +130,10 @@ bool control_is_asked(struct control *c)
 
 void control_tell(struct control *c, const struct result_responder *r)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	json_t *counters = stats_json(&result_responder_section, r);
+	char *text = json_dumps(counters, JSON_COMPACT);
 
-	if (!f)
-		abort();
-	peer_write(f, r);
-	if (fclose(f) != 0)
-		abort();
+	json_decref(counters);
 	pthread_mutex_lock(&c->lock);
 	free(c->text);
 	c->text = text;

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "document/document.h"
-#include "document/lines.h"
+#include "engine/result/lines.h"
 #include "document/running_sum.h"
 #include "stats/json.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "engine/run/run.h"
 #include "stats/json.h"
 
@@ -36,7 +36,7 @@ void running_sum_add(struct running_sum *s, const json_t *interval)
 	struct result_interval one = {0};
 	const char *why;
 
-	if (document_read(&result_interval_section, interval, &one, a, &why) == 0) {
+	if (result_read(&result_interval_section, interval, &one, a, &why) == 0) {
 		one.t_s = fmax(one.t_s, s->begun ? s->sum.t_s : 0);
 		result_fold_interval(&f, &s->sum, &one, s->hz, !s->begun);
 		s->sum.t_s = one.t_s;

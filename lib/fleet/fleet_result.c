@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "document/document.h"
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
 #include "engine/result/result_fold.h"
@@ -93,7 +93,7 @@ static bool read_part(struct part *p, struct arena *a)
 		return refuse(p->reader, "is no part of a fleet (fleet.part)");
 	if (json_object_get(document, "search") || json_object_get(document, "confidence"))
 		return refuse(p->reader, "is of several runs, which are not merged");
-	if (document_read(&result_section, document, &p->result, a, &why) < 0)
+	if (result_read(&result_section, document, &p->result, a, &why) < 0)
 		return refuse(p->reader, why);
 	p->hz = reader_tick_hz(p->reader);
 	return true;
@@ -181,7 +181,7 @@ static bool add_interval(const struct result_fold *f, struct result_interval *to
 	struct arena *a = arena_new();
 	struct result_interval one = {0};
 	const char *why;
-	bool read = document_read(&result_interval_section, line, &one, a, &why) == 0;
+	bool read = result_read(&result_interval_section, line, &one, a, &why) == 0;
 
 	if (read) {
 		for (uint32_t i = 0; i < one.workers.count; i++)

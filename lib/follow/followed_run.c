@@ -2,7 +2,7 @@
 // Path: cold. Any thread, one at a time.
 #include "follow/followed_run.h"
 
-#include "document/lines.h"
+#include "engine/result/lines.h"
 
 static void begin(struct followed_run *r, const char *name, const json_t *line)
 {

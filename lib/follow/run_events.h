@@ -8,7 +8,7 @@
 
 #include "engine/config/config.h"
 #include "engine/result/result.h"
-#include "document/lines.h"
+#include "engine/result/lines.h"
 
 struct run_events_follower {
 	void (*line)(void *ctx, const json_t *line);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "engine/result/result_fold.h"
 
 #define ROUNDS 50
@@ -63,7 +63,7 @@ static void fold_all(json_t *const *at, unsigned parts)
 	for (unsigned k = 0; k < parts; k++) {
 		struct result_interval one = {0};
 
-		if (document_read(&result_interval_section, at[k], &one, a, &why) == 0)
+		if (result_read(&result_interval_section, at[k], &one, a, &why) == 0)
 			result_fold_interval(&f, &sum, &one, 2e9 + k, k == 0);
 	}
 	result_derive_interval(&f, &sum);

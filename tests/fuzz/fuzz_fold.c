@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "engine/result/result_fold.h"
 #include "stats/json.h"
 
@@ -19,7 +19,7 @@ static void add(
 	struct result one = {0};
 	const char *why;
 
-	if (document && document_read(&result_section, document, &one, a, &why) == 0) {
+	if (document && result_read(&result_section, document, &one, a, &why) == 0) {
 		result_fold(f, to, &one, hz, *first);
 		*first = false;
 	}

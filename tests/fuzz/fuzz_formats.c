@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "format/format.h"
 #include "format/format_select.h"
 #include "stats/json.h"
@@ -37,9 +37,9 @@ static void read_back(const json_t *document)
 	const char *why;
 	bool warmup;
 
-	if (document_read(&result_section, document, &r, a, &why) == 0)
+	if (result_read(&result_section, document, &r, a, &why) == 0)
 		json_decref(stats_json(&result_section, &r));
-	if (document_read_interval(document, &line, &warmup, a, &why) == 0)
+	if (result_read_line(document, &line, &warmup, a, &why) == 0)
 		json_decref(stats_json(&result_interval_section, &line));
 	arena_free(a);
 }

@@ -12,7 +12,7 @@
 
 #include "proto/table.h"
 #include "document/document.h"
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "follow/run_events.h"
 #include "proto/proto.h"
 #include "sample.h"
@@ -42,7 +42,7 @@ static void assert_comes_back(const struct counter_section *s, const void *data)
 	void *out = arena_zalloc(a, s->size);
 	const char *why = "";
 
-	if (document_read(s, there, out, a, &why) < 0)
+	if (result_read(s, there, out, a, &why) < 0)
 		fail_msg("%s", why);
 	back = stats_json(s, out);
 	after = text_of(back);
@@ -202,7 +202,7 @@ static void assert_line_comes_back(const struct result_interval *i, bool warmup)
 	const char *why = "";
 	bool warm;
 
-	if (document_read_interval(o, &out, &warm, a, &why) < 0)
+	if (result_read_line(o, &out, &warm, a, &why) < 0)
 		fail_msg("%s", why);
 	assert_int_equal(warm, warmup);
 	assert_int_equal(out.number, i->number);
@@ -239,7 +239,7 @@ static void assert_refused(const char *text, const char *expected)
 	const char *why = "";
 	bool warmup;
 
-	assert_true(document_read_interval(o, &out, &warmup, a, &why) < 0);
+	assert_true(result_read_line(o, &out, &warmup, a, &why) < 0);
 	assert_string_equal(why, expected);
 	json_decref(o);
 }

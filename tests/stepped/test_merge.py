@@ -52,7 +52,8 @@ def responder_elsewhere(answers, asked):
             received, answered = answers.pop(0) if len(answers) > 1 else answers[0]
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(f"received={received}\nanswered={answered}\ndns.queries={received}\n".encode())
+            counters = {"received": received, "answered": answered, "protocols": [{"name": "dns", "dns": {"queries": received}}, {"name": "new", "new": {}}]}
+            self.wfile.write(json.dumps(counters).encode())
 
         def log_message(self, *_):
             pass

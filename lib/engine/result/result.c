@@ -667,7 +667,8 @@ static const struct counter responder_rows[] = {
 	{"protocols", "by protocol", NULL, COUNTER_LIST, AT(result_responder, protocols),
 		.section = &result_responder_protocol_section},
 };
-SECTION("responder", responder_rows, result_responder, "the embedded responder");
+const struct counter_section result_responder_section = {"responder", "the embedded responder",
+	COUNTER_ROWS(responder_rows), sizeof(struct result_responder)};
 
 static const struct counter peer_rows[] = {
 	COUNT(result_peer, sent, "transactions sent by all items, the warm-up included"),
@@ -855,7 +856,7 @@ static const struct counter result_rows[] = {
 	{"workers", "workers", NULL, COUNTER_LIST, AT(result, workers),
 		.section = &worker_rows_section},
 	{"responder", "the embedded responder", NULL, COUNTER_SECTION, AT(result, responder),
-		.section = &responder_rows_section, .optional = true},
+		.section = &result_responder_section, .optional = true},
 	{"capture", "the capture file", NULL, COUNTER_SECTION, AT(result, capture),
 		.section = &capture_rows_section, .optional = true},
 	{"cpu", "the tester's box in the measured part", NULL, COUNTER_SECTION, AT(result, cpu),

@@ -513,6 +513,7 @@ extern const struct counter_section latency_section;
 extern const struct counter_section by_due_section;
 extern const struct counter_section result_trial_section;
 extern const struct counter_section result_earlier_section;
+extern const struct counter_section result_responder_section;
 extern const struct counter_section result_responder_protocol_section;
 
 // Over all items.

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "document/document_reader.h"
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "fleet/coordinator/fleet_internal.h"
 #include "engine/result/result_fold.h"
 #include "fleet/fleet_result.h"
@@ -215,7 +215,7 @@ static int show_begin(struct fleet *f, struct arena *a)
 	struct result begun = {0};
 	const char *why;
 
-	if (document_read(&result_section, f->parts[0].begin, &begun, a, &why) < 0) {
+	if (result_read(&result_section, f->parts[0].begin, &begun, a, &why) < 0) {
 		log_error("agent %s: its description of the run: %s", f->parts[0].name, why);
 		return EXIT_INTERNAL;
 	}
@@ -307,7 +307,7 @@ static bool add_interval(const struct result_fold *to, const struct fleet_part *
 	struct result_interval i = {0};
 	const char *why;
 
-	if (document_read_interval(one, &i, warmup, to->arena, &why) < 0) {
+	if (result_read_line(one, &i, warmup, to->arena, &why) < 0) {
 		log_error("agent %s: an interval: %s", p->name, why);
 		return false;
 	}

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "engine/result/result_fold.h"
 #include "stats/json.h"
 
@@ -44,7 +44,7 @@ static void fold(enum fold_over over)
 		const char *why;
 
 		assert_int_equal(
-			document_read(&result_interval_section, parts[k], &one, of_one, &why), 0);
+			result_read(&result_interval_section, parts[k], &one, of_one, &why), 0);
 		result_fold_interval(&f, &all, &one, m.hz[k], k == 0);
 		arena_free(of_one);
 	}

@@ -49,7 +49,7 @@
 #include "base/log.h"
 #include "document/document_reader.h"
 #include "run/commands.h"
-#include "document/document_read.h"
+#include "engine/result/result_read.h"
 #include "format/format_writers.h"
 #include "format/interval_format.h"
 #include "io/driver/state.h"
@@ -312,7 +312,7 @@ static void play_report(struct played *p)
 	report_init(&r, stdout, p->argc > 0);
 	run_events_follow(&p->live, (struct run_events_follower){report_line, .ctx = &r});
 	play_lines(p->document, &p->live);
-	if (document_read(&result_section, p->document, result, a, &why) < 0)
+	if (result_read(&result_section, p->document, result, a, &why) < 0)
 		fail_msg("%s", why);
 	report_result(&r, result);
 	arena_free(a);

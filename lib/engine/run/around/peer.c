@@ -4,106 +4,15 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "proto/table.h"
 #include "base/log.h"
+#include "engine/result/result_read.h"
 
 #define ANSWER_MAX 65536
 #define PATIENCE_S 5
-
-// --- the text ---
-
-// Of rows of counts: each with its name in the text.
-struct walk {
-	const char *prefix;
-	FILE *out;        // write to it
-	const char *text; // or read from it
-	uint32_t found;
-};
-
-static void number_read(struct walk *w, const char *name, uint64_t *value)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = w->text; at; at = strchr(at, '\n')) {
-		at += *at == '\n';
-		if (strncmp(at, name, len) == 0 && at[len] == '=') {
-			*value = strtoull(at + len + 1, NULL, 10);
-			w->found++;
-			return;
-		}
-	}
-}
-
-static void number(struct walk *w, const char *row, const char *label, uint64_t *value)
-{
-	char name[256];
-
-	snprintf(name, sizeof(name), "%s%s%s%s", w->prefix, row, *label ? "." : "", label);
-	if (w->out)
-		fprintf(w->out, "%s=%llu\n", name, (unsigned long long)*value);
-	else
-		number_read(w, name, value);
-}
-
-static void numbers(struct walk *w, const struct counter_section *s, void *data)
-{
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct counter *r = &s->rows[i];
-		uint64_t *value = (uint64_t *)((char *)data + r->offset);
-
-		for (uint32_t n = 0; r->type == COUNTER_ARRAY && n < r->length; n++)
-			number(w, r->name, r->label(n), &value[n]);
-		if (r->type == COUNTER_U64)
-			number(w, r->name, "", value);
-	}
-}
-
-#define NUMBER(member, help) number(w, #member, "", &r->member);
-
-static void totals(struct walk *w, struct result_responder *r)
-{
-	RESPONDER_COUNTERS(NUMBER, NUMBER)
-}
-
-void peer_write(FILE *out, const struct result_responder *r)
-{
-	const struct result_responder_protocol *p = r->protocols.items;
-	struct result_responder copy = *r;
-
-	totals(&(struct walk){.prefix = "", .out = out}, &copy);
-	for (uint32_t i = 0; i < r->protocols.count; i++) {
-		char prefix[64];
-
-		snprintf(prefix, sizeof(prefix), "%s.", p[i].name);
-		numbers(&(struct walk){.prefix = prefix, .out = out}, p[i].counters.section,
-			(void *)p[i].counters.data);
-	}
-}
-
-void peer_read(const char *text, struct arena *a, struct result_responder *out)
-{
-	struct result_responder_protocol *list = arena_zalloc(a, proto_count() * sizeof(*list));
-
-	*out = (struct result_responder){.protocols = {list, 0}};
-	totals(&(struct walk){.prefix = "", .text = text}, out);
-	for (uint32_t i = 0; protos[i]; i++) {
-		const struct counter_section *s =
-			protos[i]->server ? protos[i]->server->counters : NULL;
-		void *data = s ? arena_zalloc(a, s->size) : NULL;
-		struct walk w = {.prefix = arena_printf(a, "%s.", protos[i]->name), .text = text};
-
-		if (s)
-			numbers(&w, s, data);
-		if (w.found)
-			list[out->protocols.count++] =
-				(struct result_responder_protocol){protos[i]->name, {s, data}};
-	}
-}
 
 // --- asking ---
 
@@ -143,16 +52,22 @@ int peer_exchange(int fd, const char *request, char *answer, size_t room)
 	return rc ? rc : receive_all(fd, answer, room);
 }
 
-// The body of an answer with status 200, NULL and a reason otherwise.
-static const char *body_of(const char *answer, const char **what)
+// The counters of an answer with status 200, NULL and a reason otherwise.
+static json_t *counters_of(const char *answer, const char **what)
 {
 	const char *body = strstr(answer, "\r\n\r\n");
+	bool is_http = strncmp(answer, "HTTP/1.", 7) == 0 && strlen(answer) >= 12 && body;
+	json_t *counters;
 
-	*what = "it is no responder of ddiperf";
-	if (strncmp(answer, "HTTP/1.", 7) != 0 || strlen(answer) < 12 || !body)
+	if (is_http && strncmp(answer + 9, "401", 3) == 0) {
+		*what = "it has another token";
 		return NULL;
-	*what = strncmp(answer + 9, "401", 3) == 0 ? "it has another token" : *what;
-	return strncmp(answer + 9, "200", 3) == 0 ? body + 4 : NULL;
+	}
+	counters = is_http && strncmp(answer + 9, "200", 3) == 0 ? json_loads(body + 4, 0, NULL)
+	                                                         : NULL;
+	if (!counters)
+		*what = "it is no responder of this version of ddiperf";
+	return counters;
 }
 
 static int ask(const struct control_place *place, const char *token, char *answer)
@@ -179,7 +94,8 @@ int peer_ask(const struct control_settings *s, struct arena *a, struct result_re
 {
 	char token[CONTROL_TOKEN_SIZE], *answer = arena_zalloc(a, ANSWER_MAX);
 	struct control_place place;
-	const char *what = NULL, *body = NULL;
+	const char *what = NULL;
+	json_t *counters = NULL;
 	int rc = control_place(s->address, &place, &what);
 
 	if (rc == 0 && control_token("dut.control.token", s->token, token) < 0)
@@ -187,15 +103,16 @@ int peer_ask(const struct control_settings *s, struct arena *a, struct result_re
 	if (rc == 0)
 		rc = ask(&place, token, answer);
 	if (rc == 0)
-		body = body_of(answer, &what);
+		counters = counters_of(answer, &what);
 	else
 		what = what ? what : strerror(-rc);
-	if (!body) {
-		log_error("dut.control: %s does not tell its counters: %s", s->address, what);
-		return -EIO;
-	}
-	peer_read(body, a, out);
-	return 0;
+	*out = (struct result_responder){0};
+	if (counters)
+		rc = result_read(&result_responder_section, counters, out, a, &what);
+	if (!counters || rc < 0)
+		log_error("dut.control: %s does not report its counters: %s", s->address, what);
+	json_decref(counters);
+	return !counters || rc < 0 ? -EIO : 0;
 }
 
 // --- both sides ---
@@ -236,16 +153,19 @@ struct result_peer *peer_result(const struct plan *p, const struct result_respon
 	out->loss_back = whole ? share(out->answered, out->replies) : NAN;
 	for (uint32_t i = 0; i < now->protocols.count; i++) {
 		const struct counter_section *s = to[i].counters.section;
-		void *data = arena_zalloc(a, s->size);
-		bool same = i < before->protocols.count && strcmp(from[i].name, to[i].name) == 0;
+		bool same = i < before->protocols.count && from[i].counters.section == s;
+		void *data;
 
+		if (!s) // a protocol that this program does not have
+			continue;
+		data = arena_zalloc(a, s->size);
+		memcpy(data, to[i].counters.data, s->size);
 		if (same)
 			counter_difference(
 				data, to[i].counters.data, from[i].counters.data, s->size);
-		else
-			memcpy(data, to[i].counters.data, s->size);
-		list[i] = (struct result_responder_protocol){to[i].name, {s, data}};
+		list[out->protocols.count++] =
+			(struct result_responder_protocol){to[i].name, {s, data}};
 	}
-	out->protocols = (struct counter_list){list, now->protocols.count};
+	out->protocols.items = list;
 	return out;
 }

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of a responder in another process (dut.control): as text between both, asked for
+// The counters of a responder in another process (dut.control): asked for
 // before the first message of a run and after its last, and how many messages were lost each way.
 // Path: cold. Management thread.
 #pragma once
-
-#include <stdio.h>
 
 #include "base/arena.h"
 #include "engine/config/control.h"
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
-
-// Lines NAME=VALUE.
-void peer_write(FILE *out, const struct result_responder *r);
-// The same back; what is missing is 0. It lives in a.
-void peer_read(const char *text, struct arena *a, struct result_responder *out);
 
 // Send a request of HTTP on a connection that ends with its answer, which becomes a text of less
 // than `room` bytes. 0, or -errno.

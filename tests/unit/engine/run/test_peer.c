@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a responder as text and back, and the losses each way that both sides give.
+// Counters of a responder as JSON and back, and the losses each way that both sides give.
 // Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,9 @@
 #include <cmocka.h>
 
 #include "proto/table.h"
+#include "engine/result/result_read.h"
 #include "engine/run/around/peer.h"
+#include "stats/json.h"
 
 static struct arena *arena;
 
@@ -57,47 +59,34 @@ static struct result_responder counted(uint64_t first)
 	return r;
 }
 
-static char *text_of(const struct result_responder *r)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	peer_write(f, r);
-	fclose(f);
-	return text;
-}
-
-static void every_counter_comes_back(void **state)
+// As a responder sends them and a tester reads them.
+static void counters_cross_the_socket(void **state)
 {
 	const struct result_responder r = counted(1ull << 40);
-	struct result_responder back;
-	char *text = text_of(&r), *again;
+	struct result_responder back = {0};
+	json_t *sent = stats_json(&result_responder_section, &r), *again;
+	const char *why;
 
-	peer_read(text, arena, &back);
-	again = text_of(&back);
+	assert_int_equal(result_read(&result_responder_section, sent, &back, arena, &why), 0);
 	assert_int_equal(back.received, r.received);
 	assert_int_equal(back.no_buffer, r.no_buffer);
 	assert_int_equal(back.protocols.count, r.protocols.count);
-	assert_non_null(strstr(text, "\necho.received=10995116"));
-	assert_string_equal(text, again);
-	free(text);
-	free(again);
+	again = stats_json(&result_responder_section, &back);
+	assert_true(json_equal(sent, again));
+	json_decref(sent);
+	json_decref(again);
 }
 
-static void unknown_lines_and_missing_ones_are_no_error(void **state)
+static void a_protocol_of_another_version_is_left_out(void **state)
 {
-	struct result_responder back;
+	const struct result_responder_protocol unknown[] = {{"none"}};
+	const struct result_responder r = {.received = 3, .protocols = {unknown, 1}};
+	struct config config = {0};
+	const struct plan p = {.config = &config};
+	struct result_peer *out = peer_result(&p, &r, &r, arena);
 
-	peer_read(
-		"answered=7\nanswered_by_others=9\nsomething\n=\necho.received=5\n", arena, &back);
-	assert_int_equal(back.answered, 7);
-	assert_int_equal(back.received, 0);
-	assert_int_equal(back.protocols.count, 1);
-	assert_string_equal(
-		((const struct result_responder_protocol *)back.protocols.items)->name, "echo");
-	peer_read("", arena, &back);
-	assert_int_equal(back.answered + back.protocols.count, 0);
+	assert_int_equal(out->received, 0);
+	assert_int_equal(out->protocols.count, 0);
 }
 
 static void losses_are_those_of_this_run(void **state)
@@ -139,9 +128,9 @@ static void losses_are_those_of_this_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_counter_comes_back, fresh, over),
+		cmocka_unit_test_setup_teardown(counters_cross_the_socket, fresh, over),
 		cmocka_unit_test_setup_teardown(
-			unknown_lines_and_missing_ones_are_no_error, fresh, over),
+			a_protocol_of_another_version_is_left_out, fresh, over),
 		cmocka_unit_test_setup_teardown(losses_are_those_of_this_run, fresh, over),
 	};
 

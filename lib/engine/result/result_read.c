@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path: cold. Main thread.
-#include "document/document_read.h"
+// Path: cold. Any thread.
+#include "engine/result/result_read.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "proto/table.h"
-#include "document/lines.h"
+#include "engine/result/lines.h"
 #include "proto/proto.h"
+#include "proto/table.h"
 #include "stats/json_read.h"
 
 static const struct counter_section *counters_of(const struct proto *p, bool server)
@@ -29,7 +28,7 @@ static const struct counter_section *choose(const struct counter_section *in, co
 	return NULL;
 }
 
-int document_read(const struct counter_section *s, const json_t *o, void *out, struct arena *a,
+int result_read(const struct counter_section *s, const json_t *o, void *out, struct arena *a,
 	const char **why)
 {
 	struct stats_reader r = {.choice = choose, .arena = a};
@@ -39,7 +38,7 @@ int document_read(const struct counter_section *s, const json_t *o, void *out, s
 	return rc;
 }
 
-// --- what only a line has ---
+// --- what only a line has
 
 static const struct counter earlier_row[] = {
 	{LINE_EARLIER, "replies to requests of earlier intervals", NULL, COUNTER_LIST, 0,
@@ -66,7 +65,7 @@ static const struct counter_section line_section = {
 static int read_earlier(
 	const json_t *line, struct result_interval *out, struct arena *a, const char **why)
 {
-	// The items are those that document_read has just made.
+	// The items are those that result_read has just made.
 	struct result_interval_item *items = (struct result_interval_item *)out->traffic.items;
 	const json_t *list = json_object_get(line, "traffic");
 	int rc = 0;
@@ -74,7 +73,7 @@ static int read_earlier(
 	for (uint32_t n = 0; n < out->traffic.count && rc == 0; n++) {
 		struct counter_list earlier = {NULL, 0};
 
-		rc = document_read(&earlier_list, json_array_get(list, n), &earlier, a, why);
+		rc = result_read(&earlier_list, json_array_get(list, n), &earlier, a, why);
 		items[n].earlier = earlier.items;
 		items[n].earlier_count = earlier.count;
 		if (rc < 0)
@@ -83,14 +82,14 @@ static int read_earlier(
 	return rc;
 }
 
-int document_read_interval(const json_t *line, struct result_interval *out, bool *warmup,
-	struct arena *a, const char **why)
+int result_read_line(const json_t *line, struct result_interval *out, bool *warmup, struct arena *a,
+	const char **why)
 {
 	struct line_members more = {0};
-	int rc = document_read(&result_interval_section, line, out, a, why);
+	int rc = result_read(&result_interval_section, line, out, a, why);
 
 	if (rc == 0)
-		rc = document_read(&line_section, line, &more, a, why);
+		rc = result_read(&line_section, line, &more, a, why);
 	if (rc == 0)
 		rc = read_earlier(line, out, a, why);
 	out->number = more.number;
