@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of the coordinator only. fleet.c finds and claims agents, fleet_run.c takes a
-// run through its course, fleet_part.c keeps what one agent sends. Path: cold. Main thread.
+// run through its course, with fleet_begin.c, fleet_intervals.c and fleet_end.c; fleet_part.c keeps
+// what one agent sends. Path: cold. Main thread.
 #pragma once
 
 #include <stdio.h>
@@ -11,7 +12,8 @@
 #include "fleet/fleet_result.h"
 #include "fleet/fleet_talk.h"
 
-#define FLEET_ORDERS 64
+#define FLEET_ORDERS  64
+#define FLEET_TICK_MS 20
 
 // An agent, and the part of the run that it has.
 struct fleet_part {
@@ -99,12 +101,40 @@ int fleet_part_book(struct fleet_part *p, struct document_reader *out);
 // Handle messages for some milliseconds, send beats, and find agents that have become silent.
 void fleet_tick(struct fleet *f, unsigned ms);
 
+// --- fleet_parts.c ---
+
+// The first part with a trouble, NULL: none.
+struct fleet_part *fleet_troubled(const struct fleet *f);
+bool fleet_are_all(const struct fleet *f, bool (*is_so_far)(const struct fleet_part *p));
+// A part whose process ended before its run is in trouble, and so the others end at once, too.
+void fleet_find_gone(struct fleet *f);
+// Until each part is so far, one has a trouble, or the user interrupts. false: it is not.
+bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
+	const char *what);
+bool fleet_takes_orders(const struct fleet_part *p);
+// An order with this member for all parts that take orders. value is owned.
+void fleet_tell_all(struct fleet *f, const char *member, json_t *value);
+// Time for an order to reach all parts.
+unsigned fleet_lead_ms(const struct fleet *f);
+
+// --- fleet_begin.c ---
+
+// 0, or an exit code: the parts have begun a run with these settings, or one could not.
+int fleet_begin(struct fleet *f, char *const *texts, unsigned count, struct arena *a);
+// After the run: was a clock set, or did it run away, meanwhile? Then its part is in trouble.
+void fleet_check_clocks(struct fleet *f);
+
+// --- fleet_intervals.c ---
+
+// Hand out the sums of all intervals that have arrived from every part.
+void fleet_pass_intervals(struct fleet *f);
+
+// --- fleet_end.c ---
+
+// The exit code; *out is the sum of the results of all parts, and lives in a.
+int fleet_finish(struct fleet *f, struct arena *a, struct result *out);
+
 // --- fleet_run.c ---
 
 int fleet_once(
 	void *ctx, const struct config *c, char *const *texts, unsigned count, struct result *out);
-// The first part with a trouble, NULL: none.
-struct fleet_part *fleet_troubled(const struct fleet *f);
-// Until each part is so far, one has a trouble, or the user has had enough. false: it is not.
-bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
-	const char *what);
