@@ -55,6 +55,7 @@ MOST_FILES_OF_APP = 15  # of app itself
 # An outside header and the folders, or files of a name, that may include it, themselves or through a header of ours.
 OUTSIDE = {
     "libyaml": (re.compile(r"yaml\.h$"), {"conf"}),
+    "libmnl": (re.compile(r"libmnl/"), {"io"}),
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
     "ldns": (re.compile(r"ldns/"), {"proto"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"http", "export", "app"}),

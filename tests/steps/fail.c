@@ -233,6 +233,9 @@ STEP(int, setsockopt, (int fd, int level, int what, const void *p, socklen_t n),
 STEP(int, getsockopt, (int fd, int level, int what, void *p, socklen_t *n), (fd, level, what, p, n),
 	-1, ENOBUFS)
 STEP(ssize_t, send, (int fd, const void *p, size_t n, int flags), (fd, p, n, flags), -1, ENOBUFS)
+STEP(ssize_t, sendto,
+	(int fd, const void *p, size_t n, int flags, const struct sockaddr *to, socklen_t len),
+	(fd, p, n, flags, to, len), -1, ENOBUFS)
 STEP(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), -1, ENOBUFS)
 STEP(ssize_t, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags), -1, ENOMEM)
 STEP(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), -1, ENOMEM)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rtnetlink dumps into struct netif, ethtool for facts that netlink lacks. Each attribute is
-// bounds-checked. Path: cold. Management thread.
+// rtnetlink dumps by libmnl into struct netif; ethtool for facts that netlink lacks. Each attribute
+// is bounds-checked. Path: cold. Management thread.
 #include "io/host/netif.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libmnl/libmnl.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/if_packet.h>
@@ -20,7 +21,8 @@
 #include "base/arena.h"
 #include "io/steer.h"
 
-#define BUFFER_SIZE 65536
+#define REPLY_SIZE   65536 // more than the kernel puts into one part of a dump
+#define REQUEST_SIZE 128
 
 struct table {
 	struct netif *items;
@@ -28,134 +30,101 @@ struct table {
 	struct netif_route route;
 };
 
-static int netlink_open(void)
+// A request in buf, which attributes may follow.
+static struct nlmsghdr *request(
+	char buf[REQUEST_SIZE], uint16_t type, uint16_t flags, const void *body, size_t size)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
 
-	return fd < 0 ? -errno : fd;
+	h->nlmsg_type = type;
+	h->nlmsg_flags = NLM_F_REQUEST | flags;
+	memcpy(mnl_nlmsg_put_extra_header(h, size), body, size);
+	return h;
 }
 
-static int netlink_error(const struct nlmsghdr *h)
+// Calls each for every message up to the end of the dump or the acknowledgement. -EINTR if the
+// table changed during the dump.
+static int ask(const struct nlmsghdr *h, mnl_cb_t each, struct table *t)
 {
-	const struct nlmsgerr *e = NLMSG_DATA(h);
+	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	char buf[REPLY_SIZE];
+	int more = nl && mnl_socket_sendto(nl, h, h->nlmsg_len) >= 0 ? MNL_CB_OK : -1, err;
 
-	return h->nlmsg_len < NLMSG_LENGTH(sizeof(*e)) ? -EPROTO : e->error;
-}
+	while (more > 0) {
+		ssize_t len = mnl_socket_recvfrom(nl, buf, sizeof(buf));
 
-// Give every message of the reply to each(), up to its end. 1: there is more to read.
-static int read_messages(const struct nlmsghdr *h, int len,
-	void (*each)(const struct nlmsghdr *h, struct table *t), struct table *t)
-{
-	while (len >= (int)NLMSG_HDRLEN) {
-		int size = (int)NLMSG_ALIGN(h->nlmsg_len);
-
-		if (h->nlmsg_len < NLMSG_HDRLEN || (int)h->nlmsg_len > len)
-			return -EPROTO;
-		if (h->nlmsg_type == NLMSG_DONE)
-			return 0;
-		if (h->nlmsg_type == NLMSG_ERROR)
-			return netlink_error(h);
-		each(h, t);
-		len -= size;
-		h = (const struct nlmsghdr *)((const char *)h + size);
+		if (len >= 0)
+			more = mnl_cb_run(buf, (size_t)len, 0, 0, each, t);
+		else if (errno != EINTR)
+			more = -1;
 	}
-	return 1;
-}
-
-// Of a dump all messages of the reply, else one.
-static int netlink_ask(const struct nlmsghdr *ask,
-	void (*each)(const struct nlmsghdr *h, struct table *t), struct table *t)
-{
-	void *buf = malloc(BUFFER_SIZE);
-	int fd = netlink_open(), err = 1;
-
-	if (!buf || fd < 0) {
-		err = buf ? fd : -ENOMEM;
-		goto out;
-	}
-	if (send(fd, ask, ask->nlmsg_len, 0) < 0)
-		err = -errno;
-	while (err == 1) {
-		ssize_t len = recv(fd, buf, BUFFER_SIZE, 0);
-
-		if (len < 0 && errno == EINTR)
-			continue;
-		err = len < 0 ? -errno : read_messages(buf, (int)len, each, t);
-		if (err == 1 && !(ask->nlmsg_flags & NLM_F_DUMP))
-			err = 0;
-	}
-out:
-	if (fd >= 0)
-		close(fd);
-	free(buf);
+	err = more < 0 ? -errno : 0;
+	if (nl)
+		mnl_socket_close(nl);
 	return err;
 }
 
-static int netlink_dump(uint16_t type, uint8_t family,
-	void (*each)(const struct nlmsghdr *h, struct table *t), struct table *t)
+static int dump(uint16_t type, uint8_t family, mnl_cb_t each, struct table *t)
 {
-	struct {
-		struct nlmsghdr h;
-		struct rtgenmsg g;
-	} ask = {.h = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtgenmsg)),
-			 .nlmsg_type = type,
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		.g = {.rtgen_family = family}};
+	const struct rtgenmsg body = {.rtgen_family = family};
+	char buf[REQUEST_SIZE];
 
-	return netlink_ask(&ask.h, each, t);
+	return ask(request(buf, type, NLM_F_DUMP, &body, sizeof(body)), each, t);
 }
 
-static uint32_t attribute_u32(const struct rtattr *a)
+// The body of a message of this type; NULL if it is of another type or too short.
+static const void *body_of(const struct nlmsghdr *h, uint16_t type, size_t size)
 {
-	uint32_t v = 0;
-
-	if (RTA_PAYLOAD(a) >= sizeof(v))
-		memcpy(&v, RTA_DATA(a), sizeof(v));
-	return v;
+	return h->nlmsg_type == type && mnl_nlmsg_get_payload_len(h) >= size
+	               ? mnl_nlmsg_get_payload(h)
+	               : NULL;
 }
 
-static void attribute_text(const struct rtattr *a, char *out, size_t room)
+static uint32_t attribute_u32(const struct nlattr *a)
 {
-	size_t len = strnlen(RTA_DATA(a), RTA_PAYLOAD(a));
-
-	len = len < room - 1 ? len : room - 1;
-	memcpy(out, RTA_DATA(a), len);
-	out[len] = '\0';
+	return mnl_attr_validate(a, MNL_TYPE_U32) < 0 ? 0 : mnl_attr_get_u32(a);
 }
 
-static void read_xdp(const struct rtattr *nest, struct netif *n)
+static void attribute_text(const struct nlattr *a, char *out, size_t room)
+{
+	snprintf(out, room, "%.*s", (int)mnl_attr_get_payload_len(a), mnl_attr_get_str(a));
+}
+
+static void read_xdp(const struct nlattr *nest, struct netif *n)
 {
 	static const char *const modes[] = {[IFLA_XDP_DRV_PROG_ID] = "xdpdrv",
 		[IFLA_XDP_SKB_PROG_ID] = "xdpgeneric",
 		[IFLA_XDP_HW_PROG_ID] = "xdpoffload"};
-	int len = (int)RTA_PAYLOAD(nest);
+	const struct nlattr *a;
 
-	for (const struct rtattr *a = RTA_DATA(nest); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
-		if (a->rta_type >= sizeof(modes) / sizeof(modes[0]) || !modes[a->rta_type])
+	mnl_attr_for_each_nested (a, nest) {
+		uint16_t type = mnl_attr_get_type(a);
+
+		if (type >= sizeof(modes) / sizeof(modes[0]) || !modes[type])
 			continue;
 		n->xdp_program = attribute_u32(a);
-		n->xdp_mode = modes[a->rta_type];
+		n->xdp_mode = modes[type];
 	}
 }
 
-static void read_kind(const struct rtattr *nest, struct netif *n)
+static void read_kind(const struct nlattr *nest, struct netif *n)
 {
-	int len = (int)RTA_PAYLOAD(nest);
+	const struct nlattr *a;
 
-	for (const struct rtattr *a = RTA_DATA(nest); RTA_OK(a, len); a = RTA_NEXT(a, len))
-		if (a->rta_type == IFLA_INFO_KIND)
+	mnl_attr_for_each_nested (a, nest)
+		if (mnl_attr_get_type(a) == IFLA_INFO_KIND)
 			attribute_text(a, n->kind, sizeof(n->kind));
 }
 
-static void read_link_attribute(const struct rtattr *a, struct netif *n)
+static void read_link_attribute(const struct nlattr *a, struct netif *n)
 {
-	switch (a->rta_type & NLA_TYPE_MASK) {
+	switch (mnl_attr_get_type(a)) {
 	case IFLA_IFNAME:
 		attribute_text(a, n->name, sizeof(n->name));
 		break;
 	case IFLA_ADDRESS:
-		if (RTA_PAYLOAD(a) == sizeof(n->mac))
-			memcpy(n->mac, RTA_DATA(a), sizeof(n->mac));
+		if (mnl_attr_get_payload_len(a) == sizeof(n->mac))
+			memcpy(n->mac, mnl_attr_get_payload(a), sizeof(n->mac));
 		break;
 	case IFLA_MTU:
 		n->mtu = attribute_u32(a);
@@ -186,23 +155,24 @@ static struct netif *add_item(struct table *t)
 	return &t->items[t->count++];
 }
 
-static void each_link(const struct nlmsghdr *h, struct table *t)
+static int each_link(const struct nlmsghdr *h, void *table)
 {
-	const struct ifinfomsg *m = NLMSG_DATA(h);
-	int len = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
+	const struct ifinfomsg *m = body_of(h, RTM_NEWLINK, sizeof(*m));
+	const struct nlattr *a;
 	struct netif *n;
 
-	if (h->nlmsg_type != RTM_NEWLINK || len < 0)
-		return;
-	n = add_item(t);
+	if (!m)
+		return MNL_CB_OK;
+	n = add_item(table);
 	n->index = (uint32_t)m->ifi_index;
 	n->flags = m->ifi_flags;
 	n->carrier = m->ifi_flags & IFF_RUNNING;
-	for (const struct rtattr *a = IFLA_RTA(m); RTA_OK(a, len); a = RTA_NEXT(a, len))
+	mnl_attr_for_each (a, h, sizeof(*m))
 		read_link_attribute(a, n);
-	// Of a veth, IFLA_LINK is the peer and not something below.
+	// IFLA_LINK of a veth is its peer, not an interface below it.
 	if (!strstr(n->kind, "vlan")) // vlan, macvlan, ipvlan
 		n->lower = 0;
+	return MNL_CB_OK;
 }
 
 static struct netif *by_index(struct table *t, uint32_t index)
@@ -213,31 +183,32 @@ static struct netif *by_index(struct table *t, uint32_t index)
 	return NULL;
 }
 
-static void each_addr(const struct nlmsghdr *h, struct table *t)
+static int each_addr(const struct nlmsghdr *h, void *table)
 {
-	const struct ifaddrmsg *m = NLMSG_DATA(h);
-	int len = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
-	uint8_t size = m->ifa_family == AF_INET ? 4 : 16;
-	struct addr_prefix p = {.addr = {.len = size}, .bits = m->ifa_prefixlen};
+	const struct ifaddrmsg *m = body_of(h, RTM_NEWADDR, sizeof(*m));
+	struct netif *n = m ? by_index(table, m->ifa_index) : NULL;
+	const struct nlattr *a;
 	bool local = false;
-	struct netif *n;
+	struct addr_prefix p;
 
-	if (h->nlmsg_type != RTM_NEWADDR || len < 0)
-		return;
-	n = by_index(t, m->ifa_index);
 	if (!n || (m->ifa_family != AF_INET && m->ifa_family != AF_INET6))
-		return;
-	for (const struct rtattr *a = IFA_RTA(m); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
-		// IFA_LOCAL is the own address where IFA_ADDRESS is that of a point-to-point peer.
-		if (RTA_PAYLOAD(a) != size || local ||
-			(a->rta_type != IFA_LOCAL && a->rta_type != IFA_ADDRESS))
+		return MNL_CB_OK;
+	p = (struct addr_prefix){
+		.addr.len = m->ifa_family == AF_INET ? 4 : 16, .bits = m->ifa_prefixlen};
+	mnl_attr_for_each (a, h, sizeof(*m)) {
+		uint16_t type = mnl_attr_get_type(a);
+
+		// IFA_ADDRESS of a point-to-point interface is the peer's; IFA_LOCAL is its own.
+		if (mnl_attr_get_payload_len(a) != p.addr.len || local ||
+			(type != IFA_LOCAL && type != IFA_ADDRESS))
 			continue;
-		local = a->rta_type == IFA_LOCAL;
-		memcpy(p.addr.bytes, RTA_DATA(a), size);
+		local = type == IFA_LOCAL;
+		memcpy(p.addr.bytes, mnl_attr_get_payload(a), p.addr.len);
 	}
 	if (n->addr_count < NETIF_ADDRS_MAX)
 		n->addrs[n->addr_count] = p;
 	n->addr_count++;
+	return MNL_CB_OK;
 }
 
 static void mark_default(struct table *t, uint32_t index)
@@ -248,10 +219,10 @@ static void mark_default(struct table *t, uint32_t index)
 		n->default_route = true;
 }
 
-static void mark_nexthops(struct table *t, const struct rtattr *a)
+static void mark_nexthops(struct table *t, const struct nlattr *a)
 {
-	const struct rtnexthop *hop = RTA_DATA(a);
-	int len = (int)RTA_PAYLOAD(a);
+	const struct rtnexthop *hop = mnl_attr_get_payload(a);
+	int len = mnl_attr_get_payload_len(a);
 
 	while (RTNH_OK(hop, len)) {
 		mark_default(t, (uint32_t)hop->rtnh_ifindex);
@@ -260,21 +231,20 @@ static void mark_nexthops(struct table *t, const struct rtattr *a)
 	}
 }
 
-static void each_route(const struct nlmsghdr *h, struct table *t)
+static int each_route(const struct nlmsghdr *h, void *table)
 {
-	const struct rtmsg *m = NLMSG_DATA(h);
-	int len = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
+	const struct rtmsg *m = body_of(h, RTM_NEWROUTE, sizeof(*m));
+	const struct nlattr *a;
 
-	if (h->nlmsg_type != RTM_NEWROUTE || len < 0)
-		return;
-	if (m->rtm_dst_len != 0 || m->rtm_type != RTN_UNICAST)
-		return;
-	for (const struct rtattr *a = RTM_RTA(m); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
-		if (a->rta_type == RTA_OIF)
-			mark_default(t, attribute_u32(a));
-		if (a->rta_type == RTA_MULTIPATH)
-			mark_nexthops(t, a);
+	if (!m || m->rtm_dst_len != 0 || m->rtm_type != RTN_UNICAST)
+		return MNL_CB_OK;
+	mnl_attr_for_each (a, h, sizeof(*m)) {
+		if (mnl_attr_get_type(a) == RTA_OIF)
+			mark_default(table, attribute_u32(a));
+		if (mnl_attr_get_type(a) == RTA_MULTIPATH)
+			mark_nexthops(table, a);
 	}
+	return MNL_CB_OK;
 }
 
 static int ethtool(int fd, const char *name, void *command)
@@ -332,19 +302,26 @@ static void read_by_ethtool(struct table *t)
 	close(fd);
 }
 
+static int read_table(struct table *t)
+{
+	int err = dump(RTM_GETLINK, AF_UNSPEC, each_link, t);
+
+	if (!err)
+		err = dump(RTM_GETADDR, AF_UNSPEC, each_addr, t);
+	if (!err)
+		err = dump(RTM_GETROUTE, AF_INET, each_route, t);
+	if (!err)
+		err = dump(RTM_GETROUTE, AF_INET6, each_route, t);
+	return err == -EAFNOSUPPORT || err == -EOPNOTSUPP ? 0 : err; // a kernel without IPv6
+}
+
 int netif_list(struct netif **list, unsigned *count)
 {
 	struct table t = {0};
-	int err = netlink_dump(RTM_GETLINK, AF_UNSPEC, each_link, &t);
+	int err;
 
-	if (!err)
-		err = netlink_dump(RTM_GETADDR, AF_UNSPEC, each_addr, &t);
-	if (!err)
-		err = netlink_dump(RTM_GETROUTE, AF_INET, each_route, &t);
-	if (!err)
-		err = netlink_dump(RTM_GETROUTE, AF_INET6, each_route, &t);
-	if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP) // a kernel without IPv6
-		err = 0;
+	while ((err = read_table(&t)) == -EINTR)
+		t.count = 0;
 	if (err) {
 		free(t.items);
 		return err;
@@ -410,37 +387,23 @@ int netif_read(const char *name, struct netif *out)
 	return n ? 0 : -ENODEV;
 }
 
+static int ignore(const struct nlmsghdr *h, void *table)
+{
+	return MNL_CB_OK;
+}
+
 // Fails if the program is attached in another mode.
 static void detach_mode(uint32_t index, uint32_t mode)
 {
-	struct {
-		struct nlmsghdr h;
-		struct ifinfomsg m;
-		struct rtattr nest;
-		struct rtattr fd_head;
-		int32_t fd;
-		struct rtattr mode_head;
-		uint32_t mode;
-	} ask = {
-		.h = {.nlmsg_len = sizeof(ask),
-			.nlmsg_type = RTM_SETLINK,
-			.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-		.m = {.ifi_family = AF_UNSPEC, .ifi_index = (int)index},
-		.nest = {.rta_len = RTA_LENGTH(2 * RTA_LENGTH(4)),
-			.rta_type = IFLA_XDP | NLA_F_NESTED},
-		.fd_head = {.rta_len = RTA_LENGTH(4), .rta_type = IFLA_XDP_FD},
-		.fd = -1,
-		.mode_head = {.rta_len = RTA_LENGTH(4), .rta_type = IFLA_XDP_FLAGS},
-		.mode = mode,
-	};
-	char answer[1024];
-	int fd = netlink_open();
+	const struct ifinfomsg body = {.ifi_family = AF_UNSPEC, .ifi_index = (int)index};
+	char buf[REQUEST_SIZE];
+	struct nlmsghdr *h = request(buf, RTM_SETLINK, NLM_F_ACK, &body, sizeof(body));
+	struct nlattr *nest = mnl_attr_nest_start(h, IFLA_XDP);
 
-	if (fd < 0)
-		return;
-	if (send(fd, &ask, sizeof(ask), 0) >= 0)
-		recv(fd, answer, sizeof(answer), 0); // when it is done
-	close(fd);
+	mnl_attr_put_u32(h, IFLA_XDP_FD, (uint32_t)-1);
+	mnl_attr_put_u32(h, IFLA_XDP_FLAGS, mode);
+	mnl_attr_nest_end(h, nest);
+	ask(h, ignore, NULL);
 }
 
 int netif_detach_xdp(const char *name, uint32_t program)
@@ -601,58 +564,50 @@ int netif_open_multicast(const char *name)
 	return err ? err : fd;
 }
 
-static void attribute_addr(const struct rtattr *a, struct addr *out)
+static void attribute_addr(const struct nlattr *a, struct addr *out)
 {
-	size_t len = RTA_PAYLOAD(a);
+	uint16_t len = mnl_attr_get_payload_len(a);
 
 	if (len != 4 && len != 16)
 		return;
 	out->len = (uint8_t)len;
-	memcpy(out->bytes, RTA_DATA(a), len);
+	memcpy(out->bytes, mnl_attr_get_payload(a), len);
 }
 
-static void each_way(const struct nlmsghdr *h, struct table *t)
+static int each_way(const struct nlmsghdr *h, void *table)
 {
-	const struct rtmsg *m = NLMSG_DATA(h);
-	int len = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
+	const struct rtmsg *m = body_of(h, RTM_NEWROUTE, sizeof(*m));
+	struct netif_route *route = &((struct table *)table)->route;
+	const struct nlattr *a;
 
-	if (h->nlmsg_type != RTM_NEWROUTE || len < 0)
-		return;
-	for (const struct rtattr *a = RTM_RTA(m); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
-		if (a->rta_type == RTA_OIF)
-			if_indextoname(attribute_u32(a), t->route.name);
-		if (a->rta_type == RTA_PREFSRC)
-			attribute_addr(a, &t->route.source);
-		if (a->rta_type == RTA_GATEWAY)
-			attribute_addr(a, &t->route.next_hop);
+	if (!m)
+		return MNL_CB_OK;
+	mnl_attr_for_each (a, h, sizeof(*m)) {
+		if (mnl_attr_get_type(a) == RTA_OIF)
+			if_indextoname(attribute_u32(a), route->name);
+		if (mnl_attr_get_type(a) == RTA_PREFSRC)
+			attribute_addr(a, &route->source);
+		if (mnl_attr_get_type(a) == RTA_GATEWAY)
+			attribute_addr(a, &route->next_hop);
 	}
+	return MNL_CB_OK;
 }
 
 int netif_route(const struct addr *to, const char *link, struct netif_route *out)
 {
-	struct {
-		struct nlmsghdr h;
-		struct rtmsg m;
-		struct rtattr over;
-		uint32_t index; // of the link; 0: any
-		struct rtattr a;
-		uint8_t bytes[16];
-	} ask = {.h = {.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(struct rtmsg)) + RTA_LENGTH(4) +
-					       RTA_LENGTH(to->len)),
-			 .nlmsg_type = RTM_GETROUTE,
-			 .nlmsg_flags = NLM_F_REQUEST},
-		.m = {.rtm_family = to->len == 4 ? AF_INET : AF_INET6,
-			.rtm_dst_len = (uint8_t)(8 * to->len)},
-		.over = {.rta_len = RTA_LENGTH(4), .rta_type = RTA_OIF},
-		.index = link ? if_nametoindex(link) : 0,
-		.a = {.rta_len = (uint16_t)RTA_LENGTH(to->len), .rta_type = RTA_DST}};
+	const struct rtmsg body = {.rtm_family = to->len == 4 ? AF_INET : AF_INET6,
+		.rtm_dst_len = (uint8_t)(8 * to->len)};
+	char buf[REQUEST_SIZE];
+	struct nlmsghdr *h = request(buf, RTM_GETROUTE, NLM_F_ACK, &body, sizeof(body));
+	uint32_t index = link ? if_nametoindex(link) : 0;
 	struct table t = {0};
 	int err;
 
-	if (link && !ask.index)
+	if (link && !index)
 		return -errno;
-	memcpy(ask.bytes, to->bytes, to->len);
-	err = netlink_ask(&ask.h, each_way, &t);
+	mnl_attr_put_u32(h, RTA_OIF, index); // 0: any
+	mnl_attr_put(h, RTA_DST, to->len, to->bytes);
+	err = ask(h, each_way, &t);
 	*out = t.route;
 	return err;
 }

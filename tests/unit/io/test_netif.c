@@ -154,15 +154,16 @@ int setsockopt(int fd, int level, int option, const void *value, socklen_t size)
 }
 
 // A request; the mode of a program that is to be detached is behind its other attributes.
-ssize_t send(int fd, const void *data, size_t size, int flags)
+ssize_t sendto(
+	int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t len)
 {
 	const struct nlmsghdr *h = data;
 	uint8_t family = *(const uint8_t *)NLMSG_DATA(h);
 	uint32_t mode;
 
 	if (!kernel.fake)
-		return ((ssize_t(*)(int, const void *, size_t, int))real("send"))(
-			fd, data, size, flags);
+		return ((ssize_t(*)(int, const void *, size_t, int, const struct sockaddr *,
+			socklen_t))real("sendto"))(fd, data, size, flags, to, len);
 	kernel.answer = NULL;
 	errno = EPERM;
 	if (kernel.send_error)
@@ -185,13 +186,14 @@ ssize_t send(int fd, const void *data, size_t size, int flags)
 }
 
 // First the messages, then their end, each alone.
-ssize_t recv(int fd, void *data, size_t size, int flags)
+ssize_t recvmsg(int fd, struct msghdr *in, int flags)
 {
 	const struct nlmsghdr done = {.nlmsg_len = NLMSG_HDRLEN, .nlmsg_type = NLMSG_DONE};
 	const struct messages *m = kernel.answer;
+	char *data = in->msg_iov->iov_base;
 
 	if (!kernel.fake)
-		return ((ssize_t(*)(int, void *, size_t, int))real("recv"))(fd, data, size, flags);
+		return ((ssize_t(*)(int, struct msghdr *, int))real("recvmsg"))(fd, in, flags);
 	errno = kernel.interrupts ? EINTR : kernel.recv_error;
 	if (kernel.interrupts) {
 		kernel.interrupts--;
@@ -200,12 +202,13 @@ ssize_t recv(int fd, void *data, size_t size, int flags)
 	if (kernel.recv_error)
 		return -1;
 	kernel.answer = NULL;
-	memset(data, 0, size); // behind the messages nothing makes sense
+	memset(data, 0, in->msg_iov->iov_len); // behind the messages nothing makes sense
 	if (!m || !m->used) {
 		memcpy(data, &done, sizeof(done));
 		return sizeof(done);
 	}
 	memcpy(data, m->bytes, m->used);
+	m->last->nlmsg_flags = 0; // an interrupted dump is whole the next time
 	return (ssize_t)m->used;
 }
 
@@ -347,9 +350,11 @@ static void only_whole_messages_of_the_kind_count(void **state)
 	assert_int_equal(the_only_one().index, 9);
 	kernel.links.last = (struct nlmsghdr *)kernel.links.bytes;
 	kernel.links.last->nlmsg_len = NLMSG_HDRLEN - 1;
-	assert_int_equal(netif_list(&list, &count), -EPROTO);
+	assert_int_equal(netif_list(&list, &count), 0);
+	assert_int_equal(count, 0);
 	kernel.links.last->nlmsg_len = (uint32_t)kernel.links.used + 1;
-	assert_int_equal(netif_list(&list, &count), -EPROTO);
+	assert_int_equal(netif_list(&list, &count), 0);
+	assert_int_equal(count, 0);
 	kernel.links.used = NLMSG_HDRLEN; // fits to the end, and is too short for its body
 	kernel.links.last->nlmsg_len = NLMSG_HDRLEN;
 	assert_int_equal(netif_list(&list, &count), 0);
@@ -377,7 +382,7 @@ static void errors_of_the_kernel_are_passed_on(void **state)
 	memcpy(NLMSG_DATA(kernel.routes[1].last), &why, sizeof(why));
 	assert_int_equal(netif_list(&list, &count), -EIO);
 	kernel.routes[1].last->nlmsg_len = kernel.routes[1].used = NLMSG_LENGTH(8); // no error code
-	assert_int_equal(netif_list(&list, &count), -EPROTO);
+	assert_int_equal(netif_list(&list, &count), -EBADMSG);
 	begin(&kernel.addresses, NLMSG_ERROR, &why, sizeof(why));
 	kernel.routes[1].used = 0;
 	assert_int_equal(netif_list(&list, &count), -EIO);
@@ -390,6 +395,15 @@ static void errors_of_the_kernel_are_passed_on(void **state)
 	assert_int_equal(netif_detach_xdp("eth1", 42), -EMFILE);
 	assert_int_equal(netif_set_promiscuous("eth1", true), -EMFILE);
 	assert_true(netif_running("eth1")); // so far as we know
+}
+
+static void a_dump_that_was_interrupted_is_repeated(void **state)
+{
+	link_of(2, IFF_UP, "eth1");
+	address_of(AF_INET, 2, 24);
+	kernel.addresses.last->nlmsg_flags = NLM_F_DUMP_INTR;
+	assert_int_equal(the_only_one().addr_count, 1);
+	assert_int_equal(kernel.addresses.last->nlmsg_flags, 0);
 }
 
 static void addresses_are_the_own_ones(void **state)
@@ -726,6 +740,21 @@ static void an_unknown_interface_is_no_device(void **state)
 	assert_int_equal(netif_open_multicast("nonexistent0"), -ENODEV);
 }
 
+static void the_route_to_the_loopback_is_found(void **state)
+{
+	const struct addr to = {.len = 4, .bytes = {127, 0, 0, 1}};
+	struct netif_route route;
+
+	assert_int_equal(netif_route(&to, "nonexistent0", &route), -ENODEV);
+	if (netif_route(&to, NULL, &route) == -ENETUNREACH)
+		skip(); // lo is down
+	assert_string_equal(route.name, "lo");
+	assert_memory_equal(&route.source, &to, sizeof(to));
+	assert_int_equal(route.next_hop.len, 0);
+	assert_int_equal(netif_route(&to, "lo", &route), 0);
+	assert_string_equal(route.name, "lo");
+}
+
 static void the_list_has_every_index_once(void **state)
 {
 	struct netif *list;
@@ -747,10 +776,12 @@ int main(void)
 		cmocka_unit_test_setup(its_addresses_have_their_prefix, real_one),
 		cmocka_unit_test_setup(every_interface_is_as_sysfs_shows_it, real_one),
 		cmocka_unit_test_setup(an_unknown_interface_is_no_device, real_one),
+		cmocka_unit_test_setup(the_route_to_the_loopback_is_found, real_one),
 		cmocka_unit_test_setup(the_list_has_every_index_once, real_one),
 		cmocka_unit_test_setup(a_link_is_read_from_its_attributes, fresh),
 		cmocka_unit_test_setup(only_whole_messages_of_the_kind_count, fresh),
 		cmocka_unit_test_setup(errors_of_the_kernel_are_passed_on, fresh),
+		cmocka_unit_test_setup(a_dump_that_was_interrupted_is_repeated, fresh),
 		cmocka_unit_test_setup(addresses_are_the_own_ones, fresh),
 		cmocka_unit_test_setup(the_default_route_is_that_of_all_addresses, fresh),
 		cmocka_unit_test_setup(the_driver_knows_queues_and_speed, fresh),
