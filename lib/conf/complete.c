@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "conf/schema.h"
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 
 struct completer {
 	const char *path;

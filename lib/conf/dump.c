@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "conf/schema.h"
-#include "conf/visit.h"
+#include "conf/conf_internal.h"
 
 #define DEPTH_MAX 32
 

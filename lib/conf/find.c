@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/names.h"
+#include "conf/conf_internal.h"
 #include "conf/schema.h"
 
 struct finder {

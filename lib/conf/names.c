@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Walks the names of a section's keys.
 // Path: cold. Management thread.
-#include "conf/names.h"
+#include "conf/conf_internal.h"
 
 #include <string.h>
 

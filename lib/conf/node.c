@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queries on a node: children by key or name, its path, an error at its place.
 // Not here: YAML (tree.c). Path: cold. Management thread.
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 
 #include <stdarg.h>
 #include <stdint.h>

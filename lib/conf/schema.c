@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "conf/names.h"
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 #include "conf/value.h"
 
 struct apply {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "conf/schema.h"
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 
 struct setter {
 	const char *label; // "--set PATH=VALUE"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From YAML text to nodes that know their line: a plain subset of YAML, without anchors, aliases
 // and tags. Not here: the meaning of keys. Path: cold. Management thread.
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 #include "conf/types.h"
 #include "conf/units.h"
 

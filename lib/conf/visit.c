@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Walks a filled struct in order of its rows and calls the visitor once per value.
 // Not here: how that is written (dump.c, and JSON outside of conf/). Path: cold. Management thread.
-#include "conf/visit.h"
+#include "conf/conf_internal.h"
 
 #include "conf/value.h"
 

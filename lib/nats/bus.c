@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "nats/bus_nats.h"
+#include "nats/bus_internal.h"
 #include "io/host/privileges.h"
 
 #define FLUSH_MS     2000
@@ -32,7 +32,7 @@ static int64_t now_ns(clockid_t clock)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-int bus_errno(natsStatus status)
+static int errno_of(natsStatus status)
 {
 	static const struct {
 		natsStatus status;
@@ -247,7 +247,7 @@ static int subscribe(
 	if (status != NATS_OK) {
 		free(s->subject);
 		free(s);
-		return bus_errno(status);
+		return errno_of(status);
 	}
 	// Fails only if the connection is closed, and then nobody calls us any more.
 	if (natsSubscription_SetOnCompleteCB(s->nats, on_over, s) != NATS_OK)
@@ -326,7 +326,7 @@ static int publish(struct bus *b, natsMsg *m)
 		poll(NULL, 0, AGAIN_MS);
 	}
 	natsMsg_Destroy(m);
-	return bus_errno(status);
+	return errno_of(status);
 }
 
 int bus_ask(struct bus *b, const char *subject, const char *reply, const void *data, size_t size)
@@ -400,21 +400,16 @@ natsMsg *bus_await(struct bus *b, struct bus_wait *w, unsigned ms, int64_t *at_n
 	return NULL;
 }
 
-natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc)
-{
-	struct bus_wait *w;
-
-	*rc = bus_put_question(b, q, &w);
-	return *rc == 0 ? bus_await(b, w, q->ms, at_ns, rc) : NULL;
-}
-
 char *bus_request(struct bus *b, const char *subject, const void *data, size_t size, unsigned ms,
 	size_t *len, int64_t *at_ns, int *rc)
 {
 	struct bus_question q = {.subject = subject, .data = data, .size = size, .ms = ms};
-	natsMsg *reply = bus_exchange(b, &q, at_ns, rc);
+	struct bus_wait *w;
+	natsMsg *reply;
 	char *text;
 
+	*rc = bus_put_question(b, &q, &w);
+	reply = *rc == 0 ? bus_await(b, w, ms, at_ns, rc) : NULL;
 	if (!reply)
 		return NULL;
 	*len = (size_t)natsMsg_GetDataLength(reply);
@@ -510,7 +505,7 @@ static int connect_inbox(struct bus *b, natsOptions *o, bool has_creds)
 	if (status == NATS_OK)
 		status = natsInbox_Create(&inbox);
 	if (status != NATS_OK)
-		return bus_errno(status);
+		return errno_of(status);
 	snprintf(b->inbox, sizeof(b->inbox), "%s", inbox);
 	natsInbox_Destroy(inbox);
 	snprintf(subject, sizeof(subject), "%s.r.*", b->inbox);

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "nats/bus_nats.h"
+#include "nats/bus_internal.h"
 
 #define BUCKET      "ddiperf"
 #define STREAM      "OBJ_" BUCKET

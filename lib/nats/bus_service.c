@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nats/bus_nats.h"
+#include "nats/bus_internal.h"
 
 #define SUBJECT_SIZE 256
 #define GROUP        "q" // what other implementations call the group of an endpoint

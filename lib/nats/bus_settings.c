@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "nats/bus_nats.h"
+#include "nats/bus_internal.h"
 #include "nats/bus_nkey.h"
 
 #define SERVERS        16

@@ -309,7 +309,7 @@ static void check_gateways(const struct port_settings *p, struct diag *d)
 	}
 }
 
-void port_check(const struct port_settings *p, struct diag *d)
+static void check_port(const struct port_settings *p, struct diag *d)
 {
 	if (p->driver < 0 || (unsigned)p->driver >= driver_count)
 		return; // reported by the row
@@ -381,7 +381,7 @@ static void check_pair(
 void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d)
 {
 	for (unsigned i = 0; i < count; i++)
-		port_check(&ports[i], d);
+		check_port(&ports[i], d);
 	for (unsigned i = 0; i < count; i++)
 		if (ports[i].driver < 0 || (unsigned)ports[i].driver >= driver_count)
 			return;

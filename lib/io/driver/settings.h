@@ -11,9 +11,7 @@ struct diag;
 extern const struct field_section port_section;
 extern const struct field_section host_section;
 
-// The rules between settings, complaints into d. port_check: of one port; port_check_all: of each
-// and between them.
-void port_check(const struct port_settings *p, struct diag *d);
+// Checks the settings of each port and the rules between ports; errors go to d.
 void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d);
 
 // Is it one of the port's own addresses?

@@ -110,8 +110,9 @@ bool pci_has(const struct pci_box *b, int mode, const char *fmt, ...)
 	return access(path, mode) == 0;
 }
 
-unsigned pci_each(const struct pci_box *b, void (*each)(const struct dirent *entry, void *ctx),
-	void *ctx, const char *fmt, ...)
+// Each entry of a folder. Returns their number.
+__attribute__((format(printf, 4, 5))) static unsigned each_entry(const struct pci_box *b,
+	void (*each)(const struct dirent *entry, void *ctx), void *ctx, const char *fmt, ...)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -146,7 +147,7 @@ struct search {
 static void search_folder(struct search *s, const char *folder)
 {
 	if (pci_has(s->b, F_OK, CARDS "/%s%s/net", s->bdf, folder) &&
-		!pci_each(s->b, s->each, s->ctx, CARDS "/%s%s/net", s->bdf, folder))
+		!each_entry(s->b, s->each, s->ctx, CARDS "/%s%s/net", s->bdf, folder))
 		s->empty = true;
 }
 
@@ -165,7 +166,7 @@ bool pci_each_interface(const struct pci_box *b, const char *bdf,
 	struct search s = {b, bdf, each, ctx, false};
 
 	search_folder(&s, "");
-	pci_each(b, search_child, &s, CARDS "/%s", bdf);
+	each_entry(b, search_child, &s, CARDS "/%s", bdf);
 	return !s.empty;
 }
 
@@ -251,7 +252,7 @@ int pci_read(struct pci_box *b)
 		err = netif_list(&b->interfaces, &b->interface_count);
 	if (err)
 		return err;
-	pci_each(b, read_card, b, CARDS);
+	each_entry(b, read_card, b, CARDS);
 	if (b->card_count)
 		qsort(b->cards, b->card_count, sizeof(*b->cards), by_address);
 	return 0;
@@ -412,7 +413,7 @@ int pci_check_group(const struct pci_box *b, const struct pci_card *c, char *con
 	struct group g = {b, c, with, count, true, "", ""};
 
 	if (c->group[0])
-		pci_each(b, look_at_member, &g, SYS "/kernel/iommu_groups/%s/devices", c->group);
+		each_entry(b, look_at_member, &g, SYS "/kernel/iommu_groups/%s/devices", c->group);
 	if (!g.names[0])
 		return 0;
 	if (g.cards_only)

@@ -24,9 +24,6 @@ __attribute__((format(printf, 3, 4))) const char *pci_link(
 // As access(2).
 __attribute__((format(printf, 3, 4))) bool pci_has(
 	const struct pci_box *b, int mode, const char *fmt, ...);
-// Each entry of a folder. How many there were.
-__attribute__((format(printf, 4, 5))) unsigned pci_each(const struct pci_box *b,
-	void (*each)(const struct dirent *entry, void *ctx), void *ctx, const char *fmt, ...);
 // Each interface of a card as sysfs shows it. false: there are some that it does not show.
 bool pci_each_interface(const struct pci_box *b, const char *bdf,
 	void (*each)(const struct dirent *entry, void *ctx), void *ctx);

@@ -153,7 +153,7 @@ void capture_file_write(struct capture_file *f, const struct capture_packet *p)
 	block_end(&b, f);
 }
 
-void capture_file_flush(struct capture_file *f)
+static void flush_file(struct capture_file *f)
 {
 	if (!f->error && fflush(f->out) != 0)
 		f->error = errno;
@@ -163,7 +163,7 @@ int capture_file_close(struct capture_file *f)
 {
 	int error;
 
-	capture_file_flush(f);
+	flush_file(f);
 	if (fclose(f->out) != 0 && !f->error)
 		f->error = errno;
 	error = f->error;
@@ -324,7 +324,7 @@ static void write_until(struct capture *c, uint64_t tick)
 	for (; c->count && (int64_t)(c->heap[0]->packet.time - tick) < 0; any = true)
 		write_oldest(c);
 	if (any)
-		capture_file_flush(c->file);
+		flush_file(c->file);
 }
 
 static void *capture_loop(void *arg)

@@ -34,7 +34,6 @@ struct capture_file;
 struct capture_file *capture_file_open(
 	const char *path, const char *const *interfaces, uint32_t count);
 void capture_file_write(struct capture_file *f, const struct capture_packet *p);
-void capture_file_flush(struct capture_file *f);
 // 0, or -errno of the first write that failed.
 int capture_file_close(struct capture_file *f);
 

@@ -53,7 +53,7 @@ static void write_tcp(const struct rule *r, struct rule_flow *out, struct rte_fl
 	item->mask = &out->tcp_mask;
 }
 
-void rule_write(const struct rule *r, struct rule_flow *out)
+static void write_rule(const struct rule *r, struct rule_flow *out)
 {
 	struct rte_flow_item *item = out->items;
 
@@ -120,7 +120,7 @@ static int validate(uint16_t device, const struct rule *rules, uint32_t count)
 	int rc = count ? 0 : -ENOENT;
 
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
-		rule_write(&rules[i], &flow);
+		write_rule(&rules[i], &flow);
 		rc = rte_flow_validate(device, &received, flow.items, flow.actions, &said);
 	}
 	return rc;
@@ -133,7 +133,7 @@ int rules_install(uint16_t device, const struct rule *rules, uint32_t count)
 	struct rule_flow flow;
 
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
-		rule_write(&rules[i], &flow);
+		write_rule(&rules[i], &flow);
 		if (rte_flow_create(device, &received, flow.items, flow.actions, &said))
 			continue;
 		rules_remove(device);

@@ -40,8 +40,6 @@ struct rule_flow {
 	struct rte_flow_action_queue queue;
 };
 
-void rule_write(const struct rule *r, struct rule_flow *out);
-
 // Rules that put the ports of both families into `queues` queues, by their lowest bits
 // (steer_rules_size): those of UDP, and with `streams` those of TCP; out: RULES_MAX. Returns their
 // number.

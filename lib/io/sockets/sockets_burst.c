@@ -19,7 +19,8 @@
 
 _Static_assert(FRAME_PLAIN_UDP6 + FRAME_UDP_LEN <= 64, "headers in front of a payload");
 
-uint32_t socket_find(
+// The socket of an address and port, or SOCKETS_NONE. addr has addr_len bytes.
+static uint32_t socket_find(
 	const struct socket_table *t, const uint8_t *addr, uint8_t addr_len, uint16_t port)
 {
 	uint32_t at = socket_hash(addr, addr_len, port);

@@ -66,10 +66,6 @@ struct socket_queue {
 	struct socket_counters counters;
 };
 
-// The socket of an address and port, or SOCKETS_NONE. addr: of addr_len bytes.
-uint32_t socket_find(
-	const struct socket_table *t, const uint8_t *addr, uint8_t addr_len, uint16_t port);
-
 // Enter ends[i], for which there is room.
 void socket_table_add(struct socket_table *t, uint32_t i);
 

@@ -2,7 +2,7 @@
 // Which key somebody meant.
 #include "fixture.h"
 
-#include "conf/names.h"
+#include "conf/conf_internal.h"
 
 static void assert_hint(const char *key, const char *wanted)
 {

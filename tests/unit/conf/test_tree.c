@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "conf/tree.h"
+#include "conf/conf_internal.h"
 
 static void lines_and_columns_are_those_of_an_editor(void **state)
 {

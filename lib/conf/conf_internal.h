@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes of a parsed file, for the files of conf/ only: kind, text, place and path.
-// Not here: rows and types (value.h, schema.c). Path: cold. Management thread.
+// Shared by the files of conf/ only: the nodes of a parsed file, the keys of a section, and the
+// walk over a filled struct. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "conf/schema.h"
 
 enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 
@@ -62,3 +63,14 @@ const char *text_shown(const char *text, struct arena *a);
 // Complain at the place of the node, under its path.
 void node_error(struct diag *d, struct arena *a, const struct node *n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+// Keys of choices stand beside the others.
+bool names_has(const struct field_section *section, const char *key);
+
+// "did you mean "queries"?", or "allowed: a, b, c" when nothing is near.
+const char *names_hint(const struct field_section *section, const char *key, struct arena *a);
+
+// The one walk over a filled struct by its rows, behind conf_visit and conf_dump. plain: counts and
+// rates as bare numbers, for a program.
+void visit_section(const struct field_section *section, const void *obj, bool plain,
+	const struct conf_visitor *v);

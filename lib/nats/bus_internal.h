@@ -70,10 +70,6 @@ struct bus_question {
 int bus_put_question(struct bus *b, const struct bus_question *q, struct bus_wait **out);
 // The whole reply, which the caller destroys, or NULL and *rc, as bus_request. at_ns may be NULL.
 natsMsg *bus_await(struct bus *b, struct bus_wait *w, unsigned ms, int64_t *at_ns, int *rc);
-// Both in one.
-natsMsg *bus_exchange(struct bus *b, const struct bus_question *q, int64_t *at_ns, int *rc);
-// 0, or -errno for a status of the library.
-int bus_errno(natsStatus status);
 
 // bus_settings.c: the options of a connection, which the caller destroys, and what to call its
 // servers in messages: their URLs without passwords. 0, or -errno, which was logged.
