@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TCP connection begins and ends: by the user, or after what was received or was not. tcp.h is
 // the contract. Path: hot. The thread that owns the host.
+#include "net/tcp.h"
+
 #include "net/tcp_internal.h"
 
 #define MSS_DEFAULT 536 // RFC 9293 section 3.7.1

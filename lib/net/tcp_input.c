@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A segment that a TCP connection receives: RFC 9293 section 3.10.7, in its order, with the checks
 // of RFC 5961. tcp.h is the contract. Path: hot. The thread that owns the host.
+#include "net/tcp.h"
 #include "net/tcp_internal.h"
 
 #define CHALLENGES      1000 // in a turn; Linux: net.ipv4.tcp_challenge_ack_limit

@@ -7,7 +7,7 @@
 // Path: hot. The thread that owns the host.
 #pragma once
 
-#include "net/tcp.h"
+#include "net/tcp_stream.h"
 
 #define TCP_FIRST_WINDOW 10u // segments, RFC 6928
 

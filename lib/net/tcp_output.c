@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The segments that a TCP connection sends: SYN, the stream as far as the windows allow, probes,
 // acknowledgements and resets. tcp.h is the contract. Path: hot. The thread that owns the host.
+#include "net/tcp.h"
 #include "net/tcp_internal.h"
 
 #define STAMPS_LEN  12u

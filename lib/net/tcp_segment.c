@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The header of a TCP segment: to and from bytes. tcp.h is the contract. Path: hot. Any thread.
-#include "net/tcp.h"
+#include "net/tcp_segment.h"
+
+#include "base/bytes.h"
 
 enum option {
 	OPTION_END = 0,

@@ -2,6 +2,10 @@
 // The bytes of a TCP connection that wait: sent and not acknowledged, received and not read, or
 // received before their turn. Both are lists of blocks in the order of their sequence numbers.
 // Path: hot. The thread that owns the host.
+#include "net/tcp_stream.h"
+
+#include <string.h>
+
 #include "net/tcp_internal.h"
 
 void tcp_host_init(struct tcp_host *h, struct tcp_block *memory, uint32_t count)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clock of a TCP connection: round trip and timeout by RFC 6298, and what is done when a
 // deadline has come. tcp.h is the contract. Path: hot. The thread that owns the host.
+#include "net/tcp.h"
 #include "net/tcp_internal.h"
 
 #define BACKOFF_MOST 16 // doublings of the timeout
