@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "run/commands.h"
 #include "io/driver/memory.h"
-#include "io/pci/pci.h"
+#include "io/pci/pci_bind.h"
 #include "io/driver/state.h"
 
 static int read_box(struct pci_box *b)

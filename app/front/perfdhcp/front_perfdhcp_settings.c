@@ -469,7 +469,7 @@ static struct addr_prefix address_of(const struct perfdhcp *p, const char *inter
 
 	if (netif_read(interface, &netif) < 0)
 		return found;
-	for (uint32_t i = 0; i < netif.addr_count && i < NETIF_ADDRS_MAX; i++) {
+	for (uint32_t i = 0; i < netif.addr_count; i++) {
 		const struct addr *a = &netif.addrs[i].addr;
 
 		if (a->len == (p->v6 ? 16 : 4) &&
@@ -497,7 +497,7 @@ static const char *interface_of(struct perfdhcp *p, const char *address)
 	if (addr_parse(address, &addr, &what) < 0 || netif_list(&list, &count) < 0)
 		return NULL;
 	for (unsigned n = 0; n < count && !name; n++)
-		for (uint32_t i = 0; i < list[n].addr_count && i < NETIF_ADDRS_MAX; i++)
+		for (uint32_t i = 0; i < list[n].addr_count; i++)
 			if (addr_equal(&list[n].addrs[i].addr, &addr))
 				name = arena_strdup(p->run.arena, list[n].name);
 	free(list);

@@ -25,6 +25,7 @@
 #include "io/doctor/preflight.h"
 #include "io/driver/eal.h"
 #include "io/port/port.h"
+#include "io/port/port_read.h"
 
 static const char *cpu_model(struct arena *a)
 {

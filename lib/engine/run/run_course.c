@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 #include "base/log.h"
 #include "engine/plan/address_probe.h"
 #include "engine/plan/resolve.h"

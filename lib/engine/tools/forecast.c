@@ -13,7 +13,7 @@
 #include "engine/core/worker/worker.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 
 #define STREAM_COST_NS 85 // of a message and its answer over a connection that lives, beside UDP
 

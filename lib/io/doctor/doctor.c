@@ -258,11 +258,10 @@ static void add_drivers(struct doctor_report *r)
 
 static void add_addresses(const struct netif *n, char *buf, size_t room)
 {
-	uint32_t kept = n->addr_count < NETIF_ADDRS_MAX ? n->addr_count : NETIF_ADDRS_MAX;
 	size_t used = strlen(buf);
 	char text[ADDR_TEXT_SIZE];
 
-	for (uint32_t i = 0; i < kept && used < room; i++)
+	for (uint32_t i = 0; i < n->addr_count && used < room; i++)
 		if (!addr_is_link_local(&n->addrs[i].addr))
 			used += (size_t)snprintf(buf + used, room - used, ", %s",
 				addr_format_prefix(&n->addrs[i], text, sizeof(text)));

@@ -9,12 +9,11 @@
 
 #include "io/port_state.h"
 
-// Does the device of the port exist, and is it free? 0, or -errno with e.
-int preflight_device(const struct port_settings *p, struct io_error *e);
-
 struct netif;
 
-// The same for a port on one of these interfaces.
+// Does the device of the port exist, and is it free? 0, or -errno with e.
+int preflight_device(const struct port_settings *p, struct io_error *e);
+// Like preflight_device, for a port on one of these interfaces.
 int preflight_interface(const struct port_settings *p, const struct netif *list, unsigned count,
 	struct io_error *e);
 

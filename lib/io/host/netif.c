@@ -206,8 +206,7 @@ static int each_addr(const struct nlmsghdr *h, void *table)
 		memcpy(p.addr.bytes, mnl_attr_get_payload(a), p.addr.len);
 	}
 	if (n->addr_count < NETIF_ADDRS_MAX)
-		n->addrs[n->addr_count] = p;
-	n->addr_count++;
+		n->addrs[n->addr_count++] = p;
 	return MNL_CB_OK;
 }
 

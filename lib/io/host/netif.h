@@ -28,8 +28,8 @@ struct netif {
 	const char *xdp_mode; // of it, in the words of ip(8): "xdpdrv", "xdpgeneric", "xdpoffload"
 	uint32_t rx_queues;   // 0: unknown
 	uint64_t speed_bps;   // of a card, 0: unknown
-	uint32_t addr_count;  // may be more than are kept
-	struct addr_prefix addrs[NETIF_ADDRS_MAX];
+	uint32_t addr_count;
+	struct addr_prefix addrs[NETIF_ADDRS_MAX]; // further addresses are left out
 };
 
 // All interfaces of the network namespace. 0, and *list is the caller's to free; or -errno.

@@ -298,10 +298,9 @@ static int check_default_route(const struct netif *user, struct io_error *e)
 
 static int check_addresses(const struct netif *user, struct io_error *e)
 {
-	uint32_t kept = user->addr_count < NETIF_ADDRS_MAX ? user->addr_count : NETIF_ADDRS_MAX;
 	char text[ADDR_TEXT_SIZE];
 
-	for (uint32_t i = 0; i < kept; i++) {
+	for (uint32_t i = 0; i < user->addr_count; i++) {
 		if (addr_is_link_local(&user->addrs[i].addr))
 			continue;
 		addr_format_prefix(&user->addrs[i], text, sizeof(text));

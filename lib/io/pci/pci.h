@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Network cards on the PCI bus and their kernel drivers: which of them may be given to DPDK, the
-// binding to vfio-pci, and the way back. A card that carries the host is never bound. The former
-// driver and the interfaces of a card are kept in a file of the state directory
-// (io/driver/state.h), which is as short-lived as the binding: until the box is started again.
-// Path: cold. Management thread.
+// Network cards on the PCI bus and their kernel drivers: which of them may be given to DPDK. A card
+// that carries the default route of this machine never is. Path: cold. Management thread.
 #pragma once
 
 #include <limits.h>
@@ -58,13 +55,3 @@ int pci_check(const struct pci_box *b, const struct pci_card *c, char *const *wi
 	bool force, struct io_error *e);
 // The next step with the card as a sentence, or a command in backquotes; returns buf.
 const char *pci_advice(const struct pci_box *b, const struct pci_card *c, char *buf, size_t room);
-
-// Bind these cards to vfio-pci, after pci_check of all; loads the module. dir: of the records.
-// user: gets the right to use them, NULL: root alone. Either all are bound, or none and they are
-// as before, with e. A card that is bound already stays so.
-int pci_bind(const struct pci_box *b, char *const *addresses, unsigned count, bool force,
-	const char *user, const char *dir, struct io_error *e);
-// Give the card at this address back to the driver that it had (to the one that the kernel chooses,
-// if ddiperf did not bind it), and set its interfaces as they were, up and with their MTU. 0, or
-// -errno with e: -ENODEV, -EINVAL (it is not bound), -EBUSY (a process uses it).
-int pci_unbind(const struct pci_box *b, const char *address, const char *dir, struct io_error *e);

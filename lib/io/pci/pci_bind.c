@@ -2,6 +2,8 @@
 // The binding of cards to vfio-pci and the way back, step by step in sysfs; a step that fails
 // undoes those before it. What a card was is written down before it changes, so that unbind works
 // after a kill at any moment too. Path: cold. Management thread.
+#include "io/pci/pci_bind.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -363,7 +365,7 @@ static void tell_lost(const struct pci_box *b, const struct pci_card *c)
 	char text[ADDR_TEXT_SIZE];
 
 	for (const struct netif *n = NULL; (n = pci_interface(b, c, n));)
-		for (uint32_t i = 0; i < n->addr_count && i < NETIF_ADDRS_MAX; i++)
+		for (uint32_t i = 0; i < n->addr_count; i++)
 			if (!addr_is_link_local(&n->addrs[i].addr))
 				log_warning("the address %s of %s is gone, also after unbind",
 					addr_format_prefix(&n->addrs[i], text, sizeof(text)),

@@ -2,7 +2,7 @@
 // Reads of a port: its link and the link's speed, and the device's counters since the run began.
 // Path: cold. Management thread.
 #include "io/driver/driver.h"
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 #include "io/port/port_internal.h"
 
 #include <math.h>

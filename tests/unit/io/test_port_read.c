@@ -13,7 +13,7 @@
 #include "io/driver/explain.h"
 #include "io/host/netif.h"
 #include "io/driver/driver.h"
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 #include "io/port/port_internal.h"
 #include "lib/test_port.h"
 

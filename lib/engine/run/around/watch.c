@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Readings in pairs, and the deviation that follows. Path: cold. Management thread.
 #include "engine/run/around/watch.h"
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 
 #include <math.h>
 #include <time.h>

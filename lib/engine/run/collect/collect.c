@@ -16,7 +16,7 @@
 #include "engine/config/condition.h"
 #include "engine/plan/plan_supply.h"
 #include "io/driver/settings.h"
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 
 // For the copies of a worker of the responder: a second.
 #define TELL_PAUSE_NS 100000

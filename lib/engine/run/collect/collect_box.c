@@ -2,7 +2,7 @@
 // The tester's ports, their workers and the responder of an interval: differences of two readings.
 // Workers are read from their snapshots; devices and the responder at the moment of the call, some
 // ms after the end of the interval. Path: cold. Management thread.
-#include "io/port/port.h"
+#include "io/port/port_read.h"
 #include "engine/run/collect/collect.h"
 
 #include <math.h>
