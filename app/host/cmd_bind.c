@@ -60,7 +60,7 @@ static int print_cards(const struct options *o)
 	return EXIT_PASS;
 }
 
-// What a run on the cards still lacks.
+// Names the hugepages that a run on the cards still needs.
 static void print_hugepages(void)
 {
 	if (!hugepages_free())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf doctor [FILE]: what this machine can do, and how to fix what is missing. Changes nothing.
-// Path: cold. Main thread.
+// ddiperf doctor [FILE]: the abilities of this machine, and fixes for missing ones. Changes
+// nothing. Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>
 

@@ -28,19 +28,20 @@ struct addr_prefix {
 };
 
 // All parsers: 0, or -EINVAL with *what set to the allowed form (static text, completes "is not
-// ..."); text is not modified. A prefix read as a range is all of its addresses, of a larger one
-// the first 2^32; IPv6 ranges lie within one /64.
+// ..."); text is not modified. A prefix read as a range stands for all of its addresses, up to
+// 2^32; IPv6 ranges lie within one /64.
 int addr_parse(const char *text, struct addr *out, const char **what);
 int addr_parse_range(const char *text, struct addr_range *out, const char **what);
 int addr_parse_prefix(const char *text, struct addr_prefix *out, const char **what);
 int addr_parse_mac(const char *text, uint8_t out[6], const char **what);
-// A place to listen at: 127.0.0.1:9464, [::1]:9464, or 9464 (of 127.0.0.1). Port 0: any free one.
+// An address and port to listen on: 127.0.0.1:9464, [::1]:9464, or 9464 (of 127.0.0.1). Port 0
+// means any free port.
 int addr_parse_listen(const char *text, struct addr *out, uint16_t *port, const char **what);
 
-// A server as people write it: an address or a name, with a port (HOST:PORT, [IPv6]:PORT,
+// A server as users write it: an address or a name, with a port (HOST:PORT, [IPv6]:PORT,
 // HOST#PORT), with "@" in front, with the link of an IPv6 address (%eth0). IPv4-mapped is IPv4.
 struct addr_server {
-	struct addr addr; // len 0: host is no address
+	struct addr addr; // len 0 if host is a name
 	char host[254];   // without port and link
 	char link[16];    // "": none
 	uint16_t port;    // 0: none
@@ -101,7 +102,7 @@ static inline void addr_nth_bytes(const struct addr_range *r, uint64_t n, uint8_
 	memcpy(out + 8, &low, 8);
 }
 
-// The same of a list of ranges, n below the sum of their counts.
+// Like addr_nth_bytes, for a list of ranges; n is below the sum of their counts.
 static inline void addr_list_nth_bytes(const struct addr_range *list, uint64_t n, uint8_t out[16])
 {
 	for (; n >= list->count; list++)

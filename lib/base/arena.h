@@ -13,7 +13,7 @@ char *arena_strdup(struct arena *a, const char *text);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *a); // NULL allowed
 
-// There is no memory for something that nothing works without. Calls the function set by
-// arena_when_exhausted, and aborts if there is none or if it returns.
+// Reports that memory without which the program cannot continue is exhausted. Calls the function
+// set by arena_when_exhausted; aborts if none is set or if it returns.
 _Noreturn void arena_exhausted(void);
 void arena_when_exhausted(void (*then)(void)); // before there are threads

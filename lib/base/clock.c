@@ -7,7 +7,7 @@
 
 #define ATTEMPTS 16
 
-#define PAIR_S     2e-6 // that two readings take at most
+#define PAIR_S     2e-6 // longest time between two readings
 #define PAIR_TRIES 3
 
 static uint64_t kernel_ns(clockid_t clock)

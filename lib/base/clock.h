@@ -15,7 +15,8 @@ struct clock {
 	double hz;           // ticks per second
 	uint64_t anchor_tsc; // a pair of simultaneous readings
 	uint64_t anchor_ns;  // CLOCK_MONOTONIC_RAW
-	const uint64_t *set; // a test's clock stands at this tick; NULL: the CPU's counter runs
+	const uint64_t
+		*set; // the tick at which a test's clock stands; NULL: the CPU's counter is read
 };
 
 static inline uint64_t clock_now(void)
@@ -43,13 +44,13 @@ void clock_calibrate(struct clock *c, unsigned ms);
 // Measure again over all the time since the anchor: a long run ends with an error below 1 ppm.
 void clock_refine(struct clock *c);
 
-// CLOCK_MONOTONIC, in milliseconds, for whoever waits. A system call.
+// CLOCK_MONOTONIC in milliseconds, for code that waits. A system call.
 uint64_t clock_steady_ms(void);
 
-// Unix time of a tick, which may be in the future, in nanoseconds. A test's clock has no other time
-// than its own.
+// Unix time of a tick, which may be in the future, in nanoseconds. A test's clock has its own time
+// only.
 uint64_t clock_wall_ns(const struct clock *c, uint64_t tick);
-// And back: the tick of a Unix time.
+// The tick of a Unix time.
 uint64_t clock_wall_tick(const struct clock *c, uint64_t wall_ns);
 // A tick, and the Unix time a moment before it: some 30 ns, at most 2 us unless the CPU is taken
 // away in all of three tries. No system call where the kernel's clock needs none.
@@ -76,7 +77,7 @@ static inline uint64_t clock_ms_scale(const struct clock *c)
 	return (uint64_t)(18446744073709551616.0 * 1000 / c->hz);
 }
 
-// The same of microseconds.
+// Like clock_ms, in microseconds.
 static inline uint64_t clock_us(uint64_t ticks, uint64_t scale)
 {
 	return clock_ms(ticks, scale);

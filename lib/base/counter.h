@@ -55,16 +55,16 @@ struct counter {
 	const struct counter_section *section; // COUNTER_SECTION, COUNTER_LIST
 	bool optional;     // COUNTER_SECTION: the place holds a pointer, NULL: left out;
 	                   // COUNTER_LIST: left out when empty; COUNTER_U64: when 0
-	bool gauge;        // COUNTER_U64: no count, but a setting, a number or a level
-	bool level;        // of these a level, which adds up over several boxes
+	bool gauge;        // COUNTER_U64: a setting, a number or a level, not a count
+	bool level;        // a gauge that adds up over several machines
 	bool sum;          // COUNTER_F64: adds up like a count
-	bool key;          // COUNTER_STRING, COUNTER_U64: elements of a list that differ in it are
-	                   // not the same
-	bool all;          // COUNTER_BOOL: of several boxes it holds if it does for each
-	const char *stray; // COUNTER_U64 of replies that are strays: why they are; NULL: it is none
+	bool key;          // COUNTER_STRING, COUNTER_U64: elements of a list that differ in it
+	                   // are distinct
+	bool all;          // COUNTER_BOOL: holds for several machines if it holds for each
+	const char *stray; // COUNTER_U64 of stray replies: the reason; NULL for other counters
 };
 
-// Is the figure of a time the sum of those of its parts?
+// Is the figure of a period the sum of the figures of its parts?
 static inline bool counter_adds_up(const struct counter *r)
 {
 	return r->type == COUNTER_U64 ? !r->gauge : r->type == COUNTER_F64 && r->sum;
@@ -72,7 +72,7 @@ static inline bool counter_adds_up(const struct counter *r)
 
 #define COUNTER_ROWS(table) .rows = (table), .count = sizeof(table) / sizeof((table)[0])
 
-// In place of a help: the row counts replies that are strays, and says why they are.
+// Used in place of a help text: the row counts stray replies; why is the reason.
 #define COUNTER_STRAY(why) "dropped: " why, .stray = why
 
 // A table of counters, LIST(X, A) with rows X(member, help) and A(member, length, label, help),

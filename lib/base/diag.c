@@ -12,7 +12,7 @@
 #include "base/arena.h"
 
 struct place {
-	const char *file; // one of diag.files, or NULL
+	const char *file; // from diag.files, or NULL
 	unsigned line;
 	unsigned col;
 	const char *path;
@@ -46,7 +46,7 @@ struct diag {
 	size_t messages_count, messages_room;
 	unsigned dropped;
 	struct inputs *inputs;
-	const char *printed; // the file whose errors print prints; NULL: none
+	const char *printed; // errors of this file go to the function print; NULL: none do
 	diag_printer *print;
 	const void *print_ctx;
 };

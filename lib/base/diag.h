@@ -17,48 +17,45 @@ void diag_free(struct diag *d); // NULL allowed
 // Mark a struct before its members: of marks of one size the last one counts.
 void diag_mark(struct diag *d, const void *dst, size_t size, const char *file, unsigned line,
 	unsigned col, const char *path);
-// The same for the struct of a section, which has keys.
+// Like diag_mark, for the struct of a section, which has keys.
 void diag_mark_section(struct diag *d, const void *dst, size_t size, const char *file,
 	unsigned line, unsigned col, const char *path);
 
 // "file:line:col: path: text". dst is a struct or a member of it; key chooses the part:
-//   NULL   the innermost marked memory around dst (of a struct its first member, if in the file)
+//   NULL   the innermost marked memory around dst (for a struct its first member, if in the file)
 //   ""     the section around dst
-//   a key  that one of the section around dst, at its own line if it was in the file
+//   a key  this key of the section around dst, at its own line if it was in the file
 void diag_error(struct diag *d, const void *dst, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-// The size bytes at dst stand for those at `like`: what is wrong with them is wrong there.
-void diag_mark_as(struct diag *d, const void *dst, size_t size, const void *like);
-
-// The size bytes at dst stand for those at `like`: what is wrong with them is wrong there.
+// Errors about the size bytes at dst are reported at the place of `like`.
 void diag_mark_as(struct diag *d, const void *dst, size_t size, const void *like);
 
 // The text of the last mark stands in quotes in the file, and begins behind one.
 void diag_mark_quoted(struct diag *d);
 
-// About the n-th character of the text at dst (of one that is in one line, without escapes).
+// An error at the n-th character of the text at dst, which must be on one line and without escapes.
 void diag_error_in(struct diag *d, const void *dst, size_t n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-// The same at a place that the caller knows. path NULL: none is printed. line 0: no line and
-// column.
+// Like diag_error, at a given place. With path NULL no path is printed, with line 0 neither line
+// nor column.
 void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col, const char *path,
 	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-// The error that came last is one of the machine, not of the file: a resolver that knows no such
-// name.
+// Marks the last error as one of the machine, not of the file: for example a name that the resolver
+// does not know.
 void diag_of_box(struct diag *d);
-// Are there errors, and all of them of the machine?
+// Are there errors, and are all of them the machine's?
 bool diag_all_of_box(const struct diag *d);
 
-// How many different errors there are: one that is added twice counts once.
+// Number of different errors: an error that was added twice counts once.
 unsigned diag_count(const struct diag *d);
 
 // All errors, in order of file (first use), line and column; one per line.
 void diag_print(const struct diag *d, FILE *out);
 
-// From now on diag_print prints the errors of one file by this function. path may be NULL.
+// From now on diag_print calls this function for the errors of one file. path may be NULL.
 typedef void diag_printer(const void *ctx, const char *path, const char *text, FILE *out);
 void diag_set_printer(struct diag *d, const char *file, diag_printer *print, const void *ctx);
 

@@ -10,7 +10,7 @@
 
 #include "base/addr.h"
 
-// A list field fills one of these; items are arena memory of the configuration, count may be 0.
+// The value of a list field. The items are in the arena of the configuration; count may be 0.
 struct field_list {
 	void *items;
 	uint32_t count;
@@ -60,7 +60,7 @@ enum field_type {
 	               // stand inline, beside the other keys of the mapping.
 };
 
-// What a text names, for those who restrict a file of somebody else's (conf_confine).
+// The kind of object that a text names: conf_confine restricts files from untrusted sources by it.
 enum field_role {
 	FIELD_PLAIN,          // nothing beyond the program
 	FIELD_INPUT,          // a file that is read
@@ -97,7 +97,7 @@ struct field {
 	bool required; // absent is an error
 	bool optional; // FIELD_SECTION only: pointer, NULL when absent
 	enum field_role role;
-	bool load; // a number whose higher value is more work for a server: a search may vary it
+	bool load; // a higher value is more work for a server: a search may vary it
 	size_t offset;
 	const char *def;  // default, in the file's own notation (a list: "a, b"); NULL: all zero
 	const char *word; // a word allowed instead of a value ("auto", "max"): FIELD_COUNT,

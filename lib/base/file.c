@@ -48,13 +48,13 @@ static ssize_t on_write(void *cookie, const char *bytes, size_t len)
 
 		if (n >= 0)
 			done += (size_t)n;
-		else if (errno != EINTR) // a signal is no reason to cut a document
+		else if (errno != EINTR) // do not cut a document because of a signal
 			d->error = -errno;
 	}
 	return (ssize_t)done;
 }
 
-// The name behind all links, also that of a file that is not there yet. out has PATH_MAX bytes.
+// The name behind all links; the file may not exist yet. out has PATH_MAX bytes.
 static int follow_links(const char *path, char *out)
 {
 	char next[PATH_MAX], link[PATH_MAX];
@@ -81,8 +81,8 @@ static int follow_links(const char *path, char *out)
 	return -ELOOP;
 }
 
-// Of the file that will be replaced. An owner or a group that we may not give away stays ours;
-// then the rights of the group go to nobody.
+// Takes owner, group and mode of the file that will be replaced. If the owner or group cannot be
+// set, it stays that of this process, and the group gets no rights.
 static void take_mode_and_owner(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 07777;
@@ -205,7 +205,7 @@ static int replace(struct file_draft *d)
 	if (rename(d->temp, d->target) < 0)
 		return -errno;
 	free(d->temp);
-	d->temp = NULL; // there is no such file any more
+	d->temp = NULL; // the file no longer exists
 	return sync_folder(d->target);
 }
 

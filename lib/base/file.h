@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 // Can the path be written? 0 or -errno. The path is left unchanged: a file keeps its content, a
-// link its missing target. Does not wait for the reader of a pipe. Errors like those of /dev/full
-// show only when the file is written.
+// link its missing target. Does not wait for the reader of a pipe. Errors such as a full disk show
+// only when the file is written.
 int file_check_writable(const char *path);
 
-// Is it the box that lacks something, and not the path that is wrong?
+// Is the cause a shortage of the machine rather than a wrong path?
 bool file_error_of_box(int err);
 
 // Adds len octets to the end of a file of `size` octets, on the disk on return, or none of them. 0,
@@ -25,15 +25,15 @@ int file_copy(const char *from, const char *to);
 int file_make_folders(const char *path);
 
 // A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
-// one or the whole new one. It is written beside its target, whose mode and owner it takes, and
-// reaches the disk before it is renamed. A pipe or a device is written to directly.
+// one or the whole new one. It is written beside its target, takes over the target's mode and
+// owner, and reaches the disk before it is renamed. A pipe or a device is written to directly.
 struct file_draft {
 	FILE *f;      // to write into; its errors are kept, so a writer need not look for them
 	int fd;       // below f
 	int error;    // -errno of the first write that failed
 	char *target; // links followed; NULL: a pipe or a device
 	char *temp;   // its name until then
-	struct file_draft *next; // of those that are open
+	struct file_draft *next; // list of open drafts
 };
 
 // 0 or -errno. The draft stays where it is until it is committed or abandoned, since f refers to

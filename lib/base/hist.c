@@ -146,7 +146,7 @@ bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t mo
 	return true;
 }
 
-// Octets at a time of 64: a bit each for those that are no digits.
+// Tests 64 octets at a time: one bit for each octet that is not a digit.
 static uint64_t others_of(const char *text)
 {
 	uint64_t mask = 0;
@@ -156,7 +156,8 @@ static uint64_t others_of(const char *text)
 
 		memcpy(&v, text + 8 * i, sizeof(v));
 		v = le64toh(v) ^ 0x3030303030303030; // digits are 0 to 9 now
-		// Of octets from 10 on the highest bit, without a carry to the next one.
+		// Sets the highest bit of each octet that is 10 or more, without a carry into the
+		// next.
 		v = ((v & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | v;
 		v = (v >> 7) & 0x0101010101010101;
 		mask |= (v * 0x0102040810204080) >> 56 << (8 * i);
@@ -164,7 +165,7 @@ static uint64_t others_of(const char *text)
 	return mask;
 }
 
-// Of 1 to 7 digits, in 8 octets.
+// The value of 1 to 7 digits in 8 octets.
 static inline uint64_t number_of(const char *text, size_t digits)
 {
 	uint64_t v;
@@ -181,10 +182,10 @@ static inline uint64_t number_of(const char *text, size_t digits)
 
 #define BLOCK      64
 #define DIGITS_MAX 7
-#define TEXT_LEFT  (BLOCK + 8) // what is read of the text at once
+#define TEXT_LEFT  (BLOCK + 8) // octets of the text read at once
 
-// Adds buckets as long as they are as usual: with a gap, digits that are few, and another bucket
-// behind. text, bucket: of the last one that was, and then of the next one.
+// Adds buckets while they have the usual form: a gap, few digits, and another bucket behind. text
+// and bucket are those of the last bucket added, then of the next.
 static const char *add_usual(struct hist *h, const char *text, const char *end, uint32_t *bucket)
 {
 	const char *block = text, *from = text;

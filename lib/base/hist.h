@@ -44,7 +44,7 @@ static inline void hist_add(struct hist *h, uint64_t value)
 		h->max = value;
 }
 
-// Values that come one after the other, and often several of the same: counted as one.
+// Collects runs of equal values and counts each run at once.
 struct hist_run {
 	uint64_t value, times; // start with zero
 };
@@ -91,8 +91,8 @@ static inline void hist_clear(struct hist *h)
 }
 
 void hist_merge(struct hist *to, const struct hist *from);
-// to = now - before, of two readings of one histogram. min and max become the edges of the outer
-// buckets, held within those of now. to may be now or before.
+// to = now - before, for two readings of one histogram. min and max become the edges of the outer
+// buckets, within min and max of now. to may be now or before.
 void hist_difference(struct hist *to, const struct hist *now, const struct hist *before);
 
 // The buckets in use as text, "GAP:COUNT ...": from the bucket before, or from 0, it is GAP
@@ -100,16 +100,16 @@ void hist_difference(struct hist *to, const struct hist *now, const struct hist 
 size_t hist_print(const struct hist *h, char *buf, size_t room);
 
 // The text of hist_print. min and max are the edges of the outer buckets, and each value counts as
-// the middle of its bucket. false: it is no such text; h is undefined then.
+// the middle of its bucket. Returns false for any other text; h is then undefined.
 bool hist_read(struct hist *h, const char *text);
 
-// The next bucket of such text, that may not be at its end: how often it counts, up to most.
-// *bucket: the one before, HIST_NONE at first. false: it is no such text.
+// Reads the next bucket of such a text, which must not be at its end, and its count, up to most.
+// *bucket is the previous bucket, HIST_NONE at first. Returns false for any other text.
 #define HIST_NONE UINT32_MAX
 bool hist_next(const char **text, uint32_t *bucket, uint64_t *times, uint64_t most);
 
-// Adds such text of len octets, with a NUL behind it, to the buckets and the count of h, and to
-// nothing else. false: it is no such text, and some of it was added.
+// Adds such a text of len octets, with a NUL behind it, to the buckets and the count of h only.
+// Returns false for any other text, of which a part may have been added.
 bool hist_add_text(struct hist *h, const char *text, size_t len);
 
 // Lower edge and upper edge (exclusive) of a bucket; the last one has none, UINT64_MAX.
@@ -118,11 +118,10 @@ uint64_t hist_bucket_high(uint32_t bucket);
 
 // The percentile: the smallest value that at least `share` (0..1) of all samples do not exceed.
 // `above` more samples lie above all others (lost transactions). Returns the middle of its bucket,
-// held within min..max; UINT64_MAX when the rank falls among those above; 0 when there
-// is no sample at all.
+// held within min..max; UINT64_MAX if the rank falls among the `above`; 0 without any sample.
 uint64_t hist_percentile(const struct hist *h, double share, uint64_t above);
-// Are there enough values above the percentile? Of 40 samples the 99th percentile is the longest
-// one, and says no more than that. A percentile up to the median needs one value.
+// Are there enough values above the percentile? The 99th percentile of 40 samples is just the
+// longest one. A percentile up to the median needs one value.
 bool hist_knows(double count, double share);
 double hist_mean(const struct hist *h);   // 0 when empty
 double hist_stddev(const struct hist *h); // of the sample (n-1), from bucket middles; 0 below two

@@ -64,8 +64,7 @@ static ssize_t read_some(int fd, char *buf, size_t room)
 	return n < 0 ? -errno : n;
 }
 
-// Waits for bytes or the end of a stream: a FIFO that nobody has opened yet has neither. 0 or
-// -errno.
+// Waits for bytes or the end of a stream: a FIFO without a writer yet has neither. 0 or -errno.
 static int wait_for_bytes(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -100,7 +99,7 @@ static ssize_t write_all(int fd, const char *buf, size_t len)
 	return (ssize_t)len;
 }
 
-// A copy of what can be read once only. A descriptor or -errno.
+// Copies input that can be read only once. Returns a descriptor or -errno.
 static int copy_stream(int from)
 {
 	long long left = INPUT_STANDARD_MAX;
@@ -169,8 +168,8 @@ static int input_fail(const char *path, const void *setting, int error, struct d
 	return -1;
 }
 
-// What files of these formats are is not in their names alone. The magic octets, and the command
-// that unpacks to standard output.
+// File names do not identify these formats reliably. The magic octets, and the command that unpacks
+// to standard output.
 static const struct {
 	const char *name, *command, *magic;
 	size_t len;
@@ -306,7 +305,7 @@ static int lines_bad(struct lines *l, size_t col, const char *what)
 	return -EINVAL;
 }
 
-// The mark that editors put before UTF-8 is no part of the first word; UTF-16 has NUL octets.
+// The byte order mark of UTF-8 is not part of the first word; UTF-16 has NUL octets.
 static int line_give(struct lines *l, char *line, size_t len)
 {
 	static const char mark[] = "\xef\xbb\xbf";

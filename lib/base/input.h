@@ -17,23 +17,24 @@ struct inputs; // the files of a series
 struct inputs *inputs_new(void);     // NULL: no memory
 void inputs_free(struct inputs *in); // NULL allowed
 
-// The file from its begin: a descriptor to be closed, or -1 (the error is in d, about the setting
-// that names the file). In a series (diag_set_inputs) an error too if its content has changed
-// since.
+// The file from its beginning: a descriptor to be closed, or -1 (the error is in d, about the
+// setting that names the file). In a series (diag_set_inputs) an error too if its content has
+// changed since.
 int input_open(const char *path, const void *setting, struct diag *d);
 
 // The file in messages.
 const char *input_name(const char *path);
 
-// Takes a line without its newline, with a NUL behind it, which it may change. 0; 1: read no
-// further line; -errno.
+// Takes a line without its newline, terminated by NUL; may change it. Returns 0, 1 to stop reading,
+// or -errno.
 typedef int (*input_line)(void *to, char *line, size_t len, unsigned number);
 
 // Each line of the file to a function; a byte order mark before the first one is left out. 0,
 // -EINVAL (in d), -ENOMEM, or the function's -errno. Errors: as input_open, a line longer than
 // INPUT_LINE_MAX, a NUL in it, and a file that changes meanwhile.
 int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d);
-// The same, but NUL octets in a line are for the function to judge: INPUT_NUL says what is wrong.
+// Like input_lines, but the function decides about NUL octets in a line; INPUT_NUL is the text of
+// the error.
 int input_octet_lines(
 	const char *path, const void *setting, input_line each, void *to, struct diag *d);
 #define INPUT_NUL "holds a NUL octet: not a text"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The count. Path: cold. Management thread.
+// Defines the count. Path: cold. Management thread.
 #include "base/interrupt.h"
 
 volatile sig_atomic_t interrupt_count;

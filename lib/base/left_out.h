@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries of a file that cannot be used, counted by their reason, and one line about them. Path:
-// cold. Management thread.
+// Counts the entries of a file that cannot be used by their reason, and sums them up in one line.
+// Path: cold. Management thread.
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines on stderr, each by one write, so that those of several threads do not mix.
-// Path: cold. Any thread.
+// Lines on stderr, each by one write, so that lines of several threads do not mix. Path: cold. Any
+// thread.
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -28,8 +28,8 @@ bool log_is_verbose(void)
 	return log_wanted(LOG_VERBOSE);
 }
 
-// How many octets a letter in UTF-8 has; 0: it is none, or a control character, which a terminal
-// would obey.
+// Number of octets of a character in UTF-8; 0 if it is malformed, or a control character, which a
+// terminal would obey.
 static size_t letter_len(const unsigned char *at)
 {
 	size_t len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
@@ -42,7 +42,7 @@ static size_t letter_len(const unsigned char *at)
 	return len;
 }
 
-// Names and reasons come from files, servers and other boxes.
+// Names and reasons come from files, servers and other machines.
 static void clean(char *text)
 {
 	for (size_t len; *text; text += len) {
@@ -60,7 +60,7 @@ void log_set_words(const char *const (*pairs)[2])
 	words = pairs;
 }
 
-// The pair whose phrase is at the text; NULL: none.
+// The pair with the phrase at the start of the text, or NULL.
 static const char *const *words_at(const char *text)
 {
 	const char *const(*w)[2] = words;
@@ -109,7 +109,7 @@ static void log_line(const char *kind, const char *fmt, va_list args)
 	clean(line);
 	line[used++] = '\n';
 	written = write(STDERR_FILENO, line, used);
-	(void)written; // there is no other place to complain
+	(void)written; // an error here cannot be reported anywhere
 }
 
 static _Thread_local char last_error[LAST_SIZE];

@@ -13,11 +13,11 @@ void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // o
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
 
-// Lines speak of settings as a file has them. Whoever gave a command line knows its options: from
-// now on the first phrase of each pair becomes the second one, in the order of the pairs; {NULL,
-// NULL} ends them. NULL: as they are. Before other threads log.
+// Messages name settings as in a file; the user of a command line knows options instead. From now
+// on the first phrase of each pair is replaced by the second, in the order of the pairs; {NULL,
+// NULL} ends them. NULL turns this off. Call it before other threads log.
 void log_set_words(const char *const (*pairs)[2]);
-// A text that is no line of the log, in these words; cut to the room. Returns out.
+// Applies the same replacement to a text outside the log, cut to the room. Returns out.
 const char *log_in_words(const char *text, char *out, size_t room);
 
 // The text of the last error that this thread logged since the last call; "": none.

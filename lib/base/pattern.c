@@ -83,7 +83,7 @@ static int literal_add(struct compile *c, uint8_t byte)
 	return 0;
 }
 
-// 1 to max in decimal digits; 0: it is not.
+// A decimal number from 1 to max; 0 for any other text.
 static uint32_t width_read(const char *text, uint32_t len, uint32_t max)
 {
 	uint32_t n = 0;
@@ -163,7 +163,8 @@ static int digit_value(char ch)
 	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
-// The first row whose field is not pairs of hex digits; rows: there is none.
+// The first row with a field that is not pairs of hex digits; the number of rows if there is no
+// such row.
 static uint64_t odd_row(const struct pattern_table *t, uint32_t column)
 {
 	for (uint64_t row = 0; row < t->rows; row++) {
@@ -205,7 +206,7 @@ static int file_add(struct compile *c, const struct name *n)
 	return piece_add(c, PATTERN_FILE, column - 1, c->p->kind == PATTERN_HEX ? len / 2 : len);
 }
 
-// false: there is no such place.
+// Returns false if the place is unknown.
 static bool place_add(struct compile *c, const struct name *n)
 {
 	const struct pattern_place *places = c->p->kind == PATTERN_HEX ? c->clients->places : NULL;

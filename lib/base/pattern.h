@@ -13,16 +13,15 @@
 // Text: "{client}" decimal without leading zeros, "{client:N}" decimal with N = 1..20 digits,
 // "{client:0Nx}" hexadecimal with N = 1..16 (leading zeros; digits that do not fit are cut at the
 // front), "{mac}" as "02:00:00:00:00:01", "{relay}" and "{address}" dotted or as in RFC 5952,
-// "{random:N}" N = 1..255 characters of a-z0-9, the same for a client in the whole run, "{{" a
-// brace, "{file:N}" column N (from 1) of the client's line in a file, "{outer}" and "{inner}" the
-// client's VLANs and "{vlan}" the only or inner one, in decimal. Hex: pairs of hex digits
-// (white space and colons between them are skipped) and the same names, which give bytes:
-// "{client:N}" N = 1..8 bytes big endian (default 4), "{mac}" all of them, a VLAN 2,
-// "{relay}" and "{address}" 4 or 16, "{random:N}" N = 1..255 bytes, "{file:N}" those that the
-// column has as pairs of hex digits.
+// "{random:N}" N = 1..255 characters of a-z0-9, constant for a client during the run, "{{" a brace,
+// "{file:N}" column N (from 1) of the client's line in a file, "{outer}" and "{inner}" the client's
+// VLANs and "{vlan}" the only or inner one, in decimal. Hex: pairs of hex digits (white space and
+// colons between them are skipped) and the same names, which give bytes: "{client:N}" N = 1..8
+// bytes big endian (default 4), "{mac}" all of them, a VLAN 2, "{relay}" and "{address}" 4 or 16,
+// "{random:N}" N = 1..255 bytes, "{file:N}" the bytes that the column has as pairs of hex digits.
 enum pattern_kind { PATTERN_TEXT, PATTERN_HEX };
 
-// Fields of a file, a row for each client: that of a row and a column, both from 0, lies at
+// Fields of a file, a row for each client. With row and column counted from 0, a field lies at
 // bytes[at[i]] up to bytes[at[i + 1]], i = row * columns + column.
 struct pattern_table {
 	const uint8_t *bytes;
@@ -31,7 +30,7 @@ struct pattern_table {
 	const uint32_t *longest; // by column: bytes of a field, at most
 };
 
-// A name of the caller's in hex, whose bytes differ between messages.
+// A name of the caller's in hex; its bytes differ between messages.
 struct pattern_place {
 	const char *name;
 	uint32_t most; // bytes
@@ -42,7 +41,7 @@ struct pattern_bytes {
 	uint32_t len;
 };
 
-// 0: there is no such VLAN.
+// 0: no such VLAN.
 struct pattern_vlans {
 	uint16_t outer, inner;
 };
@@ -52,10 +51,10 @@ struct pattern_values {
 	uint64_t client; // number of the client
 	uint64_t seed;   // of {random}: differs between clients and between patterns' places
 	struct pattern_vlans vlans;
-	const uint8_t *mac;                 // as many bytes as compile was told
+	const uint8_t *mac;                 // as many bytes as pattern_clients.mac_len
 	const uint8_t *relay;               // addr_len bytes of the pattern
 	const uint8_t *address;             // likewise
-	const struct pattern_bytes *places; // as compile was told; NULL if there are none
+	const struct pattern_bytes *places; // as in pattern_clients; NULL if there are none
 };
 
 enum pattern_piece_kind {
@@ -85,7 +84,7 @@ struct pattern_clients {
 	uint64_t count;                     // numbers are below
 	uint8_t mac_len;                    // bytes of a hardware address, 1 or more
 	uint8_t addr_len;                   // 4 or 16: family of the addresses
-	const struct pattern_table *table;  // NULL: there is no file
+	const struct pattern_table *table;  // NULL: no file
 	const struct pattern_place *places; // the last one has no name; NULL: none
 };
 
@@ -93,7 +92,7 @@ struct pattern {
 	enum pattern_kind kind;
 	const struct pattern_piece *pieces;
 	uint32_t count;
-	uint32_t max_len; // bytes that it writes at most, for clients below the number told
+	uint32_t max_len; // most bytes that it writes, for clients below pattern_clients.count
 	bool fixed;       // literals only: the same bytes every time
 	bool relay;       // has {relay}
 	uint8_t addr_len; // of {relay} and {address}

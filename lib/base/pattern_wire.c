@@ -59,7 +59,8 @@ static void dotted_write(struct writer *w, const uint8_t address[4])
 	}
 }
 
-// The first of the longest runs of zero groups, two at least: *len of them; 0: there is none.
+// The first of the longest runs of at least two zero groups, and its length in *len; 0 if there is
+// no such run.
 static uint32_t zeros_find(const uint16_t groups[8], uint32_t *len)
 {
 	uint32_t first = 0;

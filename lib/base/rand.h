@@ -80,8 +80,8 @@ static inline uint64_t recip_mod(const struct recip *r, uint64_t x)
 	return x - recip_div(r, x) * r->divisor;
 }
 
-// The same of 32 bits, by a divisor of 32 bits. The fraction of x / divisor, as 64 bits, is at
-// most x/2^64 too great: the integer part of its product with the divisor is exact.
+// Like recip_mod, for 32 bits and a divisor of 32 bits. The fraction of x / divisor, as 64 bits, is
+// at most x/2^64 too great: the integer part of its product with the divisor is exact.
 static inline uint32_t recip_mod32(const struct recip *r, uint32_t x)
 {
 	return (uint32_t)(((unsigned __int128)((r->magic + 1) * x) * r->divisor) >> 64);

@@ -55,7 +55,7 @@ static const char *name_of(const struct node *item)
 	return name ? name->text : NULL;
 }
 
-// A list whose items have no names continues with their numbers; without a file there is the first.
+// Items without names are completed by their numbers; without a file only the first is offered.
 static void offer_list(
 	const struct completer *c, const struct field *f, const struct node *map, const char *at)
 {

@@ -43,15 +43,15 @@ struct conf_tree *tree_build(const char *name, bool in_file, const char *text, s
 // A child that is linked in at the end; key for mappings, else NULL.
 struct node *node_add(struct node *parent, const char *key, struct arena *a);
 
-// NULL when there is none, or when map is NULL or not a mapping.
+// NULL if the key is absent, or if map is NULL or not a mapping.
 struct node *node_find(const struct node *map, const char *key);
-// The same, also a removed one (gone).
+// Like node_find, but also finds a removed node (gone).
 struct node *node_given(const struct node *map, const char *key);
 
-// The item of a list whose `name` is this, or NULL.
+// The item of a list that has this `name`, or NULL.
 struct node *node_find_item(const struct node *list, const char *name);
 
-// Nothing stands there: "key:" or "key: ~".
+// Is the value empty? "key:" or "key: ~".
 bool node_is_empty(const struct node *n);
 
 // "traffic.queries.load", "ports[0]"; "" for the root.
@@ -60,7 +60,7 @@ const char *node_path(const struct node *n, struct arena *a);
 // Text of the user as part of a message: printable, and cut when long.
 const char *text_shown(const char *text, struct arena *a);
 
-// Complain at the place of the node, under its path.
+// Reports an error at the place of the node, under its path.
 void node_error(struct diag *d, struct arena *a, const struct node *n, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

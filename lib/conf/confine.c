@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files and commands that a configuration names, held against what is allowed to one that came from
-// somebody else. By the roles of rows; the names alone are looked at. Path: cold. Management
-// thread.
+// Checks the files and commands that a configuration from an untrusted source names against a list
+// of permissions, by the roles of rows. Looks at the names only. Path: cold. Management thread.
 #include <string.h>
 
 #include "base/addr.h"

@@ -28,7 +28,7 @@ static const struct field *unknown_key(
 		arena_printf(f->a, "there is no \"%s\" (%s)", key, names_hint(section, key, f->a)));
 }
 
-// Of a list of sections: the item's name, by its row.
+// The name of an item of a list of sections, by its row.
 static const char *item_name(const struct field_section *section, const void *item)
 {
 	for (uint32_t i = 0; i < section->count; i++)
@@ -106,7 +106,7 @@ static const struct field *find_choice(const struct finder *f, const struct fiel
 	return NULL;
 }
 
-// The row is that of the path's first key, at `at`; rest is the text after the key.
+// The row of the first key of the path is at `at`; rest is the text after the key.
 static const struct field *find_below(const struct finder *f, const struct field *row,
 	const void *at, const char *rest, const void **place)
 {

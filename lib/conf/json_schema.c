@@ -138,7 +138,7 @@ static json_t *mapping_schema(struct schema *s, const struct field_section *sect
 		"required", required, "properties", properties);
 }
 
-// Sections of the same name are told apart by a number.
+// A number distinguishes sections of the same name.
 static json_t *reference_to(struct schema *s, const struct field_section *section)
 {
 	const char *name;

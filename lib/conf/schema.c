@@ -19,7 +19,7 @@ struct apply {
 struct scope {
 	const struct field_section *section;
 	const struct node *map;   // NULL: not in the file
-	const struct node *place; // map, or the nearest one that is in the file
+	const struct node *place; // map, or the nearest mapping that is in the file
 	const char *path;
 	char *out;
 	bool mute; // do not report missing keys: the mapping has a worse error

@@ -16,7 +16,7 @@ struct conf_tree; // a parsed file; each node knows its file, line and column
 // mapping, a second document, nested too deep. Anchors, aliases, tags and a key twice are errors in
 // d too, but give a tree: conf_apply reports the other errors in it, and fails.
 struct conf_tree *conf_parse_file(const char *path, struct arena *a, struct diag *d);
-// The same from memory, for tests and fuzzing; name stands for the file in errors.
+// Like conf_parse_file, from memory; name stands for the file in errors. For tests and fuzzing.
 struct conf_tree *conf_parse_text(
 	const char *name, const char *text, size_t len, struct arena *a, struct diag *d);
 
@@ -34,18 +34,18 @@ int conf_apply(const struct conf_tree *t, const struct field_section *section, v
 	struct arena *a, struct diag *d);
 
 // One setting by its path, as conf_set has it: its row, and where obj has the value (NULL: in an
-// optional section that is not there). NULL: there is none, and *what has the reason, with the
-// nearest key.
+// optional section that is not there). Returns NULL for an unknown path; *what is then the reason,
+// with the nearest key.
 const struct field *conf_find(const struct field_section *section, const void *obj,
 	const char *path, const void **place, struct arena *a, const char **what);
 
 // The effective configuration as YAML that conf_parse_file reads back to the same structs.
 void conf_dump(const struct field_section *section, const void *obj, FILE *out);
 
-// The same for a program: one call per value, in order of the rows, depth-first. A section and a
-// list of sections give begin and end. key is NULL for items of a list. Scalars come as text in the
-// file's notation, counts and rates without k, M or G. is_text: text, to be quoted in JSON; else a
-// number or bool. A setting without a value and without a default may be left out.
+// Like conf_dump, for a program: one call per value, in order of the rows, depth-first. A section
+// and a list of sections give begin and end. key is NULL for items of a list. Scalars come as text
+// in the file's notation, counts and rates without k, M or G. is_text: text, to be quoted in JSON;
+// else a number or bool. A setting without a value and without a default may be left out.
 struct conf_visitor {
 	void (*begin)(void *ctx, const char *key, bool is_list);
 	void (*end)(void *ctx);
@@ -54,9 +54,10 @@ struct conf_visitor {
 };
 void conf_visit(const struct field_section *section, const void *obj, const struct conf_visitor *v);
 
-// Hold a file of somebody else's against what it may name: an error in d for each file that is not
-// in the folder of the configuration (input) or in the working directory (output), or below it, and
-// for each command that is not allowed. server_commands: those about the server.
+// Checks a configuration from an untrusted source: adds an error to d for each file that is not in
+// or below the folder of the configuration (input) or the working directory (output), and for each
+// command that is not allowed. commands and server_commands allow commands in general and commands
+// about the server.
 void conf_confine(const struct field_section *section, const void *obj, bool commands,
 	bool server_commands, struct diag *d);
 
@@ -71,15 +72,15 @@ typedef bool conf_wanted(void *ctx, const char *path, const char *help);
 void conf_document(const struct field_section *section, conf_wanted *wanted, void *ctx, FILE *out);
 
 // For a shell: every text that the beginning of an assignment (as conf_set has it) can become, up
-// to its next key, "=" or value, in order of the rows. Items of lists are those of t; NULL: the
-// first.
+// to its next key, "=" or value, in order of the rows. Items of lists come from t; without t only
+// the first is offered.
 typedef void conf_offer(void *ctx, const char *text, const char *help);
 void conf_complete(const struct field_section *section, const struct conf_tree *t,
 	const char *assignment, conf_offer *offer, void *ctx);
 
-// The same as a JSON Schema, for editors.
+// The settings as a JSON Schema, for editors.
 void conf_json_schema(const struct field_section *section, const char *title, FILE *out);
 
-// Names that stand twice in a list are errors. size: of its structs in bytes, whose first member is
-// their name (NULL: none); what: such a struct in the message.
+// Reports names that occur twice in a list. The name is the first member of each struct (NULL:
+// unnamed), size the size of the struct in bytes, and what the word for it in the message.
 void conf_check_names(const struct field_list *l, size_t size, const char *what, struct diag *d);

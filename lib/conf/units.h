@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers with units, text to value and back, as docs say: rate 20k, duration 250us, size 64KiB,
-// percent 0.1%. Path: cold. Any thread.
+// Numbers with units, from text to value and back: rate 20k, duration 250us, size 64KiB, percent
+// 0.1%. Path: cold. Any thread.
 #pragma once
 
 #include <stddef.h>
@@ -27,5 +27,5 @@ const char *units_format_count(uint64_t n, char *buf, size_t room);
 const char *units_format_duration(uint64_t ns, char *buf, size_t room);
 const char *units_format_size(uint64_t bytes, char *buf, size_t room);
 const char *units_format_percent(double share, char *buf, size_t room);
-// The same digits as a rate, without any unit.
+// Formats a number with the digits of a rate, without a unit.
 const char *units_format_plain(double number, char *buf, size_t room);

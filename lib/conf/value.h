@@ -9,9 +9,9 @@
 #include "base/arena.h"
 #include "base/field.h"
 
-// Of the struct member, or of one item of a list.
+// Size of the struct member, or of one item of a list.
 size_t value_size(const struct field *f);
-// As the reference says: "duration".
+// The name of the type in the reference: "duration".
 const char *value_type_name(const struct field *f);
 // A list written as one text, "a, b", is split.
 bool value_splits(const struct field *f);
@@ -25,7 +25,7 @@ const char *value_range(const struct field *f, struct arena *a);
 const char *value_parse(const struct field *f, const char *text, void *dst, struct arena *a);
 
 struct value_text {
-	const char *text; // NULL: there is none, as the key was absent
+	const char *text; // NULL if the key was absent
 	bool is_text;     // not a number or a bool
 };
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of a run in progress, at /metrics for Prometheus: output.prometheus. Counts
-// are those of the run so far, and gauges are of its newest interval. Path: cold. Main thread.
-//
-// A thread of libmicrohttpd's answers, without a capability. It gets finished texts and sees
-// nothing else of the run.
+// The figures of a run in progress, at /metrics for Prometheus: output.prometheus. Counts cover the
+// run so far, gauges its newest interval. Path: cold. Main thread. A thread of libmicrohttpd's
+// answers, without a capability. It gets finished texts and sees nothing else of the run.
 #pragma once
 
 #include <jansson.h>
@@ -25,7 +23,7 @@ struct scrape {
 	uint64_t rendered_ns; // when that was, CLOCK_MONOTONIC
 };
 
-// Listens at `place` (addr_parse_listen), and says so; answers come from the begin of a run on. 0,
+// Listens on `place` (addr_parse_listen) and logs it; replies have figures once a run has begun. 0,
 // or -errno, which was logged: nothing is open then.
 int scrape_open(struct scrape *s, const char *place);
 

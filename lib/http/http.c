@@ -149,7 +149,7 @@ static bool matches(const char *row, const char *path, struct http_request *r)
 	return *row == *path;
 }
 
-// NULL: *code says why.
+// NULL: *code is the reason.
 static const struct http_route *find_route(
 	const struct http *h, const char *method, const char *path, struct http_request *r)
 {
@@ -171,8 +171,8 @@ static bool is_known_path(const struct http *h, const char *path, struct http_re
 
 // --- the rules
 
-// An address, localhost, or the name that the user has allowed, with any port. Another name is that
-// of a page elsewhere whose name leads to this server now.
+// An address, localhost, or the name that the user has allowed, with any port. Any other name may
+// be a foreign site's that now resolves to this server.
 static bool is_host(const struct http *h, const char *given)
 {
 	char text[256], bytes[16];
@@ -221,7 +221,7 @@ static struct http_reply refuse(
 	if (changes && !header(r->connection, HTTP_HEADER))
 		return http_error(
 			MHD_HTTP_FORBIDDEN, "a change needs the header " HTTP_HEADER ": 1");
-	// One that is read in vain could last for as long as its sender likes.
+	// Reading a useless body could take as long as its sender likes.
 	if (r->route->body_max == 0 && (header(r->connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
 					       (length && strtoull(length, NULL, 10))))
 		return http_error(MHD_HTTP_CONTENT_TOO_LARGE, "no body belongs here");
@@ -241,7 +241,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-// Under the lock, as what follows.
+// Under the lock, like the next functions.
 static void cut(struct http_caller *c)
 {
 	shutdown(c->fd, SHUT_RDWR);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests and replies of an HTTP interface whose paths are rows, and the rules that each request
-// is held against before anything else: the Host header (DNS rebinding), the token, a header of our
-// own in requests that change something (forged requests), the length of the body. A thread of its
-// own answers each connection. Path: cold. Main thread (start, stop) | threads of libmicrohttpd.
+// Requests and replies of an HTTP interface with a row for each path, and the checks that each
+// request must pass first: the Host header (DNS rebinding), the token, a custom header in requests
+// that change something (forged requests), the length of the body. A thread of its own answers each
+// connection. Path: cold. Main thread (start, stop) | threads of libmicrohttpd.
 #pragma once
 
 #include <jansson.h>
@@ -20,7 +20,7 @@
 // makes room for a new one, so they cannot shut others out.
 #define HTTP_STRANGERS_OF_ADDRESS 16
 #define HTTP_STRANGERS            32
-// For a whole request, and for the reply to one that needs no token; longer bodies have more.
+// Limits a whole request, and a reply to a request without a token; longer bodies have more.
 #define HTTP_PATIENCE_MS 20000
 #define HTTP_BODY_RATE   16 // octets a ms at least
 #define HTTP_PARAMETERS  2
@@ -83,9 +83,9 @@ struct http {
 	struct http_caller callers[HTTP_CONNECTIONS];
 };
 
-// 0, or -EAGAIN: nobody can answer. All but the last members is set.
+// 0, or -EAGAIN: no thread to answer. Sets all but the last members.
 int http_start(struct http *h);
-// Again and again: whoever takes longer than HTTP_PATIENCE_MS for a request is cut off.
+// To be called repeatedly: closes connections that need longer than HTTP_PATIENCE_MS for a request.
 void http_tick(struct http *h);
 void http_stop(struct http *h);
 

@@ -58,13 +58,13 @@ static void describe(const struct addr *a, const struct place *p, struct serve_p
 	out->local = v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127;
 }
 
-// A socket file that nobody listens to any more.
+// A socket file that no process listens on any more.
 static void remove_left_over(const struct sockaddr_un *name, socklen_t len)
 {
 	struct stat st;
 	int fd;
 
-	// A file that is no socket refuses a connection, too.
+	// A file that is not a socket refuses connections, too.
 	if (lstat(name->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -144,7 +144,7 @@ struct order {
 	struct MHD_Daemon *daemon;
 };
 
-// The threads of libmicrohttpd inherit what this one has: no capability, and no signal.
+// The threads of libmicrohttpd inherit from this one that it has no capability and takes no signal.
 static void *start_daemon(void *arg)
 {
 	struct order *o = arg;

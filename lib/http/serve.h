@@ -16,12 +16,12 @@ struct serve_daemon {
 	bool threads; // one for each connection, so that an answer may wait; else one for all
 	struct serve_tls *tls; // NULL: the connection is not encrypted. Lives as long
 	MHD_AccessHandlerCallback answer;
-	MHD_RequestCompletedCallback completed; // NULL: nobody wants to know
+	MHD_RequestCompletedCallback completed; // NULL: none
 	MHD_NotifyConnectionCallback connected; // NULL: so, too. With TLS it calls serve_tls_demand
 	void *ctx;
 };
 
-// NULL: nobody can answer. MHD_stop_daemon closes the socket, too.
+// NULL: no thread to answer. MHD_stop_daemon closes the socket, too.
 struct MHD_Daemon *serve_start(const struct serve_daemon *d);
 
 struct serve_place {
@@ -37,6 +37,6 @@ struct serve_place {
 // Listen at `text` (addr_parse_listen, or SERVE_UNIX and a path). 0, or -errno: nothing is open
 // then.
 int serve_listen(const char *text, struct serve_place *out);
-// A listening socket, or -errno. A Unix socket is its owner's alone, and takes the place of one at
-// which nobody listens any more.
+// A listening socket, or -errno. A Unix socket is accessible to its owner only, and replaces a file
+// that no process listens on any more.
 int serve_bind(const struct sockaddr_storage *addr, socklen_t len);

@@ -17,7 +17,7 @@ struct serve_tls {
 	char *cert, *key;                   // PEM texts, as they were at the start
 	char *clients;                      // certificates of their CA; NULL: clients need none
 	const char *paths[SERVE_TLS_FILES]; // of these; the caller's
-	struct stat read[SERVE_TLS_FILES];  // what was read last, or tried
+	struct stat read[SERVE_TLS_FILES];  // files read last, or tried
 	struct stat seen[SERVE_TLS_FILES];  // at the last look
 	uint64_t look_ms;                   // when
 	pthread_mutex_t lock;
@@ -29,8 +29,8 @@ struct serve_tls {
 
 // Read the files, clients may be NULL; the names live as long. 0, or -errno, which was logged.
 int serve_tls_load(const char *cert, const char *key, const char *clients, struct serve_tls *out);
-// Files that have changed and have been the same for a second are read again. Files that are wrong
-// are logged, and what was read before holds. To be called at least once a second.
+// Reads files again that have changed and then been stable for a second. Logs files that are wrong,
+// and keeps the earlier content. To be called at least once a second.
 void serve_tls_tick(struct serve_tls *t);
 void serve_tls_free(struct serve_tls *t); // when no connection is left
 

@@ -34,7 +34,7 @@ static inline void burst_release(struct rte_mbuf **pkts, uint16_t n)
 #endif
 }
 
-// The same, after they came from there.
+// The counterpart of burst_release, for mbufs that came from there.
 static inline void burst_acquire(struct rte_mbuf **pkts, uint16_t n)
 {
 #ifdef BURST_TELLS

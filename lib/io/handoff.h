@@ -17,8 +17,8 @@ struct rte_mbuf;
 #define HANDOFF_BURST   64   // packets that are forwarded or taken at once: BURST_MAX
 #define HANDOFF_RING    1024 // packets that a ring holds; a power of two
 
-// Packets that a worker forwarded or was forwarded, one row each. BOTH: in the result of each
-// worker and of their port. WORKER, PORT: in one of these only.
+// Counters of packets that a worker forwarded or took over. BOTH: in the result of each worker and
+// of its port. WORKER, PORT: in that result only.
 #define HANDOFF_COUNTERS(BOTH, WORKER, PORT)                                                       \
 	BOTH(handed_over, "received for another worker of the port")                               \
 	WORKER(taken_over, "packets that other workers received for this one")                     \
@@ -113,8 +113,8 @@ static inline void handoff_put(
 	out->packets[out->count++] = (struct handoff_packet){mbuf, time};
 }
 
-// Forward the kept packets to one worker. Those that find its ring full are lost: they are written
-// to lost[HANDOFF_BURST] for the caller to free. Returns their number.
+// Forwards the kept packets to one worker. Packets that do not fit into its ring are lost: they are
+// written to lost[HANDOFF_BURST] for the caller to free. Returns their number.
 static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct rte_mbuf **lost)
 {
 	struct handoff_out *out = &h->out[worker];
@@ -131,7 +131,7 @@ static inline uint32_t handoff_flush(struct handoff *h, uint32_t worker, struct 
 	return n - put;
 }
 
-// Tell the other workers: all packets received by tick `now` were matched or forwarded.
+// Announces to the other workers that all packets received by tick `now` were matched or forwarded.
 static inline void handoff_tell(struct handoff *h, uint64_t now)
 {
 	atomic_store_explicit(&h->seen, now, memory_order_release);

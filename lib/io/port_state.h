@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port from its entry of ports: to the started ethdev, as the files that work on it see it; what
-// the process has for all of them. Path: cold. Management thread; const while workers run.
+// A port from its entry of ports: to the started ethdev, as the files that work on it see it, and
+// the settings of the process for all ports. Path: cold. Management thread; const while workers
+// run.
 #pragma once
 
 #include <stdbool.h>
@@ -49,12 +50,13 @@ struct port_settings {
 	bool promiscuous; // no setting: its clients have Ethernet addresses of their own
 	uint32_t queues;  // no setting: least number of queue pairs
 	bool answers;     // no setting: received packets go from many source ports to one
-	struct field_list homes;   // no setting: struct rule_home, addresses that are a queue's
-	struct field_list relays;  // no setting: struct addr_range, addresses to tell replies apart
-	bool has_ports;            // no setting: its items have source ports, a queue's each
-	bool has_streams;          // no setting: connections begin or end there
+	struct field_list homes; // no setting: struct rule_home, addresses that are a queue's
+	struct field_list
+		relays;   // not a setting: struct addr_range, addresses that distinguish replies
+	bool has_ports;   // no setting: its items have source ports, a queue's each
+	bool has_streams; // no setting: connections begin or end there
 	struct field_list groups;  // no setting: struct socket_group, of each item
-	struct field_list tags;    // no setting: uint16_t, outermost VLANs of what it receives
+	struct field_list tags;    // not a setting: uint16_t, outermost VLANs of received packets
 	struct field_list listens; // no setting: uint8_t[6], MACs of the multicast groups it awaits
 	bool listens_more;         // no setting: there are others, too many or not known before
 };
@@ -78,7 +80,7 @@ struct host_settings {
 };
 
 enum host_memory { MEMORY_AUTO, MEMORY_HUGEPAGES, MEMORY_PAGES };
-// Of a worker that has nothing to do. AUTO: it polls on an isolated CPU, else it sleeps.
+// An idle worker's behaviour. AUTO: it polls on an isolated CPU, and sleeps elsewhere.
 enum host_idle { IDLE_AUTO, IDLE_POLL, IDLE_SLEEP };
 
 #define LCORE_ANY_CPU UINT32_MAX // any CPU that the process may use: the kernel chooses
@@ -112,7 +114,7 @@ struct port_counters {
 	bool rx_missed_known;
 };
 
-// Where a queue pair is. A port whose driver has one queue per device has several devices.
+// The place of a queue pair. With a driver of one queue per device a port has several devices.
 struct port_queue {
 	uint16_t device, number; // ethdev, and queue of it
 };
@@ -132,7 +134,7 @@ struct port {
 	uint16_t burst;
 	uint16_t room;          // bytes of an mbuf, headroom included
 	bool checksum_offload;  // in effect
-	bool filters_vlans;     // it drops those that it was not told of
+	bool filters_vlans;     // drops VLANs that are not configured
 	bool is_function;       // a virtual function: the driver of its card decides with it
 	bool reports_checksums; // received checksum verdicts are in the mbuf flags
 	uint64_t link_bps;      // 0: unknown

@@ -12,12 +12,13 @@
 
 #define V4_PORT_BYTE 14 // of the key, for a destination port behind 4 + 4 + 2 bytes of input
 #define V6_PORT_BYTE 38 // behind 16 + 16 + 2 bytes
-// Of the key: with it the last bit of the destination address is the lowest one of the hash.
+// A bit of the key: with it the last bit of the destination address becomes the lowest bit of the
+// hash.
 #define V4_ADDRESS_BIT 94  // 31 behind it, which is behind 8 * (4 + 4) - 1
 #define V6_ADDRESS_BIT 286 // behind 8 * (16 + 16) - 1
 #define RETA_USUAL     128
 #define SAMPLE         1024 // addresses that are tried
-#define RULES_UNEVEN   16   // entries where the number of queues is no power of two
+#define RULES_UNEVEN   16   // entries if the number of queues is not a power of two
 
 // Each set bit of the input adds the 32 bits of the key that begin at its place. So one set bit of
 // the key, 31 places behind the port's first bit, copies that bit to the hash's lowest one, the
@@ -60,8 +61,9 @@ static uint32_t fullest(const struct steer *s, const struct field_list *addresse
 	return most;
 }
 
-// A set bit of the key, so many places before the one that copies the address's last bit to the
-// hash's lowest one, copies another bit there, and those behind it to the next ones.
+// One bit of the key copies the last bit of the address to the lowest bit of the hash. A set bit n
+// places before it copies another bit of the address there, and the following bits to the next
+// ones.
 void steer_key_addresses(
 	uint8_t *key, uint32_t len, const struct field_list *addresses, uint32_t queues)
 {

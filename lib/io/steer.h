@@ -44,7 +44,7 @@ struct steer {
 	uint32_t reta_size; // a power of two
 	uint16_t reta[STEER_RETA_MAX];
 	bool portless[2];     // its hash of UDP over IPv4, over IPv6, leaves the ports out
-	bool portless_tcp[2]; // that of TCP
+	bool portless_tcp[2]; // for TCP
 };
 
 // A reply as it will be received; addresses of addr_len bytes.
@@ -56,11 +56,12 @@ struct steer_flow {
 };
 
 // A key for the hash. With it the destination port alone decides for IPv4, and for IPv6 the port
-// and the source address. The low byte of the hash is that of the port, bits reversed.
+// and the source address. The low byte of the hash is the low byte of the port with its bits
+// reversed.
 void steer_key_sparse(uint8_t *key, uint32_t len);
 
-// To such a key, or one of zeros: a few bits of the destination address decide too, those that
-// spread the addresses (struct addr_range) most evenly.
+// Extends such a key, or a key of zeros: a few bits of the destination address decide, too, chosen
+// so that they spread the addresses (struct addr_range) most evenly.
 void steer_key_addresses(
 	uint8_t *key, uint32_t len, const struct field_list *addresses, uint32_t queues);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of the library hold no capability and take no signal: one that we start, which ends at
-// once, makes the connection. Path: cold. Main thread | the library's thread (on_message).
+// Threads of the library hold no capability and take no signal, as the connection is made by a
+// thread of ours that has neither and ends at once. Path: cold. Main thread | the library's thread
+// (on_message).
 #include "nats/bus.h"
 
 #include <errno.h>
@@ -106,7 +107,7 @@ static void take_at_once(struct bus_subscription *s, natsMsg *m, int64_t at_ns)
 	pthread_mutex_unlock(&s->bus->lock);
 }
 
-// Anybody who may publish could fill the memory otherwise. What must arrive is asked for again.
+// Otherwise any publisher could fill the memory. Important messages are requested again.
 static bool has_room(struct bus_subscription *s, size_t size)
 {
 	bool room, was_full;
@@ -173,7 +174,7 @@ static void on_over(void *closure)
 	pthread_mutex_unlock(&b->lock);
 }
 
-// The first message, if any, whose handler is going to run.
+// The first message with a handler that is about to run, or NULL.
 static struct bus_came *take_first(struct bus *b)
 {
 	struct bus_came *came;
@@ -249,7 +250,7 @@ static int subscribe(
 		free(s);
 		return errno_of(status);
 	}
-	// Fails only if the connection is closed, and then nobody calls us any more.
+	// Fails only if the connection is closed, and then no handler is called any more.
 	if (natsSubscription_SetOnCompleteCB(s->nats, on_over, s) != NATS_OK)
 		s->over = true;
 	pthread_mutex_lock(&b->lock);

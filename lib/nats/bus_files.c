@@ -25,7 +25,7 @@
 #define HASH_SIZE   32
 #define BASE64_SIZE 96 // of a hash, and of its hexadecimal digits
 #define DIGEST      "SHA-256="
-#define SIZE_MAX_GB 8 // of a file: others may put what they like under our names
+#define SIZE_MAX_GB 8 // of a file: other clients can store anything under our names
 #define FILE_MAX    ((json_int_t)SIZE_MAX_GB * 1000000000)
 
 // Error codes of JetStream's replies.
@@ -82,7 +82,7 @@ static json_t *read_reply(natsMsg *m, int *rc)
 	return NULL;
 }
 
-// Questions on their way, whose replies are taken in their order.
+// Requests in flight; their replies are taken in order.
 struct flight {
 	struct bus *bus;
 	struct bus_wait *waits[AHEAD];
@@ -118,7 +118,7 @@ static json_t *flight_reply(struct flight *f, int *rc)
 	return NULL;
 }
 
-// Nobody waits for the others any more.
+// The other replies are no longer needed.
 static void flight_end(struct flight *f)
 {
 	int rc;
@@ -349,9 +349,9 @@ int bus_put_file(struct bus *b, const char *path, char hash[65])
 		describe(&m, sum, hash);
 		rc = m.size > FILE_MAX ? -EFBIG : read_meta(b, hash, &there);
 		if (rc == -EFBIG && m.size <= FILE_MAX)
-			rc = -ENOENT; // somebody else's, under our name
+			rc = -ENOENT; // a foreign object under our name
 		if (rc == 0 && (there.size != m.size || strcmp(there.digest, m.digest) != 0))
-			rc = -ENOENT; // somebody else's, under our name
+			rc = -ENOENT; // likewise
 		if (rc == -ENOENT)
 			rc = put(b, fd, hash, &m, sum);
 	}
@@ -377,8 +377,8 @@ struct chunks {
 	size_t room;
 };
 
-// Each question is for the first chunk from a number on. Those of a file mostly have numbers in a
-// row, so from the second on several are asked for at a time.
+// Each request asks for the first chunk from a number on. The chunks of a file mostly have
+// consecutive numbers, so after the first several are requested at a time.
 static int ask_chunks(struct chunks *c)
 {
 	const json_int_t left = c->meta->count - c->taken;

@@ -10,7 +10,7 @@
 
 #define SEED_TEXT   58 // characters
 #define SEED_SIZE   36 // octets: two of prefix, 32, two of CRC
-#define PUBLIC_SIZE 35 // one of prefix, 32, two of CRC
+#define PUBLIC_SIZE 35 // prefix, key, CRC: 1 + 32 + 2 octets
 #define PREFIX_USER (20 << 3)
 #define BASE32      "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 

@@ -5,5 +5,5 @@
 
 #define BUS_NKEY_SIZE 57 // of a public key, with its end
 
-// The public key of the user whose seed ("SU...") is a line of the text: 0, or -EINVAL.
+// The public key of the user seed ("SU...") that is a line of the text. 0, or -EINVAL.
 int bus_nkey_public(const char *text, char key[BUS_NKEY_SIZE]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A micro service as ADR-32 of NATS describes it: replies to $SRV.PING, INFO and STATS, to all
-// services, those of a name, and one. Path: cold. Main thread | the library's thread (answer).
+// A micro service as ADR-32 of NATS describes it: replies to $SRV.PING, INFO and STATS when all
+// services, all of its name, or this one alone are addressed. Path: cold. Main thread | the
+// library's thread (answer).
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "nats/bus_internal.h"
 
 #define SUBJECT_SIZE 256
-#define GROUP        "q" // what other implementations call the group of an endpoint
+#define GROUP        "q" // the usual name of the group of an endpoint
 
 struct bus_served {
 	struct bus *bus;
@@ -19,7 +20,7 @@ struct bus_served {
 	char started[32];
 };
 
-// What all replies have.
+// The members that all replies have.
 static json_t *begin_reply(const struct bus_served *d, const char *verb)
 {
 	const struct bus_service *s = d->service;
@@ -43,7 +44,7 @@ static json_t *endpoints_info(const struct bus_service *s)
 	return list;
 }
 
-// An endpoint's figures are those of our subscription to its subject.
+// The figures of an endpoint are counted by the subscription to its subject.
 static json_t *endpoint_stats(struct bus *b, const struct bus_endpoint *e)
 {
 	uint64_t count = 0, busy_ns = 0;

@@ -41,8 +41,8 @@ static inline uint64_t csum_wide_from(uint64_t start, const uint8_t *p, size_t l
 {
 	uint64_t sum, word;
 
-	// The last 0 to 7 bytes, padded with zero: from the last 8, shifted in two steps, as there
-	// is no shift by 64.
+	// The last 0 to 7 bytes, padded with zero: from the last 8, shifted in two steps, as a
+	// shift by 64 is undefined.
 	memcpy(&sum, p + len - 8, 8);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	sum = sum >> 8 >> (56 - 8 * (len & 7));
@@ -119,9 +119,9 @@ static inline uint16_t csum_fold(uint64_t sum)
 	return csum_fold32((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
 }
 
-// Does the sum of a message with its checksum, not all of it zero, say that it is right? Then it is
-// a multiple of 65535, and so of a number whose inverse modulo 2^64 is known: only the multiples
-// become small by it.
+// Is the sum of a message with its checksum, not all of it zero, correct? Then it is a multiple of
+// 65535. The inverse of 65535 modulo 2^64 is known, and only multiples become small when multiplied
+// by it.
 static inline bool csum_is_right(uint64_t sum)
 {
 	return sum * 0xfffefffefffeffffu <= 0x0001000100010001u;

@@ -8,7 +8,7 @@
 #define MORE            0x2000 // fragments, in an IPv4 header
 #define FRAGMENT_HEADER 8      // of IPv6
 #define FRAGMENT_NEXT   44     // its number
-#define AUTHENTICATION  51     // the extension header whose length has another unit
+#define AUTHENTICATION  51     // an extension header with its length in another unit
 
 // Compared as bytes: no padding.
 struct key {
@@ -144,7 +144,8 @@ static void datagram_give_up(struct fragments *t, struct fragments_datagram *d,
 	datagram_free(t, d);
 }
 
-// What came of it goes, and what is still to come (RFC 5722): it stays until its time is over.
+// Drops the parts that arrived and those still to come (RFC 5722): the entry stays until its
+// timeout.
 static void datagram_refuse(struct fragments *t, struct fragments_datagram *d,
 	enum fragments_reason why, struct fragments_counts count)
 {
@@ -299,7 +300,7 @@ static void part_keep(struct fragments *t, struct fragments_datagram *d, const s
 	d->have += p->len;
 }
 
-// Do the end of the part and that of the datagram agree?
+// Does the end of the part fit the end of the datagram?
 static bool end_agrees(const struct fragments_datagram *d, const struct part *p)
 {
 	uint32_t reach = p->offset + p->len;

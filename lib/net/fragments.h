@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IP fragments: a table that puts them together again (RFC 791, RFC 8200 section 4.5), and the way
-// back. All memory is given at the start. Datagrams and octets are bounded, and a datagram that
-// breaks a rule is refused as a whole (RFC 5722), so a sender of fragments can only spoil other
-// fragmented datagrams. Judges no checksum above IP. Knows no packet buffer and no port.
-// Path: hot, but rare (take, expire, make) | cold (the rest). One thread.
+// IP fragments: a table that puts them together again (RFC 791, RFC 8200 section 4.5), and the
+// reverse. All memory is given at the start. Datagrams and octets are bounded, and a datagram that
+// breaks a rule is refused as a whole (RFC 5722), so a sender of fragments can only harm other
+// fragmented datagrams. Checks no checksum above IP. Knows no packet buffer and no port. Path: hot,
+// but rare (take, expire, make) | cold (the rest). One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include "net/frame.h"
 
-// Of a frame that was put together: tags, an IPv6 header, and the longest payload.
+// A reassembled frame: tags, an IPv6 header, and the longest payload.
 #define FRAGMENTS_FRAME_MAX (14 + 4 * FRAME_MAX_VLANS + FRAME_IPV6_LEN + 65535)
 
 #define FRAGMENTS_BLOCK 2048 // octets; a fragment takes whole blocks
@@ -62,20 +62,20 @@ void fragments_init(struct fragments *t, const struct fragments_limits *l, void 
 
 // A FRAME_FRAGMENT received at tick `now`. If it completes its datagram, the whole frame is written
 // to out[FRAGMENTS_FRAME_MAX], and the result is its length. Ethernet header, tags and IP header
-// are those of the first part, lengths and IPv4 header checksum are right, and nothing is left of
-// the fragmentation. Otherwise 0.
+// come from the first part, with correct lengths and IPv4 header checksum and no trace of the
+// fragmentation. Otherwise 0.
 uint32_t fragments_take(struct fragments *t, const struct frame *f, uint64_t now, uint8_t *out,
 	struct fragments_counts count);
 
-// Give up the datagrams whose time is over. fragments_take does it too.
+// Drops datagrams after their timeout. fragments_take does so, too.
 void fragments_expire(struct fragments *t, uint64_t now, struct fragments_counts count);
 // Give up all of them.
 void fragments_end(struct fragments *t, struct fragments_counts count);
 
 // Octets that a fragment carries behind an IP header without options: a multiple of 8. mtu >= 68.
 uint32_t fragment_room(uint8_t addr_len, uint32_t mtu);
-// Write one fragment of a whole FRAME_UDP without options and extension headers: `len` octets from
-// `offset` (a multiple of 8) of what follows the IP header. id: 16 bits over IPv4. Returns the
-// length of its frame, which is at most that of the headers plus 8 and len.
+// Writes one fragment of a whole FRAME_UDP without options and extension headers: `len` octets of
+// the IP payload from `offset` (a multiple of 8). id: 16 bits over IPv4. Returns the length of its
+// frame, at most the headers plus 8 and len.
 uint32_t fragment_make(
 	const struct frame *f, uint32_t id, uint32_t offset, uint32_t len, uint8_t *out);

@@ -46,7 +46,7 @@ struct frame_vlans {
 	uint8_t count;
 };
 
-// Where frames go: everything of the headers that is the same for all of them.
+// Where frames go: all constant parts of the headers.
 struct frame_path {
 	uint8_t src_mac[6];
 	uint8_t dst_mac[6];
@@ -130,13 +130,13 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 	return len + payload_len;
 }
 
-// Are headers of this template those of a plain frame over IPv4, with checksums in them?
+// Do frames of this template have the headers of a plain frame over IPv4, with checksums?
 static inline bool frame_template_is_plain(const struct frame_template *t)
 {
 	return t->len == FRAME_PLAIN_UDP + FRAME_UDP_LEN && !t->checksum_offload;
 }
 
-// The same of a plain frame, for a payload whose sum is known. src: as on the wire.
+// Like frame_stamp for a plain frame, with the sum of the payload known. src: as on the wire.
 static inline __attribute__((always_inline)) uint32_t frame_stamp_plain(
 	const struct frame_template *t, uint8_t *buf, uint32_t src, uint16_t src_port,
 	struct frame_payload payload)
@@ -163,7 +163,8 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp_plain(
 	return FRAME_PLAIN_UDP + FRAME_UDP_LEN + payload.len;
 }
 
-// Of a template for the destination zero make one for another, of the same family and VLANs.
+// Makes a template for another destination of the same family and VLANs from a template for the
+// destination zero.
 static inline void frame_template_aim(
 	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port)
 {
@@ -177,8 +178,8 @@ static inline void frame_template_aim(
 	t->udp_sum += sum;
 }
 
-// Of a template for any destination make one for another. The sums lose the old one by the
-// complement of its own.
+// Makes a template for another destination from a template for any destination. Adding the
+// complement of the old destination's sum removes it from the sums.
 static inline void frame_template_turn(
 	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst)
 {
@@ -195,9 +196,9 @@ static inline void frame_template_turn(
 void frame_template_aim_tcp(
 	struct frame_template *t, const uint8_t mac[6], const uint8_t *dst, uint16_t dst_port);
 
-// Write the headers before those of TCP, and its ports and checksum. The segment, len bytes from
-// its header on, lies at buf + t->len - FRAME_TCP_LEN. Returns the length of the frame. src and
-// checksums: as frame_stamp.
+// Writes the headers in front of TCP's, and the ports and checksum of TCP. The segment, len bytes
+// from its header on, lies at buf + t->len - FRAME_TCP_LEN. Returns the length of the frame. src
+// and checksums: as frame_stamp.
 uint32_t frame_stamp_tcp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,
 	uint16_t src_port, uint32_t len);
 
@@ -303,8 +304,7 @@ static inline __attribute__((always_inline)) uint32_t frame_plain_len(
 	return end > len || udp_len < FRAME_UDP_LEN || udp_len + to_udp > end ? 0 : udp_len;
 }
 
-// The source address and port of a plain frame over IPv4, as one number; FRAME_PLAIN_NOBODY is
-// none.
+// The source address and port of a plain frame over IPv4, as one number; never FRAME_PLAIN_NOBODY.
 #define FRAME_PLAIN_NOBODY UINT64_MAX
 
 static inline uint64_t frame_plain_number(const uint8_t *addr, const uint8_t *port)
@@ -317,7 +317,7 @@ static inline uint64_t frame_plain_number(const uint8_t *addr, const uint8_t *po
 	return (uint64_t)p << 32 | a;
 }
 
-// The same of an address and port, if a plain frame can have them.
+// The number of an address and port, if a plain frame can have them.
 static inline uint64_t frame_plain_from_of(const struct addr *a, uint16_t port)
 {
 	uint16_t wire = csum_be16(port);
@@ -326,8 +326,8 @@ static inline uint64_t frame_plain_from_of(const struct addr *a, uint16_t port)
 	                   : FRAME_PLAIN_NOBODY;
 }
 
-// The same of checksums as frame_checksum_ok says. udp_len: of frame_plain_len. In both families
-// the addresses lie in front of UDP.
+// Like frame_checksum_ok, for a plain frame; udp_len as of frame_plain_len. In both families the
+// addresses are directly in front of UDP.
 static inline __attribute__((always_inline)) bool frame_plain_checksum_ok(
 	const uint8_t *data, uint32_t udp_len, uint8_t addr_len)
 {
@@ -385,7 +385,7 @@ static inline bool frame_parse_plain(const uint8_t *data, uint32_t len, struct f
 	return udp_len != 0;
 }
 
-// The same of a FRAME_TCP.
+// Like frame_checksum_ok, for a FRAME_TCP.
 bool frame_tcp_checksum_ok(const struct frame *f);
 
 // Full software check of the IPv4 header and UDP checksum of a FRAME_UDP; zero UDP checksum over

@@ -15,7 +15,7 @@
 #define ND_ADVERT        136
 #define SOLICIT_LEN      8 // of messages of routers, before the options
 #define ADVERT_LEN       16
-#define ND_LEN           24 // the same of neighbours
+#define ND_LEN           24 // of neighbour solicitations and advertisements
 #define ND_HOP_LIMIT     255
 #define ND_FLAG_SOLICIT  0x40
 #define ND_FLAG_OVERRIDE 0x20
@@ -61,7 +61,7 @@ bool neigh_mac_of(
 	return self->others && self->others(self->others_of, addr, addr_len, mac);
 }
 
-// The MAC for one of our addresses. false: the address is not ours.
+// The MAC of a local address. Returns false for any other address.
 static bool answer_as(
 	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, struct neigh_self *as)
 {
@@ -147,8 +147,8 @@ static uint32_t answer_arp(const struct neigh_self *self, const struct frame *f,
 		return 0;
 	if (!answer_as(self, asked.target, 4, &as))
 		return 0;
-	// Without a sender it is a probe (RFC 5227), whose owner must hear that the address is
-	// taken.
+	// Without a sender address it is a probe (RFC 5227); its sender must learn that the address
+	// is taken.
 	if (!is_zero(asked.sender, 4) && !is_other_host(self, asked.sender, 4))
 		return 0;
 	reply = (struct arp){ARP_REPLY, as.mac, asked.target, asked.sender_mac, asked.sender};
@@ -305,7 +305,7 @@ static void write_advert(
 	write_u8(w, a->flags);
 	write_be16(w, a->lifetime_s);
 	write_be32(w, 0); // reachable time and
-	write_be32(w, 0); // retransmission timer: not told
+	write_be32(w, 0); // retransmission timer: unspecified
 	write_mac(w, OPTION_SOURCE, self->mac);
 	for (uint8_t i = 0; i < a->prefix_count; i++)
 		write_prefix(w, &a->prefixes[i]);
@@ -394,7 +394,7 @@ static void ask_nd(struct writer *w, const struct neigh_self *self, const struct
 {
 	const struct addr group = neigh_group(target);
 	uint8_t mac[6] = {0x33, 0x33}; // RFC 2464 section 7
-	// A probe has no link-layer address to tell (RFC 4861 section 4.3).
+	// A probe carries no link-layer address (RFC 4861 section 4.3).
 	const struct frame_ip ip = {from->bytes, group.bytes, 16, ND_HOP_LIMIT,
 		FRAME_PROTOCOL_ICMPV6, is_zero(from->bytes, 16) ? ND_LEN : ND_LEN + 8};
 

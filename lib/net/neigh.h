@@ -32,7 +32,7 @@ struct neigh_advert {
 	struct neigh_prefix prefixes[NEIGH_PREFIXES_MAX];
 };
 
-// Our own addresses on one port.
+// The local addresses of one port.
 struct neigh_self {
 	uint8_t mac[6];
 	uint16_t vlans[FRAME_MAX_VLANS];
@@ -43,12 +43,12 @@ struct neigh_self {
 	// the one above. NULL: none.
 	bool (*others)(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 	void *others_of;
-	const struct neigh_advert *router; // it advertises so; NULL: it is no router
+	const struct neigh_advert *router; // its advertisements; NULL: not a router
 };
 
 bool neigh_owns(const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len);
 
-// Is the address ours, or one of the others? Then its MAC is written.
+// Is the address local, or in the list of others? Then writes its MAC.
 bool neigh_mac_of(
 	const struct neigh_self *self, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]);
 
@@ -68,7 +68,7 @@ uint32_t neigh_answer(const struct neigh_self *self, enum frame_kind kind, const
 uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 	const struct addr *target, uint8_t *out, uint32_t room);
 
-// A router solicitation from `from` (16 bytes), which tells our MAC. As neigh_ask.
+// A router solicitation from `from` (16 bytes) with our MAC. Like neigh_ask.
 uint32_t neigh_solicit(
 	const struct neigh_self *self, const uint8_t *from, uint8_t *out, uint32_t room);
 
@@ -79,7 +79,7 @@ bool neigh_advert(enum frame_kind kind, const struct frame *f, struct neigh_adve
 // The group that a neighbour solicitation for the target goes to (RFC 4291 section 2.7.1).
 struct addr neigh_group(const struct addr *target);
 
-// What the sender of an ARP or ND frame says about itself.
+// The addresses of the sender of an ARP or ND frame, as it announces them.
 struct neigh_claim {
 	struct addr addr;
 	uint8_t mac[6];

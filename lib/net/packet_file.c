@@ -13,7 +13,7 @@
 
 #define ETHERNET_LEN 14
 
-// Links with an IP packet behind a header of so many bytes.
+// Link types, and the bytes of the header in front of the IP packet.
 static const struct {
 	int link;
 	uint32_t header;

@@ -12,7 +12,7 @@ struct packet {
 	uint64_t ns;          // since the epoch
 	const uint8_t *frame; // from its Ethernet header on, which is made if the file has another;
 	                      // NULL: the link is neither Ethernet, raw IP nor Linux cooked
-	uint32_t len;         // of what was captured
+	uint32_t len;         // captured bytes
 	bool cut;             // the packet was longer
 	const char *link;     // name of the link, static
 };
@@ -20,13 +20,13 @@ struct packet {
 // Takes a packet; its frame lives until it returns. 0, or -errno, which ends the reading.
 typedef int (*packet_give)(void *to, const struct packet *p);
 
-// As frame_parse; FRAME_OTHER if there is no frame.
+// As frame_parse; FRAME_OTHER without a frame.
 enum frame_kind packet_parse(const struct packet *p, struct frame *f);
-// What a parsed packet is, in words for a user whose packet it is not: "fragments", "VXLAN".
-// Static.
+// The kind of a parsed packet in words, to explain why it was skipped: "fragments", "VXLAN". Static
+// text.
 const char *packet_kind(const struct packet *p, enum frame_kind kind, const struct frame *f);
 
-// Does the file begin like one of packets? Its descriptor stays at its place.
+// Does the file begin like a packet capture? The offset of the descriptor is unchanged.
 bool packet_file_is(int fd);
 
 // Each packet that the filter (tcpdump's language; NULL: all) lets through to give. Closes fd,

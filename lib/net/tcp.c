@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TCP connection begins and ends: by the user, or after what was received or was not. tcp.h is
-// the contract. Path: hot. The thread that owns the host.
+// The beginning and end of a TCP connection: by the user, after a segment, or after a timeout.
+// tcp.h is the contract. Path: hot. The thread that owns the host.
 #include "net/tcp.h"
 
 #include "net/tcp_internal.h"

@@ -9,31 +9,32 @@
 
 #include "net/tcp_stream.h"
 
-// A new connection: mss is what a packet of this path can carry. iss: by RFC 6528, see tcp_iss.
+// Opens a connection. mss: most bytes of a segment on this path. iss: initial sequence number by
+// RFC 6528, see tcp_iss.
 void tcp_open(struct tcp_host *h, struct tcp *t, uint32_t iss, uint16_t mss);
-// The same for a SYN that was received.
+// Like tcp_open, for a received SYN.
 void tcp_accept(struct tcp_host *h, struct tcp *t, uint32_t iss, uint16_t mss,
 	const struct tcp_segment *syn);
-// A SYN for a connection in TIME-WAIT: begin a new one in its place, if it is none that was delayed
-// (RFC 6191). false: nothing was changed; it is for tcp_input.
+// Takes a SYN for a connection in TIME-WAIT: begins a new connection in its place unless the SYN
+// was delayed (RFC 6191). Returns false if nothing was changed; the SYN is then for tcp_input.
 bool tcp_reopen(struct tcp_host *h, struct tcp *t, uint16_t mss, const struct tcp_segment *syn);
-// An initial sequence number of a connection whose four-tuple and secret have this hash.
+// The initial sequence number of a connection. hash: of its four-tuple and a secret.
 uint32_t tcp_iss(const struct tcp_host *h, uint64_t hash);
 
-// Is there anything to be sent? Repeat it until it says no. false: `out` is unchanged.
+// Makes the next segment to be sent. Repeat until it returns false, which leaves `out` unchanged.
 bool tcp_output(struct tcp_host *h, struct tcp *t, struct tcp_segment *out);
-// The answer to a segment for which there is no connection. false: none is due.
+// The answer to a segment without a connection. Returns false if none is due.
 bool tcp_reset_for(const struct tcp_segment *s, struct tcp_segment *out);
 
-// A segment was received: enum tcp_event. After TCP_GONE the state is TCP_CLOSED, and nothing is
-// held.
+// Takes a received segment. Returns enum tcp_event. After TCP_GONE the state is TCP_CLOSED, and no
+// block is held.
 uint32_t tcp_input(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s);
-// The deadline has come: enum tcp_event.
+// To be called at the deadline. Returns enum tcp_event.
 uint32_t tcp_timeout(struct tcp_host *h, struct tcp *t);
-// Is there a deadline? Then it is *at.
+// Is there a deadline? It is written to *at.
 bool tcp_deadline(const struct tcp *t, uint32_t *at);
 
-// Nothing more is sent: FIN after all that waits.
+// Ends the stream: FIN follows the bytes that wait.
 void tcp_shut(struct tcp *t);
-// End at once; RST is what tcp_output says next, if there is a peer that knows of the connection.
+// Closes at once. The next tcp_output gives RST if the peer knows the connection.
 void tcp_abort(struct tcp_host *h, struct tcp *t);

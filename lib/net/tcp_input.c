@@ -8,9 +8,9 @@
 #define CHALLENGE_SHIFT 20   // a turn is about a second
 #define RTO_SYN_LOST    3000000
 
-// RFC 9293 section 3.10.7.4: is any of the segment in the window? Without bytes it may be at the
-// end of the window, where a peer is that has filled it, or behind a FIN there. Of one that probes
-// a closed window, the acknowledgement is taken.
+// RFC 9293 section 3.10.7.4: is any of the segment in the window? A segment without bytes may be at
+// the end of the window, if the peer has filled it, or behind a FIN there. If it probes a closed
+// window, its acknowledgement is taken.
 static bool is_acceptable(const struct tcp *t, const struct tcp_segment *s)
 {
 	uint32_t window = t->edge - t->rcv;
@@ -258,7 +258,7 @@ static uint32_t take_stored(struct tcp_host *h, struct tcp *t, uint32_t seq, con
 
 	t->flags |= TCP_F_ACK_NOW;
 	if (!stored && seq == t->rcv) {
-		// What is in its turn goes first, or blocks with what is not would stop the stream.
+		// In-order bytes go first, or blocks of out-of-order bytes would stop the stream.
 		tcp_forget(h, t, t->rcv);
 		if (t->rx_head == TCP_NONE)
 			return take_view(h, t, data, len, fin);
@@ -302,7 +302,7 @@ static bool is_too_old(const struct tcp *t, const struct tcp_segment *s)
 	return t->flags & TCP_F_STAMPS && s->stamped && tcp_before(s->value, t->recent);
 }
 
-// A segment out of the window, or an old one: say where we are.
+// A segment out of the window, or an old one: acknowledge the current state.
 static uint32_t input_odd(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s)
 {
 	if (s->flags & TCP_RST)

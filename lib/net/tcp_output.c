@@ -36,7 +36,7 @@ static void fill(struct tcp_host *h, struct tcp *t, uint8_t flags, struct tcp_se
 		edge - t->edge >= tcp_least(t->mss, h->window / 2))
 		t->edge = edge;
 	window = t->edge - t->rcv;
-	if (!(flags & TCP_SYN)) // whose window is not scaled
+	if (!(flags & TCP_SYN)) // the window of a SYN is not scaled
 		window >>= t->recv_scale;
 	out->window = (uint16_t)tcp_least(window, UINT16_MAX);
 	t->flags &= (uint16_t) ~(TCP_F_ACK_NOW | TCP_F_ACK_LATER);
@@ -97,8 +97,8 @@ static uint32_t tcp_payload(const struct tcp *t)
 	return t->mss - (t->flags & TCP_F_STAMPS ? STAMPS_LEN : 0);
 }
 
-// Nothing is on the way: after a pause the connection begins slowly, RFC 5681 section 4.1. What was
-// sent last was timed, or less than a round trip after that.
+// Nothing is in flight: after a pause the connection restarts slowly, RFC 5681 section 4.1. The
+// last segment was timed, or sent less than a round trip after a timed one.
 static void restart(const struct tcp_host *h, struct tcp *t)
 {
 	uint32_t pause = tcp_now(h) - t->timed_at;

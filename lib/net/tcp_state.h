@@ -25,7 +25,7 @@ enum tcp_state {
 	TCP_TIME_WAIT,
 };
 
-// What a call brought about: several at once.
+// Results of a call, several at once.
 enum tcp_event {
 	TCP_OPENED = 1,     // the handshake is complete
 	TCP_DATA = 2,       // there are new bytes to read
@@ -61,7 +61,7 @@ struct tcp_counters {
 	TCP_COUNTERS(COUNTER_MEMBER)
 };
 
-// What connections of a thread share.
+// Shared by the connections of a thread.
 struct tcp_host {
 	struct tcp_block *blocks;
 	uint32_t free;   // list of free blocks
@@ -74,10 +74,10 @@ struct tcp_host {
 	uint8_t syn_tries, tries; // transmissions of the same segment
 	bool stamps;              // offer timestamps
 	bool nagle;               // a short segment waits for all acknowledgements (RFC 896)
-	bool reads_all;           // what is kept counts as read: the window stays open
+	bool reads_all;           // kept bytes count as read: the window stays open
 	struct tcp_counters *counters;
-	// Of the last tcp_input with TCP_DATA: new bytes that are in no block, and no others are to
-	// be read before them. len 0: read by tcp_read.
+	// New bytes of the last tcp_input with TCP_DATA that are in no block; no others are to be
+	// read before them. If view_len is 0, read with tcp_peek.
 	const uint8_t *view;
 	uint32_t view_len;
 	// Segments out of place that were answered in this turn of the clock, about a second.
@@ -85,13 +85,13 @@ struct tcp_host {
 };
 
 struct tcp {
-	uint32_t una, nxt, max; // sequence numbers: unacknowledged, next, beyond all that were sent
+	uint32_t una, nxt, max; // sequence numbers: unacknowledged, next, beyond all that was sent
 	uint32_t queued;        // bytes of the stream from una on, sent or not
 	uint32_t peer_window, window_seq; // SND.WND, SND.WL1
 	uint32_t cwnd;
 	uint32_t rcv, edge; // RCV.NXT, and the right edge of the window that the peer knows
 	uint32_t recent;    // TS.Recent
-	uint32_t timed_seq; // the segment whose round trip is measured; RFC 6582's recover
+	uint32_t timed_seq; // the segment of which the round trip is measured; RFC 6582's recover
 	uint32_t timed_at;
 	uint32_t srtt, rttvar;  // eight and four times; srtt 0: rttvar is the timeout
 	uint32_t timer, ack_at; // deadlines

@@ -61,7 +61,7 @@ static uint32_t block_end(const struct tcp_block *b)
 	return b->seq + b->len;
 }
 
-// As many bytes as there is room for behind those of the block.
+// Appends bytes to the block, as far as it has room.
 static uint32_t block_append(struct tcp_block *b, const uint8_t *bytes, uint32_t len)
 {
 	uint32_t end = b->start + b->len, n = tcp_least(len, TCP_BLOCK_BYTES - end);
@@ -136,8 +136,8 @@ void tcp_stream_drop(struct tcp_host *h, struct tcp *t, uint32_t seq)
 
 // --- received ---
 
-// Bytes at seq that lie in front of `next`, which may be none: into new blocks, or behind those of
-// the one before. Returns where the next block belongs, or NULL without memory.
+// Stores the bytes at seq in front of `next`, which may be TCP_NONE, in new blocks or at the end of
+// the block before. Returns where the next block belongs, or NULL without memory.
 static uint32_t *put_before(struct tcp_host *h, uint32_t *at, struct tcp_block *before,
 	uint32_t seq, const uint8_t *data, uint32_t len)
 {
@@ -159,7 +159,7 @@ static uint32_t *put_before(struct tcp_host *h, uint32_t *at, struct tcp_block *
 	return at;
 }
 
-// The peer's FIN has this number. Of one that sent more behind it, it is ignored.
+// The peer's FIN has this number. A FIN with bytes behind it is ignored.
 static bool put_fin(struct tcp_host *h, uint32_t *at, uint32_t seq)
 {
 	uint32_t b;
@@ -266,11 +266,11 @@ uint32_t tcp_window_free(const struct tcp_host *h, const struct tcp *t)
 {
 	uint32_t unread = h->reads_all ? 0 : tcp_unread(h, t);
 
-	// No more than the peer can be told of.
+	// Limited to the window that a header can express.
 	return unread < h->window ? tcp_least(h->window - unread, UINT16_MAX << t->recv_scale) : 0;
 }
 
-// Bytes were read: tell the peer if the window has opened by much.
+// Bytes were read: update the peer if the window has opened by much.
 static void window_grew(struct tcp_host *h, struct tcp *t)
 {
 	uint32_t edge = t->rcv + tcp_window_free(h, t), grown = edge - t->edge;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock of a TCP connection: round trip and timeout by RFC 6298, and what is done when a
-// deadline has come. tcp.h is the contract. Path: hot. The thread that owns the host.
+// The clock of a TCP connection: round trip and timeout by RFC 6298, and the actions at a deadline.
+// tcp.h is the contract. Path: hot. The thread that owns the host.
 #include "net/tcp.h"
 #include "net/tcp_internal.h"
 
@@ -61,7 +61,7 @@ static uint32_t give_up(struct tcp_host *h, struct tcp *t)
 	return event;
 }
 
-// The timer of what was sent: send it again, or give up.
+// The retransmission timer: sends again, or gives up.
 static uint32_t sent_timeout(struct tcp_host *h, struct tcp *t)
 {
 	uint8_t most = tcp_syn_waits(t) ? h->syn_tries : h->tries;

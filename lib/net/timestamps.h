@@ -11,8 +11,9 @@ struct timestamps {
 	uint64_t count, room;
 };
 
-// Of every packet that the filter (tcpdump's language; NULL: all) lets through. Closes fd, which is
-// at the begin of the file. 0, or -EINVAL with *why: static or arena text, lives as long as a.
+// The times of all packets that pass the filter (tcpdump's language; NULL: all). Closes fd, which
+// is at the beginning of the file. 0, or -EINVAL with *why: static or arena text, lives as long as
+// a.
 int timestamps_read(
 	struct timestamps *t, int fd, const char *filter, struct arena *a, const char **why);
 // One more; 0 or -ENOMEM.

@@ -14,7 +14,7 @@ enum transport_tc { TRANSPORT_TC_COUNT, TRANSPORT_TC_TCP };
 enum transport_closed { TRANSPORT_CLOSED_LOST, TRANSPORT_CLOSED_AGAIN };
 enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN_RATE };
 
-// Clients that do their worst, beside those of the load: the name of a kind, and its help text.
+// Kinds of misbehaving clients, beside those of the load: the name of a kind, and its help text.
 // clang-format off
 #define TCP_BEHAVIOURS(X) \
 	X(TCP_SYN_ONLY, "syn_only", "send SYN, and nothing after it") \
@@ -39,7 +39,7 @@ struct tcp_behave_settings {
 	uint64_t hold_ns;
 };
 
-// Of the connections of an item.
+// Settings of the connections of an item.
 struct tcp_settings {
 	uint64_t connections;            // open at a time, over all workers
 	uint64_t queries_per_connection; // UINT64_MAX: any number
@@ -101,7 +101,7 @@ extern const struct field_section transport_tcp_section;
 const struct tcp_settings *transport_tcp(const struct transport_settings *s);
 // Clients of such a behaviour at a time, over all workers.
 uint64_t tcp_behave_clients(const struct tcp_settings *s, enum tcp_behaviour behaviour);
-// The same of all behaviours.
+// The sum over all behaviours.
 uint64_t tcp_behave_all(const struct tcp_settings *s);
 // Errors go to d.
 void transport_check(const struct transport_settings *s, struct diag *d);

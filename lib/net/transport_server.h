@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a server that is told how to treat them, as settings. Path: cold. Any thread.
+// The settings of a server for the treatment of its connections. Path: cold. Any thread.
 #pragma once
 
 #include <stdbool.h>

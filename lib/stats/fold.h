@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Figures added up by their rows (base/counter.h): those of several boxes, or of one interval after
-// the other. Knows types, never a counter. Path: cold. Management thread.
+// Figures added up by their rows (base/counter.h): over several machines, or interval by interval.
+// Knows types, never a counter. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -8,15 +8,15 @@
 #include "base/arena.h"
 #include "base/counter.h"
 
-// Over boxes counts, rates and levels are added, the longest of several times and the highest of
-// several shares is that of all, and settings are those of the first box. Over time counts are
-// added, levels and settings are the newest ones, and all other figures that have a unit become
-// unknown (NAN): they do not follow from those of the intervals.
+// Over machines, counts, rates and levels are added; of times and shares the highest counts;
+// settings are taken from the first machine. Over time, counts are added, the newest levels and
+// settings count, and all other figures with a unit become unknown (NAN), as they do not follow
+// from the intervals.
 enum fold_over { FOLD_OVER_BOXES, FOLD_OVER_TIME };
 
 struct stats_fold;
 
-// A section whose figures are not added row by row. first: nothing is in *to yet, which is zeroed.
+// A section that is not added row by row. first: *to is zeroed and has no figures yet.
 struct stats_fold_whole {
 	const struct counter_section *section;
 	void (*fold)(const struct stats_fold *f, void *to, const void *from, bool first);
@@ -35,6 +35,7 @@ struct stats_fold {
 void stats_fold(const struct stats_fold *f, const struct counter_section *section, void *to,
 	const void *from, bool first);
 
-// Element i of a list of the sum, made if there is none: i is its count then. *first: it was made.
+// Element i of a list of the sum. If i is the count of the list, the element is added, and *first
+// is set.
 void *stats_fold_element(
 	struct counter_list *list, uint32_t i, size_t size, struct arena *a, bool *first);

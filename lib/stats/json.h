@@ -11,6 +11,6 @@
 // stats_number; a u64 above INT64_MAX becomes a real.
 json_t *stats_json(const struct counter_section *section, const void *data);
 
-// A number under that name: whole nanoseconds under one that ends in "_ns", null where JSON has no
-// number (NaN, infinity), else a real. The caller owns it.
+// A number for this name: whole nanoseconds if the name ends in "_ns", null for NaN and infinity,
+// else a real. The caller owns it.
 json_t *stats_number(const char *name, double x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Figures back from the JSON that stats_json made of them, by the same rows. The text came from
-// somebody else: nothing in it is trusted. Path: cold. Management thread.
+// Reads figures back from the JSON of stats_json, by the same rows. The text is untrusted. Path:
+// cold. Management thread.
 #pragma once
 
 #include <jansson.h>
@@ -15,8 +15,8 @@ struct stats_reader {
 	const char *why;     // after an error: "traffic[2].sent: not a number from 0 on"
 };
 
-// out: zeroed, of the section's size. Members without a row are passed over. A count that is not
-// there stays 0, a text NULL; another figure is unknown (NAN), like one that is null. 0, or -EINVAL
+// out: zeroed, of the section's size. Members without a row are skipped. A missing count stays 0
+// and a missing text NULL; any other missing figure is unknown (NAN), as is null. 0, or -EINVAL
 // with r->why.
 int stats_read(struct stats_reader *r, const struct counter_section *section, const json_t *object,
 	void *out);

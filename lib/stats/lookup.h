@@ -9,7 +9,7 @@
 struct stats_value {
 	double value;
 	const char *unit; // as in struct counter, may be NULL
-	bool gauge;       // the same
+	bool gauge;       // as in struct counter
 };
 
 // 0, or -ENOENT: no such row, or a label that the array can never have. A known label or optional

@@ -11,7 +11,7 @@ static inline const void *row_place(const struct counter *r, const void *data)
 	return data ? (const char *)data + r->offset : NULL;
 }
 
-// Of COUNTER_U64, _F64 and _BOOL; 0 at no place.
+// The value of a COUNTER_U64, _F64 or _BOOL; 0 if place is NULL.
 static inline double row_number(const struct counter *r, const void *place)
 {
 	if (!place)
@@ -23,7 +23,7 @@ static inline double row_number(const struct counter *r, const void *place)
 	return (double)*(const uint64_t *)place;
 }
 
-// Of COUNTER_SECTION and COUNTER_CHOICE: the section inside, NULL when not known; *data NULL: it is
+// The section inside a COUNTER_SECTION or COUNTER_CHOICE, NULL if unknown. *data is NULL if it is
 // absent.
 static inline const struct counter_section *row_inside(
 	const struct counter *r, const void *place, const void **data)

@@ -24,7 +24,6 @@ bool stats_any(const struct counter_section *section, const void *data);
 // room >= 32.
 const char *stats_format(double value, const char *unit, char *buf, size_t room);
 
-// Reference: every counter with path, unit and help, as text lines; prefix is put before each path
-// as it is. NAME stands for an item's name, LABEL for one of the labels, "*" for what is only known
-// at run time.
+// Reference: every counter with path, unit and help, as text lines; prefix precedes each path. NAME
+// stands for the name of an item, LABEL for a label, "*" for names known only at run time.
 void stats_document(const struct counter_section *section, const char *prefix, FILE *out);

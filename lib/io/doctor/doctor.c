@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of the box from proc, sysfs, netlink and the driver table. Path: cold. Management thread.
+// Facts about this machine from proc, sysfs, netlink and the driver table. Path: cold. Management
+// thread.
 #include "io/doctor/doctor.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static void fix(struct doctor_row *row, co
 	va_end(args);
 }
 
-// First line of a file without its end, "" when there is none.
+// First line of a file without its newline, "" if it cannot be read.
 static const char *read_line(const char *path, char *buf, size_t room)
 {
 	FILE *f = fopen(path, "re");

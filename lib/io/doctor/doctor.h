@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Abilities of this box and missing parts, as rows of text for `ddiperf doctor`. Reads, changes
-// nothing. Works without EAL and without privileges. Path: cold. Management thread.
+// Abilities of this machine and missing parts, as rows of text for `ddiperf doctor`. Read-only.
+// Works without EAL and without privileges. Path: cold. Management thread.
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ struct doctor_row {
 	char name[40];
 	enum doctor_status status;
 	char text[512]; // the fact
-	char fix[512];  // the command or setting that helps, "" when there is none
+	char fix[512];  // the command or setting that helps, or ""
 };
 
 struct doctor_report {

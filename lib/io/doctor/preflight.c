@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks of a port before EAL: its device, for each kind of device, then what all ports need
-// (plug-in, capabilities, memory). Each refusal names the command or setting that helps.
-// Path: cold. Management thread.
+// The checks of a port before EAL: its device, by the kind of device, then the needs of all ports
+// (plug-in, capabilities, memory). Each refusal names the command or setting that helps. Path:
+// cold. Management thread.
 #include "io/doctor/preflight.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static int check_addresses(const struct port_settings *p, const struct netif *n,
 	if (!in_use)
 		return 0;
 	addr_format_prefix(in_use, text, sizeof(text));
-	if (n->flags & IFF_LOOPBACK) // the box needs its addresses
+	if (n->flags & IFF_LOOPBACK) // the host needs its addresses
 		return port_fail(e, p, -EADDRINUSE,
 			"%s is the loopback interface, which has no ARP: use driver: socket "
 			"(-D socket)",
@@ -258,7 +258,7 @@ static int check_vfio(const struct port_settings *p, const struct pci_box *b,
 {
 	char path[PATH_MAX];
 
-	// Without an IOMMU group the kernel has no file of it; DPDK will say.
+	// Without an IOMMU group the card has no file; DPDK reports that.
 	if (strcmp(c->driver, "vfio-pci") || !c->group[0])
 		return 0;
 	pci_node(b, c, path);

@@ -64,7 +64,7 @@ static int check_text(const char *text, const char **why)
 	return -EINVAL;
 }
 
-// Devargs that begin with a name and one key whose value is the device.
+// Devargs that begin with a name and one key with the device as its value.
 static int write_device(const struct port_settings *p, unsigned index, char *buf, size_t room,
 	const char **why, const char *head)
 {
@@ -102,8 +102,8 @@ static int devargs_pci(
 	return write_args(buf, room, why, "%04x:%02x:%02x.%x", domain, bus, slot, function);
 }
 
-// Without busy polling: measured on veth, it costs half of the rate. One device a queue, as the
-// driver refuses several of them on interfaces whose channels are not combined ones (veth).
+// Without busy polling: measured on veth, it costs half of the rate. One device per queue, as the
+// driver refuses several queues on interfaces without combined channels (veth).
 static int devargs_af_xdp(
 	const struct port_settings *p, unsigned index, char *buf, size_t room, const char **why)
 {
@@ -151,7 +151,7 @@ static uint64_t locked_by_af_packet(const struct port_settings *p)
 	return 2ull * port_queue_count(p) * packet_frames(p) * packet_frame(p);
 }
 
-// `iface` and never `rx_iface`: the latter also returns what the port itself sends.
+// `iface`, never `rx_iface`: the latter also returns the port's own packets.
 static int devargs_pcap(
 	const struct port_settings *p, unsigned index, char *buf, size_t room, const char **why)
 {
@@ -429,7 +429,7 @@ const struct driver drivers[] = {
 		.device_help = "kernel interface that its sockets are bound to",
 		.device = DEVICE_HOST,
 		.device_optional = true,
-		.pmd = "net_null", // whose bursts the sockets replace
+		.pmd = "net_null", // the sockets replace its bursts
 		.package = PACKAGE("net-null"),
 		.counts_missed = true,
 		.own_mac = true,

@@ -15,7 +15,7 @@ enum driver_device {
 	DEVICE_NONE,      // not used
 	DEVICE_PCI,       // PCI address of a card that DPDK drives
 	DEVICE_INTERFACE, // kernel network interface
-	DEVICE_HOST,      // the same, which the host keeps using
+	DEVICE_HOST,      // an interface that the host keeps using
 	DEVICE_TAP,       // kernel network interface that the port makes
 	DEVICE_SOCKET,    // socket path, the port may make it
 	DEVICE_BACKEND,   // path that exists: socket of a backend or a character device
@@ -27,7 +27,7 @@ enum driver_device {
 enum driver_stamps {
 	STAMPS_NONE,
 	STAMPS_NS,   // in mbufs, by the driver
-	STAMPS_US,   // the same, in microseconds
+	STAMPS_US,   // in microseconds
 	STAMPS_RING, // in the packet ring that it reads
 };
 
@@ -41,7 +41,7 @@ struct driver {
 	const char *pmd;      // plug-in that must be installed: "net_pcap"; NULL: none
 	const char *package;  // Debian package that brings it
 	uint64_t caps;        // capabilities without which it cannot start
-	uint64_t closing;     // those that closing it needs
+	uint64_t closing;     // capabilities for closing it
 	bool xdp;             // attaches an XDP program and locks packet memory
 	// Memory of the kernel that it locks in addition, NULL: none.
 	uint64_t (*locks)(const struct port_settings *p);
@@ -50,14 +50,14 @@ struct driver {
 	bool hugepages_only;
 	bool counts_missed;    // its imissed is real
 	bool checksum_offload; // done by hardware, not by the driver in software
-	bool own_mac;   // the port gives itself a MAC that is the same in every run (port_own_mac)
-	bool one_queue; // of each device: a port with several queues has several devices
-	bool pairs;     // the other end replies on the queue of the request
-	bool sockets;   // UDP of the kernel (io/sockets/sockets.h): addresses, routes and next hops
-	                // are the host's, and other frames cannot be sent
+	bool own_mac;          // the port gives itself a fixed MAC (port_own_mac)
+	bool one_queue;        // of each device: a port with several queues has several devices
+	bool pairs;            // the other end replies on the queue of the request
+	bool sockets; // UDP of the kernel (io/sockets/sockets.h): addresses, routes and next hops
+	              // are the host's, and other frames cannot be sent
 	bool joins_fragments; // the kernel does, of IPv4 at least: packets longer than the mtu
 	enum driver_stamps stamps;
-	const char *caveat; // results have to say this; NULL: nothing
+	const char *caveat; // a restriction that results must state, or NULL
 	uint16_t max_queues;
 	uint16_t burst;       // default burst: small for drivers that make a system call per packet
 	uint16_t descriptors; // default per queue and direction
@@ -74,7 +74,8 @@ struct driver {
 extern const struct driver drivers[]; // the row behind the last one has no name
 extern const unsigned driver_count;
 
-// The capabilities with which it works on any box: also to lock packet memory above the limit.
+// The capabilities with which it works on any machine, including locking packet memory above the
+// limit.
 uint64_t driver_least_caps(const struct driver *d);
 
 const struct driver *driver_of(const struct port_settings *p);
@@ -83,8 +84,8 @@ bool port_is_files(const struct port_settings *p); // rx_file and tx_file instea
 bool port_is_pci(const struct port_settings *p);   // a card that DPDK drives
 
 // With driver vdev and devargs of another row ("net_af_packet0,iface=eth0"): the n-th kernel
-// interface in them, as a port of that row would name it. The text is in name. false: there is
-// none.
+// interface in them, as a port of that row would name it. The text is in name. Returns false if
+// there is no n-th interface.
 bool port_of_devargs(const struct port_settings *p, unsigned n, struct port_settings *as,
 	char *name, size_t room);
 
@@ -109,7 +110,7 @@ void driver_packet_ring(const struct port_settings *p, uint32_t *frame, uint32_t
 // table.
 int driver_plugin(const char *pmd, char *path, size_t room);
 
-// 02:64:64:h:h:index, the locally administered MAC of a port that has no device MAC. It is the same
-// in every run of a file and differs between its ports. h is a hash of names and role, so it most
+// 02:64:64:h:h:index, the locally administered MAC of a port that has no device MAC. It is constant
+// over the runs of a file and differs between its ports. h is a hash of names and role, so it most
 // likely differs between files. role may be NULL.
 void port_own_mac(const struct port_settings *p, unsigned index, const char *role, uint8_t mac[6]);

@@ -35,7 +35,7 @@
 
 #define MIB           (UINT64_C(1) << 20)
 #define MARGIN_MIB    96   // EAL's own tables, device structures, rings
-#define FDS           24   // files that DPDK and a run open beside those of threads and ports
+#define FDS           24   // files that DPDK and a run open in addition to threads and ports
 #define CPUS_TEXT     1024 // of a list of CPUs
 #define FDS_OF_THREAD 4
 #define FDS_OF_PORT   8
@@ -238,7 +238,7 @@ static int choose_memory(const struct host_settings *h, const struct port_settin
 	unsigned count, uint64_t *pages_mib, struct io_error *e)
 {
 	uint64_t need = MARGIN_MIB * MIB, have = hugepages_free();
-	bool matters = false; // to sockets of the kernel, their memory is no matter
+	bool matters = false; // NUMA nodes do not matter to sockets of the kernel
 
 	for (unsigned i = 0; i < count; i++) {
 		need += port_memory(&ports[i]);
@@ -272,9 +272,8 @@ static void remove_runtime(void)
 	state_leave_directory(eal.state_dir);
 }
 
-// EAL makes its directories where systemd's variable says, which is the one that it prefers for
-// root too. Another run that ends at this moment may remove the empty folder under us: once more,
-// then.
+// EAL makes its directories in the folder named by systemd's variable, which it prefers for root,
+// too. Another run that ends at this moment may remove the empty folder: try once more then.
 static int make_runtime(struct io_error *e)
 {
 	for (unsigned tries = 0;; tries++) {
@@ -391,7 +390,7 @@ static void drop_in_alarm(void *unused)
 	drop_own();
 }
 
-// The thread that calls alarms is the one that waits for interrupts.
+// Alarms run on the thread that waits for interrupts.
 static int drop_in_interrupts(void)
 {
 	unsigned before = dropped.done;

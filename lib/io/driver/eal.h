@@ -32,8 +32,9 @@ void eal_set_talkative(bool on);
 // -EALREADY.
 int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 	const struct port_settings *ports, unsigned count, struct io_error *e);
-// With all ports open: workers and DPDK's own threads give up all capabilities, the calling thread
-// those that neither closing the ports nor the user's files and commands need. 0 or -errno with e.
+// With all ports open: workers and DPDK's own threads give up all capabilities; the calling thread
+// keeps the ones needed for closing the ports and for the user's files and commands. 0 or -errno
+// with e.
 int io_drop_privileges(const struct port_settings *ports, unsigned count, struct io_error *e);
 
 void io_stop(void);

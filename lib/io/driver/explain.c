@@ -128,7 +128,7 @@ char *capture_end(struct capture *c)
 	return said;
 }
 
-// First match wins. {device} and {package} are filled in; err 0: keep that of the call.
+// First match wins. {device} and {package} are filled in; err 0 keeps the error of the call.
 static const struct complaint {
 	const char *needle;
 	int err;
@@ -229,7 +229,7 @@ static bool has_any(const char *line, const char *const *words)
 	return false;
 }
 
-// Sounds like an error, and neither happens at every start nor only says that there was one.
+// Is the line an error message, neither harmless noise of every start nor a mere hint at an error?
 static bool is_telling(const char *line)
 {
 	static const char *const telling[] = {"error", "fail", "cannot", "can't", "could not",
@@ -281,7 +281,7 @@ int explain(struct io_error *e, const struct port_settings *p, int err, char *sa
 {
 	const char *line;
 
-	err = err == -1 ? -EIO : err; // many drivers say -1 and do not mean EPERM
+	err = err == -1 ? -EIO : err; // many drivers return -1 without meaning EPERM
 	if (p)
 		port_fail(e, p, err, "%s", "");
 	else

@@ -11,7 +11,7 @@
 // Set the text of e and return err.
 int io_fail(struct io_error *e, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-// The same behind "port lan (af_xdp, veth0): ".
+// Like io_fail, behind "port lan (af_xdp, veth0): ".
 int port_fail(struct io_error *e, const struct port_settings *p, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -24,7 +24,7 @@ struct capture {
 void capture_begin(struct capture *c);
 char *capture_end(struct capture *c);
 
-// Set e from the captured text: cause and remedy of a known error, the last useful line of another.
-// p NULL: the error concerns no single port. err: result of the failed call; the text may give a
-// more precise one. Returns that. Changes said.
+// Sets e from the captured text: cause and remedy of a known error, else the last useful line. p
+// NULL: the error concerns no single port. err: result of the failed call; the text may give a more
+// precise one. Returns the final error. Modifies said.
 int explain(struct io_error *e, const struct port_settings *p, int err, char *said);

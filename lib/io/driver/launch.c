@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL's launch, and a flag of our own at the end of a loop: EAL orders memory correctly, but
-// ThreadSanitizer cannot see that. Path: cold. Management thread | the workers' threads,
-// once.
+// EAL's launch, and an additional flag at the end of a loop: EAL orders memory correctly, but
+// ThreadSanitizer cannot see that. Path: cold. Management thread | the workers' threads, once.
 #include "io/driver/launch.h"
 
 #include <sched.h>
@@ -13,7 +12,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#define BEGIN_MS 1000 // for a thread to begin, if it is not known whether it was told to
+#define BEGIN_MS 1000 // for a thread to begin, if it is unknown whether its launch succeeded
 
 enum { IDLE, TOLD, RUNS };
 
@@ -56,7 +55,7 @@ void launch_loop(uint32_t worker, int (*loop)(void *), void *arg)
 		wait_for_begin(l);
 }
 
-// EAL does not wait for a thread whose answer it did not hear.
+// EAL does not wait for a thread that did not acknowledge its launch.
 static void wait_for_end(const struct launched *l)
 {
 	while (atomic_load_explicit(&l->state, memory_order_acquire) != IDLE)

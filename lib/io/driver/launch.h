@@ -12,7 +12,7 @@
 // looked at.
 void launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
 
-// Until the loop of that worker, of any worker, has ended; at once when there is none.
+// Waits until the loop of this worker, or of any worker, has ended; returns at once without a loop.
 void launch_wait(uint32_t worker);
 void launch_wait_all(void);
 

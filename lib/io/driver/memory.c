@@ -69,8 +69,8 @@ static bool has_dense_pools(const struct port_settings *p)
 	return !driver_of(p)->dma;
 }
 
-// Of one pool. Where mbufs may not cross pages, one takes a whole page when the page is an ordinary
-// one.
+// The memory of one pool. Where mbufs may not cross pages, each takes a whole page of ordinary
+// size.
 static uint64_t pool_memory(const struct port_settings *p, uint32_t mbufs)
 {
 	uint32_t element = (uint32_t)sizeof(struct rte_mbuf) + port_data_room(p);
@@ -227,7 +227,7 @@ static uint64_t find_number(const char *path, const char *word)
 
 #define CGROUPS "/sys/fs/cgroup"
 
-// What a control group may still take; pages of files that nobody uses count as free.
+// The memory that a control group may still take; unused pages of files count as free.
 static uint64_t group_available(const char *folder)
 {
 	uint64_t max = read_number(folder, "memory.max"); // "max": no limit
@@ -303,7 +303,7 @@ uint64_t hugepages_free(void)
 	return bytes;
 }
 
-// That file counts pages of the default size, which is 2 MiB wherever DPDK is used.
+// The file counts pages of the default size, which is 2 MiB wherever DPDK is used.
 uint64_t hugepages_to_set(uint64_t bytes)
 {
 	struct hugepages pages[HUGEPAGE_SIZES_MAX];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packet memory that ports need, and the hugepages of the box. Path: cold. Management thread.
+// The packet memory that ports need, and the hugepages of the machine. Path: cold. Management
+// thread.
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +8,7 @@
 
 #include "io/port_state.h"
 
-// Effective numbers: the settings, or the automatic ones of the driver.
+// Effective numbers: the settings, or the defaults of the driver.
 uint16_t port_rx_descriptors(const struct port_settings *p);
 uint16_t port_tx_descriptors(const struct port_settings *p);
 uint32_t port_rx_mbufs(const struct port_settings *p); // per queue
@@ -21,8 +22,8 @@ struct hugepages {
 	uint64_t total, free;
 };
 
-// Bytes that the process can have without swapping: what the box has left, or the control group's
-// limit (version 2) leaves. 0: unknown.
+// Bytes that the process can allocate without swapping: the rest of the machine's memory, or of the
+// control group's limit (version 2). 0 if unknown.
 uint64_t memory_available(void);
 
 #define HUGEPAGE_SIZES_MAX 4

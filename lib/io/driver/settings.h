@@ -14,7 +14,7 @@ extern const struct field_section host_section;
 // Checks the settings of each port and the rules between ports; errors go to d.
 void port_check_all(const struct port_settings *ports, unsigned count, struct diag *d);
 
-// Is it one of the port's own addresses?
+// Does the address belong to the port?
 bool port_has(const struct port_settings *p, const struct addr *a);
 // The other end of a ring port: the port that it names, or that names it. -1: none.
 int port_ring_peer(const struct port_settings *ports, unsigned count, unsigned index);

@@ -101,8 +101,8 @@ static uint16_t ring_read(const struct stamps *s, uint64_t *wall, uint16_t n)
 	return i;
 }
 
-// The frame behind the last one that the driver took, which has the latest stamp of those that the
-// kernel may fill. Others have read from the ring before the run, so where it is is not known.
+// Finds the frame behind the last one that the driver took: of the frames that the kernel may fill
+// it has the latest stamp. The ring was read before the run, so its position is unknown.
 static uint32_t ring_place(const struct stamps *s)
 {
 	uint64_t latest = 0;
@@ -119,7 +119,7 @@ static uint32_t ring_place(const struct stamps *s)
 	return place;
 }
 
-// A burst was taken, of which `read` packets had their frames where they were looked for.
+// Advances behind a burst; `read` of its packets had their frames in the expected place.
 static void ring_advance(struct stamps *s, uint16_t got, uint16_t read)
 {
 	s->missed = read ? 0 : s->missed + 1;
@@ -140,7 +140,7 @@ static uint64_t tick_of(const struct clock *c, uint64_t now, uint64_t wall_now, 
 	return ticks < now ? now - ticks : now;
 }
 
-// Has somebody set the clock since the last reading? The stamps of before are of no use then.
+// Was the clock set since the last reading? Then earlier stamps are useless.
 static bool was_set(struct stamps *s, const struct clock *c, uint64_t now, uint64_t wall)
 {
 	double since = clock_ns(c, now - s->tick), off = (double)(int64_t)(wall - s->wall) - since;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When received packets arrived, by the kernel's stamps: sockets say it with each datagram (driver
-// socket), the packet ring beneath DPDK's af_packet has it in front of each frame, and libpcap
-// hands it to DPDK's pcap driver. So a reply has its time however late the thread turns to it.
-// Path: driver (stamps_rx) | cold (stamps_of). The thread that owns the queue.
+// Arrival times of received packets by the kernel's stamps: sockets give one with each datagram
+// (driver socket), the packet ring beneath DPDK's af_packet holds it in front of each frame, and
+// libpcap passes it to DPDK's pcap driver. So a reply keeps its time however late the thread reads
+// it. Path: driver (stamps_rx) | cold (stamps_of). The thread that owns the queue.
 #pragma once
 
 #include <stdbool.h>
@@ -32,10 +32,10 @@ struct stamps {
 // known is false where nothing stamps packets. After the port's sockets were opened.
 struct stamps stamps_of(const struct port *port, uint16_t queue);
 
-// The field in which the driver of sockets leaves stamps, 0 while there is none. ns.
+// The mbuf field for the stamps of the driver of sockets, in ns; 0 until it is registered.
 int stamps_field(uint64_t *flag);
 
-// As burst_rx, of a queue whose stamps are known. *at: the tick after the burst was received. came:
-// those at which its packets arrived, at most *at, and *at itself of one without a usable stamp.
+// Like burst_rx, for a queue with stamps. *at: the tick after the burst was received. came: the
+// ticks at which its packets arrived, at most *at, and *at for a packet without a usable stamp.
 uint16_t stamps_rx(struct stamps *s, const struct port_queue *from, struct rte_mbuf **pkts,
 	uint16_t n, const struct clock *c, uint64_t *at, uint64_t *came);

@@ -196,7 +196,7 @@ static int claim_take(uint32_t index)
 	return claim_call(index, bind);
 }
 
-// A connection of datagram sockets is none that the other end hears of.
+// Connecting a datagram socket is invisible to the other end.
 bool state_is_claimed(uint32_t index)
 {
 	int fd = claim_call(index, connect);
@@ -246,8 +246,8 @@ static bool is_running(uint64_t pid)
 	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
-// Files of interfaces that are no more, and of an earlier start of the box. Under their claim, so
-// that nothing is removed that a new run has just written.
+// Removes files of interfaces that no longer exist, and of earlier boots. Holds their claim, so
+// that a file that a new run has just written stays.
 static void sweep_state(const char *path)
 {
 	char name[IFNAMSIZ];
@@ -264,7 +264,8 @@ static void sweep_state(const char *path)
 	close(claim);
 }
 
-// Of processes that are no more: directories of EAL, drafts, sockets, and states that nobody needs.
+// Removes the leftovers of ended processes: directories of EAL, drafts, sockets, and states that
+// are no longer needed.
 static void sweep(const char *dir, const char *name)
 {
 	char path[512];
@@ -314,7 +315,7 @@ static int undo_link(const struct state *s, const struct netif *n, bool *changed
 	return netif_set_up(n->name, s->flags & IFF_UP);
 }
 
-// Of the changes in s those that are there still.
+// The changes in s that are still in effect.
 static int undo(const struct state *s, const struct netif *n, bool *changed)
 {
 	bool before = s->flags & IFF_PROMISC, now = n->flags & IFF_PROMISC;
@@ -338,7 +339,7 @@ static int undo(const struct state *s, const struct netif *n, bool *changed)
 	return netif_set_promiscuous(n->name, before);
 }
 
-// What a dead process changed on this interface since the box was started. -ENOENT: nothing.
+// The changes that a dead process made to this interface since boot. -ENOENT if there are none.
 static int read_leftovers(const char *dir, uint32_t index, struct state *s)
 {
 	int err = state_read(dir, index, own_netns(), s);
@@ -533,7 +534,7 @@ static int undo_own(const struct port_settings *p, struct state *s)
 	return err;
 }
 
-// There is nothing to undo, or somebody else will.
+// There is nothing to undo, or another process undoes it.
 static bool is_settled(int err)
 {
 	return !err || err == -ENODEV || err == -ENOENT;

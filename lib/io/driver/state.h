@@ -18,7 +18,7 @@ struct state {
 	char interface[IFNAMSIZ];
 	uint64_t netns; // inode of the network namespace
 	uint32_t index; // of the interface
-	uint32_t boot;  // of the box: what was changed before it was started again is undone
+	uint32_t boot;  // of the machine: a reboot has undone earlier changes
 	uint32_t flags; // IFF_*, before
 	uint64_t pid;
 	bool promiscuous;  // the driver sets IFF_PROMISC
@@ -40,20 +40,20 @@ uint32_t state_sockets(const char *dir, uint64_t *pids, uint32_t room);
 
 void state_remove_folder(const char *path); // with everything in it
 
-// Files. 0 or -errno. state_write takes the place of an earlier one. state_read: -ENOENT, or
-// -EINVAL when it is not one of ours (cut short, or of another version).
+// Files. 0 or -errno. state_write replaces an earlier file. state_read: -ENOENT, or -EINVAL if the
+// file is cut short or of another version.
 int state_write(const char *dir, const struct state *s);
 int state_read(const char *dir, uint32_t index, uint64_t netns, struct state *s);
 void state_remove(const char *dir, const struct state *s);
 
-// This process, its namespace and this start of the box into s.
+// Sets process, namespace and boot of s to the current ones.
 void state_of_self(struct state *s);
 
 // Does a run of this network namespace use the interface with this index?
 bool state_is_claimed(uint32_t index);
-// Would state_begin find the interface free? Changes nothing. 0; -EBUSY with e when another run
-// uses it, or when an XDP program of others is in the way: of a driver that attaches its own
-// always, of another one without force: true.
+// Would state_begin find the interface free? Changes nothing. 0, or -EBUSY with e if another run
+// uses it, or if a foreign XDP program is attached: drivers that attach their own refuse always,
+// others unless force: true.
 int state_look(const struct port_settings *p, const struct netif *n, struct io_error *e);
 // Claim the interface of the port, undo the changes of a killed run, and write its state. The
 // claim, a descriptor above 0, or -errno with e.

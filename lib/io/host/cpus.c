@@ -17,7 +17,7 @@
 #define OLD_GROUPS "/cpu" // below it, of version 1
 #define THREADS    "/proc/[0-9]*/task/[0-9]*/status"
 
-// The first line of a file, without its end; "" if there is none.
+// The first line of a file without its newline; "" if it cannot be read.
 static const char *read_line(const char *path, char *line, size_t room)
 {
 	FILE *f = fopen(path, "re");
@@ -51,7 +51,7 @@ static void read_set(const char *path, cpu_set_t *out)
 	}
 }
 
-// The number that a file of a control group begins with; NAN: there is none, as in "max".
+// The number at the start of a file of a control group; NAN without one, as in "max".
 static double group_number(const char *group, const char *file, double *second)
 {
 	char path[4096], line[128];
@@ -75,7 +75,7 @@ static double group_quota(const char *group, bool old)
 	return quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
-// The least of the group, which this changes, and of all those around it.
+// The lowest quota of the group and of all groups around it. Modifies the path.
 static double least_quota(char *group, bool old)
 {
 	size_t root = old ? strlen(OLD_GROUPS) : 0;
@@ -90,7 +90,7 @@ static double least_quota(char *group, bool old)
 	return least;
 }
 
-// "0::/pod/box" of version 2, "4:cpu,cpuacct:/pod/box" of version 1; both may be there.
+// "0::/pod/box" of version 2, "4:cpu,cpuacct:/pod/box" of version 1; both may occur.
 static double read_quota(void)
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
@@ -116,8 +116,8 @@ static double read_quota(void)
 	return least;
 }
 
-// Is this the status of a thread of another process that is bound to one CPU, or -1? Those of the
-// kernel, which have no memory, are bound to each.
+// The CPU of this status file if it is the only one of a thread of another process, else -1. Kernel
+// threads, which have no memory, are bound to each CPU.
 static int bound_to(const char *path)
 {
 	unsigned long own = (unsigned long)getpid(), of = own, cpu = 0;
@@ -137,7 +137,7 @@ static int bound_to(const char *path)
 	return has_memory && of != own ? found : -1;
 }
 
-// Isolated CPUs that somebody has bound a thread to are in use: by another run, or another program.
+// Isolated CPUs to which a thread is bound are in use by another run or program.
 static void leave_out_used(cpu_set_t *isolated)
 {
 	glob_t g;

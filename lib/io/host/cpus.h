@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPUs that this process may use: its affinity, those that the kernel keeps free of other work
-// (isolcpus=), and the share of them that its control group has. Path: cold. Management thread.
+// The CPUs that this process may use: its affinity, the CPUs that the kernel keeps free of other
+// work (isolcpus=), and the quota of its control group. Path: cold. Management thread.
 #pragma once
 
 #include <sched.h>
@@ -14,13 +14,14 @@ struct cpus {
 	union {
 		cpu_set_t set; // of CPUS_SET_LEN bytes
 		unsigned char room[CPUS_MAX / 8];
-	} given, allowed, isolated, // the affinity as it is; with what it may be; of that, isolated
-		free;               // of those, without the ones that others have bound threads to
-	double quota;               // CPUs' worth of time (cgroups 1 and 2); INFINITY: no limit
+	} given, allowed,
+		isolated, // the affinity; the CPUs it may have; the isolated ones of these
+		free;     // isolated CPUs without threads of other processes
+	double quota;     // CPUs' worth of time (cgroups 1 and 2); INFINITY: no limit
 };
 
-// 0, or -errno. Linux leaves isolated CPUs out of the affinity that a process begins with: they are
-// allowed unless somebody else chose the affinity (taskset, a cpuset).
+// 0, or -errno. Linux leaves isolated CPUs out of the initial affinity of a process: they are
+// allowed unless the affinity was set explicitly (taskset, a cpuset).
 int cpus_read(struct cpus *out);
 
 // "0-3, 8": the CPUs of the set.

@@ -339,7 +339,7 @@ const struct netif *netif_find(const struct netif *list, unsigned count, const c
 	return NULL;
 }
 
-// The ports of an Open vSwitch do not say which of its interfaces their packets go to.
+// The kernel does not show to which interfaces an Open vSwitch forwards the packets of a port.
 static bool is_switch(const struct netif *n)
 {
 	return !strcmp(n->kind, "openvswitch");
@@ -497,7 +497,7 @@ static struct ethtool_rxfh *ask_rss(int fd, const char *name)
 	return NULL;
 }
 
-// A hash of addresses alone. An interface that does not tell has the usual one.
+// Is the hash one of addresses alone? An interface that does not report it has the usual hash.
 static bool leaves_ports_out(int fd, const char *name, uint32_t flows)
 {
 	struct ethtool_rxnfc fields = {.cmd = ETHTOOL_GRXFH, .flow_type = flows};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts about the kernel's network interfaces, over netlink and ioctl (no sysfs: it may show
-// another namespace), and the few changes that we make to them. Path: cold. Management thread.
+// Facts about the kernel's network interfaces, over netlink and ioctl (not sysfs, which may show
+// another namespace), and the few changes made to them. Path: cold. Management thread.
 #pragma once
 
 #include <net/if.h>
@@ -35,42 +35,43 @@ struct netif {
 // All interfaces of the network namespace. 0, and *list is the caller's to free; or -errno.
 int netif_list(struct netif **list, unsigned *count);
 const struct netif *netif_find(const struct netif *list, unsigned count, const char *name);
-// The interfaces whose packets pass n, one of list: itself, and bridges, bonds, VLANs and switches
-// (Open vSwitch) above it. A bool for each of list, the caller's to free.
+// The interfaces that use n, which is in the list: itself, and bridges, bonds, VLANs and switches
+// (Open vSwitch) above it. Returns a bool for each interface of the list, to be freed.
 bool *netif_users(const struct netif *list, unsigned count, const struct netif *n);
-// One of them; 0, -ENODEV or another -errno.
+// Reads a single interface. 0, -ENODEV or another -errno.
 int netif_read(const char *name, struct netif *out);
 
-// The way of the kernel's packets to an address.
+// The kernel's route to an address.
 struct netif_route {
 	char name[IFNAMSIZ];  // of the interface
 	struct addr source;   // address of this host; len 0: it has none
 	struct addr next_hop; // len 0: the address is on the link
 };
 
-// The way over the interface `link`; NULL: over any. 0, or -errno: -ENETUNREACH without a route.
+// The route over the interface `link`, or over any if NULL. 0, or -errno: -ENETUNREACH without a
+// route.
 int netif_route(const struct addr *to, const char *link, struct netif_route *out);
 
 struct steer;
 
-// The key and table by which the card spreads received packets over its queues, into s. Without
-// them s is unchanged.
+// Reads the key and table by which the card spreads received packets over its queues into s. s is
+// unchanged if the card has none.
 void netif_read_rss(const char *name, struct steer *s);
 
-// Is it up, with a carrier? false also when it does not exist; true if the kernel does not say.
+// Is it up, with a carrier? Returns false if it does not exist, and true if the kernel does not
+// report it.
 bool netif_running(const char *name);
 
-// Detach that XDP program in whatever mode it is attached; 0, also when another one or none is
-// attached, or -errno.
+// Detaches this XDP program in any mode. 0, also if another program or none is attached, or -errno.
 int netif_detach_xdp(const char *name, uint32_t program);
-// Make the flag IFF_PROMISC as it is in flags.
+// Sets or clears IFF_PROMISC.
 int netif_set_promiscuous(const char *name, bool on);
-// Make the flag IFF_UP as it is in flags.
+// Sets or clears IFF_UP.
 int netif_set_up(const char *name, bool on);
-// Give an interface that is down another name. 0 or -errno.
+// Renames an interface that is down. 0 or -errno.
 int netif_rename(const char *name, const char *to);
-// Set the MTU and, if up, IFF_UP of an interface that has just come. 0 or -errno.
+// Sets the MTU and, if up, IFF_UP of a new interface. 0 or -errno.
 int netif_restore(const char *name, uint32_t mtu, bool up);
-// Receive all multicast for as long as the returned descriptor is open; the kernel itself undoes
-// it. -errno
+// Receives all multicast while the returned descriptor is open; the kernel undoes it then. Or
+// -errno.
 int netif_open_multicast(const char *name);

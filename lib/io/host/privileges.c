@@ -12,8 +12,8 @@
 
 #define SETS _LINUX_CAPABILITY_U32S_3
 
-// For files that root reads and writes in folders of others, and for commands that changed their
-// user.
+// For files that root reads and writes in the folders of other users, and for commands that changed
+// their user.
 #define OF_THE_USER                                                                                \
 	(NEED_CAP(CAP_DAC_OVERRIDE) | NEED_CAP(CAP_DAC_READ_SEARCH) | NEED_CAP(CAP_CHOWN) |        \
 		NEED_CAP(CAP_FOWNER) | NEED_CAP(CAP_FSETID) | NEED_CAP(CAP_KILL))
@@ -78,8 +78,8 @@ const char *capabilities_command(uint64_t caps, char *buf, size_t room)
 	return buf;
 }
 
-// Those in caps stay in each set. 0, also when the kernel refuses to change sets that are small
-// enough.
+// Removes all other capabilities from each set. 0, also if the kernel refuses and the sets have no
+// others.
 static int keep(uint64_t caps)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

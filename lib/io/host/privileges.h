@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The capabilities of threads: those that they have, and giving them up when all ports are open. A
-// fault in a parser of packets then has no power over the box. Path: cold. Management thread | each
-// thread, once.
+// The capabilities of threads, and giving them up when all ports are open, so that a fault in a
+// parser of packets has no power over the machine. Path: cold. Management thread | each thread,
+// once.
 #pragma once
 
 #include <stdbool.h>
@@ -14,14 +14,14 @@
 uint64_t capabilities_now(void);
 // "CAP_NET_RAW, CAP_NET_ADMIN"; returns buf.
 const char *capabilities_names(uint64_t caps, char *buf, size_t room);
-// The commands that give them to this program for a group of users; returns buf.
+// The commands that give this program these capabilities, for a group of users; returns buf.
 const char *capabilities_command(uint64_t caps, char *buf, size_t room);
 
 // The calling thread gives up all capabilities for good. Unless it starts programs of the user, it
 // gets no_new_privs too: a program that root starts has root's rights again otherwise. 0, or -errno
-// when it has still some.
+// if it still has any.
 int privileges_drop(bool starts_programs);
 
-// The calling thread keeps of its capabilities those in caps, and those by which it reads and
-// writes the user's files and ends the user's commands. 0, or -errno.
+// The calling thread keeps its capabilities in caps, and the ones for reading and writing the
+// user's files and ending the user's commands. 0, or -errno.
 int privileges_keep(uint64_t caps);

@@ -134,8 +134,8 @@ __attribute__((format(printf, 4, 5))) static unsigned each_entry(const struct pc
 	return count;
 }
 
-// Where the kernel keeps the interfaces of a card: in its folder, or in that of a device on it
-// (virtio).
+// Where the kernel keeps the interfaces of a card: in its folder, or in the folder of a device on
+// it (virtio).
 struct search {
 	const struct pci_box *b;
 	const char *bdf;
@@ -186,7 +186,7 @@ struct seen {
 	struct pci_card *card;
 };
 
-// sysfs may be that of another network namespace than netlink, with the same names in both.
+// sysfs may show another network namespace than netlink, with equal names in both.
 static void find_hidden(const struct dirent *entry, void *ctx)
 {
 	struct seen *s = ctx;
@@ -322,7 +322,7 @@ static int check_program(const struct netif *user, struct io_error *e)
 		user->name, user->xdp_program, user->name, user->xdp_mode);
 }
 
-// Of an interface of the card.
+// Checks an interface of the card and the interfaces above it.
 static int check_users(
 	const struct pci_box *b, const struct netif *n, bool force, struct io_error *e)
 {
@@ -360,7 +360,7 @@ int pci_check_use(const struct pci_box *b, const struct pci_card *c, bool force,
 	return err;
 }
 
-// The other devices of an IOMMU group that are in the way.
+// The other devices of an IOMMU group that prevent its use.
 struct group {
 	const struct pci_box *b;
 	const struct pci_card *card;
@@ -387,7 +387,7 @@ static void append(char *text, size_t room, const char *before, const char *word
 	snprintf(text + used, room - used, "%s%s", used ? before : "", word);
 }
 
-// VFIO itself wants no driver, one of its own, or a bridge's.
+// VFIO accepts members without a driver, with a driver of its own, or bridges.
 static void look_at_member(const struct dirent *entry, void *ctx)
 {
 	static const char *const allowed[] = {"", "vfio-pci", "pci-stub", "pcieport", NULL};
@@ -426,7 +426,7 @@ int pci_check_group(const struct pci_box *b, const struct pci_card *c, char *con
 		c->group, g.names);
 }
 
-// Does the kernel have VFIO without an IOMMU, and is that on? '\0': not known, or not there.
+// Does the kernel support VFIO without an IOMMU, and is it on? '\0' if unknown or unsupported.
 static char no_iommu(const struct pci_box *b)
 {
 	char text[PCI_ID_SIZE];

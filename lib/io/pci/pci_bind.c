@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The binding of cards to vfio-pci and the way back, step by step in sysfs; a step that fails
-// undoes those before it. What a card was is written down before it changes, so that unbind works
-// after a kill at any moment too. Path: cold. Management thread.
+// undoes those before it. The former state of a card is recorded before it changes, so that unbind
+// works after a kill at any moment, too. Path: cold. Management thread.
 #include "io/pci/pci_bind.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 extern char **environ;
 
-// A card as it was. The driver of one that ddiperf did not bind is not known.
+// The former state of a card. The driver of a card that ddiperf did not bind is unknown.
 struct record {
 	bool known;
 	char driver[PCI_ID_SIZE]; // "": it had none
@@ -62,7 +62,7 @@ static int record_write(const char *dir, const struct pci_card *c, const struct 
 	FILE *f;
 
 	record_path(dir, c, path);
-	unlink(path); // of a binding that somebody else took back
+	unlink(path); // of a binding that was undone by other means
 	f = fopen(path, "wxe");
 	if (!f)
 		return -errno;
@@ -79,7 +79,7 @@ static int record_write(const char *dir, const struct pci_card *c, const struct 
 	return err;
 }
 
-// Without a file of this start of the box nothing is known.
+// Without a file of this boot nothing is known.
 static void record_read(const char *dir, const struct pci_card *c, struct record *r)
 {
 	char path[PATH_MAX], line[128];
@@ -136,7 +136,7 @@ __attribute__((format(printf, 3, 4))) static int put(
 	return err;
 }
 
-// driver NULL: the kernel chooses. The driver that the card has then is compared, as some kernels
+// With driver NULL the kernel chooses. Compares the driver of the card afterwards, as some kernels
 // hide errors of probes.
 static int move_to(const struct pci_box *b, const struct pci_card *c, const char *driver)
 {
@@ -158,7 +158,7 @@ static int move_to(const struct pci_box *b, const struct pci_card *c, const char
 	return (driver ? !strcmp(now, driver) : now[0]) ? 0 : -ENODEV;
 }
 
-// The override is there only for the moment of the binding.
+// The override is set only during the binding.
 static int move_to_vfio(const struct pci_box *b, const struct pci_card *c)
 {
 	char before[PCI_ID_SIZE];
@@ -174,7 +174,7 @@ static int move_to_vfio(const struct pci_box *b, const struct pci_card *c)
 	return err;
 }
 
-// The interfaces of a card while they come back: those that were recorded, and one more.
+// The interfaces of a card while they come back: the recorded ones, and one other.
 struct waiting {
 	const struct record *record;
 	bool back[KEPT];
@@ -196,7 +196,8 @@ static void look_at_interface(const struct dirent *entry, void *ctx)
 	w->others++;
 }
 
-// Without udev the kernel gives the first free name, and the former one may be another card's now.
+// Without udev the kernel assigns the first free name, and the former name may now be another
+// card's.
 static void restore_interfaces(
 	const struct pci_box *b, const struct pci_card *c, const struct record *r)
 {
@@ -248,7 +249,7 @@ static int give_to_user(
 	return 0;
 }
 
-// Undo is what r says; c is the card as it was before.
+// Undone by r if it fails; c is the card before the change.
 static int bind_one(const struct pci_box *b, const struct pci_card *c, const struct record *r,
 	const char *user, struct io_error *e)
 {
@@ -380,7 +381,7 @@ static void forget(const char *dir, const struct pci_card *c)
 	unlink(path);
 }
 
-// The record of a bind that was cut short is the right one.
+// After an interrupted bind the earlier record is the right one.
 static int bind_recorded(const struct pci_box *b, const struct pci_card *c, const char *user,
 	const char *dir, struct io_error *e)
 {

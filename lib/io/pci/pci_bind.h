@@ -6,12 +6,12 @@
 
 #include "io/pci/pci.h"
 
-// Bind these cards to vfio-pci, after pci_check of all; loads the module. dir: of the records.
-// user: gets the right to use them, NULL: root alone. Either all are bound, or none and they are
-// as before, with e. A card that is bound already stays so.
+// Binds these cards to vfio-pci after checking all of them; loads the module. dir: folder of the
+// records. user: gets the right to use the cards; NULL: root only. Either all cards are bound, or
+// all are as before, with e. A bound card stays bound.
 int pci_bind(const struct pci_box *b, char *const *addresses, unsigned count, bool force,
 	const char *user, const char *dir, struct io_error *e);
-// Give the card at this address back to the driver that it had (to the one that the kernel chooses,
-// if ddiperf did not bind it), and set its interfaces as they were, up and with their MTU. 0, or
-// -errno with e: -ENODEV, -EINVAL (it is not bound), -EBUSY (a process uses it).
+// Returns the card at this address to its former driver (or to the kernel's choice, if ddiperf did
+// not bind it), and restores the MTU and state of its interfaces. 0, or -errno with e: -ENODEV,
+// -EINVAL (not bound), -EBUSY (a process uses it).
 int pci_unbind(const struct pci_box *b, const char *address, const char *dir, struct io_error *e);

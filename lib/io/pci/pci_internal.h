@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by pci.c and pci_bind.c: files of sysfs, and the single checks. Paths are formats behind
-// the root of the box. Path: cold. Management thread.
+// Shared by pci.c and pci_bind.c: files of sysfs, and the single checks. Paths are formats relative
+// to pci_box.root. Path: cold. Management thread.
 #pragma once
 
 #include <dirent.h>
@@ -15,16 +15,16 @@
 
 __attribute__((format(printf, 3, 0))) void pci_path(
 	const struct pci_box *b, char path[PATH_MAX], const char *fmt, va_list args);
-// The first line of a file, "" when there is none. Returns text.
+// The first line of a file, "" if it cannot be read. Returns text.
 __attribute__((format(printf, 3, 4))) const char *pci_text(
 	const struct pci_box *b, char text[PCI_ID_SIZE], const char *fmt, ...);
-// The last part of a link's target, "" when there is none. Returns name.
+// The last part of a link's target, "" if it cannot be read. Returns name.
 __attribute__((format(printf, 3, 4))) const char *pci_link(
 	const struct pci_box *b, char name[PCI_ID_SIZE], const char *fmt, ...);
 // As access(2).
 __attribute__((format(printf, 3, 4))) bool pci_has(
 	const struct pci_box *b, int mode, const char *fmt, ...);
-// Each interface of a card as sysfs shows it. false: there are some that it does not show.
+// Calls each for every interface of a card in sysfs. Returns false if sysfs hides some.
 bool pci_each_interface(const struct pci_box *b, const char *bdf,
 	void (*each)(const struct dirent *entry, void *ctx), void *ctx);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of pcapng, and the thread that empties the rings. It writes packets in order of time,
-// so it holds them back for a while: a packet that is found late may have been sent early. Path:
-// cold. The management thread, and one of its own.
+// The bytes of pcapng, and the thread that empties the rings. Writes packets in order of time and
+// so holds them back for a while: a packet that is found late may have been sent early. Path: cold.
+// The management thread, and a thread of its own.
 #include "io/port/capture.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ struct capture_file {
 	int error;
 };
 
-// A block under construction, in the machine's byte order, as the byte order mark says.
+// A block under construction, in the machine's byte order, which the byte order mark declares.
 struct block {
 	uint8_t bytes[BLOCK_MAX];
 	uint32_t len;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcap_open_live as DPDK's driver calls it: the program's own, which the linker finds before that
-// of libpcap. The driver has no setting for the ring. Path: cold. Management thread.
+// Replaces pcap_open_live of libpcap for DPDK's driver, which has no setting for the ring: the
+// linker finds the program's function first. Path: cold. Management thread.
 #include "io/port/pcap_ring.h"
 
 #include <pcap/pcap.h>

@@ -109,8 +109,8 @@ static int probe(
 	return port_is_pci(p) ? probe_pci(port, devargs, id, e) : probe_vdev(devargs, id);
 }
 
-// Neighbour discovery of the many source addresses goes to as many multicast groups. A function may
-// not have all of them (iavf), and for one that asks for all its card may forget the list (igb).
+// Neighbour discovery of many source addresses needs as many multicast groups. A virtual function
+// may support fewer (iavf), and if it asks for all, its card may forget the list (igb).
 static void open_groups(const struct port *port)
 {
 	const struct port_settings *p = port->settings;
@@ -154,7 +154,7 @@ static void open_vlans(const struct port *port)
 	}
 }
 
-// Their tags may be gone with any packet, whether the port is told of VLANs or not.
+// Their tags may be stripped from any packet, whether VLANs are configured on the port or not.
 static int keep_tags(const struct port *port)
 {
 	int err = 0;
@@ -233,7 +233,7 @@ static int open_port(struct port *ports, unsigned count, unsigned index, struct 
 		sockets_attach(port->sockets, port);
 	}
 	if (port->settings->promiscuous)
-		rte_eth_promiscuous_enable(port->devices[0]); // -ENOTSUP: it hears everything
+		rte_eth_promiscuous_enable(port->devices[0]); // -ENOTSUP: it receives all
 	if (port_on_kernel_interface(port->settings) && !port->driver->counts_missed)
 		drops_start(&port->drops, port->settings->device, port->queues);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From ports: in the file to started ethdev ports, and back. Every start-up error becomes one clear
-// message that says what to do. A failed or killed start leaves nothing behind. Path: cold.
-// Management thread, before and after the workers run.
+// From ports: in the file to started ethdev ports, and back. Every start-up error becomes one
+// message with its remedy. A failed or killed start leaves nothing behind. Path: cold. Management
+// thread, before and after the workers run.
 #pragma once
 
 #include <stdbool.h>

@@ -17,7 +17,7 @@
 
 #define BUFFER_BITS_14 16384
 #define BUFFER_UNIT    128
-#define LONG_MTU       16000 // whose frames fit into a unit less
+#define LONG_MTU       16000 // its frames fit into one unit less
 
 unsigned port_queues_of_device(const struct port *port)
 {
@@ -53,7 +53,7 @@ static void write_key(const struct port_settings *p, unsigned queues, uint8_t *k
 	steer_key_addresses(key, len, &p->relays, queues);
 }
 
-// Of UDP, and of TCP where the port has any.
+// For UDP, and for TCP if the port uses it.
 static uint64_t rx_checksums(const struct port_settings *p)
 {
 	return RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM |
@@ -92,8 +92,8 @@ static void choose_receive(
 	conf->rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
 }
 
-// Virtio devices and virtual functions drop each VLAN that they were not told of. Other cards take
-// all, so that the tester can count those that are not its own.
+// Virtio devices and virtual functions drop VLANs that are not configured. Other cards accept all,
+// so that the tester can count foreign ones.
 static void choose_vlans(
 	struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
@@ -116,8 +116,8 @@ static void choose_transmit(
 		conf->txmode.offloads |= checksums;
 }
 
-// Most cards tell the length of a buffer in 14 bits, or in units of as many: 16 384 bytes would be
-// none (vmxnet3: nothing is received). Those of e1000 know powers of two alone.
+// Most cards have 14 bits for the length of a buffer, so 16 384 bytes would become 0 (vmxnet3:
+// nothing is received). Cards of e1000 support powers of two only.
 static uint16_t room_of(const struct port *port, const struct rte_eth_dev_info *info)
 {
 	const char *name = info->driver_name ? info->driver_name : "";
@@ -229,7 +229,7 @@ static bool takes_rules(const struct port *port)
 	return rules_install(port->devices[0], rules, n) == 0;
 }
 
-// Does a key of ours do for relays what rules would, or more? Rules by port have none for relays.
+// Does our RSS key steer relays at least as well as rules would? Rules by port do not cover relays.
 static bool serves_relays(const struct port *port)
 {
 	const struct port_settings *p = port->settings;

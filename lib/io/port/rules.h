@@ -41,15 +41,15 @@ struct rule_flow {
 };
 
 // Rules that put the ports of both families into `queues` queues, by their lowest bits
-// (steer_rules_size): those of UDP, and with `streams` those of TCP; out: RULES_MAX. Returns their
+// (steer_rules_size): for UDP, and with `streams` for TCP, too; out: RULES_MAX. Returns their
 // number.
 uint32_t rules_by_port(uint32_t queues, uint8_t vlan_count, bool streams, struct rule *out);
 
-// Rules for addresses: their number. Of two homes of one address the first holds. count is up to
-// RULES_MAX.
+// Rules for addresses; returns their number. Of two homes of one address the first counts. count is
+// up to RULES_MAX.
 uint32_t rules_by_address(
 	const struct rule_home *homes, uint32_t count, uint8_t vlan_count, struct rule *out);
 
-// 0, or -errno: the device accepts not all of them, and none is left in it.
+// 0, or -errno if the device does not accept all of them; none is left in it then.
 int rules_install(uint16_t device, const struct rule *rules, uint32_t count);
 void rules_remove(uint16_t device);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sleep of a thread that owns queues, until a packet comes or a time is reached. Sockets of the
-// kernel wake it: those of driver socket, and those that DPDK's af_packet, pcap and af_xdp opened,
-// which offer no interrupt themselves. For other drivers it sleeps for short times.
-// Path: cold. wait_of: management thread. The rest: the thread that sleeps.
+// kernel wake it: the sockets of driver socket, and the ones that DPDK's af_packet, pcap and af_xdp
+// opened, which offer no interrupt themselves. For other drivers it sleeps for short times. Path:
+// cold. wait_of: management thread. The rest: the thread that sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,8 @@ struct wait {
 	bool own;          // nothing for this queue comes to another one
 };
 
-// What wakes a thread that owns `queue` of the port. After the port's sockets were dealt.
+// The descriptors that wake a thread that owns `queue` of the port. To be called after the port's
+// sockets were assigned.
 struct wait wait_of(const struct port *port, uint16_t queue);
 
 // Once, in the thread that sleeps: exact timers, and a short turn on a shared CPU, which it gets

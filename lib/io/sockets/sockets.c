@@ -48,7 +48,7 @@ struct sockets {
 	uint32_t groups;
 	uint16_t queues;
 	struct socket_queue *queue[PORT_MAX_QUEUES];
-	void *data[PORT_MAX_QUEUES]; // the same, for DPDK
+	void *data[PORT_MAX_QUEUES]; // the queues, for DPDK
 	bool used[PORTS];            // ports with a socket
 	bool fixed[PORTS];           // of socket_group
 	struct socket_stamping stamping;
@@ -144,7 +144,7 @@ static uint64_t ports_of(const struct socket_group *g)
 	return n;
 }
 
-// Each connection of an item, and one more for each, of those that are being closed.
+// Each connection of an item, and one more for each that is being closed.
 static uint64_t connections_of(const struct socket_group *g)
 {
 	uint64_t most = addresses_of(g) * ports_of(g), want = 2 * g->connections;
@@ -213,7 +213,7 @@ static void set_options(int fd, const struct port_settings *p, uint8_t addr_len)
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, send);
 	if (!p->answers)
 		setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
-	// With it the kernel tells of its own drops (ENOBUFS), and keeps ICMP errors.
+	// With it the kernel reports its own drops (ENOBUFS), and keeps ICMP errors.
 	if (addr_len == 4) {
 		setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
 	} else {
@@ -231,7 +231,7 @@ static void set_reuse(int fd, int on)
 enum opening {
 	OPEN_DATAGRAMS,
 	OPEN_STREAM,
-	OPEN_BESIDE, // with the address and port of another one that may be shared
+	OPEN_BESIDE, // with the address and port of another socket, which may be shared
 	OPEN_LISTEN, // for connections that come
 };
 
@@ -326,8 +326,8 @@ static bool is_open(const struct sockets *s, const struct addr *a, uint16_t port
 	return false;
 }
 
-// A socket of each address of the group; the first one decides on the port if it is 0. *port: that
-// of the sockets, or the one that failed, with *at.
+// Opens a socket for each address of the group; the first one decides on the port if it is 0.
+// *port: the port of the sockets, or the port that failed, with *at.
 static int open_port_of(struct sockets *s, const struct port_settings *p,
 	const struct socket_group *g, uint16_t *port, struct addr *at)
 {
@@ -346,7 +346,7 @@ static int open_port_of(struct sockets *s, const struct port_settings *p,
 				break;
 			add(s, p, fd, at, number);
 			*port = s->table.ends[s->table.count - 1].port;
-			if (any && s->used[*port]) // the number alone says whose a reply is
+			if (any && s->used[*port]) // a reply is assigned by its port alone
 				fd = -EADDRINUSE;
 		}
 	while (fd < 0 && s->table.count > first)
@@ -613,9 +613,9 @@ static void queue_clear(struct socket_queue *q)
 	q->member_count = 0;
 }
 
-// A connected socket receives from its peer alone. What others send to its address and port goes to
-// a second socket, so that it is counted as with any other driver. No other program can share them:
-// the option only matters while a socket is bound. false: there is no such socket.
+// A connected socket receives from its peer alone. Packets of other hosts to its address and port
+// go to a second socket, so that they are counted as with any other driver. No other program can
+// share them: the option only matters while a socket is bound. Returns false without such a socket.
 static bool open_beside(const struct sockets *s, struct socket_end *end)
 {
 	if (end->others >= 0)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The UDP sockets of a port with driver: socket, and what its TCP connections need. They have
-// addresses of the host, and ports that are free; each belongs to one worker. The kernel finds next
-// hops and answers ARP, ND and ping. Not here: bursts (io/sockets/sockets_burst.h,
+// The UDP sockets of a port with driver: socket, and the resources of its TCP connections. They
+// have addresses of the host and free ports; each belongs to one worker. The kernel finds next hops
+// and answers ARP, ND and ping. Not here: bursts (io/sockets/sockets_burst.h,
 // io/sockets/sockets_tcp.h). Path: cold. Management thread, while no worker runs.
 #pragma once
 
 #include "io/port_state.h"
 
-// The sockets that an item needs: one for each of its addresses and ports, and those of
-// connections.
+// The sockets that an item needs: one for each of its addresses and ports, and one for each
+// connection.
 struct socket_group {
 	struct field_list addresses; // struct addr_range
 	struct field_list ports;     // struct field_range
@@ -42,7 +42,7 @@ bool sockets_is_own(const struct addr *a);
 int sockets_open(
 	const struct port_settings *p, uint16_t queues, struct sockets **out, struct io_error *e);
 
-// With the device of the port started: its bursts are those of the sockets from here on.
+// Replaces the bursts of the started device of the port by the bursts of the sockets.
 void sockets_attach(struct sockets *s, const struct port *port);
 
 // The ports that were chosen for a group with free_ports (struct field_range); valid until

@@ -65,7 +65,7 @@ void socket_queue_empty(struct socket_queue *q)
 	q->empty = BURST_MAX;
 }
 
-// Buffers in place of those that were given away, which are the first ones. false: there are none.
+// Replaces the first buffers, which were given away. Returns false without memory.
 static bool fill(struct socket_queue *q)
 {
 	if (q->empty == 0)
@@ -87,8 +87,8 @@ static bool fill(struct socket_queue *q)
 	return true;
 }
 
-// Headers in front of a datagram. One that was cut off becomes a frame that is shorter than it
-// says.
+// Writes the headers in front of a datagram. A truncated datagram becomes a frame shorter than its
+// length fields.
 static void frame_make(const struct socket_end *s, const union socket_addr *from,
 	struct rte_mbuf *m, uint32_t len, bool cut)
 {
@@ -129,7 +129,7 @@ static bool error_make(const struct socket_end *s, const struct sock_extended_er
 	return true;
 }
 
-// The next error of a socket as a frame: 1, or 0 when there is none.
+// The next error of a socket as a frame: 1, or 0 without an error.
 static uint16_t take_error(struct socket_queue *q, struct socket_end *s, struct rte_mbuf **pkts)
 {
 	_Alignas(struct cmsghdr) uint8_t control[256];
@@ -247,8 +247,7 @@ uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	return got;
 }
 
-// The socket that a frame leaves by: SOCKETS_NONE when there is none. Only plain frames are UDP of
-// an item.
+// The socket by which a frame leaves, or SOCKETS_NONE. Only plain frames are UDP of an item.
 static uint32_t sender_of(const struct socket_table *t, const struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -326,8 +325,8 @@ static bool send_group(struct socket_queue *q, struct rte_mbuf **pkts, const uin
 	return sent == count;
 }
 
-// Where each packet leaves. Done are those of TCP, those without a socket, and those that an
-// earlier burst sent.
+// Finds the socket of each packet. Packets of TCP, without a socket, or sent by an earlier burst
+// are done.
 static uint64_t find_senders(
 	struct socket_queue *q, struct rte_mbuf **pkts, uint16_t n, uint32_t *by)
 {

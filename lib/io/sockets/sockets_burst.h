@@ -23,13 +23,13 @@ struct socket_end {
 	int fd;
 	struct addr addr;
 	uint16_t port;
-	uint16_t queue;           // that receives from it
-	bool connected;           // to peer
-	int others;               // fd beside a connected one, for datagrams of others; -1: none
-	bool failed;              // errors may wait in its error queue
-	uint32_t scope;           // of a link-local address: number of the interface
+	uint16_t queue; // that receives from it
+	bool connected; // to peer
+	int others;     // second fd beside a connected one, for datagrams of other hosts; -1: none
+	bool failed;    // errors may wait in its error queue
+	uint32_t scope; // of a link-local address: number of the interface
 	union socket_addr peer;   // connected
-	struct frame_template in; // headers of what it receives
+	struct frame_template in; // headers of received datagrams
 };
 
 // All sockets of a port, found by address and port. Const while workers run, but for `failed`.
@@ -56,7 +56,7 @@ struct socket_queue {
 	uint16_t empty;                     // of the buffers to receive into, that are to be filled
 	struct rte_mbuf *into[BURST_MAX];   // where the next datagrams go
 	struct mmsghdr in[BURST_MAX];       // from the peer of a connected socket
-	struct mmsghdr in_named[BURST_MAX]; // they have to say from where
+	struct mmsghdr in_named[BURST_MAX]; // with the sender's address
 	struct iovec in_data[BURST_MAX];
 	struct socket_stamp in_stamp[BURST_MAX]; // when they arrived
 	union socket_addr in_from[BURST_MAX];
@@ -77,6 +77,6 @@ void socket_queue_empty(struct socket_queue *q);
 // queue: struct socket_queue. As eth_rx_burst_t and eth_tx_burst_t of DPDK. A received frame has
 // complete headers and whole checksums; ICMP errors of the kernel are frames, too.
 uint16_t socket_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
-// A frame that no socket can send, and one that the kernel refuses for good, is counted and
-// dropped. When the kernel has no room, the frames from there on are not taken.
+// Frames that no socket can send or that the kernel refuses for good are counted and dropped. When
+// the kernel has no room, the frames from there on are not taken.
 uint16_t socket_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);

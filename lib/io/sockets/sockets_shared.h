@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the bursts over UDP sockets and the connections over TCP ones have in common: addresses for
-// the kernel, and the counters of a queue. Path: driver. Any thread.
+// Shared by the bursts over UDP sockets and the connections over TCP sockets: addresses for the
+// kernel, and the counters of a queue. Path: driver. Any thread.
 #pragma once
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ union socket_addr {
 	struct sockaddr_in6 v6;
 };
 
-// What recvmsg says of the arrival of what it received (SO_TIMESTAMPNS).
+// The arrival time of a message by recvmsg (SO_TIMESTAMPNS).
 struct socket_stamp {
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct timespec))];
 };
@@ -39,7 +39,7 @@ static inline void socket_stamp_ask(struct msghdr *m, struct socket_stamp *s)
 	m->msg_controllen = sizeof(s->control);
 }
 
-// Leave the stamp of a received message in its mbuf, whose flags are set.
+// Stores the stamp of a received message in its mbuf and sets the mbuf's flag.
 static inline void socket_stamp_put(
 	const struct socket_stamping *to, struct msghdr *from, struct rte_mbuf *m)
 {

@@ -12,27 +12,27 @@
 #include "net/tcp.h"
 
 #define NONE   UINT32_MAX
-#define WINDOW 65535 // of what the worker may send: the kernel has the buffer
+#define WINDOW 65535 // of the worker: the kernel has the buffer
 
 enum {
-	QUEUED = 1,       // in the ring of those that have something for the worker
+	QUEUED = 1,       // in the ring of connections that have something for the worker
 	CONNECTING = 2,   // the kernel has no answer yet
-	SAY_SYN = 4,      // the worker is to be told that the connection is there,
-	SAY_ACK = 8,      // how far its bytes were taken,
-	SAY_RESET = 16,   // that the connection is gone
+	SAY_SYN = 4,      // to be sent to the worker: the SYN of a new connection,
+	SAY_ACK = 8,      // an acknowledgement of its bytes,
+	SAY_RESET = 16,   // a reset
 	READABLE = 32,    // bytes may wait in the kernel
 	LAST = 64,        // the end or an error is behind them
 	FULL = 128,       // the kernel takes no more bytes
-	PEER_FIN = 256,   // the server sends no more, and the worker was told
+	PEER_FIN = 256,   // the server sends no more, and FIN was passed to the worker
 	OWN_FIN = 512,    // the worker sends no more
-	BROKEN = 1024,    // a send failed: what came before is read, then it is gone
+	BROKEN = 1024,    // a send failed: earlier data is still read, then it is closed
 	FORGOTTEN = 2048, // not in the table: free when it leaves the ring
-	SAY_OPEN = 4096,  // the worker is to be told that the connection has come,
+	SAY_OPEN = 4096,  // to be sent to the worker: the SYN of an accepted connection,
 	COMING = 8192,    // and has no answer yet
 };
 
-#define LISTENER  (1u << 31) // of what epoll says, instead of a connection: a socket that accepts
-#define LISTENERS 64         // at the most
+#define LISTENER  (1u << 31) // in epoll's data, instead of a connection: a listening socket
+#define LISTENERS 64         // limit
 
 struct socket_conn {
 	int fd;              // -1: closed
@@ -251,7 +251,7 @@ static void give(struct socket_tcp *t, uint32_t c)
 	t->used--;
 }
 
-// Nothing more is to be told to the worker, or taken from it.
+// Nothing more is to be sent to the worker, or taken from it.
 static void forget(struct socket_tcp *t, uint32_t c)
 {
 	struct socket_conn *of = &t->all[c];
@@ -283,7 +283,7 @@ static int connect_from(const struct socket_tcp *t, const struct frame *f, uint1
 		return -errno;
 	socket_addr_make(&peer, f->dst, f->addr_len, f->dst_port, t->shape.scope);
 	set_buffers(t, fd);
-	// A port whose last connection rests may be taken at once: timestamps keep both apart.
+	// A port in TIME-WAIT may be reused at once: timestamps distinguish the connections.
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (t->shape.stamping.at)
@@ -315,7 +315,8 @@ static bool is_of_server(int err)
 	return err == -ECONNREFUSED || err == -ECONNRESET;
 }
 
-// A connection for the worker's SYN, in place of one that it has forgotten. false: there is none.
+// A connection for the worker's SYN, in place of one that the worker has forgotten. Returns false
+// if none is free.
 static bool conn_open(
 	struct socket_tcp *t, uint32_t c, const struct frame *f, const struct tcp_segment *s)
 {
@@ -444,7 +445,7 @@ bool socket_tcp_tx(struct socket_tcp *t, const struct rte_mbuf *m)
 	}
 	if (s.flags & TCP_SYN)
 		return conn_open(t, c, &f, &s);
-	if (c != NONE) // else the worker has been told of its end
+	if (c != NONE) // else the worker knows of its end
 		conn_input(t, c, &s);
 	return true;
 }
@@ -574,8 +575,8 @@ static void say(struct socket_conn *of, struct rte_mbuf *m, uint8_t flags, uint3
 	of->flags &= (uint16_t)~SAY_ACK;
 }
 
-// Read into the buffer what the worker has room for, and make it a segment. false: nothing is to be
-// said.
+// Reads as much into the buffer as the worker has room for, as a segment. Returns false if nothing
+// is to be sent.
 static bool pass_bytes(const struct socket_tcp *t, struct socket_conn *of, struct rte_mbuf *m)
 {
 	struct iovec data;
@@ -597,7 +598,7 @@ static bool pass_bytes(const struct socket_tcp *t, struct socket_conn *of, struc
 		if ((uint32_t)got < room && !(of->flags & LAST))
 			of->flags &= (uint16_t)~READABLE;
 		say(of, m, TCP_PSH, (uint32_t)got);
-		if (t->shape.stamping.at) // that of the last of its bytes
+		if (t->shape.stamping.at) // the stamp of its last byte
 			socket_stamp_put(&t->shape.stamping, &in, m);
 		return true;
 	}
@@ -612,7 +613,7 @@ static bool pass_bytes(const struct socket_tcp *t, struct socket_conn *of, struc
 	return false;
 }
 
-// The next segment for the worker, in the buffer. false: there is none.
+// Writes the next segment for the worker into the buffer. Returns false if none is due.
 static bool conn_output(const struct socket_tcp *t, struct socket_conn *of, struct rte_mbuf *m)
 {
 	if (of->flags & SAY_OPEN) {
@@ -645,7 +646,8 @@ static bool is_over(const struct socket_conn *of)
 	return of->flags & SAY_RESET || (of->flags & (PEER_FIN | OWN_FIN)) == (PEER_FIN | OWN_FIN);
 }
 
-// All that the first of the ring has to say, as far as there is room. false: it has more.
+// Passes on all segments of the first connection of the ring, as far as there is room. Returns
+// false if it has more.
 static bool conn_serve(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n, uint16_t *got)
 {
 	uint32_t c = t->ring[t->ring_first & t->mask];

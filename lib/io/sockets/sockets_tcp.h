@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's TCP beneath the bursts of a socket port: the other end of each connection of a
-// worker. A SYN of the worker opens a socket, its segments become bytes of that, and bytes that
-// come become segments. Between both nothing is lost or out of order, so there is no timer here.
-// What the kernel does not take is not acknowledged, and nothing is read beyond the worker's
-// window: no byte waits here. Not here: which ports there are (io/sockets/sockets.h). Path: driver
-// | cold (new, reset, free). The worker that owns the queue.
+// worker. A SYN of the worker opens a socket, its segments become bytes of the socket, and received
+// bytes become segments. Nothing is lost or reordered between them, so there is no timer. Bytes
+// that the kernel does not take are not acknowledged, and nothing is read beyond the worker's
+// window, so no bytes are buffered here. Not here: the choice of ports (io/sockets/sockets.h).
+// Path: driver | cold (new, reset, free). The worker that owns the queue.
 #pragma once
 
 #include <stdbool.h>
@@ -42,8 +42,8 @@ void socket_tcp_free(struct socket_tcp *t); // NULL: nothing
 // Readable when the kernel has news of a connection.
 int socket_tcp_descriptor(const struct socket_tcp *t);
 
-// A frame of the worker. false: it is no TCP, or the kernel refused its connection: that is for the
-// caller to count, and the worker's SYN stays without an answer.
+// Takes a frame of the worker. Returns false if it is not TCP, or if the kernel refused its
+// connection: the caller counts it, and the worker's SYN stays without an answer.
 bool socket_tcp_tx(struct socket_tcp *t, const struct rte_mbuf *m);
 // Up to n segments for the worker, with complete headers; sums are not made.
 uint16_t socket_tcp_rx(struct socket_tcp *t, struct rte_mbuf **pkts, uint16_t n);
