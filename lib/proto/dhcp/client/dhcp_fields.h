@@ -72,9 +72,8 @@
 	{"no_update", "N flag: the server is to update nothing", FIELD_BOOL, \
 		.offset = DHCP_FQDN(no_update), .def = "false"}
 
-// Messages that are wrong on purpose: kinds are rows X(number, name, help) of the family.
-#define DHCP_WRONG_LABEL(number, name, help)  name,
-#define DHCP_WRONG_ROW(number, name_, help_) \
+#define DHCP_WRONG_LABEL(number, name, ...) name,
+#define DHCP_WRONG_ROW(number, name_, help_, ...) \
 	{name_, help_, FIELD_PERCENT, .load = true, .def = "0%", .max = 1, \
 		.offset = offsetof(struct dhcp_wrong_settings, shares[number])},
 #define DHCP_WRONG_HELP "messages that are wrong on purpose, by their share of all: judged apart"

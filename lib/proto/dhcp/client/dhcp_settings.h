@@ -52,10 +52,13 @@ struct dhcp_expected_settings {
 	struct dhcp_value_settings value;
 };
 
-// Messages that are wrong on purpose, by kind of the family.
+// Messages that are wrong on purpose, by kind of the family, whose rows are
+// X(number, name, help, edit).
 struct dhcp_wrong_settings {
 	double shares[DHCP_WRONG_COUNT];
 };
+
+#define DHCP_WRONG_NUMBER(number, ...) number,
 
 // A whole message as hex with places.
 struct dhcp_raw_settings {

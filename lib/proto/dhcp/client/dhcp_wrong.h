@@ -24,8 +24,19 @@ static inline uint32_t dhcp_wrong_kind(const struct dhcp_worker *w, const struct
 	return kind;
 }
 
-// How a kind spoils a ready message, which begins at m and ends where the writer stands.
-typedef void dhcp_spoil(uint8_t *m, struct writer *w, uint64_t random);
+// The case of a kind that its list has as X(number, name, help, edit).
+#define DHCP_WRONG_CASE(number, name, help, ...)                                                   \
+	case number:                                                                               \
+		__VA_ARGS__;                                                                       \
+		break;
+
+// A message type that no family has.
+static inline uint8_t dhcp_wrong_type(uint64_t random)
+{
+	const uint8_t unknown = 200;
+
+	return (uint8_t)(unknown + random % (256 - unknown));
+}
 
 // Bytes in place of `old` ones at `at`; without room the writer fails.
 static inline void dhcp_wrong_replace(

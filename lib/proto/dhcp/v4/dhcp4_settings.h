@@ -23,27 +23,40 @@ enum dhcp4_exchange {
 enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT, DHCP4_ID_HEX };
 
-// Messages that are wrong on purpose: the name of a kind, and its help text.
+// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes the ready
+// message of a client, from m up to the writer w (dhcp4_wrong_wire.c).
 // clang-format off
 #define DHCP4_WRONGS(X) \
-	X(DHCP4_WRONG_HEADER, "header", "messages of 8 to 235 octets: a part of the header") \
-	X(DHCP4_WRONG_COOKIE, "cookie", "no magic cookie") \
-	X(DHCP4_WRONG_END, "end", "no END and nothing behind the last option") \
-	X(DHCP4_WRONG_CUT, "cut", "an option that is longer than the message") \
-	X(DHCP4_WRONG_LENGTH, "length", "a message type (option 53) of 0 octets") \
-	X(DHCP4_WRONG_TYPE, "type", "an unknown message type, from 200") \
-	X(DHCP4_WRONG_NO_TYPE, "no_type", "no message type, as in BOOTP") \
-	X(DHCP4_WRONG_HLEN, "hlen", "a hardware address length of 255") \
-	X(DHCP4_WRONG_NOBODY, "nobody", "neither hardware address nor client identifier") \
-	X(DHCP4_WRONG_OVERLOAD, "overload", "options in file and sname (option 52) that say so again") \
-	X(DHCP4_WRONG_CLIENT_ID, "client_id", "a client identifier of 0 octets") \
-	X(DHCP4_WRONG_RELAY_INFO, "relay_info", "an option 82 that ends in a sub-option") \
-	X(DHCP4_WRONG_REPLY, "reply", "the op of a BOOTREPLY") \
-	X(DHCP4_WRONG_RANDOM, "random", "random octets after the magic cookie")
+	X(DHCP4_WRONG_HEADER, "header", "messages of 8 to 235 octets: a part of the header", \
+		w->at = FIELD(SECS) + random % (DHCP4_HEADER_LEN - DHCP4_AT_SECS)) \
+	X(DHCP4_WRONG_COOKIE, "cookie", "no magic cookie", bytes_put_be32(FIELD(COOKIE), 0)) \
+	X(DHCP4_WRONG_END, "end", "no END and nothing behind the last option", end_remove(m, w)) \
+	X(DHCP4_WRONG_CUT, "cut", "an option that is longer than the message", \
+		end_remove(m, w), write_bytes(w, "\x0c\xff" "cut", 5)) \
+	X(DHCP4_WRONG_LENGTH, "length", "a message type (option 53) of 0 octets", \
+		option_replace(m, w, DHCP4_OPT_TYPE, "\x35", 2)) \
+	X(DHCP4_WRONG_TYPE, "type", "an unknown message type, from 200", \
+		m[DHCP4_OPTIONS_AT + 2] = dhcp_wrong_type(random)) \
+	X(DHCP4_WRONG_NO_TYPE, "no_type", "no message type, as in BOOTP", \
+		option_replace(m, w, DHCP4_OPT_TYPE, "", 0)) \
+	X(DHCP4_WRONG_HLEN, "hlen", "a hardware address length of 255", *FIELD(HLEN) = UINT8_MAX) \
+	X(DHCP4_WRONG_NOBODY, "nobody", "neither hardware address nor client identifier", \
+		*FIELD(HLEN) = 0, memset(FIELD(CHADDR), 0, DHCP4_CHADDR_LEN), \
+		option_replace(m, w, DHCP4_OPT_CLIENT_ID, "", 0)) \
+	X(DHCP4_WRONG_OVERLOAD, "overload", "options in file and sname (option 52) that say so again", \
+		option_add(m, w, OVERLOAD, 3), memcpy(FIELD(FILE), OVERLOAD, 3), \
+		memcpy(FIELD(SNAME), OVERLOAD, 3)) \
+	X(DHCP4_WRONG_CLIENT_ID, "client_id", "a client identifier of 0 octets", \
+		option_replace(m, w, DHCP4_OPT_CLIENT_ID, "", 0), option_add(m, w, "\x3d", 2)) \
+	X(DHCP4_WRONG_RELAY_INFO, "relay_info", "an option 82 that ends in a sub-option", \
+		option_replace(m, w, DHCP4_OPT_RELAY_INFO, "", 0), \
+		option_add(m, w, "\x52\4\1\xff" "ab", 6)) \
+	X(DHCP4_WRONG_REPLY, "reply", "the op of a BOOTREPLY", *FIELD(OP) = DHCP4_REPLY_OP) \
+	X(DHCP4_WRONG_RANDOM, "random", "random octets after the magic cookie", \
+		dhcp_wrong_random(m + DHCP4_OPTIONS_AT, w, random))
 // clang-format on
 
-#define DHCP4_WRONG_NUMBER(number, name, help) number,
-enum dhcp4_wrong { DHCP4_WRONGS(DHCP4_WRONG_NUMBER) DHCP4_WRONG_COUNT };
+enum dhcp4_wrong { DHCP4_WRONGS(DHCP_WRONG_NUMBER) DHCP4_WRONG_COUNT };
 _Static_assert(DHCP4_WRONG_COUNT == DHCP_WRONG_COUNT, "kinds of both families");
 
 struct dhcp4_option_settings {

@@ -38,27 +38,36 @@ enum dhcp6_reconfigure { DHCP6_UNCALLED, DHCP6_ACCEPTS, DHCP6_LENIENT };
 enum dhcp6_query { DHCP6_BY_ADDRESS, DHCP6_BY_CLIENT_ID };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
-// Messages that are wrong on purpose: the name of a kind, and its help text.
+// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes the ready
+// message of a client, from m up to the writer w, not relayed yet (dhcp6_wrong_wire.c).
 // clang-format off
 #define DHCP6_WRONGS(X) \
-	X(DHCP6_WRONG_EMPTY, "empty", "no option") \
-	X(DHCP6_WRONG_CUT, "cut", "an option that is longer than the message") \
-	X(DHCP6_WRONG_TYPE, "type", "an unknown message type, from 200") \
-	X(DHCP6_WRONG_REPLY, "reply", "the message type of a REPLY") \
-	X(DHCP6_WRONG_NO_CLIENT_ID, "no_client_id", "no client DUID") \
-	X(DHCP6_WRONG_DUID_EMPTY, "duid_empty", "a client DUID of 0 octets") \
-	X(DHCP6_WRONG_DUID_LONG, "duid_long", "a client DUID of 200 octets") \
-	X(DHCP6_WRONG_DUID_TWICE, "duid_twice", "two client DUIDs") \
-	X(DHCP6_WRONG_SERVER_ID, "server_id", "the DUID of a server that is nobody") \
-	X(DHCP6_WRONG_IA, "ia", "an IA of 4 octets") \
-	X(DHCP6_WRONG_IA_ADDRESS, "ia_address", "an address of 10 octets in an IA") \
-	X(DHCP6_WRONG_ELAPSED, "elapsed", "an elapsed time of 1 octet") \
-	X(DHCP6_WRONG_ORO, "oro", "an option request of 3 octets") \
-	X(DHCP6_WRONG_RANDOM, "random", "random octets after the transaction ID")
+	X(DHCP6_WRONG_EMPTY, "empty", "no option", w->at = m + DHCP6_HEADER_LEN) \
+	X(DHCP6_WRONG_CUT, "cut", "an option that is longer than the message", \
+		write_bytes(w, "\0\x0f\0\xff" "cut", 7)) \
+	X(DHCP6_WRONG_TYPE, "type", "an unknown message type, from 200", m[0] = dhcp_wrong_type(random)) \
+	X(DHCP6_WRONG_REPLY, "reply", "the message type of a REPLY", m[0] = DHCP6_REPLY) \
+	X(DHCP6_WRONG_NO_CLIENT_ID, "no_client_id", "no client DUID", \
+		option_replace(m, w, DHCP6_OPT_CLIENT_ID, "", 0)) \
+	X(DHCP6_WRONG_DUID_EMPTY, "duid_empty", "a client DUID of 0 octets", \
+		option_set(m, w, DHCP6_OPT_CLIENT_ID, "", 0)) \
+	X(DHCP6_WRONG_DUID_LONG, "duid_long", "a client DUID of 200 octets", duid_long(m, w, random)) \
+	X(DHCP6_WRONG_DUID_TWICE, "duid_twice", "two client DUIDs", \
+		dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, "\0\3\0\1\2\0\0\0\0", 10)) \
+	X(DHCP6_WRONG_SERVER_ID, "server_id", "the DUID of a server that is nobody", \
+		option_set(m, w, DHCP6_OPT_SERVER_ID, "\0\3\0\1nobody", 10)) \
+	X(DHCP6_WRONG_IA, "ia", "an IA of 4 octets", ia_set(m, w, "\0\0\0\1", 4)) \
+	X(DHCP6_WRONG_IA_ADDRESS, "ia_address", "an address of 10 octets in an IA", \
+		ia_set(m, w, short_address, sizeof(short_address))) \
+	X(DHCP6_WRONG_ELAPSED, "elapsed", "an elapsed time of 1 octet", \
+		option_set(m, w, DHCP6_OPT_ELAPSED_TIME, "", 1)) \
+	X(DHCP6_WRONG_ORO, "oro", "an option request of 3 octets", \
+		option_set(m, w, DHCP6_OPT_ORO, "\0\27\0", 3)) \
+	X(DHCP6_WRONG_RANDOM, "random", "random octets after the transaction ID", \
+		dhcp_wrong_random(m + DHCP6_HEADER_LEN, w, random))
 // clang-format on
 
-#define DHCP6_WRONG_NUMBER(number, name, help) number,
-enum dhcp6_wrong { DHCP6_WRONGS(DHCP6_WRONG_NUMBER) DHCP6_WRONG_COUNT };
+enum dhcp6_wrong { DHCP6_WRONGS(DHCP_WRONG_NUMBER) DHCP6_WRONG_COUNT };
 _Static_assert(DHCP6_WRONG_COUNT == DHCP_WRONG_COUNT, "kinds of both families");
 
 struct dhcp6_option_settings {
