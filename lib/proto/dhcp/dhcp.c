@@ -11,26 +11,6 @@
 #include "proto/dhcp/v4/dhcp4_plan.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-static const char *or_other(const char *name)
-{
-	return name ? name : "other";
-}
-
-static const char *dhcp4_type_label(uint32_t i)
-{
-	return i == 0 ? "none" : or_other(dhcp4_type_name(i));
-}
-
-static const char *dhcp6_type_label(uint32_t i)
-{
-	return i == 0 ? "RESERVED" : or_other(dhcp6_type_name(i));
-}
-
-static const char *dhcp6_status_label(uint32_t i)
-{
-	return or_other(dhcp6_status_name(i));
-}
-
 #define ROWS                 DHCP_COUNTER_ROW, DHCP_COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW
 #define LIST(counters, rows) counters(rows)
 

@@ -83,43 +83,18 @@ static const struct field_section section6 = {"leasequery6",
 	"bulk lease queries to a DHCPv6 server, over TCP", FIELD_ROWS(fields6),
 	sizeof(struct leasequery_settings)};
 
-static const char *or_other(const char *name)
-{
-	return name ? name : "other";
-}
-
-static const char *type4_label(uint32_t i)
-{
-	return i == 0 ? "none" : or_other(dhcp4_type_name(i));
-}
-
-static const char *type6_label(uint32_t i)
-{
-	return i == 0 ? "RESERVED" : or_other(dhcp6_type_name(i));
-}
-
-static const char *status4_label(uint32_t i)
-{
-	return or_other(dhcp4_status_name(i));
-}
-
-static const char *status6_label(uint32_t i)
-{
-	return or_other(dhcp6_status_name(i));
-}
-
 #define OFFSET(member) offsetof(struct leasequery_counters, member)
 #define NO_ROW(...)
-#define LEASEQUERY_TYPE_LABEL   type4_label
-#define LEASEQUERY_STATUS_LABEL status4_label
+#define LEASEQUERY_TYPE_LABEL   dhcp4_type_label
+#define LEASEQUERY_STATUS_LABEL dhcp4_status_label
 #define LEASEQUERY_STATUSES     (DHCP4_STATUSES + 1)
 static const struct counter rows4[] = {
 	LEASEQUERY_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, NO_ROW)};
 #undef LEASEQUERY_TYPE_LABEL
 #undef LEASEQUERY_STATUS_LABEL
 #undef LEASEQUERY_STATUSES
-#define LEASEQUERY_TYPE_LABEL   type6_label
-#define LEASEQUERY_STATUS_LABEL status6_label
+#define LEASEQUERY_TYPE_LABEL   dhcp6_type_label
+#define LEASEQUERY_STATUS_LABEL dhcp6_status_label
 #define LEASEQUERY_STATUSES     (DHCP6_STATUSES + 1)
 static const struct counter rows6[] = {
 	LEASEQUERY_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, NO_ROW, COUNTER_MEMBER_ROW)};

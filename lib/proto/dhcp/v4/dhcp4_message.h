@@ -47,26 +47,17 @@ enum dhcp4_at {
 	DHCP4_AT_COOKIE = 236,
 };
 
-enum dhcp4_type { // option 53; RFC 2131, 3203, 4388
-	DHCP4_DISCOVER = 1,
-	DHCP4_OFFER = 2,
-	DHCP4_REQUEST = 3,
-	DHCP4_DECLINE = 4,
-	DHCP4_ACK = 5,
-	DHCP4_NAK = 6,
-	DHCP4_RELEASE = 7,
-	DHCP4_INFORM = 8,
-	DHCP4_FORCERENEW = 9, // no client here takes part in it
-	DHCP4_LEASEQUERY = 10,
-	DHCP4_LEASEUNASSIGNED = 11,
-	DHCP4_LEASEUNKNOWN = 12,
-	DHCP4_LEASEACTIVE = 13,
-	DHCP4_BULKLEASEQUERY = 14, // RFC 6926
-	DHCP4_LEASEQUERYDONE = 15,
-	DHCP4_ACTIVELEASEQUERY = 16, // RFC 7724; no client here takes part in it
-	DHCP4_LEASEQUERYSTATUS = 17,
-	DHCP4_TYPES = 18,
-};
+// Message types (option 53): X(name, number). RFC 2131, 3203, 4388, 6926 and 7724; clients here
+// take no part in FORCERENEW and ACTIVELEASEQUERY.
+// clang-format off
+#define DHCP4_TYPE_ROWS(X) \
+	X(DISCOVER, 1) X(OFFER, 2) X(REQUEST, 3) X(DECLINE, 4) X(ACK, 5) X(NAK, 6) X(RELEASE, 7) \
+	X(INFORM, 8) X(FORCERENEW, 9) X(LEASEQUERY, 10) X(LEASEUNASSIGNED, 11) X(LEASEUNKNOWN, 12) \
+	X(LEASEACTIVE, 13) X(BULKLEASEQUERY, 14) X(LEASEQUERYDONE, 15) X(ACTIVELEASEQUERY, 16) \
+	X(LEASEQUERYSTATUS, 17)
+// clang-format on
+#define DHCP4_TYPE_NUMBER(name, number) DHCP4_##name = number,
+enum dhcp4_type { DHCP4_TYPE_ROWS(DHCP4_TYPE_NUMBER) DHCP4_TYPES };
 
 enum dhcp4_option {
 	DHCP4_OPT_PAD = 0,
@@ -99,14 +90,17 @@ enum dhcp4_option {
 	DHCP4_OPT_END = 255,
 };
 
-enum dhcp4_status { // of bulk lease queries, option 151
-	DHCP4_STATUS_SUCCESS,
-	DHCP4_STATUS_UNSPEC_FAIL,
-	DHCP4_STATUS_QUERY_TERMINATED,
-	DHCP4_STATUS_MALFORMED_QUERY,
-	DHCP4_STATUS_NOT_ALLOWED,
-	DHCP4_STATUSES,
-};
+// Status codes of bulk lease queries (option 151): X(name, text), from 0.
+// clang-format off
+#define DHCP4_STATUS_ROWS(X) \
+	X(DHCP4_STATUS_SUCCESS, "Success") \
+	X(DHCP4_STATUS_UNSPEC_FAIL, "UnspecFail") \
+	X(DHCP4_STATUS_QUERY_TERMINATED, "QueryTerminated") \
+	X(DHCP4_STATUS_MALFORMED_QUERY, "MalformedQuery") \
+	X(DHCP4_STATUS_NOT_ALLOWED, "NotAllowed")
+// clang-format on
+#define DHCP4_STATUS_NUMBER(name, text) name,
+enum dhcp4_status { DHCP4_STATUS_ROWS(DHCP4_STATUS_NUMBER) DHCP4_STATUSES };
 
 enum dhcp4_relay_option { // of option 82
 	DHCP4_RELAY_REMOTE_ID = 2,
@@ -241,3 +235,6 @@ int dhcp4_option_join(const uint8_t *buf, uint32_t len, uint8_t code, uint8_t *o
 // "DISCOVER", "NotAllowed" ...; NULL for a number without a name.
 const char *dhcp4_type_name(uint32_t type);
 const char *dhcp4_status_name(uint32_t status);
+// For counters: "none" for type 0, "other" for any other number without a name.
+const char *dhcp4_type_label(uint32_t type);
+const char *dhcp4_status_label(uint32_t status);

@@ -410,38 +410,30 @@ int dhcp4_option_join(const uint8_t *buf, uint32_t len, uint8_t code, uint8_t *o
 
 const char *dhcp4_type_name(uint32_t type)
 {
-	static const char *const names[DHCP4_TYPES] = {
-		[DHCP4_DISCOVER] = "DISCOVER",
-		[DHCP4_OFFER] = "OFFER",
-		[DHCP4_REQUEST] = "REQUEST",
-		[DHCP4_DECLINE] = "DECLINE",
-		[DHCP4_ACK] = "ACK",
-		[DHCP4_NAK] = "NAK",
-		[DHCP4_RELEASE] = "RELEASE",
-		[DHCP4_INFORM] = "INFORM",
-		[DHCP4_FORCERENEW] = "FORCERENEW",
-		[DHCP4_LEASEQUERY] = "LEASEQUERY",
-		[DHCP4_LEASEUNASSIGNED] = "LEASEUNASSIGNED",
-		[DHCP4_LEASEUNKNOWN] = "LEASEUNKNOWN",
-		[DHCP4_LEASEACTIVE] = "LEASEACTIVE",
-		[DHCP4_BULKLEASEQUERY] = "BULKLEASEQUERY",
-		[DHCP4_LEASEQUERYDONE] = "LEASEQUERYDONE",
-		[DHCP4_ACTIVELEASEQUERY] = "ACTIVELEASEQUERY",
-		[DHCP4_LEASEQUERYSTATUS] = "LEASEQUERYSTATUS",
-	};
+#define NAME(name, number) [number] = #name,
+	static const char *const names[] = {DHCP4_TYPE_ROWS(NAME)};
 
 	return type < DHCP4_TYPES ? names[type] : NULL;
 }
 
 const char *dhcp4_status_name(uint32_t status)
 {
-	static const char *const names[DHCP4_STATUSES] = {
-		[DHCP4_STATUS_SUCCESS] = "Success",
-		[DHCP4_STATUS_UNSPEC_FAIL] = "UnspecFail",
-		[DHCP4_STATUS_QUERY_TERMINATED] = "QueryTerminated",
-		[DHCP4_STATUS_MALFORMED_QUERY] = "MalformedQuery",
-		[DHCP4_STATUS_NOT_ALLOWED] = "NotAllowed",
-	};
+#define TEXT(name, text) text,
+	static const char *const texts[] = {DHCP4_STATUS_ROWS(TEXT)};
 
-	return status < DHCP4_STATUSES ? names[status] : NULL;
+	return status < DHCP4_STATUSES ? texts[status] : NULL;
+}
+
+const char *dhcp4_type_label(uint32_t type)
+{
+	const char *name = dhcp4_type_name(type);
+
+	return name ? name : type ? "other" : "none";
+}
+
+const char *dhcp4_status_label(uint32_t status)
+{
+	const char *name = dhcp4_status_name(status);
+
+	return name ? name : "other";
 }

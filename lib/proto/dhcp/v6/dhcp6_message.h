@@ -22,26 +22,29 @@
 #define DHCP6_LEVELS_MAX    8          // HOP_COUNT_LIMIT (RFC 8415 section 7.6)
 #define DHCP6_INFINITY      UINT32_MAX // of lifetimes, T1 and T2
 
-enum dhcp6_type {
-	DHCP6_SOLICIT = 1,
-	DHCP6_ADVERTISE = 2,
-	DHCP6_REQUEST = 3,
-	DHCP6_CONFIRM = 4,
-	DHCP6_RENEW = 5,
-	DHCP6_REBIND = 6,
-	DHCP6_REPLY = 7,
-	DHCP6_RELEASE = 8,
-	DHCP6_DECLINE = 9,
-	DHCP6_RECONFIGURE = 10,
-	DHCP6_INFORMATION = 11,
-	DHCP6_RELAY_FORW = 12,
-	DHCP6_RELAY_REPL = 13,
-	DHCP6_LEASEQUERY = 14,
-	DHCP6_LEASEQUERY_REPLY = 15,
-	DHCP6_LEASEQUERY_DONE = 16, // RFC 5460
-	DHCP6_LEASEQUERY_DATA = 17,
-	DHCP6_TYPES = 18,
-};
+// Message types: X(name, number, text). RFC 8415, 5007 and 5460.
+// clang-format off
+#define DHCP6_TYPE_ROWS(X) \
+	X(DHCP6_SOLICIT, 1, "SOLICIT") \
+	X(DHCP6_ADVERTISE, 2, "ADVERTISE") \
+	X(DHCP6_REQUEST, 3, "REQUEST") \
+	X(DHCP6_CONFIRM, 4, "CONFIRM") \
+	X(DHCP6_RENEW, 5, "RENEW") \
+	X(DHCP6_REBIND, 6, "REBIND") \
+	X(DHCP6_REPLY, 7, "REPLY") \
+	X(DHCP6_RELEASE, 8, "RELEASE") \
+	X(DHCP6_DECLINE, 9, "DECLINE") \
+	X(DHCP6_RECONFIGURE, 10, "RECONFIGURE") \
+	X(DHCP6_INFORMATION, 11, "INFORMATION-REQUEST") \
+	X(DHCP6_RELAY_FORW, 12, "RELAY-FORW") \
+	X(DHCP6_RELAY_REPL, 13, "RELAY-REPL") \
+	X(DHCP6_LEASEQUERY, 14, "LEASEQUERY") \
+	X(DHCP6_LEASEQUERY_REPLY, 15, "LEASEQUERY-REPLY") \
+	X(DHCP6_LEASEQUERY_DONE, 16, "LEASEQUERY-DONE") \
+	X(DHCP6_LEASEQUERY_DATA, 17, "LEASEQUERY-DATA")
+// clang-format on
+#define DHCP6_NUMBER(name, number, text) name = number,
+enum dhcp6_type { DHCP6_TYPE_ROWS(DHCP6_NUMBER) DHCP6_TYPES };
 
 // Offsets in a relay message.
 enum dhcp6_relay_at {
@@ -90,20 +93,24 @@ enum dhcp6_option {
 	DHCP6_OPT_RELAY_PORT = 135, // RFC 8357
 };
 
+// Status codes (option 13), likewise.
+// clang-format off
+#define DHCP6_STATUS_ROWS(X) \
+	X(DHCP6_SUCCESS, 0, "Success") \
+	X(DHCP6_UNSPEC_FAIL, 1, "UnspecFail") \
+	X(DHCP6_NO_ADDRS_AVAIL, 2, "NoAddrsAvail") \
+	X(DHCP6_NO_BINDING, 3, "NoBinding") \
+	X(DHCP6_NOT_ON_LINK, 4, "NotOnLink") \
+	X(DHCP6_USE_MULTICAST, 5, "UseMulticast") \
+	X(DHCP6_NO_PREFIX_AVAIL, 6, "NoPrefixAvail") \
+	X(DHCP6_UNKNOWN_QUERY_TYPE, 7, "UnknownQueryType") \
+	X(DHCP6_MALFORMED_QUERY, 8, "MalformedQuery") \
+	X(DHCP6_NOT_CONFIGURED, 9, "NotConfigured") \
+	X(DHCP6_NOT_ALLOWED, 10, "NotAllowed") \
+	X(DHCP6_QUERY_TERMINATED, 11, "QueryTerminated")
+// clang-format on
 enum dhcp6_status {
-	DHCP6_SUCCESS = 0,
-	DHCP6_UNSPEC_FAIL = 1,
-	DHCP6_NO_ADDRS_AVAIL = 2,
-	DHCP6_NO_BINDING = 3,
-	DHCP6_NOT_ON_LINK = 4,
-	DHCP6_USE_MULTICAST = 5,
-	DHCP6_NO_PREFIX_AVAIL = 6,
-	DHCP6_UNKNOWN_QUERY_TYPE = 7,
-	DHCP6_MALFORMED_QUERY = 8,
-	DHCP6_NOT_CONFIGURED = 9,
-	DHCP6_NOT_ALLOWED = 10,
-	DHCP6_QUERY_TERMINATED = 11,
-	DHCP6_STATUSES = 12,
+	DHCP6_STATUS_ROWS(DHCP6_NUMBER) DHCP6_STATUSES,
 	DHCP6_STATUS_NONE = 0xffff, // there is no status code option, which means success
 };
 
@@ -258,3 +265,6 @@ static inline uint16_t dhcp6_lease_code(uint16_t ia_type)
 // "SOLICIT", "NoBinding" ...; NULL for a number without a name.
 const char *dhcp6_type_name(uint32_t type);
 const char *dhcp6_status_name(uint32_t status);
+// For counters: "RESERVED" for type 0, "other" for any other number without a name.
+const char *dhcp6_type_label(uint32_t type);
+const char *dhcp6_status_label(uint32_t status);

@@ -581,47 +581,32 @@ uint32_t dhcp6_find_option(const uint8_t *buf, uint32_t begin, uint32_t end, uin
 	return 0;
 }
 
+#define NAME(name, number, text) [number] = text,
+
 const char *dhcp6_type_name(uint32_t type)
 {
-	static const char *const names[DHCP6_TYPES] = {
-		[DHCP6_SOLICIT] = "SOLICIT",
-		[DHCP6_ADVERTISE] = "ADVERTISE",
-		[DHCP6_REQUEST] = "REQUEST",
-		[DHCP6_CONFIRM] = "CONFIRM",
-		[DHCP6_RENEW] = "RENEW",
-		[DHCP6_REBIND] = "REBIND",
-		[DHCP6_REPLY] = "REPLY",
-		[DHCP6_RELEASE] = "RELEASE",
-		[DHCP6_DECLINE] = "DECLINE",
-		[DHCP6_RECONFIGURE] = "RECONFIGURE",
-		[DHCP6_INFORMATION] = "INFORMATION-REQUEST",
-		[DHCP6_RELAY_FORW] = "RELAY-FORW",
-		[DHCP6_RELAY_REPL] = "RELAY-REPL",
-		[DHCP6_LEASEQUERY] = "LEASEQUERY",
-		[DHCP6_LEASEQUERY_REPLY] = "LEASEQUERY-REPLY",
-		[DHCP6_LEASEQUERY_DONE] = "LEASEQUERY-DONE",
-		[DHCP6_LEASEQUERY_DATA] = "LEASEQUERY-DATA",
-	};
+	static const char *const names[] = {DHCP6_TYPE_ROWS(NAME)};
 
 	return type < DHCP6_TYPES ? names[type] : NULL;
 }
 
 const char *dhcp6_status_name(uint32_t status)
 {
-	static const char *const names[DHCP6_STATUSES] = {
-		[DHCP6_SUCCESS] = "Success",
-		[DHCP6_UNSPEC_FAIL] = "UnspecFail",
-		[DHCP6_NO_ADDRS_AVAIL] = "NoAddrsAvail",
-		[DHCP6_NO_BINDING] = "NoBinding",
-		[DHCP6_NOT_ON_LINK] = "NotOnLink",
-		[DHCP6_USE_MULTICAST] = "UseMulticast",
-		[DHCP6_NO_PREFIX_AVAIL] = "NoPrefixAvail",
-		[DHCP6_UNKNOWN_QUERY_TYPE] = "UnknownQueryType",
-		[DHCP6_MALFORMED_QUERY] = "MalformedQuery",
-		[DHCP6_NOT_CONFIGURED] = "NotConfigured",
-		[DHCP6_NOT_ALLOWED] = "NotAllowed",
-		[DHCP6_QUERY_TERMINATED] = "QueryTerminated",
-	};
+	static const char *const names[] = {DHCP6_STATUS_ROWS(NAME)};
 
 	return status < DHCP6_STATUSES ? names[status] : NULL;
+}
+
+const char *dhcp6_type_label(uint32_t type)
+{
+	const char *name = dhcp6_type_name(type);
+
+	return name ? name : type ? "other" : "RESERVED";
+}
+
+const char *dhcp6_status_label(uint32_t status)
+{
+	const char *name = dhcp6_status_name(status);
+
+	return name ? name : "other";
 }
