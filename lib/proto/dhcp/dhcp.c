@@ -20,32 +20,8 @@ static const struct counter dhcp4_rows[] = {LIST(DHCP4_COUNTERS, ROWS)};
 #define OFFSET(member) offsetof(struct dhcp6_counters, member)
 static const struct counter dhcp6_rows[] = {LIST(DHCP6_COUNTERS, ROWS)};
 
-static const struct proto_step dhcp4_steps[DHCP4_STEPS] = {
-	[DHCP4_STEP_DISCOVER] = {"discover-offer"},
-	[DHCP4_STEP_REQUEST] = {"request-ack"},
-	[DHCP4_STEP_RAPID] = {"discover-ack"},
-	[DHCP4_STEP_RENEW] = {"renew-ack"},
-	[DHCP4_STEP_REBIND] = {"rebind-ack"},
-	[DHCP4_STEP_REBOOT] = {"reboot-ack"},
-	[DHCP4_STEP_INFORM] = {"inform-ack"},
-	[DHCP4_STEP_RELEASE] = {"release"},
-	[DHCP4_STEP_DECLINE] = {"decline"},
-	[DHCP4_STEP_LEASEQUERY] = {"leasequery"},
-};
-
-static const struct proto_step dhcp6_steps[DHCP6_STEPS] = {
-	[DHCP6_STEP_SOLICIT] = {"solicit-advertise"},
-	[DHCP6_STEP_REQUEST] = {"request-reply"},
-	[DHCP6_STEP_RAPID] = {"solicit-reply"},
-	[DHCP6_STEP_RENEW] = {"renew-reply"},
-	[DHCP6_STEP_REBIND] = {"rebind-reply"},
-	[DHCP6_STEP_RELEASE] = {"release-reply"},
-	[DHCP6_STEP_DECLINE] = {"decline-reply"},
-	[DHCP6_STEP_CONFIRM] = {"confirm-reply"},
-	[DHCP6_STEP_INFORMATION] = {"information-reply"},
-	[DHCP6_STEP_LEASEQUERY] = {"leasequery"},
-};
-
+static const struct proto_step dhcp4_steps[] = {DHCP4_MESSAGES_LIST(DHCP_ROW_STEP)};
+static const struct proto_step dhcp6_steps[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_STEP)};
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 

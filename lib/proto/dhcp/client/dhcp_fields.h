@@ -23,10 +23,10 @@
 	{#member_, help_, FIELD_SECTION, .list = true, .lone = true, \
 		.offset = DHCP_SETTING(member_), .section = section_}
 
-#define DHCP_SHARE_ROW(name_, exchange_, help_) \
+#define DHCP_SHARE_ROW(exchange_, name_, step_, from_, to_, help_) \
 	{name_, "share of exchanges, or rate on top of load.rate, that " help_, FIELD_SHARE, \
 		.def = "0%", .max = 1, \
-		.offset = offsetof(struct dhcp_mix_settings, share[exchange_])}
+		.offset = offsetof(struct dhcp_mix_settings, share[exchange_])},
 
 #define DHCP_PATTERN_ROW(S, member_, help_) \
 	{#member_, help_, FIELD_STRING, .offset = offsetof(S, member_)}

@@ -46,6 +46,14 @@ struct dhcp_start {
 	uint8_t from, to; // enum dhcp_client_state
 };
 
+// A family lists its exchanges as X(number, name, first step, state before, state after, help of
+// its share), and its messages as X(step, name, name of the step in results, ...).
+#define DHCP_ROW_NUMBER(number, ...)                       number,
+#define DHCP_ROW_NAME(number, name, ...)                   name,
+#define DHCP_ROW_START(number, name, step, from, to, help) {step, DHCP_IS_##from, DHCP_IS_##to},
+#define DHCP_ROW_STEP(step, name, result, ...)             {result},
+#define DHCP_ROW_KIND(step, name, result, ...)             {__VA_ARGS__},
+
 enum dhcp_spread { DHCP_FIRST, DHCP_ROUND_ROBIN, DHCP_BY_CLIENT, DHCP_TO_EACH };
 
 enum dhcp_order { DHCP_IN_TURN, DHCP_LEASES_BY_CHANCE, DHCP_BY_CHANCE };

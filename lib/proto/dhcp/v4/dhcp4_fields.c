@@ -14,25 +14,12 @@
 #define HOUR_NS  3600e9
 #define YEARS_NS 4294967294e9 // of a lease, the longest that is not infinite
 
-const char *const dhcp4_exchange_names[] = {"dora", "discover", "rapid", "inform", "renew",
-	"rebind", "reboot", "release", "decline", "leasequery", NULL};
-const char *const dhcp4_message_names[] = {"discover", "request", "rapid", "renew", "rebind",
-	"reboot", "inform", "release", "decline", "leasequery", NULL};
+const char *const dhcp4_exchange_names[] = {DHCP4_EXCHANGES_LIST(DHCP_ROW_NAME) NULL};
+static const char *const message_names[] = {DHCP4_MESSAGES_LIST(DHCP_ROW_NAME) NULL};
 static const char *const query_names[] = {"address", "mac", "client_id", NULL};
 static const char *const client_id_names[] = {"none", "mac", "duid", "text", "hex", NULL};
 
-static const struct field mix_fields[] = {
-	DHCP_SHARE_ROW("dora", DHCP4_DORA, "get a lease in four messages"),
-	DHCP_SHARE_ROW("discover", DHCP_TWO_WAY, "end with the offer"),
-	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "get a lease in two messages"),
-	DHCP_SHARE_ROW("inform", DHCP4_INFORMS, "ask for parameters only"),
-	DHCP_SHARE_ROW("renew", DHCP4_RENEW, "renew at the server of the lease"),
-	DHCP_SHARE_ROW("rebind", DHCP4_REBIND, "renew at any server"),
-	DHCP_SHARE_ROW("reboot", DHCP4_REBOOT, "ask for the known address again"),
-	DHCP_SHARE_ROW("release", DHCP4_RELEASES, "give the lease back"),
-	DHCP_SHARE_ROW("decline", DHCP4_DECLINES, "decline the leased address"),
-	DHCP_SHARE_ROW("leasequery", DHCP4_LEASEQUERIES, "ask about a lease"),
-};
+static const struct field mix_fields[] = {DHCP4_EXCHANGES_LIST(DHCP_SHARE_ROW)};
 
 static const struct field_section mix_section = DHCP_SECTION("mix",
 	"several kinds of exchanges: shares, the rest up to 100 % is `exchange`; or rates "
@@ -42,7 +29,7 @@ static const struct field_section mix_section = DHCP_SECTION("mix",
 static const struct field option_fields[] = {
 	{"code", "option code; 82.N: sub-option N of the relay agent information", FIELD_STRING,
 		.required = true, .offset = OPTION(code), .min = 1, .max = 7},
-	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4", dhcp4_message_names,
+	DHCP_VALUE_ROWS(struct dhcp4_option_settings, "IPv4", message_names,
 		"all but release, decline and leasequery"),
 };
 
@@ -154,7 +141,7 @@ static const struct field_section expect_section =
 		expect_fields, struct dhcp4_expect_settings);
 
 static const struct field raw_fields[] = {
-	DHCP_RAW_FIELDS(dhcp4_message_names, "{secs}, {server}"),
+	DHCP_RAW_FIELDS(message_names, "{secs}, {server}"),
 };
 
 static const struct field_section raw_section =

@@ -16,20 +16,6 @@
 #define DHCP4_WRONG_MORE  8    // bytes that a message wrong on purpose is longer, at most
 #define DHCP4_TEXTS       2    // fields of the header: sname, file
 
-enum dhcp4_step {
-	DHCP4_STEP_DISCOVER = DHCP_STEP_FIRST,
-	DHCP4_STEP_REQUEST = DHCP_STEP_REQUEST,
-	DHCP4_STEP_RAPID = DHCP_STEP_RAPID,
-	DHCP4_STEP_RENEW,
-	DHCP4_STEP_REBIND,
-	DHCP4_STEP_REBOOT,
-	DHCP4_STEP_INFORM,
-	DHCP4_STEP_RELEASE,
-	DHCP4_STEP_DECLINE,
-	DHCP4_STEP_LEASEQUERY,
-	DHCP4_STEPS,
-};
-
 // Content of a message (RFC 2131 table 5, RFC 4388 section 6.2).
 enum dhcp4_has {
 	DHCP4_HAS_CIADDR = 1 << 0,
@@ -48,8 +34,50 @@ enum dhcp4_has {
 
 #define DHCP4_HAS_IDENTITY (DHCP4_HAS_CHADDR | DHCP4_HAS_CLIENT_ID)
 
-extern const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS];
+// clang-format off
+#define DHCP4_EXCHANGES_LIST(X) \
+	X(DHCP4_DORA, "dora", DHCP4_STEP_DISCOVER, FREE, BOUND, "get a lease in four messages") \
+	X(DHCP4_TWO_WAY, "discover", DHCP4_STEP_DISCOVER, FREE, FREE, "end with the offer") \
+	X(DHCP4_RAPID, "rapid", DHCP4_STEP_RAPID, FREE, BOUND, "get a lease in two messages") \
+	X(DHCP4_INFORMS, "inform", DHCP4_STEP_INFORM, BOUND, BOUND, "ask for parameters only") \
+	X(DHCP4_RENEW, "renew", DHCP4_STEP_RENEW, BOUND, BOUND, "renew at the server of the lease") \
+	X(DHCP4_REBIND, "rebind", DHCP4_STEP_REBIND, BOUND, BOUND, "renew at any server") \
+	X(DHCP4_REBOOT, "reboot", DHCP4_STEP_REBOOT, BOUND, BOUND, "ask for the known address again") \
+	X(DHCP4_RELEASES, "release", DHCP4_STEP_RELEASE, BOUND, FREE, "give the lease back") \
+	X(DHCP4_DECLINES, "decline", DHCP4_STEP_DECLINE, BOUND, RESTING, "decline the leased address") \
+	X(DHCP4_LEASEQUERIES, "leasequery", DHCP4_STEP_LEASEQUERY, BOUND, BOUND, "ask about a lease")
 
+// Then the members of struct dhcp_message_kind (dhcp4_request_wire.c).
+#define DHCP4_MESSAGES_LIST(X) \
+	X(DHCP4_STEP_DISCOVER, "discover", "discover-offer", \
+		DHCP4_DISCOVER, FULL | DHCP4_HAS_WISH, OFFERS, 0, DHCP4_OFFER) \
+	X(DHCP4_STEP_REQUEST, "request", "request-ack", DHCP4_REQUEST, \
+		FULL | DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP_MAKES_LEASE, DECIDES, OFFERS, \
+		DHCP4_ACK) \
+	X(DHCP4_STEP_RAPID, "rapid", "discover-ack", DHCP4_DISCOVER, \
+		FULL | DHCP4_HAS_WISH | DHCP4_HAS_RAPID | DHCP_MAKES_LEASE, OFFERS | ACKS, 0, 0) \
+	X(DHCP4_STEP_RENEW, "renew", "renew-ack", DHCP4_REQUEST, \
+		FULL | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST | DHCP_MAKES_LEASE, DECIDES, 0, DHCP4_ACK) \
+	X(DHCP4_STEP_REBIND, "rebind", "rebind-ack", \
+		DHCP4_REQUEST, FULL | DHCP4_HAS_CIADDR | DHCP_MAKES_LEASE, DECIDES, 0, DHCP4_ACK) \
+	X(DHCP4_STEP_REBOOT, "reboot", "reboot-ack", \
+		DHCP4_REQUEST, FULL | DHCP4_HAS_REQUESTED | DHCP_MAKES_LEASE, DECIDES, 0, DHCP4_ACK) \
+	X(DHCP4_STEP_INFORM, "inform", "inform-ack", DHCP4_INFORM, \
+		(FULL & ~DHCP4_HAS_TIME) | DHCP4_HAS_CIADDR | DHCP4_IS_UNICAST, ACKS, 0, 0) \
+	X(DHCP4_STEP_RELEASE, "release", "release", DHCP4_RELEASE, DHCP4_HAS_CIADDR | \
+		DHCP4_HAS_SERVER_ID | DHCP4_HAS_IDENTITY | DHCP4_IS_UNICAST | DHCP_IS_SILENT, 0, 0, 0) \
+	X(DHCP4_STEP_DECLINE, "decline", "decline", DHCP4_DECLINE, \
+		DHCP4_HAS_REQUESTED | DHCP4_HAS_SERVER_ID | DHCP4_HAS_IDENTITY | DHCP_IS_SILENT, 0, 0, 0) \
+	X(DHCP4_STEP_LEASEQUERY, "leasequery", "leasequery", DHCP4_LEASEQUERY, \
+		DHCP4_HAS_CIADDR | DHCP4_HAS_PARAMETERS, LEASES_KNOWN, 0, 0)
+// clang-format on
+
+enum dhcp4_exchange { DHCP4_EXCHANGES_LIST(DHCP_ROW_NUMBER) DHCP4_EXCHANGES };
+enum dhcp4_step { DHCP4_MESSAGES_LIST(DHCP_ROW_NUMBER) DHCP4_STEPS };
+_Static_assert((int)DHCP4_RAPID == DHCP_RAPID && (int)DHCP4_STEP_RAPID == DHCP_STEP_RAPID, "");
+
+extern const char *const dhcp4_exchange_names[];
+extern const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS];
 extern const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES];
 
 struct dhcp4_client {

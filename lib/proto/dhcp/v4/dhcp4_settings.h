@@ -8,18 +8,6 @@
 #include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 
-enum dhcp4_exchange {
-	DHCP4_DORA = DHCP_FOUR_WAY,
-	DHCP4_INFORMS = DHCP_RAPID + 1,
-	DHCP4_RENEW,
-	DHCP4_REBIND,
-	DHCP4_REBOOT,
-	DHCP4_RELEASES,
-	DHCP4_DECLINES,
-	DHCP4_LEASEQUERIES,
-	DHCP4_EXCHANGES,
-};
-
 enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT, DHCP4_ID_HEX };
 
@@ -175,6 +163,4 @@ struct dhcp4_counters {
 };
 
 const char *dhcp4_wrong_label(uint32_t i);
-extern const char *const dhcp4_exchange_names[]; // NULL-terminated
-extern const char *const dhcp4_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp4_settings_section;

@@ -16,10 +16,8 @@
 #define DAY_NS  86400e9
 #define HOUR_NS 3600e9
 
-const char *const dhcp6_exchange_names[] = {"sarr", "solicit", "rapid", "renew", "rebind",
-	"release", "decline", "confirm", "information", "leasequery", NULL};
-const char *const dhcp6_message_names[] = {"solicit", "request", "rapid", "renew", "rebind",
-	"release", "decline", "confirm", "information", "leasequery", NULL};
+const char *const dhcp6_exchange_names[] = {DHCP6_EXCHANGES_LIST(DHCP_ROW_NAME) NULL};
+static const char *const message_names[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_NAME) NULL};
 static const char *const lease_names[] = {"address", "prefix", "both", NULL};
 static const char *const duid_names[] = {"ll", "llt", "en", "uuid", "hex", "file", NULL};
 static const char *const to_names[] = {"auto", "server", "all", "servers", NULL};
@@ -29,18 +27,7 @@ static const char *const reconfigure_names[] = {"none", "accept", "lenient", NUL
 static const char *const need_names[] = {"nothing", "advert", "managed", NULL};
 static const char *const place_names[] = {"message", "ia_na", "ia_pd", "relay", NULL};
 
-static const struct field mix_fields[] = {
-	DHCP_SHARE_ROW("sarr", DHCP6_SARR, "get leases in four messages"),
-	DHCP_SHARE_ROW("solicit", DHCP_TWO_WAY, "end with the ADVERTISE"),
-	DHCP_SHARE_ROW("rapid", DHCP_RAPID, "get leases in two messages"),
-	DHCP_SHARE_ROW("renew", DHCP6_RENEWS, "renew at the server of the lease"),
-	DHCP_SHARE_ROW("rebind", DHCP6_REBINDS, "renew at any server"),
-	DHCP_SHARE_ROW("release", DHCP6_RELEASES, "give the leases back"),
-	DHCP_SHARE_ROW("decline", DHCP6_DECLINES, "decline the addresses"),
-	DHCP_SHARE_ROW("confirm", DHCP6_CONFIRMS, "ask if addresses fit the link"),
-	DHCP_SHARE_ROW("information", DHCP6_INFORMS, "ask for parameters only"),
-	DHCP_SHARE_ROW("leasequery", DHCP6_LEASEQUERIES, "ask about leases (RFC 5007)"),
-};
+static const struct field mix_fields[] = {DHCP6_EXCHANGES_LIST(DHCP_SHARE_ROW)};
 
 static const struct field_section mix_section = DHCP_SECTION("mix",
 	"several kinds of exchanges: shares, the rest up to 100 % is `exchange`; or rates "
@@ -52,7 +39,7 @@ static const struct field option_fields[] = {
 		.max = 65535},
 	{"in", "where it stands; relay: in the innermost relay message", FIELD_ENUM,
 		.offset = OPTION(in), .def = "message", .names = place_names},
-	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6", dhcp6_message_names,
+	DHCP_VALUE_ROWS(struct dhcp6_option_settings, "IPv6", message_names,
 		"all but release, decline and leasequery; in relay messages and IAs: all"),
 };
 
@@ -195,7 +182,7 @@ static const struct field_section expect_section =
 		struct dhcp6_expect_settings);
 
 static const struct field raw_fields[] = {
-	DHCP_RAW_FIELDS(dhcp6_message_names, "{elapsed}, {server}, {duid}"),
+	DHCP_RAW_FIELDS(message_names, "{elapsed}, {server}, {duid}"),
 };
 
 static const struct field_section raw_section =

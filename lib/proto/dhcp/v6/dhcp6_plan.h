@@ -17,20 +17,6 @@
 #define DHCP6_AT_ELAPSED   8   // in a message that we send: its option is the first
 #define DHCP6_KEY_BITS     23  // of the 24 of a transaction id; the last one is the step's
 
-enum dhcp6_step {
-	DHCP6_STEP_SOLICIT = DHCP_STEP_FIRST,
-	DHCP6_STEP_REQUEST = DHCP_STEP_REQUEST,
-	DHCP6_STEP_RAPID = DHCP_STEP_RAPID,
-	DHCP6_STEP_RENEW,
-	DHCP6_STEP_REBIND,
-	DHCP6_STEP_RELEASE,
-	DHCP6_STEP_DECLINE,
-	DHCP6_STEP_CONFIRM,
-	DHCP6_STEP_INFORMATION,
-	DHCP6_STEP_LEASEQUERY,
-	DHCP6_STEPS,
-};
-
 // Content of a message (RFC 8415 sections 16 and 18.2).
 enum dhcp6_has {
 	DHCP6_HAS_SERVER_ID = 1 << 0,
@@ -43,8 +29,50 @@ enum dhcp6_has {
 	DHCP6_ENDS_LEASE = 1 << 8, // when it begins
 };
 
-extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
+// clang-format off
+#define DHCP6_EXCHANGES_LIST(X) \
+	X(DHCP6_SARR, "sarr", DHCP6_STEP_SOLICIT, FREE, BOUND, "get leases in four messages") \
+	X(DHCP6_TWO_WAY, "solicit", DHCP6_STEP_SOLICIT, FREE, FREE, "end with the ADVERTISE") \
+	X(DHCP6_RAPID, "rapid", DHCP6_STEP_RAPID, FREE, BOUND, "get leases in two messages") \
+	X(DHCP6_RENEWS, "renew", DHCP6_STEP_RENEW, BOUND, BOUND, "renew at the server of the lease") \
+	X(DHCP6_REBINDS, "rebind", DHCP6_STEP_REBIND, BOUND, BOUND, "renew at any server") \
+	X(DHCP6_RELEASES, "release", DHCP6_STEP_RELEASE, BOUND, FREE, "give the leases back") \
+	X(DHCP6_DECLINES, "decline", DHCP6_STEP_DECLINE, BOUND, RESTING, "decline the addresses") \
+	X(DHCP6_CONFIRMS, "confirm", DHCP6_STEP_CONFIRM, BOUND, BOUND, "ask if addresses fit the link") \
+	X(DHCP6_INFORMS, "information", DHCP6_STEP_INFORMATION, FREE, FREE, "ask for parameters only") \
+	X(DHCP6_LEASEQUERIES, "leasequery", DHCP6_STEP_LEASEQUERY, BOUND, BOUND, \
+		"ask about leases (RFC 5007)")
 
+// Then the members of struct dhcp_message_kind (dhcp6_request_wire.c).
+#define DHCP6_MESSAGES_LIST(X) \
+	X(DHCP6_STEP_SOLICIT, "solicit", "solicit-advertise", \
+		DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0, DHCP6_ADVERTISE) \
+	X(DHCP6_STEP_REQUEST, "request", "request-reply", DHCP6_REQUEST, \
+		FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP_MAKES_LEASE, REPLIES, ADVERTISES, DHCP6_REPLY) \
+	X(DHCP6_STEP_RAPID, "rapid", "solicit-reply", DHCP6_SOLICIT, \
+		FULL | IAS | DHCP6_HAS_RAPID | DHCP_MAKES_LEASE, ADVERTISES | REPLIES, 0, 0) \
+	X(DHCP6_STEP_RENEW, "renew", "renew-reply", DHCP6_RENEW, \
+		FULL | BOUND | DHCP6_HAS_SERVER_ID | DHCP_MAKES_LEASE, REPLIES, 0, DHCP6_REPLY) \
+	X(DHCP6_STEP_REBIND, "rebind", "rebind-reply", \
+		DHCP6_REBIND, FULL | BOUND | DHCP_MAKES_LEASE, REPLIES, 0, DHCP6_REPLY) \
+	X(DHCP6_STEP_RELEASE, "release", "release-reply", \
+		DHCP6_RELEASE, BOUND | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE, REPLIES, 0, 0) \
+	X(DHCP6_STEP_DECLINE, "decline", "decline-reply", DHCP6_DECLINE, DHCP6_HAS_ADDRESSES | \
+		DHCP6_HAS_LEASES | DHCP6_HAS_SERVER_ID | DHCP6_ENDS_LEASE, REPLIES, 0, 0) \
+	X(DHCP6_STEP_CONFIRM, "confirm", "confirm-reply", DHCP6_CONFIRM, \
+		DHCP6_HAS_ADDRESSES | DHCP6_HAS_LEASES | DHCP6_HAS_OPTIONS, REPLIES, 0, 0) \
+	X(DHCP6_STEP_INFORMATION, "information", "information-reply", \
+		DHCP6_INFORMATION, FULL, REPLIES, 0, 0) \
+	X(DHCP6_STEP_LEASEQUERY, "leasequery", "leasequery", \
+		DHCP6_LEASEQUERY, DHCP_ASKS_ABOUT, 1u << DHCP6_LEASEQUERY_REPLY, 0, 0)
+// clang-format on
+
+enum dhcp6_exchange { DHCP6_EXCHANGES_LIST(DHCP_ROW_NUMBER) DHCP6_EXCHANGES };
+enum dhcp6_step { DHCP6_MESSAGES_LIST(DHCP_ROW_NUMBER) DHCP6_STEPS };
+_Static_assert((int)DHCP6_RAPID == DHCP_RAPID && (int)DHCP6_STEP_RAPID == DHCP_STEP_RAPID, "");
+
+extern const char *const dhcp6_exchange_names[];
+extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
 extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
 // Where clients send that know no server (RFC 8415 section 7.1).
 enum { DHCP6_ALL_AGENTS, DHCP6_ALL_SERVERS, DHCP6_GROUPS };

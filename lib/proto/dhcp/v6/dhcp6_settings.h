@@ -11,18 +11,6 @@
 
 #define DHCP6_STATUS_BUCKETS 13 // by status code; the last one: any other
 
-enum dhcp6_exchange {
-	DHCP6_SARR = DHCP_FOUR_WAY,
-	DHCP6_RENEWS = DHCP_RAPID + 1,
-	DHCP6_REBINDS,
-	DHCP6_RELEASES,
-	DHCP6_DECLINES,
-	DHCP6_CONFIRMS,
-	DHCP6_INFORMS,
-	DHCP6_LEASEQUERIES,
-	DHCP6_EXCHANGES,
-};
-
 enum dhcp6_lease_kind { DHCP6_WANTS_ADDRESSES, DHCP6_WANTS_PREFIXES, DHCP6_WANTS_BOTH };
 enum dhcp6_duid {
 	DHCP6_DUID_LL,
@@ -228,6 +216,4 @@ struct dhcp6_counters {
 };
 
 const char *dhcp6_wrong_label(uint32_t i);
-extern const char *const dhcp6_exchange_names[]; // NULL-terminated
-extern const char *const dhcp6_message_names[];  // by step, NULL-terminated
 extern const struct field_section dhcp6_settings_section;
