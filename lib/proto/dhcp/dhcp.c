@@ -11,14 +11,26 @@
 #include "proto/dhcp/v4/dhcp4_plan.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-#define ROWS                 DHCP_COUNTER_ROW, DHCP_COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW
-#define LIST(counters, rows) counters(rows)
+_Static_assert(DHCP_STATUS_BUCKETS == DHCP6_STATUSES + 1, "status codes");
+_Static_assert((int)DHCP_BAD_BUCKETS == DHCP6_BADS, "reasons");
 
-#define OFFSET(member) offsetof(struct dhcp4_counters, member)
-static const struct counter dhcp4_rows[] = {LIST(DHCP4_COUNTERS, ROWS)};
-#undef OFFSET
-#define OFFSET(member) offsetof(struct dhcp6_counters, member)
-static const struct counter dhcp6_rows[] = {LIST(DHCP6_COUNTERS, ROWS)};
+#define OFFSET(member)                              offsetof(struct dhcp_counters, member)
+#define ROW4(member, help4, help6)                  COUNTER_MEMBER_ROW(member, help4)
+#define ROW6(member, help4, help6)                  COUNTER_MEMBER_ROW(member, help6)
+#define ARRAY4(member, length, label, help4, help6) COUNTER_ARRAY_ROW(member, length, label, help4)
+#define ARRAY6(member, length, label, help4, help6) COUNTER_ARRAY_ROW(member, length, label, help6)
+
+#define DHCP_TYPE_LABEL dhcp4_type_label
+#define DHCP_WRONG_NAME dhcp4_wrong_label
+static const struct counter dhcp4_rows[] = {DHCP_COUNTERS(COUNTER_MEMBER_ROW, ROW4,
+	COUNTER_ARRAY_ROW, ARRAY4, COUNTER_MEMBER_ROW, DHCP_NO_ROW, DHCP_NO_ROW, DHCP_NO_ROW)};
+#undef DHCP_TYPE_LABEL
+#undef DHCP_WRONG_NAME
+#define DHCP_TYPE_LABEL dhcp6_type_label
+#define DHCP_WRONG_NAME dhcp6_wrong_label
+static const struct counter dhcp6_rows[] = {
+	DHCP_COUNTERS(COUNTER_MEMBER_ROW, ROW6, COUNTER_ARRAY_ROW, ARRAY6, DHCP_NO_ROW,
+		COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW)};
 
 static const struct proto_step dhcp4_steps[] = {DHCP4_MESSAGES_LIST(DHCP_ROW_STEP)};
 static const struct proto_step dhcp6_steps[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_STEP)};
@@ -32,7 +44,7 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.name = #family,                                                                   \
 		.help = text " messages and leases",                                               \
 		COUNTER_ROWS(family##_rows),                                                       \
-		.size = sizeof(struct family##_counters),                                          \
+		.size = sizeof(struct dhcp_counters),                                              \
 		.fault = "unwatched",                                                              \
 	};                                                                                         \
                                                                                                    \

@@ -139,76 +139,133 @@ static inline const double *dhcp_shares(const struct dhcp_settings *s)
 // What servers reply. A refusal is a NAK, or a message whose status is one.
 enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, DHCP_PEER_KINDS };
 
-// Counters that both families have; those of a family begin with them. Their rows stand in the
-// order that users see among those of the family: LIST(C, B, X, A) with rows C(member, help) and
-// B(member, length, label, help) for shared ones, X and A for its own (base/counter.h).
+#define DHCP_STATUS_BUCKETS 13 // of DHCPv6, by status code; the last one: any other
+#define DHCP_BAD_BUCKETS    8  // of RECONFIGUREs, by reason
+
+// Counters of clients, in the order in which users see them. X(member, help), A(member, length,
+// label, help): rows of both families; XX(member, help of DHCPv4, of DHCPv6), AA likewise; X4, X6
+// and A6: of one family; R6: a row of DHCPv6 for a member that is listed elsewhere. DHCP_TYPE_LABEL
+// and DHCP_WRONG_NAME: the family's. "failed": the exchange is booked as failed. "dropped": the
+// message is booked as stray and the exchange continues to wait.
+// clang-format off
+#define DHCP_COUNTERS(X, XX, A, AA, X4, X6, A6, R6) \
+	XX(request_bytes, "bytes of DHCP messages sent", \
+		"bytes of DHCP messages sent, relay messages included") \
+	XX(reply_bytes, "bytes of DHCP messages received as replies", \
+		"bytes of DHCP messages received as replies, relay messages included") \
+	AA(sent, DHCP_TYPE_BUCKETS, DHCP_TYPE_LABEL, "messages sent by type", \
+		"messages sent by type, inside of relays") \
+	A(received, DHCP_TYPE_BUCKETS, DHCP_TYPE_LABEL, "replies received by type") \
+	A(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try") \
+	AA(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server", \
+		"exchanges answered, by server asked") \
+	A6(message_status, DHCP_STATUS_BUCKETS, dhcp6_status_label, \
+		"replies with a status other than Success for all of the message") \
+	A6(ia_status, DHCP_STATUS_BUCKETS, dhcp6_status_label, \
+		"IAs in replies with a status other than Success") \
+	A6(lease_status, DHCP_STATUS_BUCKETS, dhcp6_status_label, \
+		"addresses and prefixes in replies with a status other than Success") \
+	A(wrong_sent, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "sent wrong on purpose, by kind") \
+	A(wrong_answered, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "of them, with an answer") \
+	A(wrong_unanswered, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "of them, without an answer in time") \
+	X(retransmitted, "messages sent again") \
+	XX(leases, "leases that began", "clients that got their leases") \
+	X6(addresses, "addresses that clients got") \
+	X6(prefixes, "prefixes that clients got") \
+	XX(renewed, "leases that were made longer", "clients whose leases were made longer") \
+	X6(confirmed, "clients whose addresses were confirmed") \
+	XX(released, "leases given back", "clients that gave their leases back") \
+	XX(declined, "leases declined", "clients that declined their addresses") \
+	XX(expired, "leases that ran out", "clients whose leases ran out") \
+	X(forgotten, "leases that clients forgot, to start over (again)") \
+	X(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
+	X(no_bound_client, "exchanges not begun: no client that holds a lease is idle") \
+	X(rapid_fallback, "rapid exchanges that continued in four messages") \
+	X4(other_offers, "offers of another server than the one accepted") \
+	X4(servers_beyond, "leases of servers beyond the first 16, renewed by broadcast") \
+	X4(overloaded, "replies with options in file or sname (option 52)") \
+	X4(client_id_missing, "replies without the client identifier sent (RFC 6842)") \
+	X6(preferred, "ADVERTISEs with preference 255") \
+	X6(other_advertises, "ADVERTISEs of another server than the one accepted") \
+	X6(ias_unasked, "IAs in replies that were not requested") \
+	X6(leases_unused, "addresses and prefixes beyond the first of an IA") \
+	XX(parameters_missing, "ACKs that lack a requested parameter", \
+		"REPLY messages that lack a requested option") \
+	AA(missing, DHCP_CODES, dhcp_code_label, "requested parameters that ACKs lack, by code", \
+		"requested options that REPLY messages lack, by code") \
+	X4(proxy_offers, "offers of PXE proxies: without an address, of class PXEClient") \
+	X4(no_end, "replies whose options do not end with option 255") \
+	X(option_repeated, "replies with an option twice, with equal content") \
+	X6(trailing, "replies with 1 to 3 zero octets behind their last option") \
+	X(other_source, "replies from another address or port than the request went to") \
+	X(way_wrong, COUNTER_STRAY("not to the client's address and port, or the relay's")) \
+	X(vlan_wrong, COUNTER_STRAY("on another VLAN than the client's")) \
+	X4(op_wrong, COUNTER_STRAY("not a BOOTREPLY")) \
+	X(xid_wrong, COUNTER_STRAY("the transaction ID is not ours")) \
+	X4(chaddr_wrong, COUNTER_STRAY("for another hardware address")) \
+	X6(duid_wrong, COUNTER_STRAY("no client DUID, or another one than sent")) \
+	X(type_wrong, COUNTER_STRAY("a message type that does not fit the state")) \
+	X4(other_naks, COUNTER_STRAY("a NAK of another server than the one whose offer was taken")) \
+	X4(nak, "failed: refused with NAK") \
+	X4(lease_unknown, "failed: a lease that the server does not know (RFC 4388)") \
+	X6(levels_wrong, "failed: not in as many relay messages as sent") \
+	X6(hop_count_wrong, "failed: a relay message with another hop count than sent") \
+	X6(link_wrong, "failed: a relay message with another link address than sent") \
+	X6(peer_wrong, "failed: a relay message with another peer address than sent") \
+	X6(interface_id_wrong, "failed: an interface-id that is not echoed, or was not sent") \
+	XX(server_id_missing, "failed: no server identifier", "failed: no server DUID") \
+	XX(server_id_changed, "failed: the ACK is of another server than asked", \
+		"failed: the REPLY is of another server than asked") \
+	R6(lease_unknown, "failed: a lease that the server does not know (RFC 5007)") \
+	X6(client_data_wrong, "failed: the data of another client, without its lease, or without a time") \
+	X6(unicast, "messages sent to the address that their server told (option 12)") \
+	X6(unicast_elsewhere, "replies that told another address than server: not used") \
+	X6(multicast_again, "messages sent again to all, as the server asked (UseMulticast)") \
+	A6(reconfigured, DHCP_TYPE_BUCKETS, dhcp6_type_label, \
+		"RECONFIGUREs obeyed, by the message that they ask for") \
+	A6(reconfigure_bad, DHCP_BAD_BUCKETS, dhcp6_bad_label, \
+		"RECONFIGUREs not obeyed: another way than replies, another client's or server's DUID, no lease or key, no message to ask for, no authentication, a wrong MAC, not newer than the one before") \
+	X6(reconfigure_busy, "RECONFIGUREs passed over: their client was in an exchange") \
+	X6(client_links, "LEASEQUERY-REPLYs that list links of the client in place of its data") \
+	R6(servers_beyond, "failed: of a server beyond the first 16 of a worker") \
+	X6(refused, "failed: refused with a status code") \
+	X6(ia_missing, "failed: a requested IA is not answered") \
+	X6(lease_missing, "failed: an IA without an address or prefix, and without a status") \
+	R6(times_wrong, "failed: not T1 <= T2 <= valid lifetime") \
+	X6(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid one of 0") \
+	X4(client_id_wrong, "failed: another client identifier than the one sent") \
+	X4(relay_info_wrong, "failed: option 82 is not echoed byte for byte, or was not sent") \
+	X4(address_missing, "failed: no address in OFFER or ACK") \
+	XX(address_changed, "failed: the ACK has another address than offered or held", \
+		"failed: another address than advertised or held") \
+	X6(prefix_changed, "failed: another prefix than advertised or held") \
+	X(outside_pool, "failed: the address is not in expect.pool") \
+	XX(address_unexpected, "failed: not the address of the client in address_column", \
+		"failed: not the address or prefix of the client in address_column") \
+	XX(option_unexpected, "failed: options, next server or boot file are not as in expect", \
+		"failed: options are not as in expect.options") \
+	X4(lease_time_missing, "failed: no lease time in OFFER or ACK") \
+	X4(times_wrong, "failed: not T1 < T2 < lease time") \
+	X6(outside_prefixes, "failed: the prefix is not in expect.prefixes") \
+	X6(prefix_length_wrong, "failed: not of expect.prefix_length, beyond /120, or host bits") \
+	XX(rapid_commit_missing, "failed: an ACK to DISCOVER without option 80", \
+		"failed: a REPLY to SOLICIT without option 14") \
+	X(duplicate_address, "failed: an address that another client holds") \
+	X6(duplicate_prefix, "failed: a prefix that another client's overlaps") \
+	X(t1_unforeseen, "leases with another T1 than life.t1, which the forecast is made from") \
+	X(unwatched, "leases without room in the table of holders: a second client would not be found")
+// clang-format on
+#define DHCP_NO_ROW(...)
+#define DHCP_MEMBER(member, ...)          uint64_t member;
+#define DHCP_MEMBERS(member, length, ...) uint64_t member[length];
+
 struct dhcp_counters {
-	uint64_t request_bytes;
-	uint64_t reply_bytes;
-	uint64_t sent[DHCP_TYPE_BUCKETS];
-	uint64_t received[DHCP_TYPE_BUCKETS];
-	uint64_t attempt[DHCP_TRIES_MAX];
-	uint64_t server[DHCP_SERVERS_MAX];
-	uint64_t wrong_sent[DHCP_WRONG_COUNT];
-	uint64_t wrong_answered[DHCP_WRONG_COUNT];
-	uint64_t wrong_unanswered[DHCP_WRONG_COUNT];
-	uint64_t retransmitted;
-	uint64_t leases;
-	uint64_t renewed;
-	uint64_t released;
-	uint64_t declined;
-	uint64_t expired;
-	uint64_t forgotten;
-	uint64_t no_free_client;
-	uint64_t no_bound_client;
-	uint64_t rapid_fallback;
-	uint64_t parameters_missing;
-	uint64_t option_repeated;
-	uint64_t other_source;
-	uint64_t missing[DHCP_CODES];
-	uint64_t way_wrong;
-	uint64_t vlan_wrong;
-	uint64_t xid_wrong;
-	uint64_t type_wrong;
-	uint64_t server_id_missing;
-	uint64_t server_id_changed;
-	uint64_t address_changed;
-	uint64_t outside_pool;
-	uint64_t address_unexpected;
-	uint64_t option_unexpected;
-	uint64_t times_wrong;
-	uint64_t rapid_commit_missing;
-	uint64_t duplicate_address;
-	uint64_t unwatched;
-	uint64_t t1_unforeseen;
+	DHCP_COUNTERS(DHCP_MEMBER, DHCP_MEMBER, DHCP_MEMBERS, DHCP_MEMBERS, DHCP_MEMBER,
+		DHCP_MEMBER, DHCP_MEMBERS, DHCP_NO_ROW)
 	// Replies by server (dhcp_peers.h), the last place of all further ones; without a row: the
 	// result names the servers.
 	uint64_t peers[DHCP_SERVERS_MAX + 1][DHCP_PEER_KINDS];
 };
-
-#define DHCP_T1_HELP "leases with another T1 than life.t1, which the forecast is made from"
-#define DHCP_UNWATCHED_HELP                                                                        \
-	"leases without room in the table of holders: a second client would not be found"
-
-// Messages that are wrong on purpose.
-#define DHCP_WRONG_COUNTERS(B, label_)                                                             \
-	B(wrong_sent, DHCP_WRONG_COUNT, label_, "sent wrong on purpose, by kind")                  \
-	B(wrong_answered, DHCP_WRONG_COUNT, label_, "of them, with an answer")                     \
-	B(wrong_unanswered, DHCP_WRONG_COUNT, label_, "of them, without an answer in time")
-
-#define DHCP_COUNTER_NONE(...)
-#define DHCP_COUNTER_ROW(member_, help_)                                                           \
-	{.name = #member_,                                                                         \
-		.help = help_,                                                                     \
-		.type = COUNTER_U64,                                                               \
-		.offset = offsetof(struct dhcp_counters, member_)},
-#define DHCP_COUNTER_ARRAY_ROW(member_, length_, label_, help_)                                    \
-	{.name = #member_,                                                                         \
-		.help = help_,                                                                     \
-		.type = COUNTER_ARRAY,                                                             \
-		.offset = offsetof(struct dhcp_counters, member_),                                 \
-		.length = length_,                                                                 \
-		.label = label_},
 
 // Labels of the numbers of tries and servers, and of option codes, in counters.
 const char *dhcp_place_label(uint32_t i);

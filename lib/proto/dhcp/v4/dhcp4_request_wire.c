@@ -216,15 +216,15 @@ static inline void tail_write(
 static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	t->silent = true;
 	if (t->tries)
 		return;
 	t->tries = 1;
 	w->is.heard |= !w->is.work.dry;
-	n->is.released += t->step == DHCP4_STEP_RELEASE;
-	n->is.declined += t->step == DHCP4_STEP_DECLINE;
+	n->released += t->step == DHCP4_STEP_RELEASE;
+	n->declined += t->step == DHCP4_STEP_DECLINE;
 	dhcp4_lease_drop(w, t->user);
 	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE, DHCP_LEFT_DONE);
 }
@@ -283,12 +283,12 @@ static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
 	const struct proto_txn *t, struct proto_out *out, uint32_t room, uint32_t kind)
 {
 	struct dhcp4_worker *w = ctx->own;
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	out->len = dhcp4_wrong_spoil(
 		kind, out->buf, out->len, room, rand_hash(~w->is.work.wrong_salt + t->seq));
 	out->sum = 0;
-	n->is.wrong_sent[kind]++;
+	n->wrong_sent[kind]++;
 }
 
 DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
@@ -296,7 +296,7 @@ DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const 
 {
 	// A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
 	uint32_t copies = 1u + (a->has & DHCP4_IS_UNICAST ? 0 : a->p->is.layout.more);
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	out->len = 0;
 	if (a->m->room > room)
@@ -310,8 +310,8 @@ DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const 
 	}
 	if (a->p->is.wrong.steps && dhcp_wrong_kind(&a->w->is, t) < DHCP_WRONG_COUNT)
 		message_spoil(ctx, t, out, room, dhcp_wrong_kind(&a->w->is, t));
-	n->is.sent[a->type] += copies;
-	n->is.request_bytes += (uint64_t)out->len * copies;
+	n->sent[a->type] += copies;
+	n->request_bytes += (uint64_t)out->len * copies;
 	t->wait = dhcp_work_wait(&a->w->is.work, t, 0, false);
 	if (a->has & DHCP_IS_SILENT)
 		silent_sent(ctx, t);

@@ -112,7 +112,7 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 {
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	const struct dhcp4_plan *p = ctx->shared;
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp4_worker *w = ctx->own;
 	struct dhcp4_layout *l;
 
@@ -136,6 +136,6 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	dhcp4_peer_find(h, ctx);
 	n->client_id_missing += !l->at.client_id && p->usual_id;
 	if (heard->type == DHCP4_ACK)
-		missing_count(&p->is, l, &n->is);
+		missing_count(&p->is, l, n);
 	return true;
 }

@@ -91,17 +91,17 @@ static enum proto_verdict further(uint64_t *others, bool other)
 }
 
 static inline void peer_count(
-	struct dhcp4_heard *h, const struct proto_ctx *ctx, struct dhcp4_counters *n)
+	struct dhcp4_heard *h, const struct proto_ctx *ctx, struct dhcp_counters *n)
 {
 	dhcp4_peer_find(h, ctx);
-	dhcp_peer_count(&n->is, &h->is,
+	dhcp_peer_count(n, &h->is,
 		h->m.type == DHCP4_OFFER ? DHCP_PEER_OFFERS
 		: h->m.type == DHCP4_NAK ? DHCP_PEER_REFUSALS
 					 : DHCP_PEER_ANSWERS);
 }
 
 // Of a message for the client: does its type fit?
-static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	const struct dhcp_message_kind *kind = &dhcp4_kinds[t->step];
@@ -109,9 +109,9 @@ static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dh
 	uint32_t type = 1u << bucket;
 	bool other;
 
-	n->is.received[bucket]++;
+	n->received[bucket]++;
 	if (!((kind->answered | kind->again) & type))
-		return stray(&n->is.type_wrong);
+		return stray(&n->type_wrong);
 	// A server that knows no such offer of its own may say so to all (RFC 2131 section 4.3.2).
 	if (m->type == DHCP4_NAK && t->step == DHCP4_STEP_REQUEST && !t->over && m->server_id &&
 		m->server_id != s->client->chosen)
@@ -140,11 +140,11 @@ static inline enum proto_verdict dhcp4_ours(
 {
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	const struct dhcp4_message *m = &h->m;
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	if (m->op != DHCP4_REPLY_OP || m->xid != t->key) {
 		n->op_wrong += m->op != DHCP4_REPLY_OP;
-		n->is.xid_wrong += m->xid != t->key;
+		n->xid_wrong += m->xid != t->key;
 		return PROTO_STRAY;
 	}
 	if (!is_for_us(&h->self, t, m))
@@ -193,7 +193,7 @@ static inline bool client_id_is_sent(const struct dhcp4_self *s)
 
 // RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted.
 static inline bool client_id_check(
-	const struct dhcp4_self *s, struct dhcp4_counters *n, const struct dhcp4_message *m)
+	const struct dhcp4_self *s, struct dhcp_counters *n, const struct dhcp4_message *m)
 {
 	if (!m->client_id) {
 		n->client_id_missing += client_id_is_sent(s);
@@ -216,7 +216,7 @@ static __attribute__((noinline)) bool relay_info_is_ours(
 }
 
 // RFC 3046 section 2.2.
-static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	bool sent = s->p->templates[t->step].relay_info;
@@ -265,7 +265,7 @@ static bool boot_is_right(const struct dhcp4_heard *h, const struct pattern_valu
 }
 
 // Options and fields of an OFFER or ACK as the user wants them.
-static bool expected_check(struct dhcp4_heard *h, struct dhcp_worker *w, struct dhcp4_counters *n)
+static bool expected_check(struct dhcp4_heard *h, struct dhcp_worker *w, struct dhcp_counters *n)
 {
 	const struct dhcp4_plan *p = h->self.p;
 	const struct pattern_values values = dhcp4_values_of(&h->self);
@@ -281,11 +281,11 @@ static bool expected_check(struct dhcp4_heard *h, struct dhcp_worker *w, struct 
 	}
 	right &= !p->next_server || h->m.siaddr == p->next_server;
 	right &= !p->boot_file.code || boot_is_right(h, &values);
-	n->is.option_unexpected += !right;
+	n->option_unexpected += !right;
 	return right;
 }
 
-static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool address_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	uint32_t due = address_due(s, t, m);
@@ -295,20 +295,20 @@ static inline bool address_check(const struct dhcp4_self *s, struct dhcp4_counte
 		return false;
 	}
 	if (due && m->yiaddr != due) {
-		n->is.address_changed++;
+		n->address_changed++;
 		return false;
 	}
 	if (s->p->is.own && !own_is(&s->p->is.own[s->number], m->yiaddr)) {
-		n->is.address_unexpected++;
+		n->address_unexpected++;
 		return false;
 	}
 	if (dhcp4_in_pool(s->p, m->yiaddr))
 		return true;
-	n->is.outside_pool++;
+	n->outside_pool++;
 	return false;
 }
 
-static inline bool times_check(struct dhcp4_counters *n, const struct dhcp4_message *m)
+static inline bool times_check(struct dhcp_counters *n, const struct dhcp4_message *m)
 {
 	bool t1 = dhcp4_has(m, DHCP4_OPT_T1), t2 = dhcp4_has(m, DHCP4_OPT_T2);
 
@@ -319,39 +319,39 @@ static inline bool times_check(struct dhcp4_counters *n, const struct dhcp4_mess
 	if ((!t1 || m->t1 < m->lease_time) && (!t2 || m->t2 < m->lease_time) &&
 		(!t1 || !t2 || m->t1 < m->t2))
 		return true;
-	n->is.times_wrong++;
+	n->times_wrong++;
 	return false;
 }
 
-static inline bool server_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool server_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	if (m->server_id == 0) {
-		n->is.server_id_missing++;
+		n->server_id_missing++;
 		return false;
 	}
 	if (t->over || t->step != DHCP4_STEP_REQUEST || m->type != DHCP4_ACK ||
 		m->server_id == s->client->chosen)
 		return true;
-	n->is.server_id_changed++;
+	n->server_id_changed++;
 	return false;
 }
 
-static bool query_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static bool query_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	bool other = !t->over && m->ciaddr != s->client->offered;
 
 	n->lease_unknown += m->type != DHCP4_LEASEACTIVE;
-	n->is.address_changed += m->type == DHCP4_LEASEACTIVE && other;
+	n->address_changed += m->type == DHCP4_LEASEACTIVE && other;
 	return m->type == DHCP4_LEASEACTIVE && !other;
 }
 
-static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counters *n,
+static inline bool content_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	if (!m->has_end || m->repeats || dhcp4_has(m, DHCP4_OPT_OVERLOAD)) {
-		n->is.option_repeated += m->repeats;
+		n->option_repeated += m->repeats;
 		n->no_end += !m->has_end;
 		n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
 	}
@@ -362,7 +362,7 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counte
 	if (m->type == DHCP4_NAK)
 		return true;
 	if (m->type == DHCP4_ACK && dhcp_lacks_parameters(&s->p->is, m->present))
-		dhcp_count_missing(&s->p->is, m->present, &n->is);
+		dhcp_count_missing(&s->p->is, m->present, n);
 	if (t->step == DHCP4_STEP_INFORM)
 		return true;
 	if (!address_check(s, n, t, m) || !times_check(n, m))
@@ -370,7 +370,7 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp4_counte
 	if (t->step != DHCP4_STEP_RAPID || m->type != DHCP4_ACK ||
 		dhcp4_has(m, DHCP4_OPT_RAPID_COMMIT))
 		return true;
-	n->is.rapid_commit_missing++;
+	n->rapid_commit_missing++;
 	return false;
 }
 
@@ -378,7 +378,7 @@ static inline enum dhcp_judgement dhcp4_judge(
 	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	bool proxy = h->self.client->head.exchange == DHCP_TWO_WAY && is_proxy(h);
 	bool right = proxy || content_check(&h->self, n, t, &h->m);
 
@@ -470,7 +470,7 @@ static inline void dhcp4_server_find(const struct proto_ctx *ctx, struct dhcp_he
 // Renewals of a lease go to its server alone, wherever the client has met it.
 static inline void server_keep(struct proto_ctx *ctx, const struct dhcp4_heard *h)
 {
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp4_client *k = h->self.client;
 	const struct dhcp4_plan *p = ctx->shared;
 
@@ -505,17 +505,17 @@ static inline bool dhcp4_leases_take(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard, uint32_t until_s)
 {
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
-	struct dhcp4_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp4_worker *w = ctx->own;
 	uint32_t holder = dhcp4_lease_hold(w, t->user, h->m.yiaddr, until_s, dhcp_now_s(ctx));
 	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, t->user)};
 
 	if (holder >= DHCP_UNWATCHED) {
-		n->is.unwatched += holder == DHCP_UNWATCHED;
+		n->unwatched += holder == DHCP_UNWATCHED;
 		server_keep(ctx, h);
 		return true;
 	}
-	n->is.duplicate_address++;
+	n->duplicate_address++;
 	bytes_put_be32(clash.bytes, h->m.yiaddr);
 	dhcp_work_clash(&w->is.work, &clash);
 	return false;

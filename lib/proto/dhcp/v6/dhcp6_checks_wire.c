@@ -7,7 +7,7 @@
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define OTHER_TYPE   (DHCP_TYPE_BUCKETS - 1)
-#define OTHER_STATUS (DHCP6_STATUS_BUCKETS - 1)
+#define OTHER_STATUS (DHCP_STATUS_BUCKETS - 1)
 #define OPTION_ROOM  1024 // of what is compared
 
 // Is it wrong? Then it is counted.
@@ -77,10 +77,10 @@ static bool is_accepted(const struct dhcp6_plan *p, const struct dhcp6_message *
 }
 
 // An answer to the message before has its transaction id.
-static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m, uint32_t type)
 {
-	if (is_wrong(!(dhcp6_kinds[t->step].again & type), &n->is.xid_wrong))
+	if (is_wrong(!(dhcp6_kinds[t->step].again & type), &n->xid_wrong))
 		return PROTO_STRAY;
 	if (m->type == DHCP6_ADVERTISE && !t->over)
 		n->other_advertises += !server_is(m, &s->w->servers[s->client->chosen]);
@@ -88,15 +88,15 @@ static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp6_count
 }
 
 // Whose reply it is. One whose status is a refusal is known as that when it is judged.
-static void peer_count(struct dhcp6_heard *h, const struct proto_ctx *ctx, struct dhcp6_counters *n)
+static void peer_count(struct dhcp6_heard *h, const struct proto_ctx *ctx, struct dhcp_counters *n)
 {
 	const struct dhcp6_bytes *id = &h->m.server_id;
 
 	h->is.peer = id->len ? dhcp_peer_find(h->self.p->is.peers, dhcp_peer_key(id->data, id->len),
 				       id->data, id->len, ctx->ends ? ctx->ends->src : NULL, 16)
 	                     : DHCP_PEER_NONE;
-	dhcp_peer_count(&n->is, &h->is,
-		h->m.type == DHCP6_ADVERTISE ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
+	dhcp_peer_count(
+		n, &h->is, h->m.type == DHCP6_ADVERTISE ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
 }
 
 enum proto_verdict dhcp6_ours(
@@ -105,19 +105,19 @@ enum proto_verdict dhcp6_ours(
 	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 	const struct dhcp6_self *s = &h->self;
 	const struct dhcp6_message *m = &h->m;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	uint32_t bucket = m->type < OTHER_TYPE ? m->type : OTHER_TYPE;
 	uint32_t type = 1u << bucket;
 
-	if (is_wrong((m->xid ^ dhcp6_xid_of(t)) >> 1, &n->is.xid_wrong))
+	if (is_wrong((m->xid ^ dhcp6_xid_of(t)) >> 1, &n->xid_wrong))
 		return PROTO_STRAY;
 	if (is_wrong(!sender_is(s, t, m), &n->duid_wrong))
 		return PROTO_STRAY;
-	n->is.received[bucket]++;
+	n->received[bucket]++;
 	peer_count(h, ctx, n);
 	if (m->xid != dhcp6_xid_of(t))
 		return earlier(s, n, t, m, type);
-	if (is_wrong(!(dhcp6_kinds[t->step].answered & type), &n->is.type_wrong))
+	if (is_wrong(!(dhcp6_kinds[t->step].answered & type), &n->type_wrong))
 		return PROTO_STRAY;
 	if (m->type != DHCP6_ADVERTISE || is_accepted(s->p, m))
 		return PROTO_DONE;
@@ -127,7 +127,7 @@ enum proto_verdict dhcp6_ours(
 
 // The option that the innermost relay sent, as in its message, or nothing.
 static bool interface_id_check(
-	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_relay *r)
+	const struct dhcp6_self *s, struct dhcp_counters *n, const struct dhcp6_relay *r)
 {
 	const struct dhcp_varying_list *l = &s->p->relay_options;
 	struct pattern_values values;
@@ -147,7 +147,7 @@ static bool interface_id_check(
 	return right;
 }
 
-static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool hop_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct dhcp6_relay *r, uint32_t level)
 {
 	struct dhcp6_hop h;
@@ -163,7 +163,7 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	return false;
 }
 
-bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
+bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_envelope *e)
 {
 	uint32_t levels = s->p->is.relays && !dhcp6_asks_about(t->step) ? s->p->levels : 0;
@@ -177,14 +177,14 @@ bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp6_counters *n
 	return true;
 }
 
-static bool server_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool server_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
-	if (is_wrong(!m->server_id.data, &n->is.server_id_missing))
+	if (is_wrong(!m->server_id.data, &n->server_id_missing))
 		return false;
 	return is_right(t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
 				server_is(m, &s->w->servers[s->client->chosen]),
-		&n->is.server_id_changed);
+		&n->server_id_changed);
 }
 
 // A status other than Success into its bucket, and as the first one.
@@ -220,7 +220,7 @@ static uint32_t place_of(
 	return DHCP6_IAS_MAX;
 }
 
-static bool is_refusal(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool is_refusal(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m, uint16_t *status,
 	struct dhcp6_bytes *text)
 {
@@ -250,16 +250,16 @@ static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
 
 // RFC 8415 sections 21.4, 21.6, 21.21 and 21.22; 0 leaves T1 and T2 to the client.
 static bool times_check(
-	struct dhcp6_counters *n, const struct dhcp6_ia *ia, const struct dhcp6_lease *l)
+	struct dhcp_counters *n, const struct dhcp6_ia *ia, const struct dhcp6_lease *l)
 {
 	if (is_wrong(l->valid_s == 0 || l->preferred_s > l->valid_s, &n->lifetimes_wrong))
 		return false;
 	return is_right((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
 				ia->t2_s <= l->valid_s,
-		&n->is.times_wrong);
+		&n->times_wrong);
 }
 
-static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
+static bool prefix_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
 	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
 	bool fits = l->bits > 0 && l->bits <= DHCP_PREFIX_MAX &&
@@ -270,11 +270,11 @@ static bool prefix_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
 	return is_right(dhcp6_is_in(&p->delegated, l->address), &n->outside_prefixes);
 }
 
-static bool address_check(const struct dhcp6_plan *p, struct dhcp6_counters *n,
+static bool address_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
 	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
 	memcpy(key->bytes, l->address, 16);
-	return is_right(dhcp6_is_in(&p->pool, l->address), &n->is.outside_pool);
+	return is_right(dhcp6_is_in(&p->pool, l->address), &n->outside_pool);
 }
 
 // Is a REPLY to have the leases that the client named?
@@ -291,8 +291,8 @@ static uint32_t sooner(uint32_t a, uint32_t b)
 	return a == 0 || (b && b < a) ? b : a;
 }
 
-static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
-	const struct proto_txn *t, uint32_t i, const struct dhcp6_ia *ia, struct dhcp6_given *out)
+static bool ia_check(const struct dhcp6_self *s, struct dhcp_counters *n, const struct proto_txn *t,
+	uint32_t i, const struct dhcp6_ia *ia, struct dhcp6_given *out)
 {
 	const struct dhcp6_lease *l = lease_of(ia);
 	bool prefix = dhcp_is_prefix(&s->p->is, i);
@@ -311,12 +311,12 @@ static bool ia_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 	out->t2_s = sooner(out->t2_s, ia->t2_s);
 	if (!is_fixed(s, t) || dhcp_key_equal(key, &s->keys[i]))
 		return true;
-	n->is.address_changed += !prefix;
+	n->address_changed += !prefix;
 	n->prefix_changed += prefix;
 	return false;
 }
 
-static bool leases_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool leases_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m, struct dhcp6_given *out)
 {
 	const struct dhcp6_ia *found[DHCP6_IAS_MAX] = {0};
@@ -351,7 +351,7 @@ static bool has_lease(const struct dhcp6_subject *s, const struct dhcp_key *key)
 }
 
 // RFC 5007 section 4.2.2: the data of the client, or the links that it has leases on.
-static bool subject_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
+static bool subject_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
 	struct dhcp6_subject subject;
@@ -369,7 +369,7 @@ static bool subject_check(const struct dhcp6_self *s, struct dhcp6_counters *n,
 
 // Is one of the leases the client's own?
 static bool own_check(
-	const struct dhcp6_self *s, struct dhcp6_counters *n, const struct dhcp6_given *given)
+	const struct dhcp6_self *s, struct dhcp_counters *n, const struct dhcp6_given *given)
 {
 	static const struct dhcp_key none;
 	const struct dhcp_key *own = s->p->is.own ? &s->p->is.own[s->number] : &none;
@@ -379,13 +379,13 @@ static bool own_check(
 	for (uint32_t i = 0; i < s->p->is.stride; i++)
 		if (memcmp(&given->keys[i], own, sizeof(*own)) == 0)
 			return true;
-	n->is.address_unexpected++;
+	n->address_unexpected++;
 	return false;
 }
 
 // Options as the user wants them.
 static bool expected_check(
-	const struct dhcp6_heard *h, struct dhcp_worker *w, struct dhcp6_counters *n)
+	const struct dhcp6_heard *h, struct dhcp_worker *w, struct dhcp_counters *n)
 {
 	const struct pattern_values values = dhcp6_values_of(&h->self);
 	const struct dhcp_varying_list *l = &h->self.p->is.expected;
@@ -400,7 +400,7 @@ static bool expected_check(
 				      w, &values, i, inner + at + 4, bytes_be16(inner + at + 2))
 		            : dhcp_expected_check(w, &values, i, NULL, 0);
 	}
-	n->is.option_unexpected += !right;
+	n->option_unexpected += !right;
 	return right;
 }
 
@@ -410,11 +410,11 @@ enum dhcp_judgement dhcp6_judge(
 	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 	const struct dhcp6_self *s = &h->self;
 	const struct dhcp6_message *m = &h->m;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	uint16_t has = dhcp6_kinds[t->step].has;
 	struct dhcp6_bytes text;
 
-	n->is.option_repeated += m->notes.repeats;
+	n->option_repeated += m->notes.repeats;
 	n->trailing += m->notes.trailing;
 	if (!dhcp6_envelope_is_ours(s, n, t, &h->envelope) || !server_check(s, n, t, m))
 		return DHCP_WRONG;
@@ -428,7 +428,7 @@ enum dhcp_judgement dhcp6_judge(
 		return subject_check(s, n, t, m) ? DHCP_RIGHT : DHCP_WRONG;
 	if (m->type == DHCP6_REPLY && (has & DHCP6_HAS_PARAMETERS) &&
 		dhcp_lacks_parameters(&s->p->is, m->present))
-		dhcp_count_missing(&s->p->is, m->present, &n->is);
+		dhcp_count_missing(&s->p->is, m->present, n);
 	if (s->p->is.expected.count && !expected_check(h, ctx->own, n))
 		return DHCP_WRONG;
 	if (m->type == DHCP6_REPLY && !(has & DHCP_MAKES_LEASE))
@@ -441,6 +441,6 @@ enum dhcp_judgement dhcp6_judge(
 	if (t->step != DHCP6_STEP_RAPID || m->type != DHCP6_REPLY ||
 		dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT))
 		return DHCP_RIGHT;
-	n->is.rapid_commit_missing++;
+	n->rapid_commit_missing++;
 	return DHCP_WRONG;
 }

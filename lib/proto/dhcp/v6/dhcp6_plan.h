@@ -380,7 +380,7 @@ bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, u
 
 // dhcp6_checks_wire.c: is it in the relay messages in which t was sent? Counts the first
 // difference.
-bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp6_counters *n,
+bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_envelope *e);
 // As struct dhcp_messages has them.
 bool dhcp6_way_is_ours(

@@ -89,7 +89,7 @@ static enum dhcp6_bad judge(
 	const struct dhcp6_self *s = &h->self;
 	const struct dhcp6_duid_bytes *server = &s->w->servers[s->client->chosen];
 	const struct proto_txn none = {.step = DHCP6_STEP_RENEW};
-	struct dhcp6_counters aside = {0};
+	struct dhcp_counters aside = {0};
 
 	if ((ends && !way_is_ours(h, ends)) ||
 		!dhcp6_envelope_is_ours(s, &aside, &none, &h->envelope))
@@ -108,7 +108,7 @@ static enum dhcp6_bad judge(
 bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker)
 {
 	const struct dhcp6_plan *p = ctx->shared;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_secret *secrets = w->is.secrets;
 	const struct proto_ends *ends = message->ends;
@@ -129,8 +129,8 @@ bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, u
 	if (client == UINT32_MAX)
 		return true;
 	dhcp6_self_find(ctx, client, &h.self);
-	n->is.received[DHCP6_RECONFIGURE]++;
-	n->is.reply_bytes += message->len;
+	n->received[DHCP6_RECONFIGURE]++;
+	n->reply_bytes += message->len;
 	if (h.self.client->head.state == DHCP_IS_BUSY) {
 		n->reconfigure_busy++;
 		return true;

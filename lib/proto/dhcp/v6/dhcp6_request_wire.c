@@ -322,7 +322,7 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	uint16_t elapsed = elapsed_of(ctx, dhcp6_client_at(w, t->user), t);
 	uint32_t len = 0, wrong = DHCP_WRONG_COUNT;
 
@@ -333,11 +333,11 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	if (wrong == DHCP_WRONG_COUNT)
 		len = dhcp6_image_write(ctx, t, elapsed, buf);
 	else
-		n->is.wrong_sent[wrong]++;
+		n->wrong_sent[wrong]++;
 	if (!len)
 		len = whole_write(ctx, t, elapsed, buf, room);
-	n->is.sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
-	n->is.request_bytes += (uint64_t)len * (1 + p->is.layout.more);
+	n->sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
+	n->request_bytes += (uint64_t)len * (1 + p->is.layout.more);
 	n->unicast += dhcp6_is_unicast(dhcp6_client_at(w, t->user), t->step);
 	t->wait = wait_of(w, t);
 	return len;

@@ -9,8 +9,6 @@
 #include "proto/dhcp/client/dhcp_settings.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 
-#define DHCP6_STATUS_BUCKETS 13 // by status code; the last one: any other
-
 enum dhcp6_lease_kind { DHCP6_WANTS_ADDRESSES, DHCP6_WANTS_PREFIXES, DHCP6_WANTS_BOTH };
 enum dhcp6_duid {
 	DHCP6_DUID_LL,
@@ -126,93 +124,6 @@ struct dhcp6_settings {
 	int32_t advertise;
 	struct dhcp6_expect_settings *expect;                    // NULL: any lease
 	struct dhcp6_solicitation_settings *router_solicitation; // NULL: none
-};
-
-// As dhcp_settings.h has it. "failed": the exchange is booked as failed.
-// "dropped": the message is booked as stray and the exchange waits on.
-// clang-format off
-#define DHCP6_COUNTERS(C, B, X, A)                                                                    \
-	C(request_bytes, "bytes of DHCP messages sent, relay messages included")                 \
-	C(reply_bytes, "bytes of DHCP messages received as replies, relay messages included")    \
-	B(sent, DHCP_TYPE_BUCKETS, dhcp6_type_label, "messages sent by type, inside of relays") \
-	B(received, DHCP_TYPE_BUCKETS, dhcp6_type_label, "replies received by type")            \
-	B(attempt, DHCP_TRIES_MAX, dhcp_place_label, "messages answered, by try")            \
-	B(server, DHCP_SERVERS_MAX, dhcp_place_label, "exchanges answered, by server asked") \
-	A(message_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                              \
-		"replies with a status other than Success for all of the message")               \
-	A(ia_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                   \
-		"IAs in replies with a status other than Success")                               \
-	A(lease_status, DHCP6_STATUS_BUCKETS, dhcp6_status_label,                                \
-		"addresses and prefixes in replies with a status other than Success")            \
-	DHCP_WRONG_COUNTERS(B, dhcp6_wrong_label) \
-	C(retransmitted, "messages sent again")                                                  \
-	C(leases, "clients that got their leases")                                               \
-	X(addresses, "addresses that clients got")                                               \
-	X(prefixes, "prefixes that clients got")                                                 \
-	C(renewed, "clients whose leases were made longer")                                      \
-	X(confirmed, "clients whose addresses were confirmed")                                   \
-	C(released, "clients that gave their leases back")                                       \
-	C(declined, "clients that declined their addresses")                                     \
-	C(expired, "clients whose leases ran out")                                               \
-	C(forgotten, "leases that clients forgot, to start over (again)")                        \
-	C(no_free_client, "exchanges not begun: every client is busy, at rest or holds a lease") \
-	C(no_bound_client, "exchanges not begun: no client that holds a lease is idle")          \
-	C(rapid_fallback, "rapid exchanges that continued in four messages")                       \
-	X(preferred, "ADVERTISEs with preference 255")                                           \
-	X(other_advertises, "ADVERTISEs of another server than the one accepted")                \
-	X(ias_unasked, "IAs in replies that were not requested")                                 \
-	X(leases_unused, "addresses and prefixes beyond the first of an IA")                     \
-	C(parameters_missing, "REPLY messages that lack a requested option")                            \
-	B(missing, DHCP_CODES, dhcp_code_label, "requested options that REPLY messages lack, by code") \
-	C(option_repeated, "replies with an option twice, with equal content")                   \
-	X(trailing, "replies with 1 to 3 zero octets behind their last option")                  \
-	C(other_source, "replies from another address or port than the request went to")         \
-	C(way_wrong, COUNTER_STRAY("not to the client's address and port, or the relay's"))      \
-	C(vlan_wrong, COUNTER_STRAY("on another VLAN than the client's"))                        \
-	C(xid_wrong, COUNTER_STRAY("the transaction ID is not ours"))                            \
-	X(duid_wrong, COUNTER_STRAY("no client DUID, or another one than sent"))                 \
-	C(type_wrong, COUNTER_STRAY("a message type that does not fit the state"))               \
-	X(levels_wrong, "failed: not in as many relay messages as sent")                         \
-	X(hop_count_wrong, "failed: a relay message with another hop count than sent")           \
-	X(link_wrong, "failed: a relay message with another link address than sent")             \
-	X(peer_wrong, "failed: a relay message with another peer address than sent")             \
-	X(interface_id_wrong, "failed: an interface-id that is not echoed, or was not sent")     \
-	C(server_id_missing, "failed: no server DUID")                                           \
-	C(server_id_changed, "failed: the REPLY is of another server than asked")                \
-	X(lease_unknown, "failed: a lease that the server does not know (RFC 5007)")             \
-	X(client_data_wrong, "failed: the data of another client, without its lease, or without a time") \
-	X(unicast, "messages sent to the address that their server told (option 12)")            \
-	X(unicast_elsewhere, "replies that told another address than server: not used")         \
-	X(multicast_again, "messages sent again to all, as the server asked (UseMulticast)")    \
-	A(reconfigured, DHCP_TYPE_BUCKETS, dhcp6_type_label,                                     \
-		"RECONFIGUREs obeyed, by the message that they ask for")                         \
-	A(reconfigure_bad, DHCP6_BADS, dhcp6_bad_label,                                          \
-		"RECONFIGUREs not obeyed: another way than replies, another client's or server's DUID, no lease or key, no message to ask for, no authentication, a wrong MAC, not newer than the one before") \
-	X(reconfigure_busy, "RECONFIGUREs passed over: their client was in an exchange")         \
-	X(client_links, "LEASEQUERY-REPLYs that list links of the client in place of its data")  \
-	X(servers_beyond, "failed: of a server beyond the first 16 of a worker")                 \
-	X(refused, "failed: refused with a status code")                                         \
-	X(ia_missing, "failed: a requested IA is not answered")                        \
-	X(lease_missing, "failed: an IA without an address or prefix, and without a status")     \
-	C(times_wrong, "failed: not T1 <= T2 <= valid lifetime")                                 \
-	X(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid one of 0")       \
-	C(address_changed, "failed: another address than advertised or held")                    \
-	X(prefix_changed, "failed: another prefix than advertised or held")                      \
-	C(outside_pool, "failed: the address is not in expect.pool")                             \
-	C(address_unexpected, "failed: not the address or prefix of the client in address_column") \
-	C(option_unexpected, "failed: options are not as in expect.options")                     \
-	X(outside_prefixes, "failed: the prefix is not in expect.prefixes")                      \
-	X(prefix_length_wrong, "failed: not of expect.prefix_length, beyond /120, or host bits") \
-	C(rapid_commit_missing, "failed: a REPLY to SOLICIT without option 14")                  \
-	C(duplicate_address, "failed: an address that another client holds")                     \
-	X(duplicate_prefix, "failed: a prefix that another client's overlaps")                        \
-	C(t1_unforeseen, DHCP_T1_HELP) \
-	C(unwatched, DHCP_UNWATCHED_HELP)
-// clang-format on
-
-struct dhcp6_counters {
-	struct dhcp_counters is;
-	DHCP6_COUNTERS(DHCP_COUNTER_NONE, DHCP_COUNTER_NONE, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
 const char *dhcp6_wrong_label(uint32_t i);

@@ -165,7 +165,7 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 {
 	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 	const struct dhcp6_plan *p = ctx->shared;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 	uint8_t type = dhcp6_kinds[t->step].usual;
 	const struct dhcp6_usual *u = &w->usual[type == DHCP6_REPLY];
@@ -200,6 +200,6 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	h->usual = u;
 	h->m.preference = u->preference;
 	if (type == DHCP6_REPLY && u->lacks)
-		dhcp_count_missing(&p->is, u->present, &n->is);
+		dhcp_count_missing(&p->is, u->present, n);
 	return true;
 }

@@ -111,7 +111,7 @@ static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_he
 static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_heard *heard)
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	dhcp6_server_find(ctx, heard);
 	n->preferred += h->m.preference == URGENT;
@@ -138,7 +138,7 @@ bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, str
 
 // The client has chosen the server of a right reply. false: there are too many of them.
 static inline bool server_choose(
-	struct dhcp6_worker *w, const struct dhcp6_heard *h, struct dhcp6_counters *n)
+	struct dhcp6_worker *w, const struct dhcp6_heard *h, struct dhcp_counters *n)
 {
 	const struct dhcp6_plan *p = h->self.p;
 	const uint8_t *told = h->m.unicast;
@@ -164,7 +164,7 @@ static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *he
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	const struct dhcp_plan *p = ctx->shared;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 
 	if (!server_choose(w, h, n)) {
@@ -202,7 +202,7 @@ static inline bool dhcp6_goes_again(
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	struct dhcp6_client *k = h->self.client;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	if (h->m.status != DHCP6_USE_MULTICAST || !dhcp6_is_unicast(k, t->step))
 		return false;
@@ -253,7 +253,7 @@ static inline bool dhcp6_leases_take(
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	const struct dhcp_key *keys = h->given.keys;
 	const struct dhcp_plan *p = ctx->shared;
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 	bool had = heard->client->holds;
 	bool same = memcmp(h->self.keys, keys, p->stride * sizeof(keys[0])) == 0;
@@ -270,10 +270,10 @@ static inline bool dhcp6_leases_take(
 	for (uint32_t i = 0; !same && i < p->stride; i++)
 		dhcp_lease_set(&w->is.common->leases, h->self.lease + i, &keys[i]);
 	heard->client->holds = dhcp6_leases_hold(
-		w, t->user, keys, until_s, dhcp_now_s(ctx), &clash, &n->is.unwatched);
+		w, t->user, keys, until_s, dhcp_now_s(ctx), &clash, &n->unwatched);
 	heard->client->expires_s = until_s;
 	if (!heard->client->holds) {
-		n->is.duplicate_address += !clash.prefix;
+		n->duplicate_address += !clash.prefix;
 		n->duplicate_prefix += clash.prefix;
 		dhcp_work_clash(&w->is.work, &clash);
 		return false;
@@ -289,13 +289,13 @@ static inline void dhcp6_ended(
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	const struct dhcp6_duid_bytes *server = &h->self.w->servers[h->self.client->chosen];
-	struct dhcp6_counters *n = ctx->counters;
+	struct dhcp_counters *n = ctx->counters;
 
 	if (dhcp6_bytes_are(&h->m.server_id, server->bytes, server->len))
 		dhcp6_key_keep(h, t->user);
 
-	n->is.released += t->step == DHCP6_STEP_RELEASE;
-	n->is.declined += t->step == DHCP6_STEP_DECLINE;
+	n->released += t->step == DHCP6_STEP_RELEASE;
+	n->declined += t->step == DHCP6_STEP_DECLINE;
 	n->confirmed += t->step == DHCP6_STEP_CONFIRM;
 }
 
@@ -359,7 +359,7 @@ static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard)
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
-	struct dhcp6_counters *n = ctx->counters, aside = {0};
+	struct dhcp_counters *n = ctx->counters, aside = {0};
 	struct proto_txn only_judged = *t;
 	bool right;
 

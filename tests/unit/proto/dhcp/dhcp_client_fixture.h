@@ -206,7 +206,7 @@ static inline void assert_rests(uint32_t declines, bool retransmit, uint64_t dec
 	fixture_only(f, DHCP_FOUR_WAY);
 	f->ctx.now_ms += rest_ms - 1;
 	assert_int_equal(fixture_begin(f), rest_ms == 0);
-	assert_int_equal(f->n.is.no_free_client, rest_ms != 0);
+	assert_int_equal(f->n.no_free_client, rest_ms != 0);
 	f->ctx.now_ms++;
 	assert_int_equal(fixture_begin(f), rest_ms != 0);
 	fixture_end(f);

@@ -69,16 +69,16 @@ static void rapid_commit_takes_two_messages_or_falls_back_to_four(void **state)
 	fixture_start(f);
 	assert_true(HAS_RAPID(f));
 	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(f->n.is.rapid_fallback, 0);
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.rapid_fallback, 0);
 	fixture_next(f);
 	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
 	assert_int_equal(f->txn.step, DHCP_STEP_REQUEST);
-	assert_int_equal(f->n.is.rapid_fallback, 1);
+	assert_int_equal(f->n.rapid_fallback, 1);
 	fixture_send(f);
 	assert_false(HAS_RAPID(f));
 	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 2);
+	assert_int_equal(f->n.leases, 2);
 	fixture_end(f);
 }
 
@@ -102,12 +102,12 @@ static void a_lease_that_ran_out_frees_its_client(void **state)
 
 	fixture_four_way(f);
 	assert_false(fixture_begin(f));
-	assert_int_equal(f->n.is.no_free_client, 1);
+	assert_int_equal(f->n.no_free_client, 1);
 	f->ctx.now_ms = LEASE_S * 1000 - 1;
 	assert_false(fixture_begin(f));
 	f->ctx.now_ms++;
 	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.expired, 1);
+	assert_int_equal(f->n.expired, 1);
 	fixture_end(f);
 }
 
@@ -120,26 +120,26 @@ static void the_client_with_the_oldest_lease_starts_over_when_none_is_free(void 
 	fixture_open(f);
 	fixture_four_way(f);
 	fixture_four_way(f);
-	assert_int_equal(f->n.is.forgotten, 0);
+	assert_int_equal(f->n.forgotten, 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		fixture_next(f);
 		assert_int_equal(f->txn.user, i);
-		assert_int_equal(f->n.is.forgotten, i + 1);
+		assert_int_equal(f->n.forgotten, i + 1);
 		assert_int_equal(held_by(f, i), 0);
 	}
 	assert_false(fixture_begin(f)); // both have an exchange open
-	assert_int_equal(f->n.is.no_free_client, 1);
+	assert_int_equal(f->n.no_free_client, 1);
 	f->txn.user = 1;
 	fixture_send(f);
 	ANSWER(f, FIRST_REPLY, PROTO_AGAIN, LEASE_OF_0(f, a));
 	fixture_send(f);
 	ANSWER(f, LAST_REPLY, PROTO_DONE, LEASE_OF_0(f, a));
-	assert_int_equal(f->n.is.leases, 3);
-	assert_int_equal(f->n.is.duplicate_address, 0);
-	assert_int_equal(f->n.is.renewed, 0);
+	assert_int_equal(f->n.leases, 3);
+	assert_int_equal(f->n.duplicate_address, 0);
+	assert_int_equal(f->n.renewed, 0);
 	fixture_next(f);
 	assert_int_equal(f->txn.user, 1);
-	assert_int_equal(f->n.is.forgotten, 3);
+	assert_int_equal(f->n.forgotten, 3);
 	fixture_end(f);
 }
 
@@ -158,10 +158,10 @@ static void only_who_asks_for_a_lease_starts_over(void **state)
 		if (family->starts[e].from == DHCP_IS_FREE)
 			assert_false(fixture_begin(f));
 	}
-	assert_int_equal(f->n.is.forgotten, 0);
+	assert_int_equal(f->n.forgotten, 0);
 	fixture_only(f, DHCP_TWO_WAY);
 	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.forgotten, 1);
+	assert_int_equal(f->n.forgotten, 1);
 	fixture_end(f);
 }
 
@@ -178,7 +178,7 @@ static void leases_of_a_run_beyond_49_days_run_out_in_time(void **state)
 	assert_false(fixture_begin(f));
 	f->ctx.now_ms++;
 	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.expired, 1);
+	assert_int_equal(f->n.expired, 1);
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
 	f->ctx.now_ms += 2000; // behind 2^32 ms as well
@@ -202,13 +202,13 @@ static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state
 		ANSWER(f, FIRST_REPLY, PROTO_AGAIN, LEASE_OF_0(f, a));
 		fixture_send(f);
 		ANSWER(f, LAST_REPLY, fails ? PROTO_FAIL : PROTO_DONE, LEASE_OF_0(f, a));
-		assert_int_equal(f->n.is.leases, client);
+		assert_int_equal(f->n.leases, client);
 		assert_int_equal(
 			client_of(f, client)->head.state, fails ? DHCP_IS_FREE : DHCP_IS_BOUND);
 		assert_int_equal(client_of(f, 0)->head.state, fails ? DHCP_IS_BOUND : DHCP_IS_FREE);
 		f->ctx.now_ms = LEASE_S * 1000;
 	}
-	assert_int_equal(f->n.is.duplicate_address, 1);
+	assert_int_equal(f->n.duplicate_address, 1);
 	assert_int_equal(w->clash_count, 1);
 	assert_memory_equal(w->clashes[0].bytes, FIRST_ADDRESS, f->env.addr_len);
 	assert_int_equal(w->clashes[0].holder, 0);
@@ -235,7 +235,7 @@ static void clients_with_one_mac_share_a_lease(void **state)
 		fixture_send(f);
 		ANSWER(f, LAST_REPLY, client == 1 ? PROTO_FAIL : PROTO_DONE, LEASE_OF_0(f, a));
 	}
-	assert_int_equal(f->n.is.duplicate_address, 1);
+	assert_int_equal(f->n.duplicate_address, 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	assert_int_equal(client_of(f, 2)->head.state, DHCP_IS_BOUND);
 	fixture_end(f);
@@ -251,14 +251,14 @@ static void a_lease_without_room_in_the_table_is_counted(void **state)
 	for (uint64_t i = 0; i < cells; i++)
 		h->cells[i] = (1ull << h->until_shift) | (1ull << h->owner_shift) | 0xff;
 	fixture_four_way(f);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(f->n.is.unwatched, 1);
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.unwatched, 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	for (uint64_t i = 0; i < cells; i++)
 		h->cells[i] = 0;
 	fixture_four_way(f);
-	assert_int_equal(f->n.is.unwatched, 1);
-	assert_int_equal(f->n.is.duplicate_address, 0);
+	assert_int_equal(f->n.unwatched, 1);
+	assert_int_equal(f->n.duplicate_address, 0);
 	fixture_end(f);
 }
 
@@ -281,7 +281,7 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 		ends.vlans = others[i].vlans;
 		ends.vlan_count = others[i].count;
 		assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_STRAY);
-		assert_int_equal(f->n.is.vlan_wrong, i + 1);
+		assert_int_equal(f->n.vlan_wrong, i + 1);
 	}
 	ends.vlans = (const uint16_t[]){200, 7};
 	ends.vlan_count = 2;
@@ -290,8 +290,8 @@ static void a_reply_comes_on_the_vlans_of_its_client(void **state)
 	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_STRAY);
 	ends.vlan_count = 0;
 	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
-	assert_int_equal(f->n.is.vlan_wrong, 6);
-	assert_int_equal(f->n.is.way_wrong, 0);
+	assert_int_equal(f->n.vlan_wrong, 6);
+	assert_int_equal(f->n.way_wrong, 0);
 	f->ctx.ends = NULL;
 	fixture_end(f);
 }

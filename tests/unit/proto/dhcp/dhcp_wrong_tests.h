@@ -37,9 +37,9 @@ static void each_kind_is_counted_and_its_silence_too(void **state)
 			assert_true(has_kept_xid(f, kind));
 			assert_int_equal(VERB(timeout)(&f->ctx, &f->txn), PROTO_APART);
 		}
-		assert_int_equal(f->n.is.wrong_sent[kind], 3);
-		assert_int_equal(f->n.is.wrong_unanswered[kind], 3);
-		assert_int_equal(f->n.is.wrong_answered[kind], 0);
+		assert_int_equal(f->n.wrong_sent[kind], 3);
+		assert_int_equal(f->n.wrong_unanswered[kind], 3);
+		assert_int_equal(f->n.wrong_answered[kind], 0);
 		fixture_end(f);
 	}
 }
@@ -68,9 +68,9 @@ static void any_answer_ends_the_exchange_apart(void **state)
 		f->txn.key ^= 2;
 		assert_int_equal(VERB(reply)(&f->ctx, &f->txn, offer, len), PROTO_APART);
 	}
-	assert_int_equal(f->n.is.wrong_answered[DHCP_WRONG_COUNT - 1], 2);
-	assert_int_equal(f->n.is.received[FIRST_REPLY], 2);
-	assert_int_equal(f->n.is.leases, 0);
+	assert_int_equal(f->n.wrong_answered[DHCP_WRONG_COUNT - 1], 2);
+	assert_int_equal(f->n.received[FIRST_REPLY], 2);
+	assert_int_equal(f->n.leases, 0);
 	fixture_end(f);
 }
 
@@ -81,15 +81,15 @@ static void shares_are_of_all_messages(void **state)
 	uint32_t right = 0;
 
 	for (uint32_t i = 0; i < 10000; i++) {
-		uint64_t before = f->n.is.wrong_sent[1] + f->n.is.wrong_sent[5];
+		uint64_t before = f->n.wrong_sent[1] + f->n.wrong_sent[5];
 
 		assert_true(fixture_begin(f));
 		f->sent_len = VERB(request)(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
-		right += f->n.is.wrong_sent[1] + f->n.is.wrong_sent[5] == before;
+		right += f->n.wrong_sent[1] + f->n.wrong_sent[5] == before;
 		VERB(timeout)(&f->ctx, &f->txn);
 	}
-	assert_in_range(f->n.is.wrong_sent[1], 900, 1100);
-	assert_in_range(f->n.is.wrong_sent[5], 1850, 2150);
+	assert_in_range(f->n.wrong_sent[1], 900, 1100);
+	assert_in_range(f->n.wrong_sent[5], 1850, 2150);
 	assert_in_range(right, 6800, 7200);
 	fixture_end(f);
 }

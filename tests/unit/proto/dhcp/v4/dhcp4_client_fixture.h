@@ -48,7 +48,7 @@ struct dhcp4_fixture {
 	struct proto_env env;
 	struct proto_ctx ctx;
 	struct dhcp_common *common;
-	struct dhcp4_counters n;
+	struct dhcp_counters n;
 	struct proto_txn txn;
 	struct reply_plan answer;
 	uint8_t sent[2048], reply[2048];

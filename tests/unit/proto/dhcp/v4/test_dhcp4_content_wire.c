@@ -76,7 +76,7 @@ static void replies_come_to_a_given_giaddr(void **state)
 	f->ctx.ends = &ends;
 	to[3] = 64;
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_STRAY);
-	assert_int_equal(f->n.is.way_wrong, 1);
+	assert_int_equal(f->n.way_wrong, 1);
 	to[3] = 66;
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
 	fixture_end(f);
@@ -241,7 +241,7 @@ static void an_answer_about_another_address_fails(void **state)
 	fixture_open(f);
 	fixture_bound(f, DHCP4_LEASEQUERIES);
 	ANSWER(f, DHCP4_LEASEACTIVE, PROTO_FAIL, a->ciaddr = POOL + 1);
-	assert_int_equal(f->n.is.address_changed, 1);
+	assert_int_equal(f->n.address_changed, 1);
 	fixture_next(f);
 	ANSWER(f, DHCP4_LEASEUNKNOWN, PROTO_FAIL, a->ciaddr = 0);
 	assert_int_equal(f->n.lease_unknown, 1);
@@ -271,7 +271,7 @@ static void clients_inform_without_a_lease(void **state)
 		ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = 0, a->lease_time = 0);
 		assert_int_equal(client_of(f, f->txn.user)->head.state, DHCP_IS_FREE);
 	}
-	assert_int_equal(f->n.is.leases, 0);
+	assert_int_equal(f->n.leases, 0);
 	assert_true(dhcp4_owns(&f->ctx, addresses[1], 4, mac));
 	assert_int_equal(mac[5], 1);
 	assert_false(dhcp4_owns(&f->ctx, addresses[2], 4, mac));
@@ -324,8 +324,8 @@ static void messages_can_be_given_as_a_whole(void **state)
 	data = option_sent(f, DHCP4_OPT_SERVER_ID, &len);
 	assert_int_equal(bytes_be32(data), SERVER_ID);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(f->n.is.sent[DHCP4_REQUEST], 1);
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.sent[DHCP4_REQUEST], 1);
 	fixture_end(f);
 }
 

@@ -325,7 +325,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), POOL + i);
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 	}
-	assert_int_equal(f->n.is.renewed, 3);
+	assert_int_equal(f->n.renewed, 3);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 3);
 	fixture_only(f, DHCP4_DORA);
 	assert_true(fixture_begin(f));

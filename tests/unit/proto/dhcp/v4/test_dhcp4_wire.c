@@ -160,12 +160,12 @@ static void the_request_has_what_was_offered(void **state)
 		COOKIE "350103 3204c6124000 3604c6120002" LIST_AND_ID "ff");
 	assert_flow(f, 0, 68, 0, true);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(f->n.is.sent[DHCP4_DISCOVER], 1);
-	assert_int_equal(f->n.is.sent[DHCP4_REQUEST], 1);
-	assert_int_equal(f->n.is.received[DHCP4_OFFER], 1);
-	assert_int_equal(f->n.is.received[DHCP4_ACK], 1);
-	assert_int_equal(f->n.is.server[0], 1);
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.sent[DHCP4_DISCOVER], 1);
+	assert_int_equal(f->n.sent[DHCP4_REQUEST], 1);
+	assert_int_equal(f->n.received[DHCP4_OFFER], 1);
+	assert_int_equal(f->n.received[DHCP4_ACK], 1);
+	assert_int_equal(f->n.server[0], 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	fixture_end(f);
 }
@@ -193,7 +193,7 @@ static void a_message_that_does_not_fit_is_not_written(void **state)
 	f->sent[0] = 0xee;
 	assert_int_equal(dhcp4_request(&f->ctx, &f->txn, f->sent, 299), 0);
 	assert_int_equal(f->sent[0], 0xee);
-	assert_int_equal(f->n.is.sent[DHCP4_DISCOVER], 0);
+	assert_int_equal(f->n.sent[DHCP4_DISCOVER], 0);
 	assert_int_equal(dhcp4_request(&f->ctx, &f->txn, f->sent, 300), 300);
 	fixture_end(f);
 }
@@ -579,9 +579,9 @@ static void boot_files_are_in_the_header_or_in_option_67(void **state)
 		f->answer.file = all[i].file;
 		f->answer.boot_file = all[i].option;
 		f->answer.siaddr = all[i].siaddr;
-		wrong = f->n.is.option_unexpected;
+		wrong = f->n.option_unexpected;
 		assert_int_equal(fixture_verdict(f), all[i].right ? PROTO_DONE : PROTO_FAIL);
-		assert_int_equal(f->n.is.option_unexpected, wrong + !all[i].right);
+		assert_int_equal(f->n.option_unexpected, wrong + !all[i].right);
 		fixture_next(f); // client 0
 		fixture_answer(f, DHCP4_OFFER);
 	}
@@ -597,11 +597,11 @@ static void running_out_of_clients_is_counted(void **state)
 	fixture_dora(f);
 	assert_false(fixture_begin(f));
 	assert_false(fixture_begin(f));
-	assert_int_equal(f->n.is.no_free_client, 2);
+	assert_int_equal(f->n.no_free_client, 2);
 	fixture_only(f, DHCP4_RENEW);
 	assert_true(fixture_begin(f));
 	assert_false(fixture_begin(f));
-	assert_int_equal(f->n.is.no_bound_client, 1);
+	assert_int_equal(f->n.no_bound_client, 1);
 	fixture_end(f);
 }
 
@@ -616,7 +616,7 @@ static void a_closed_loop_that_asks_again_is_counted_once(void **state)
 		f->txn.seq = 41;
 		assert_false(dhcp4_begin(&f->ctx, &f->txn));
 	}
-	assert_int_equal(f->n.is.no_free_client, 1);
+	assert_int_equal(f->n.no_free_client, 1);
 	fixture_end(f);
 }
 
@@ -632,7 +632,7 @@ static void what_nobody_can_do_does_not_stop_the_others(void **state)
 		begun += dhcp4_begin(&f->ctx, &f->txn);
 	}
 	assert_in_range(begun, 8, 12);
-	assert_int_equal(f->n.is.no_bound_client, 20 - begun);
+	assert_int_equal(f->n.no_bound_client, 20 - begun);
 	fixture_end(f);
 }
 
@@ -645,13 +645,13 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 	f->mix.share[DHCP4_RELEASES] = 0.1;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 100000; i++) {
-		uint64_t free_before = f->n.is.no_free_client,
-			 bound_before = f->n.is.no_bound_client;
+		uint64_t free_before = f->n.no_free_client,
+			 bound_before = f->n.no_bound_client;
 
 		f->txn = (struct proto_txn){.seq = i};
 		if (!dhcp4_begin(&f->ctx, &f->txn)) {
-			count[DHCP4_DORA] += f->n.is.no_free_client > free_before;
-			count[DHCP4_RENEW] += f->n.is.no_bound_client > bound_before;
+			count[DHCP4_DORA] += f->n.no_free_client > free_before;
+			count[DHCP4_RENEW] += f->n.no_bound_client > bound_before;
 			continue;
 		}
 		count[client_of(f, f->txn.user)->head.exchange]++;
@@ -669,7 +669,7 @@ static void two_messages_are_enough_for_discover(void **state)
 	fixture_only(f, DHCP_TWO_WAY);
 	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 0);
+	assert_int_equal(f->n.leases, 0);
 	assert_true(fixture_begin(f));
 	fixture_end(f);
 }
@@ -688,8 +688,8 @@ static void renewals_make_the_lease_longer(void **state)
 		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
 		assert_int_equal(client_of(f, 0)->head.expires_s, 1000 + 3600);
 		assert_int_equal(client_of(f, 0)->address, POOL);
-		assert_int_equal(f->n.is.renewed, 1);
-		assert_int_equal(f->n.is.leases, 1);
+		assert_int_equal(f->n.renewed, 1);
+		assert_int_equal(f->n.leases, 1);
 		fixture_end(f);
 	}
 }
@@ -702,7 +702,7 @@ static void an_infinite_lease_never_runs_out(void **state)
 	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->lease_time = UINT32_MAX);
 	f->ctx.now_ms = UINT32_MAX;
 	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.expired, 0);
+	assert_int_equal(f->n.expired, 0);
 	fixture_end(f);
 }
 
@@ -713,7 +713,7 @@ static void inform_asks_for_parameters_and_changes_nothing(void **state)
 	fixture_bound(f, DHCP4_INFORMS);
 	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = a->lease_time = a->t1 = a->t2 = 0);
 	assert_int_equal(client_of(f, 0)->address, POOL);
-	assert_int_equal(f->n.is.renewed, 0);
+	assert_int_equal(f->n.renewed, 0);
 	fixture_end(f);
 }
 
@@ -729,7 +729,7 @@ static void a_released_address_is_free_at_once_and_may_be_anybodys(void **state)
 	fixture_only(f, DHCP4_RELEASES);
 	fixture_next(f);
 	assert_true(f->txn.silent);
-	assert_int_equal(f->n.is.released, 1);
+	assert_int_equal(f->n.released, 1);
 	assert_false(dhcp4_owns(&f->ctx, address, 4, mac));
 
 	fixture_only(f, DHCP4_DORA);
@@ -739,7 +739,7 @@ static void a_released_address_is_free_at_once_and_may_be_anybodys(void **state)
 	ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->yiaddr = POOL);
 	fixture_send(f);
 	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = POOL);
-	assert_int_equal(f->n.is.duplicate_address, 0);
+	assert_int_equal(f->n.duplicate_address, 0);
 	fixture_end(f);
 }
 
@@ -755,7 +755,7 @@ static void a_release_ends_once_however_often_it_is_made(void **state)
 	dhcp4_request(&f->ctx, &release, f->sent, sizeof(f->sent));
 	release.over = true;
 	dhcp4_timeout(&f->ctx, &release);
-	assert_int_equal(f->n.is.released, 1);
+	assert_int_equal(f->n.released, 1);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BUSY);
 	assert_false(fixture_begin(f));
 	fixture_end(f);
@@ -781,7 +781,7 @@ static void a_declined_address_is_not_held(void **state)
 
 	fixture_bound(f, DHCP4_DECLINES);
 	assert_true(f->txn.silent);
-	assert_int_equal(f->n.is.declined, 1);
+	assert_int_equal(f->n.declined, 1);
 	assert_int_equal(holder_of(f, POOL), DHCP_NOBODY);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_end(f);
@@ -805,7 +805,7 @@ static void a_lost_exchange_leaves_the_client_as_it_was(void **state)
 	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
 	assert_true(fixture_begin(f));
-	assert_int_equal(f->n.is.retransmitted, 0);
+	assert_int_equal(f->n.retransmitted, 0);
 	fixture_end(f);
 }
 
@@ -905,7 +905,7 @@ static void messages_are_sent_again_with_the_same_xid_and_longer_waits(void **st
 		assert_int_equal(waits[16 * i + 15], middle + 1000000000);
 		assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), i < 3 ? PROTO_AGAIN : PROTO_FAIL);
 	}
-	assert_int_equal(f->n.is.retransmitted, 3);
+	assert_int_equal(f->n.retransmitted, 3);
 	assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_FREE);
 	fixture_end(f);
 }
@@ -920,13 +920,13 @@ static void the_request_has_the_secs_of_its_discover_and_tries_of_its_own(void *
 	f->ctx.now_ms = 4500;
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	assert_int_equal(f->n.is.attempt[1], 1);
+	assert_int_equal(f->n.attempt[1], 1);
 	assert_int_equal(f->txn.tries, 0);
 	f->ctx.now_ms = 9000;
 	fixture_send(f);
 	assert_int_equal(f->sent[DHCP4_AT_SECS + 1], 4);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.is.attempt[0], 1);
+	assert_int_equal(f->n.attempt[0], 1);
 	fixture_end(f);
 }
 
@@ -995,7 +995,7 @@ static void what_is_not_for_this_transaction_is_stray(void **state)
 	f = in_step(DHCP4_STEP_DISCOVER, false);
 	fixture_plan(f, DHCP4_OFFER);
 	f->answer.xid_xor = 1;
-	assert_spoilt(f, PROTO_STRAY, &f->n.is.xid_wrong);
+	assert_spoilt(f, PROTO_STRAY, &f->n.xid_wrong);
 	f = in_step(DHCP4_STEP_DISCOVER, false);
 	fixture_plan(f, DHCP4_OFFER);
 	f->answer.chaddr_xor = 1;
@@ -1015,8 +1015,8 @@ static enum proto_verdict verdict_of_way(enum dhcp4_step step, bool relay, uint3
 	bytes_put_be32(to, dst);
 	f->ctx.ends = &ends;
 	v = fixture_answer(f, step == DHCP4_STEP_DISCOVER ? DHCP4_OFFER : DHCP4_ACK);
-	assert_int_equal(f->n.is.way_wrong, v == PROTO_STRAY);
-	assert_int_equal(f->n.is.other_source, elsewhere);
+	assert_int_equal(f->n.way_wrong, v == PROTO_STRAY);
+	assert_int_equal(f->n.other_source, elsewhere);
 	assert_int_equal(f->ctx.elsewhere, elsewhere);
 	f->ctx.ends = NULL;
 	fixture_end(f);
@@ -1093,7 +1093,7 @@ static void types_that_do_not_fit_the_state_are_stray(void **state)
 		struct dhcp4_fixture *f = in_step(wrong[i].step, false);
 
 		fixture_plan(f, (enum dhcp4_type)wrong[i].type);
-		assert_spoilt(f, PROTO_STRAY, &f->n.is.type_wrong);
+		assert_spoilt(f, PROTO_STRAY, &f->n.type_wrong);
 	}
 }
 
@@ -1105,7 +1105,7 @@ static void only_the_server_that_was_chosen_can_refuse_a_request(void **state)
 	assert_int_equal(f->n.other_naks, 1);
 	assert_int_equal(f->n.nak, 0);
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.leases, 1);
 	fixture_end(f);
 	f = in_step(DHCP4_STEP_REQUEST, false);
 	assert_int_equal(fixture_answer(f, DHCP4_NAK), PROTO_FAIL);
@@ -1144,26 +1144,26 @@ static void only_the_offer_of_the_server_wanted_is_taken(void **state)
 
 static void content_that_is_wrong_fails_the_exchange(void **state)
 {
-	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->server_id = 0, is.server_id_missing);
-	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->server_id = 0, is.server_id_missing);
-	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->server_id++, is.server_id_changed);
-	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_NAK, a->server_id = 0, is.server_id_missing);
+	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->server_id = 0, server_id_missing);
+	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->server_id = 0, server_id_missing);
+	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->server_id++, server_id_changed);
+	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_NAK, a->server_id = 0, server_id_missing);
 	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_NAK, a->op = 2, nak);
 	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->yiaddr = 0, address_missing);
-	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->yiaddr++, is.address_changed);
-	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->yiaddr++, is.address_changed);
+	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->yiaddr++, address_changed);
+	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->yiaddr++, address_changed);
 	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->lease_time = 0, lease_time_missing);
 	FAILS(DHCP4_STEP_REQUEST, false, DHCP4_ACK, a->lease_time = 0, lease_time_missing);
-	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->t1 = a->t2, is.times_wrong);
-	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->t2 = 3600, is.times_wrong);
-	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, (a->t1 = 3600, a->t2 = 0), is.times_wrong);
+	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->t1 = a->t2, times_wrong);
+	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, a->t2 = 3600, times_wrong);
+	FAILS(DHCP4_STEP_RENEW, false, DHCP4_ACK, (a->t1 = 3600, a->t2 = 0), times_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->id_xor = 1, client_id_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->id_more = 1, client_id_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, false, DHCP4_OFFER, a->id_first_xor = 1, client_id_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, true, DHCP4_OFFER, a->echo_relay = false, relay_info_wrong);
 	FAILS(DHCP4_STEP_DISCOVER, true, DHCP4_OFFER, a->relay_xor = 1, relay_info_wrong);
 	FAILS(DHCP4_STEP_REQUEST, true, DHCP4_NAK, a->echo_relay = false, relay_info_wrong);
-	FAILS(DHCP4_STEP_RAPID, false, DHCP4_ACK, a->rapid = false, is.rapid_commit_missing);
+	FAILS(DHCP4_STEP_RAPID, false, DHCP4_ACK, a->rapid = false, rapid_commit_missing);
 }
 
 static void option_82_that_was_not_sent_must_not_come(void **state)
@@ -1209,12 +1209,12 @@ static void addresses_outside_the_pool_fail(void **state)
 	f->pool[1] = (struct addr_range){v4(POOL + 8), 2};
 	fixture_start(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_FAIL);
-	assert_int_equal(f->n.is.outside_pool, 1);
+	assert_int_equal(f->n.outside_pool, 1);
 	for (int i = 0; i < 2; i++)
 		fixture_dora(f);
 	fixture_next(f);
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_FAIL);
-	assert_int_equal(f->n.is.outside_pool, 2);
+	assert_int_equal(f->n.outside_pool, 2);
 	fixture_end(f);
 }
 
@@ -1252,9 +1252,9 @@ static void an_option_that_is_there_twice_is_used_if_both_are_equal(void **state
 	assert_int_equal(with_another_identifier(f, SERVER_ID + 1), PROTO_MALFORMED);
 	assert_non_null(strstr(dhcp4_reason(&f->ctx, &f->txn, f->reply, f->reply_len + 7),
 		"option 54 (server identifier)"));
-	assert_int_equal(f->n.is.option_repeated, 0);
+	assert_int_equal(f->n.option_repeated, 0);
 	assert_int_equal(with_another_identifier(f, SERVER_ID), PROTO_AGAIN);
-	assert_int_equal(f->n.is.option_repeated, 1);
+	assert_int_equal(f->n.option_repeated, 1);
 	assert_int_equal(client_of(f, 0)->chosen, SERVER_ID);
 	fixture_end(f);
 }
@@ -1266,14 +1266,14 @@ static void what_is_only_counted_fails_nothing(void **state)
 	ANSWER(f, DHCP4_ACK, PROTO_DONE, a->echo_id = false, a->no_end = true);
 	assert_int_equal(f->n.client_id_missing, 1);
 	assert_int_equal(f->n.no_end, 1);
-	assert_int_equal(f->n.is.parameters_missing, 0);
+	assert_int_equal(f->n.parameters_missing, 0);
 	fixture_end(f);
 
 	f = fixture_new(1);
 	f->parameters[1] = 200;
 	fixture_open(f);
 	fixture_dora(f);
-	assert_int_equal(f->n.is.parameters_missing, 1);
+	assert_int_equal(f->n.parameters_missing, 1);
 	fixture_end(f);
 }
 
@@ -1440,7 +1440,7 @@ static void an_address_of_two_items_fails_until_it_is_given_back(void **state)
 	assert_int_equal(fixture_answer(g, DHCP4_OFFER), PROTO_AGAIN);
 	fixture_send(g);
 	assert_int_equal(fixture_answer(g, DHCP4_ACK), PROTO_FAIL);
-	assert_int_equal(g->n.is.duplicate_address, 1);
+	assert_int_equal(g->n.duplicate_address, 1);
 	assert_int_equal(worker_of(g)->is.work.clashes[0].holder, 0);
 	assert_int_equal(worker_of(g)->is.work.clashes[0].taker, 2);
 	assert_int_equal(client_of(g, 0)->head.state, DHCP_IS_FREE);
@@ -1460,7 +1460,7 @@ static void a_client_of_two_items_may_have_one_address(void **state)
 	fixture_open_both(f, g);
 	fixture_dora(f);
 	fixture_dora(g);
-	assert_int_equal(g->n.is.duplicate_address + f->n.is.duplicate_address, 0);
+	assert_int_equal(g->n.duplicate_address + f->n.duplicate_address, 0);
 	assert_int_equal(holder_of(f, POOL), 0);
 	fixture_end(g);
 	fixture_end(f);
@@ -1522,7 +1522,7 @@ static void after_the_end_replies_are_judged_and_change_nothing(void **state)
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_DUPLICATE);
 	ANSWER(f, DHCP4_ACK, PROTO_STRAY, a->chaddr_xor = 1);
 	assert_memory_equal(&before, client_of(f, 0), sizeof(before));
-	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.leases, 1);
 	assert_int_equal(holder_of(f, POOL), 0);
 	assert_int_equal(worker_of(f)->is.work.clients.rings[DHCP_IS_BOUND].count, 1);
 	fixture_end(f);
@@ -1550,7 +1550,7 @@ static void a_late_ack_is_not_held_against_what_the_client_does_now(void **state
 	client_of(f, 0)->chosen = SERVER_ID + 7;
 	f->txn.over = true;
 	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.is.address_changed, 0);
+	assert_int_equal(f->n.address_changed, 0);
 	fixture_end(f);
 }
 
@@ -1604,7 +1604,7 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 		fixture_send(f);
 		f->answer.type = DHCP4_ACK;
 		assert_int_equal(fixture_verdict(f), PROTO_DONE);
-		assert_int_equal(f->n.is.server[i % 3], i / 3 + 1);
+		assert_int_equal(f->n.server[i % 3], i / 3 + 1);
 	}
 	fixture_only(f, DHCP4_RENEW);
 	for (uint32_t i = 0; i < 6; i++) {
@@ -1633,9 +1633,9 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 		ANSWER(f, step ? DHCP4_ACK : DHCP4_OFFER, step ? PROTO_DONE : PROTO_AGAIN,
 			a->server_id = SERVER_ID + 1);
 	}
-	assert_int_equal(f->n.is.sent[DHCP4_DISCOVER], 3);
-	assert_int_equal(f->n.is.sent[DHCP4_REQUEST], 3);
-	assert_int_equal(f->n.is.server[1], 1);
+	assert_int_equal(f->n.sent[DHCP4_DISCOVER], 3);
+	assert_int_equal(f->n.sent[DHCP4_REQUEST], 3);
+	assert_int_equal(f->n.server[1], 1);
 	fixture_only(f, DHCP4_RENEW);
 	assert_true(fixture_begin(f));
 	dhcp4_flow(&f->ctx, &f->txn, &flow);
@@ -1655,7 +1655,7 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	fixture_send(f);
 	f->answer.type = DHCP4_ACK;
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
-	assert_int_equal(f->n.is.server[1], 1);
+	assert_int_equal(f->n.server[1], 1);
 	fixture_only(f, DHCP4_RENEW);
 	assert_true(fixture_begin(f));
 	dhcp4_flow(&f->ctx, &f->txn, &flow);
@@ -1780,7 +1780,7 @@ static void another_server_than_the_named_one_renews_its_own_leases(void **state
 		fixture_send(f);
 		ANSWER(f, DHCP4_ACK, PROTO_DONE, a->server_id = SERVER_ID + i);
 		assert_int_equal(f->ctx.path_found, i ? 17 + 2 + i : 0);
-		assert_int_equal(f->n.is.server[i], 1);
+		assert_int_equal(f->n.server[i], 1);
 	}
 	fixture_only(f, DHCP4_RENEW);
 	for (uint32_t i = 0; i < 2; i++) {

@@ -108,9 +108,9 @@ static void a_refusal_does_not_end_the_choice_of_the_best(void **state)
 	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
 	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->status = DHCP6_NO_ADDRS_AVAIL);
 	assert_int_equal(f->n.refused, 2);
-	assert_int_equal(f->n.is.attempt[0], 0);
+	assert_int_equal(f->n.attempt[0], 0);
 	ANSWER(f, DHCP6_ADVERTISE, PROTO_KEPT, a->preference = 7);
-	assert_int_equal(f->n.is.attempt[0], 1);
+	assert_int_equal(f->n.attempt[0], 1);
 	ANSWER(f, DHCP6_ADVERTISE, PROTO_DUPLICATE, a->status = DHCP6_NO_ADDRS_AVAIL);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
 	fixture_send(f);
@@ -158,7 +158,7 @@ static void messages_can_be_given_as_a_whole(void **state)
 	assert_memory_equal(f->m.server_id.data, SERVER_DUID, DUID_LEN);
 	assert_int_equal(f->m.ias[0].lease_count, 1);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.leases, 1);
 	fixture_end(f);
 }
 

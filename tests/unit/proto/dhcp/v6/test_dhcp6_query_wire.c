@@ -175,7 +175,7 @@ static void a_refused_query_leaves_the_lease_with_its_client(void **state)
 
 	f->ctx.ends = &ends;
 	assert_int_equal(told(f, DHCP6_OPT_STATUS, BYTES("\0\12no")), PROTO_STRAY);
-	assert_int_equal(f->n.is.way_wrong, 1);
+	assert_int_equal(f->n.way_wrong, 1);
 	ends.dst_port = DHCP6_CLIENT_PORT;
 	assert_int_equal(told(f, DHCP6_OPT_STATUS, BYTES("\0\12no")), PROTO_FAIL);
 	assert_int_equal(f->n.refused, 1);

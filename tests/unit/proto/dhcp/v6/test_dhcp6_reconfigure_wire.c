@@ -179,7 +179,7 @@ static void a_client_does_what_its_server_calls_for(void **state)
 		assert_true(hears(f, &c));
 		assert_int_equal(f->n.reconfigured[c.asks], 1);
 		assert_int_equal(obeyed(f), 1);
-		assert_int_equal(f->n.is.received[DHCP6_RECONFIGURE], 1);
+		assert_int_equal(f->n.received[DHCP6_RECONFIGURE], 1);
 		fixture_next(f);
 		assert_int_equal(f->txn.user, 0);
 		assert_int_equal(f->txn.step, kinds[i / 2].step);

@@ -302,7 +302,7 @@ static void leases_go_from_one_run_to_the_next(void **state)
 		assert_int_equal(f->m.ias[1].leases[0].bits, 56);
 		assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	}
-	assert_int_equal(f->n.is.renewed, 3);
+	assert_int_equal(f->n.renewed, 3);
 	fixture_only(f, DHCP6_SARR);
 	assert_true(fixture_begin(f));
 	assert_int_equal(f->txn.user, 3);

@@ -238,7 +238,7 @@ static void a_reply_of_another_server_than_the_one_asked_fails(void **state)
 	fixture_compose(f);
 	assert_false(is_usual(f));
 	assert_int_equal(heard(f), PROTO_FAIL);
-	assert_int_equal(f->n.is.server_id_changed, 1);
+	assert_int_equal(f->n.server_id_changed, 1);
 	fixture_end(f);
 }
 

@@ -89,7 +89,7 @@ static void a_request_has_what_was_advertised_and_an_id_of_its_own(void **state)
 	assert_int_equal(f->m.ias[1].leases[0].bits, 56);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	assert_true(held_by(f, 0));
-	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.leases, 1);
 	assert_int_equal(f->n.addresses, 1);
 	assert_int_equal(f->n.prefixes, 1);
 	assert_int_equal(client_of(f, 0)->head.expires_s, 4000);
@@ -120,7 +120,7 @@ static void several_ias_have_iaids_of_their_own_by_kind(void **state)
 	fixture_end(f);
 }
 
-#define COUNTER(member) offsetof(struct dhcp6_counters, member)
+#define COUNTER(member) offsetof(struct dhcp_counters, member)
 
 static struct dhcp6_fixture *asking(void)
 {
@@ -165,26 +165,26 @@ static void assert_spoilt(struct dhcp6_fixture *f, enum proto_verdict verdict)
 
 static void each_wrong_reply_has_its_counter(void **state)
 {
-	SPOILT(a->xid_xor = 0x100, PROTO_STRAY, is.xid_wrong);
+	SPOILT(a->xid_xor = 0x100, PROTO_STRAY, xid_wrong);
 	SPOILT(a->no_client_id = true, PROTO_STRAY, duid_wrong);
 	SPOILT(a->client_xor = 1, PROTO_STRAY, duid_wrong);
-	SPOILT(a->type = DHCP6_RECONFIGURE, PROTO_STRAY, is.type_wrong);
-	SPOILT(a->server = NULL, PROTO_FAIL, is.server_id_missing);
-	SPOILT(a->server = OTHER_DUID, PROTO_FAIL, is.server_id_changed);
+	SPOILT(a->type = DHCP6_RECONFIGURE, PROTO_STRAY, type_wrong);
+	SPOILT(a->server = NULL, PROTO_FAIL, server_id_missing);
+	SPOILT(a->server = OTHER_DUID, PROTO_FAIL, server_id_changed);
 	SPOILT(a->status = DHCP6_UNSPEC_FAIL, PROTO_FAIL, message_status[DHCP6_UNSPEC_FAIL]);
-	SPOILT(a->status = 99, PROTO_FAIL, message_status[DHCP6_STATUS_BUCKETS - 1]);
+	SPOILT(a->status = 99, PROTO_FAIL, message_status[DHCP_STATUS_BUCKETS - 1]);
 	SPOILT(a->ia_status = DHCP6_NO_ADDRS_AVAIL, PROTO_FAIL, ia_status[DHCP6_NO_ADDRS_AVAIL]);
 	SPOILT(a->lease_status = DHCP6_NO_BINDING, PROTO_FAIL, lease_status[DHCP6_NO_BINDING]);
-	SPOILT(a->status = a->ia_status = a->lease_status = DHCP6_SUCCESS, PROTO_DONE, is.leases);
+	SPOILT(a->status = a->ia_status = a->lease_status = DHCP6_SUCCESS, PROTO_DONE, leases);
 	SPOILT(a->without = 1, PROTO_FAIL, ia_missing);
 	SPOILT(a->without = 2, PROTO_FAIL, ia_missing);
 	SPOILT(a->no_lease = true, PROTO_FAIL, lease_missing);
-	SPOILT(a->t1 = 2001, PROTO_FAIL, is.times_wrong);
-	SPOILT(a->t2 = 4001, PROTO_FAIL, is.times_wrong);
-	SPOILT(a->t1 = a->t2 = 0, PROTO_DONE, is.leases);
+	SPOILT(a->t1 = 2001, PROTO_FAIL, times_wrong);
+	SPOILT(a->t2 = 4001, PROTO_FAIL, times_wrong);
+	SPOILT(a->t1 = a->t2 = 0, PROTO_DONE, leases);
 	SPOILT(a->preferred = 4001, PROTO_FAIL, lifetimes_wrong);
 	SPOILT(a->valid = a->preferred = a->t1 = a->t2 = 0, PROTO_FAIL, lifetimes_wrong);
-	SPOILT(a->shift = 5, PROTO_FAIL, is.address_changed);
+	SPOILT(a->shift = 5, PROTO_FAIL, address_changed);
 	SPOILT(a->bits = 57, PROTO_FAIL, prefix_length_wrong);
 	SPOILT(a->host_bit = 1, PROTO_FAIL, prefix_length_wrong);
 	SPOILT(a->twice = true, PROTO_DONE, leases_unused);
@@ -196,7 +196,7 @@ static void each_wrong_reply_has_its_counter(void **state)
 	SPOILT(a->no_interface = true, PROTO_FAIL, interface_id_wrong);
 	SPOILT(a->fewer = true, PROTO_FAIL, levels_wrong);
 	SPOILT(a->relay_type = DHCP6_RELAY_FORW, PROTO_FAIL, levels_wrong);
-	SPOILT(a->options = 0, PROTO_DONE, is.parameters_missing);
+	SPOILT(a->options = 0, PROTO_DONE, parameters_missing);
 }
 
 // As many IAs as a message can have, one of them somebody else's.
@@ -224,7 +224,7 @@ static void a_prefix_other_than_advertised_is_told_apart(void **state)
 	fixture_requesting(f);
 	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->shift = 1);
 	assert_int_equal(f->n.prefix_changed, 1);
-	assert_int_equal(f->n.is.address_changed, 0);
+	assert_int_equal(f->n.address_changed, 0);
 	fixture_end(f);
 }
 
@@ -235,7 +235,7 @@ static void a_reply_to_a_rapid_solicit_says_that_it_is_one(void **state)
 	f->settings.is.exchange = DHCP_RAPID;
 	fixture_start(f);
 	ANSWER(f, DHCP6_REPLY, PROTO_FAIL, a->rapid = false);
-	assert_int_equal(f->n.is.rapid_commit_missing, 1);
+	assert_int_equal(f->n.rapid_commit_missing, 1);
 	fixture_end(f);
 }
 
@@ -261,11 +261,11 @@ static void leases_are_renewed_confirmed_and_given_back(void **state)
 		size_t counter;
 		bool held;
 	} rows[] = {
-		{DHCP6_RENEWS, COUNTER(is.renewed), true},
-		{DHCP6_REBINDS, COUNTER(is.renewed), true},
+		{DHCP6_RENEWS, COUNTER(renewed), true},
+		{DHCP6_REBINDS, COUNTER(renewed), true},
 		{DHCP6_CONFIRMS, COUNTER(confirmed), true},
-		{DHCP6_RELEASES, COUNTER(is.released), false},
-		{DHCP6_DECLINES, COUNTER(is.declined), false},
+		{DHCP6_RELEASES, COUNTER(released), false},
+		{DHCP6_DECLINES, COUNTER(declined), false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -297,7 +297,7 @@ static void a_renewal_may_bring_another_lease_when_told_so(void **state)
 		f->answer.shift = 3;
 		address_of(f, 0, after);
 		assert_int_equal(fixture_verdict(f), same ? PROTO_FAIL : PROTO_DONE);
-		assert_int_equal(f->n.is.address_changed, same);
+		assert_int_equal(f->n.address_changed, same);
 		assert_int_equal(dhcp6_owns(&f->ctx, before, 16, mac), same);
 		assert_int_equal(dhcp6_owns(&f->ctx, after, 16, mac), !same);
 		fixture_end(f);
@@ -335,7 +335,7 @@ static void a_lost_renewal_keeps_the_leases_and_a_lost_release_does_not(void **s
 	fixture_next(f);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_FAIL);
 	assert_false(held_by(f, 0));
-	assert_int_equal(f->n.is.released, 0);
+	assert_int_equal(f->n.released, 0);
 	fixture_end(f);
 }
 
@@ -349,8 +349,8 @@ static void information_is_asked_for_without_a_lease(void **state)
 		fixture_next(f);
 		ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->options = i ? 1ull << 23 : 0);
 	}
-	assert_int_equal(f->n.is.parameters_missing, 1);
-	assert_int_equal(f->n.is.leases, 0);
+	assert_int_equal(f->n.parameters_missing, 1);
+	assert_int_equal(f->n.leases, 0);
 	fixture_end(f);
 }
 
@@ -416,7 +416,7 @@ static void leases_lie_where_they_are_expected(void **state)
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 	fixture_next(f);
 	ANSWER(f, DHCP6_ADVERTISE, PROTO_FAIL, a->shift = 256);
-	assert_int_equal(f->n.is.outside_pool, 1);
+	assert_int_equal(f->n.outside_pool, 1);
 	fixture_end(f);
 }
 
@@ -456,7 +456,7 @@ static void elapsed_time_counts_from_the_first_try(void **state)
 	assert_int_equal(f->m.elapsed, 0xffff);
 	fixture_requesting(f);
 	assert_int_equal(f->m.elapsed, 0);
-	assert_int_equal(f->n.is.attempt[2], 1);
+	assert_int_equal(f->n.attempt[2], 1);
 	fixture_end(f);
 }
 
@@ -483,7 +483,7 @@ static void messages_are_sent_as_often_as_told(void **state)
 		before = wait;
 		assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), i < 3 ? PROTO_AGAIN : PROTO_FAIL);
 	}
-	assert_int_equal(f->n.is.retransmitted, 3);
+	assert_int_equal(f->n.retransmitted, 3);
 	fixture_end(f);
 }
 
@@ -646,10 +646,10 @@ static void the_best_preference_of_the_first_wait_is_taken(void **state)
 	check_requested(f, OTHER_DUID, 2);
 	assert_int_equal(f->n.other_advertises, 4);
 	assert_int_equal(f->n.refused, 0);
-	assert_int_equal(f->n.is.retransmitted, 0);
-	assert_int_equal(f->n.is.attempt[0], 1);
+	assert_int_equal(f->n.retransmitted, 0);
+	assert_int_equal(f->n.attempt[0], 1);
 	ANSWER(f, DHCP6_REPLY, PROTO_DONE, a->server = OTHER_DUID, a->shift = 2);
-	assert_int_equal(f->n.is.leases, 1);
+	assert_int_equal(f->n.leases, 1);
 	fixture_end(f);
 }
 
@@ -686,7 +686,7 @@ static void after_the_first_wait_the_first_advertise_is_taken(void **state)
 	struct dhcp6_fixture *f = fixture_best(DHCP6_SARR);
 
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
-	assert_int_equal(f->n.is.retransmitted, 1);
+	assert_int_equal(f->n.retransmitted, 1);
 	fixture_send(f);
 	assert_int_equal(advertise(f, SERVER_DUID, 0, 0), PROTO_AGAIN);
 	check_requested(f, SERVER_DUID, 0);
@@ -699,9 +699,9 @@ static void a_rapid_reply_is_taken_before_any_advertise(void **state)
 
 	assert_int_equal(advertise(f, OTHER_DUID, 9, 1), PROTO_KEPT);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.leases, 1);
-	assert_int_equal(f->n.is.attempt[0], 1);
-	assert_int_equal(f->n.is.rapid_fallback, 0);
+	assert_int_equal(f->n.leases, 1);
+	assert_int_equal(f->n.attempt[0], 1);
+	assert_int_equal(f->n.rapid_fallback, 0);
 	fixture_only(f, DHCP6_RENEWS); // nothing is at hand any more
 	fixture_next(f);
 	assert_int_equal(dhcp6_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
@@ -792,7 +792,7 @@ static void a_reply_with_an_option_twice_is_used(void **state)
 	write_u8(&w, 0); // padding
 	f->reply_len++;
 	assert_int_equal(dhcp6_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_AGAIN);
-	assert_int_equal(f->n.is.option_repeated, 1);
+	assert_int_equal(f->n.option_repeated, 1);
 	assert_int_equal(f->n.trailing, 1);
 	fixture_end(f);
 }
@@ -817,17 +817,17 @@ static void replies_come_to_who_asked(void **state)
 	ends.dst_port = 546;
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_STRAY);
 	ends.dst_port = 547;
-	assert_int_equal(f->n.is.way_wrong, 2);
-	assert_int_equal(f->n.is.other_source, 0);
+	assert_int_equal(f->n.way_wrong, 2);
+	assert_int_equal(f->n.other_source, 0);
 	ends.src = other.bytes; // the server is who its DUID says
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
-	assert_int_equal(f->n.is.other_source, 1);
+	assert_int_equal(f->n.other_source, 1);
 	assert_true(f->ctx.elsewhere);
 	ends.src = server.bytes;
 	ends.src_port = 546;
 	fixture_send(f);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
-	assert_int_equal(f->n.is.other_source, 2);
+	assert_int_equal(f->n.other_source, 2);
 	fixture_end(f);
 }
 

@@ -90,14 +90,14 @@ static void images_are_of_right_messages_alone(void **state)
 	f->settings.is.wrong = &wrong;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 200; i++) {
-		uint64_t before = f->n.is.wrong_sent[DHCP6_WRONG_TYPE];
+		uint64_t before = f->n.wrong_sent[DHCP6_WRONG_TYPE];
 		uint8_t type;
 
 		assert_true(fixture_begin(f));
 		f->sent_len = dhcp6_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
 		assert_true(dhcp6_unwrap(f->sent, f->sent_len, &f->e));
 		type = f->e.inner[0];
-		assert_int_equal(type >= 200, f->n.is.wrong_sent[DHCP6_WRONG_TYPE] - before);
+		assert_int_equal(type >= 200, f->n.wrong_sent[DHCP6_WRONG_TYPE] - before);
 		assert_true(type >= 200 || type == DHCP6_SOLICIT);
 		dhcp6_timeout(&f->ctx, &f->txn);
 	}
