@@ -63,6 +63,22 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.owns = family##_owns,                                                             \
 	};                                                                                         \
                                                                                                    \
+	static void family##_fit(void *settings, const struct proto_work *work)                    \
+	{                                                                                          \
+		dhcp_fit(&family##_family, settings, work);                                        \
+	}                                                                                          \
+                                                                                                   \
+	static void family##_check(const void *settings, struct diag *d)                           \
+	{                                                                                          \
+		dhcp_check(&family##_family, settings, d);                                         \
+	}                                                                                          \
+                                                                                                   \
+	static void *family##_setup(                                                               \
+		const void *settings, const struct proto_env *env, struct diag *d)                 \
+	{                                                                                          \
+		return dhcp_setup(&family##_family, settings, env, d);                             \
+	}                                                                                          \
+                                                                                                   \
 	static const struct proto_followed family##_followed = {                                   \
 		.names = {[PROTO_LEASED] = ack, [PROTO_RELEASED] = "release"},                     \
 		.clients = dhcp_followed_clients,                                                  \

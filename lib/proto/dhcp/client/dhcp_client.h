@@ -219,6 +219,9 @@ void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d);
 uint64_t dhcp_mac_room(const struct dhcp_settings *s);
 // Do clients get leases in this run?
 bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s);
+// Addresses, or prefixes, that the clients of an item hold at a time, at most.
+uint64_t dhcp_leases_wanted(
+	const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes);
 // The plan, or NULL after an error (in d, or out of memory).
 void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d);
@@ -229,6 +232,8 @@ void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct
 uint32_t dhcp_stocks(const void *shared, struct proto_stock *out);
 // Clients that an exchange uses up, on average, unless they start over.
 double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s);
+// Addresses, or prefixes, that an exchange uses up, on average.
+double dhcp_leases_used(const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes);
 // Clients that can be told apart, and that the program has room for.
 uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
 // Addresses that the list has room for; UINT64_MAX: it is empty.
@@ -254,17 +259,10 @@ uint32_t dhcp_count(const struct proto_ctx *ctx);
 uint64_t dhcp_due(struct proto_ctx *ctx);
 uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
-// What a family has for struct proto, and for struct dhcp_server_family: how many addresses, or
-// prefixes, clients of a given number hold at a time, at most; and how many an exchange uses up, on
-// average.
+// The verbs of a family for struct proto and struct dhcp_family.
 #define DHCP_VERBS_DECLARED(family)                                                                \
-	void family##_check(const void *settings, struct diag *d);                                 \
 	void family##_check_server(                                                                \
 		const void *settings, const struct addr *server, struct diag *d);                  \
-	void *family##_setup(const void *settings, const struct proto_env *env, struct diag *d);   \
-	void family##_fit(void *settings, const struct proto_work *work);                          \
-	uint64_t family##_leases_wanted(const void *settings, bool prefixes);                      \
-	double family##_leases_used(const void *settings, bool prefixes);                          \
 	int family##_templates(                                                                    \
 		struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);               \
 	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t);                           \

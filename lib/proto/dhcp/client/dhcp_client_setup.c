@@ -29,6 +29,12 @@ bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s
 	return dhcp_does(f, s, DHCP_FOUR_WAY) || dhcp_does(f, s, DHCP_RAPID);
 }
 
+uint64_t dhcp_leases_wanted(
+	const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes)
+{
+	return dhcp_gets_leases(f, s) ? dhcp_clients(s) * f->each(s, prefixes) : 0;
+}
+
 // Rates of the mix: no shares beside them, and a rate of the load that they can be added to.
 static bool check_rates(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {

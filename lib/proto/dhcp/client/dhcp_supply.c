@@ -154,6 +154,11 @@ double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s)
 	return s->life ? 0 : used_by_one(f, s, true); // a life gives and takes the same leases
 }
 
+double dhcp_leases_used(const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes)
+{
+	return dhcp_uses(f, s) * (double)f->each(s, prefixes);
+}
+
 uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
 {
 	const struct dhcp_plan *p = shared;

@@ -160,6 +160,7 @@ static bool dhcp4_same_clients(const void *one, const void *other)
 }
 
 static const struct dhcp_server_family dhcp4_server_family = {
+	.clients = &dhcp4_family,
 	.addr_len = 4,
 	.by_hardware = true,
 	.needs_pool = true,
@@ -174,8 +175,6 @@ static const struct dhcp_server_family dhcp4_server_family = {
 	.option_write = dhcp4_option_write,
 	.own_check = dhcp4_own_check,
 	.own_set = dhcp4_own_set,
-	.leases_wanted = dhcp4_leases_wanted,
-	.leases_used = dhcp4_leases_used,
 	.same_clients = dhcp4_same_clients,
 };
 

@@ -251,6 +251,7 @@ static bool dhcp6_same_clients(const void *one, const void *other)
 }
 
 static const struct dhcp_server_family dhcp6_server_family = {
+	.clients = &dhcp6_family,
 	.addr_len = 16,
 	.t2_may_be_zero = true,
 	.lease = "valid_lifetime",
@@ -265,8 +266,6 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.option_write = dhcp6_write_option,
 	.own_check = dhcp6_own_check,
 	.own_set = dhcp6_own_set,
-	.leases_wanted = dhcp6_leases_wanted,
-	.leases_used = dhcp6_leases_used,
 	.same_clients = dhcp6_same_clients,
 };
 

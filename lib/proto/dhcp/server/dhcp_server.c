@@ -11,7 +11,6 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
-#include "proto/dhcp/client/dhcp_settings.h"
 
 #define NS_PER_S 1000000000u
 
@@ -358,7 +357,7 @@ static uint64_t demand_of(const struct dhcp_server_family *f, const void *const 
 
 		for (uint32_t k = 0; k < i; k++)
 			known |= same_clients(f, settings[i], settings[k]);
-		sum += known ? 0 : f->leases_wanted(settings[i], prefixes);
+		sum += known ? 0 : dhcp_leases_wanted(f->clients, settings[i], prefixes);
 	}
 	return sum;
 }
@@ -392,10 +391,10 @@ uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answ
 
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++) {
 		uint64_t have = supply_of(s, kind);
-		double used = f->leases_used(item, kind == DHCP_PREFIXES);
+		double used = dhcp_leases_used(f->clients, item, kind == DHCP_PREFIXES);
 
-		if (s->full_pool ||
-			(clients->again && f->leases_wanted(item, kind == DHCP_PREFIXES) <= have))
+		if (s->full_pool || (clients->again && dhcp_leases_wanted(f->clients, item,
+							       kind == DHCP_PREFIXES) <= have))
 			used = 0;
 		out[kind] = (struct proto_stock){.name = kind_names[kind],
 			.remedy = "give it a larger pool, or set full_pool: true",

@@ -10,6 +10,7 @@
 #include "base/counter.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "proto/dhcp/client/dhcp_client.h"
 #include "proto/dhcp/server/dhcp_pool.h"
 #include "proto/proto.h"
 
@@ -133,11 +134,8 @@ struct dhcp_server_family {
 	// Set the family's own part of answers, whose ranges and times are set.
 	void (*own_set)(const struct dhcp_server_family *f, void *answers, const void *settings,
 		const struct proto_env *env);
-	// Leases that an item of clients needs, and whether the clients of two items with the same
-	// MACs are the same.
-	uint64_t (*leases_wanted)(const void *client_settings, bool prefixes);
-	// Leases that one exchange of the item uses up, on average.
-	double (*leases_used)(const void *client_settings, bool prefixes);
+	const struct dhcp_family *clients;
+	// Are the clients of two items with the same MACs the same?
 	bool (*same_clients)(const void *a, const void *b);
 };
 

@@ -77,6 +77,7 @@ enum dhcp4_step { DHCP4_MESSAGES_LIST(DHCP_ROW_NUMBER) DHCP4_STEPS };
 _Static_assert((int)DHCP4_RAPID == DHCP_RAPID && (int)DHCP4_STEP_RAPID == DHCP_STEP_RAPID, "");
 
 extern const char *const dhcp4_exchange_names[];
+extern const struct dhcp_family dhcp4_family;
 extern const struct dhcp_message_kind dhcp4_kinds[DHCP4_STEPS];
 extern const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES];
 

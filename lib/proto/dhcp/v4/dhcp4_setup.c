@@ -13,8 +13,6 @@
 #define NS_PER_S     1000000000u
 #define WAIT_MAX     (24 * 3600 * 1000000000ull)
 
-static const struct dhcp_family dhcp4_family;
-
 static uint32_t ipv4(const struct addr *a)
 {
 	return bytes_be32(a->bytes);
@@ -125,7 +123,7 @@ static void check_expect(const struct dhcp4_settings *s, struct diag *d)
 	const struct field_list *pool = &s->expect->pool;
 	uint64_t count = dhcp_ranges_count(pool, 4, d);
 
-	if (pool->count > 0 && count < dhcp4_leases_wanted(s, false))
+	if (pool->count > 0 && count < dhcp_leases_wanted(&dhcp4_family, &s->is, false))
 		diag_error(d, pool, "pool", "%llu addresses for %llu clients",
 			(unsigned long long)count, (unsigned long long)dhcp_clients(&s->is));
 }
@@ -349,7 +347,7 @@ static uint64_t dhcp4_accepted(const struct dhcp_settings *settings)
 	return leasing < informing ? leasing : informing;
 }
 
-static const struct dhcp_family dhcp4_family = {
+const struct dhcp_family dhcp4_family = {
 	.name = "dhcp4",
 	.addr_len = 4,
 	.client_port = DHCP4_CLIENT_PORT,
@@ -389,28 +387,6 @@ static const struct dhcp_family dhcp4_family = {
 	.lease_save = dhcp4_lease_save,
 };
 
-uint64_t dhcp4_leases_wanted(const void *settings, bool prefixes)
-{
-	const struct dhcp_settings *s = settings;
-
-	return dhcp_gets_leases(&dhcp4_family, s) ? dhcp_clients(s) * dhcp4_each(s, prefixes) : 0;
-}
-
-double dhcp4_leases_used(const void *settings, bool prefixes)
-{
-	return dhcp_uses(&dhcp4_family, settings) * (double)dhcp4_each(settings, prefixes);
-}
-
-void dhcp4_fit(void *settings, const struct proto_work *work)
-{
-	dhcp_fit(&dhcp4_family, settings, work);
-}
-
-void dhcp4_check(const void *settings, struct diag *d)
-{
-	dhcp_check(&dhcp4_family, settings, d);
-}
-
 void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d)
 {
 	const struct dhcp_settings *s = settings;
@@ -419,9 +395,4 @@ void dhcp4_check_server(const void *settings, const struct addr *server, struct 
 		return;
 	if (s->relay)
 		diag_error(d, server, "server", "is missing (the relays send to it)");
-}
-
-void *dhcp4_setup(const void *settings, const struct proto_env *env, struct diag *d)
-{
-	return dhcp_setup(&dhcp4_family, settings, env, d);
 }

@@ -72,6 +72,7 @@ enum dhcp6_step { DHCP6_MESSAGES_LIST(DHCP_ROW_NUMBER) DHCP6_STEPS };
 _Static_assert((int)DHCP6_RAPID == DHCP_RAPID && (int)DHCP6_STEP_RAPID == DHCP_STEP_RAPID, "");
 
 extern const char *const dhcp6_exchange_names[];
+extern const struct dhcp_family dhcp6_family;
 extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
 extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
 // Where clients send that know no server (RFC 8415 section 7.1).

@@ -15,8 +15,6 @@
 
 #define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)
 
-static const struct dhcp_family dhcp6_family;
-
 const struct addr dhcp6_groups[] = {
 	[DHCP6_ALL_AGENTS] = {16, {0xff, 0x02, [13] = 1, 0, 2}},  // ff02::1:2
 	[DHCP6_ALL_SERVERS] = {16, {0xff, 0x05, [13] = 1, 0, 3}}, // ff05::1:3
@@ -128,10 +126,10 @@ static void check_expect(const struct dhcp6_settings *s, struct diag *d)
 
 	check_prefixes(&e->pool, 128, d);
 	check_prefixes(&e->prefixes, bits, d);
-	if (e->pool.count && addresses < (double)dhcp6_leases_wanted(s, false))
+	if (e->pool.count && addresses < (double)dhcp_leases_wanted(&dhcp6_family, &s->is, false))
 		diag_error(d, &e->pool, "pool", "%.0f addresses for %llu clients", addresses,
 			(unsigned long long)dhcp_clients(&s->is));
-	if (e->prefixes.count && prefixes < (double)dhcp6_leases_wanted(s, true))
+	if (e->prefixes.count && prefixes < (double)dhcp_leases_wanted(&dhcp6_family, &s->is, true))
 		diag_error(d, &e->prefixes, "prefixes", "%.0f prefixes for %llu clients", prefixes,
 			(unsigned long long)dhcp_clients(&s->is));
 }
@@ -492,7 +490,7 @@ static bool dhcp6_asks(const struct dhcp_settings *settings)
 	return dhcp_does(&dhcp6_family, settings, DHCP6_LEASEQUERIES);
 }
 
-static const struct dhcp_family dhcp6_family = {
+const struct dhcp_family dhcp6_family = {
 	.name = "dhcp6",
 	.addr_len = 16,
 	.client_port = DHCP6_CLIENT_PORT,
@@ -534,28 +532,6 @@ static const struct dhcp_family dhcp6_family = {
 	.lease_save = dhcp6_lease_save,
 };
 
-uint64_t dhcp6_leases_wanted(const void *settings, bool prefixes)
-{
-	const struct dhcp_settings *s = settings;
-
-	return dhcp_gets_leases(&dhcp6_family, s) ? dhcp_clients(s) * dhcp6_each(s, prefixes) : 0;
-}
-
-double dhcp6_leases_used(const void *settings, bool prefixes)
-{
-	return dhcp_uses(&dhcp6_family, settings) * (double)dhcp6_each(settings, prefixes);
-}
-
-void dhcp6_fit(void *settings, const struct proto_work *work)
-{
-	dhcp_fit(&dhcp6_family, settings, work);
-}
-
-void dhcp6_check(const void *settings, struct diag *d)
-{
-	dhcp_check(&dhcp6_family, settings, d);
-}
-
 void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d)
 {
 	const struct dhcp6_settings *s = settings;
@@ -566,9 +542,4 @@ void dhcp6_check_server(const void *settings, const struct addr *server, struct 
 		diag_error(d, server, "server", "is missing (or to: all, to: servers)");
 	else if (s->unicast)
 		diag_error(d, server, "server", "is missing: the address for unicast: true");
-}
-
-void *dhcp6_setup(const void *settings, const struct proto_env *env, struct diag *d)
-{
-	return dhcp_setup(&dhcp6_family, settings, env, d);
 }

@@ -47,13 +47,13 @@ static inline void fixture_link(FIXTURE *f)
 static inline void fixture_check(FIXTURE *f)
 {
 	fixture_link(f);
-	VERB(check)(&f->settings, f->diag);
+	dhcp_check(&VERB(family), &f->settings.is, f->diag);
 }
 
 static inline void fixture_setup(FIXTURE *f)
 {
 	fixture_link(f);
-	f->ctx.shared = VERB(setup)(&f->settings, &f->env, f->diag);
+	f->ctx.shared = dhcp_setup(&VERB(family), &f->settings.is, &f->env, f->diag);
 	if (!f->ctx.shared)
 		diag_print(f->diag, stderr);
 	assert_non_null(f->ctx.shared);
@@ -238,7 +238,7 @@ static inline void assert_right(FIXTURE *f)
 static inline void assert_not_set_up(FIXTURE *f, const char *why)
 {
 	fixture_link(f);
-	assert_null(VERB(setup)(&f->settings, &f->env, f->diag));
+	assert_null(dhcp_setup(&VERB(family), &f->settings.is, &f->env, f->diag));
 	assert_diag_has(f->diag, why);
 	fixture_end(f);
 }
