@@ -645,8 +645,7 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 	f->mix.share[DHCP4_RELEASES] = 0.1;
 	fixture_open(f);
 	for (uint32_t i = 0; i < 100000; i++) {
-		uint64_t free_before = f->n.no_free_client,
-			 bound_before = f->n.no_bound_client;
+		uint64_t free_before = f->n.no_free_client, bound_before = f->n.no_bound_client;
 
 		f->txn = (struct proto_txn){.seq = i};
 		if (!dhcp4_begin(&f->ctx, &f->txn)) {
