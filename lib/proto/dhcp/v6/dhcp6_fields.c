@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of DHCPv6 clients as users see them. Path: cold. Any thread.
+// The settings of DHCPv6 clients as users see them, and the kinds of messages (not in a hot file,
+// where the compiler would spend instructions on knowing them). Path: cold. Any thread.
 
 #include "proto/dhcp/v6/dhcp6_plan.h"
 #include "proto/dhcp/client/dhcp_fields.h"
@@ -15,6 +16,18 @@
 
 #define DAY_NS  86400e9
 #define HOUR_NS 3600e9
+
+#define ADVERTISES (1u << DHCP6_ADVERTISE)
+#define REPLIES    (1u << DHCP6_REPLY)
+
+// Every client message that asks for something may have these.
+#define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
+#define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
+#define BOUND (IAS | DHCP6_HAS_LEASES)
+
+const struct dhcp_message_kind dhcp6_kinds[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_KIND)};
+#undef BOUND
+const struct dhcp_start dhcp6_starts[] = {DHCP6_EXCHANGES_LIST(DHCP_ROW_START)};
 
 const char *const dhcp6_exchange_names[] = {DHCP6_EXCHANGES_LIST(DHCP_ROW_NAME) NULL};
 static const char *const message_names[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_NAME) NULL};

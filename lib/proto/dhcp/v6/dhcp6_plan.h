@@ -43,7 +43,7 @@ enum dhcp6_has {
 	X(DHCP6_LEASEQUERIES, "leasequery", DHCP6_STEP_LEASEQUERY, BOUND, BOUND, \
 		"ask about leases (RFC 5007)")
 
-// Then the members of struct dhcp_message_kind (dhcp6_request_wire.c).
+// Then the members of struct dhcp_message_kind (dhcp6_fields.c).
 #define DHCP6_MESSAGES_LIST(X) \
 	X(DHCP6_STEP_SOLICIT, "solicit", "solicit-advertise", \
 		DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0, DHCP6_ADVERTISE) \

@@ -10,18 +10,6 @@
 #define MS_PER_CS 10 // hundredths of a second
 #define HTYPE     1  // Ethernet
 
-#define ADVERTISES (1u << DHCP6_ADVERTISE)
-#define REPLIES    (1u << DHCP6_REPLY)
-
-// Every client message that asks for something may have these.
-#define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
-#define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
-#define BOUND (IAS | DHCP6_HAS_LEASES)
-
-const struct dhcp_message_kind dhcp6_kinds[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_KIND)};
-#undef BOUND
-const struct dhcp_start dhcp6_starts[] = {DHCP6_EXCHANGES_LIST(DHCP_ROW_START)};
-
 static const uint8_t unspecified[16];
 
 struct pattern_values dhcp6_values_of(const struct dhcp6_self *s)
