@@ -27,6 +27,13 @@ struct dhcp_heard {
 
 #define DHCP_PEER_NONE UINT8_MAX
 
+// A check of a reply: counts it if it is wrong.
+DHCP_INLINE bool dhcp_right(bool right, uint64_t *counter)
+{
+	*counter += !right;
+	return right;
+}
+
 // A reply of this kind has come from the server of h->peer.
 DHCP_INLINE void dhcp_peer_count(
 	struct dhcp_counters *n, const struct dhcp_heard *h, enum dhcp_peer_kind kind)

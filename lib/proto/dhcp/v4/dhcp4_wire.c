@@ -26,11 +26,9 @@ static inline bool six_equal(const uint8_t *a, const uint8_t *b)
 
 static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
-	if (m->htype != s->p->htype || m->hlen != s->p->hlen)
-		return false;
-	if (m->hlen == 6)
-		return six_equal(m->chaddr, s->chaddr);
-	return memcmp(m->chaddr, s->chaddr, m->hlen) == 0;
+	return m->htype == s->p->htype && m->hlen == s->p->hlen &&
+	       (m->hlen == 6 ? six_equal(m->chaddr, s->chaddr)
+			     : memcmp(m->chaddr, s->chaddr, m->hlen) == 0);
 }
 
 // Only of an active lease the client is told. A lease query about an address has it in its answer.
@@ -90,16 +88,6 @@ static enum proto_verdict further(uint64_t *others, bool other)
 	return PROTO_DUPLICATE;
 }
 
-static inline void peer_count(
-	struct dhcp4_heard *h, const struct proto_ctx *ctx, struct dhcp_counters *n)
-{
-	dhcp4_peer_find(h, ctx);
-	dhcp_peer_count(n, &h->is,
-		h->m.type == DHCP4_OFFER ? DHCP_PEER_OFFERS
-		: h->m.type == DHCP4_NAK ? DHCP_PEER_REFUSALS
-					 : DHCP_PEER_ANSWERS);
-}
-
 // Of a message for the client: does its type fit?
 static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
@@ -149,7 +137,11 @@ static inline enum proto_verdict dhcp4_ours(
 	}
 	if (!is_for_us(&h->self, t, m))
 		return stray(&n->chaddr_wrong);
-	peer_count(h, ctx, n);
+	dhcp4_peer_find(h, ctx);
+	dhcp_peer_count(n, heard,
+		m->type == DHCP4_OFFER ? DHCP_PEER_OFFERS
+		: m->type == DHCP4_NAK ? DHCP_PEER_REFUSALS
+				       : DHCP_PEER_ANSWERS);
 	if (m->yiaddr == 0 && t->step == DHCP4_STEP_DISCOVER &&
 		h->self.client->head.exchange != DHCP_TWO_WAY && is_proxy(h))
 		return further(&n->proxy_offers, true); // the address is another server's to give
@@ -179,30 +171,21 @@ static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dh
 	return bytes_are(m->client_id, m->client_id_len, ours, (uint32_t)(w.at - ours));
 }
 
-// Some clients of a capture have none.
-static inline bool client_id_is_sent(const struct dhcp4_self *s)
+// RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted; some clients of a
+// capture have none.
+static inline bool client_id_check(
+	const struct dhcp4_self *s, struct dhcp_counters *n, const struct dhcp4_message *m)
 {
 	uint8_t ours[DHCP4_OPTION_ROOM];
 	struct writer w = writer_of(ours, sizeof(ours));
 
-	if (s->p->client_id != DHCP4_ID_HEX)
-		return s->p->client_id != DHCP4_ID_NONE;
-	dhcp4_client_id_write(s, &w);
-	return w.at > ours;
-}
-
-// RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted.
-static inline bool client_id_check(
-	const struct dhcp4_self *s, struct dhcp_counters *n, const struct dhcp4_message *m)
-{
-	if (!m->client_id) {
-		n->client_id_missing += client_id_is_sent(s);
-		return true;
-	}
-	if (client_id_is_ours(s, m))
-		return true;
-	n->client_id_wrong++;
-	return false;
+	if (m->client_id)
+		return dhcp_right(client_id_is_ours(s, m), &n->client_id_wrong);
+	if (s->p->client_id == DHCP4_ID_HEX)
+		dhcp4_client_id_write(s, &w);
+	n->client_id_missing +=
+		s->p->client_id == DHCP4_ID_HEX ? w.at > ours : s->p->client_id != DHCP4_ID_NONE;
+	return true;
 }
 
 static __attribute__((noinline)) bool relay_info_is_ours(
@@ -221,10 +204,7 @@ static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp_coun
 {
 	bool sent = s->p->templates[t->step].relay_info;
 
-	if (sent ? relay_info_is_ours(s, m) : !m->relay_info)
-		return true;
-	n->relay_info_wrong++;
-	return false;
+	return dhcp_right(sent ? relay_info_is_ours(s, m) : !m->relay_info, &n->relay_info_wrong);
 }
 
 // Which address an ACK has to have; 0: any.
@@ -236,13 +216,6 @@ static inline uint32_t address_due(
 	if (t->step == DHCP4_STEP_REQUEST)
 		return s->client->offered;
 	return t->step != DHCP4_STEP_RAPID && s->p->is.same_lease ? s->client->offered : 0;
-}
-
-static bool own_is(const struct dhcp_key *own, uint32_t address)
-{
-	uint32_t due = bytes_be32(own->bytes);
-
-	return due == 0 || due == address;
 }
 
 // The file of the header, or option 67 (RFC 2132 section 9.5).
@@ -281,70 +254,46 @@ static bool expected_check(struct dhcp4_heard *h, struct dhcp_worker *w, struct 
 	}
 	right &= !p->next_server || h->m.siaddr == p->next_server;
 	right &= !p->boot_file.code || boot_is_right(h, &values);
-	n->option_unexpected += !right;
-	return right;
+	return dhcp_right(right, &n->option_unexpected);
 }
 
 static inline bool address_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
 	uint32_t due = address_due(s, t, m);
+	uint32_t own = s->p->is.own ? bytes_be32(s->p->is.own[s->number].bytes) : 0;
 
-	if (m->yiaddr == 0) {
-		n->address_missing++;
-		return false;
-	}
-	if (due && m->yiaddr != due) {
-		n->address_changed++;
-		return false;
-	}
-	if (s->p->is.own && !own_is(&s->p->is.own[s->number], m->yiaddr)) {
-		n->address_unexpected++;
-		return false;
-	}
-	if (dhcp4_in_pool(s->p, m->yiaddr))
-		return true;
-	n->outside_pool++;
-	return false;
+	return dhcp_right(m->yiaddr != 0, &n->address_missing) &&
+	       dhcp_right(!due || m->yiaddr == due, &n->address_changed) &&
+	       dhcp_right(!own || m->yiaddr == own, &n->address_unexpected) &&
+	       dhcp_right(dhcp4_in_pool(s->p, m->yiaddr), &n->outside_pool);
 }
 
 static inline bool times_check(struct dhcp_counters *n, const struct dhcp4_message *m)
 {
 	bool t1 = dhcp4_has(m, DHCP4_OPT_T1), t2 = dhcp4_has(m, DHCP4_OPT_T2);
 
-	if (!dhcp4_has(m, DHCP4_OPT_LEASE_TIME) || m->lease_time == 0) {
-		n->lease_time_missing++;
-		return false;
-	}
-	if ((!t1 || m->t1 < m->lease_time) && (!t2 || m->t2 < m->lease_time) &&
-		(!t1 || !t2 || m->t1 < m->t2))
-		return true;
-	n->times_wrong++;
-	return false;
+	return dhcp_right(dhcp4_has(m, DHCP4_OPT_LEASE_TIME) && m->lease_time != 0,
+		       &n->lease_time_missing) &&
+	       dhcp_right((!t1 || m->t1 < m->lease_time) && (!t2 || m->t2 < m->lease_time) &&
+				  (!t1 || !t2 || m->t1 < m->t2),
+		       &n->times_wrong);
 }
 
 static inline bool server_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
-	if (m->server_id == 0) {
-		n->server_id_missing++;
-		return false;
-	}
-	if (t->over || t->step != DHCP4_STEP_REQUEST || m->type != DHCP4_ACK ||
-		m->server_id == s->client->chosen)
-		return true;
-	n->server_id_changed++;
-	return false;
+	return dhcp_right(m->server_id != 0, &n->server_id_missing) &&
+	       dhcp_right(t->over || t->step != DHCP4_STEP_REQUEST || m->type != DHCP4_ACK ||
+				  m->server_id == s->client->chosen,
+		       &n->server_id_changed);
 }
 
 static bool query_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
-	bool other = !t->over && m->ciaddr != s->client->offered;
-
-	n->lease_unknown += m->type != DHCP4_LEASEACTIVE;
-	n->address_changed += m->type == DHCP4_LEASEACTIVE && other;
-	return m->type == DHCP4_LEASEACTIVE && !other;
+	return dhcp_right(m->type == DHCP4_LEASEACTIVE, &n->lease_unknown) &&
+	       dhcp_right(t->over || m->ciaddr == s->client->offered, &n->address_changed);
 }
 
 static inline bool content_check(const struct dhcp4_self *s, struct dhcp_counters *n,
@@ -365,13 +314,10 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp_counter
 		dhcp_count_missing(&s->p->is, m->present, n);
 	if (t->step == DHCP4_STEP_INFORM)
 		return true;
-	if (!address_check(s, n, t, m) || !times_check(n, m))
-		return false;
-	if (t->step != DHCP4_STEP_RAPID || m->type != DHCP4_ACK ||
-		dhcp4_has(m, DHCP4_OPT_RAPID_COMMIT))
-		return true;
-	n->rapid_commit_missing++;
-	return false;
+	return address_check(s, n, t, m) && times_check(n, m) &&
+	       dhcp_right(t->step != DHCP4_STEP_RAPID || m->type != DHCP4_ACK ||
+				  dhcp4_has(m, DHCP4_OPT_RAPID_COMMIT),
+		       &n->rapid_commit_missing);
 }
 
 static inline enum dhcp_judgement dhcp4_judge(

@@ -10,19 +10,6 @@
 #define OTHER_STATUS (DHCP_STATUS_BUCKETS - 1)
 #define OPTION_ROOM  1024 // of what is compared
 
-// Is it wrong? Then it is counted.
-static inline bool is_wrong(bool wrong, uint64_t *counter)
-{
-	if (wrong)
-		++*counter;
-	return wrong;
-}
-
-static inline bool is_right(bool right, uint64_t *counter)
-{
-	return !is_wrong(!right, counter);
-}
-
 // Whom a group reaches is not known, and a server on the link answers from its link-local address.
 bool dhcp6_is_elsewhere(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
@@ -70,23 +57,6 @@ static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_d
 	return dhcp6_bytes_are(&m->server_id, id->bytes, id->len);
 }
 
-// Of an ADVERTISE: by whom the user does not want to be served.
-static bool is_accepted(const struct dhcp6_plan *p, const struct dhcp6_message *m)
-{
-	return p->accept_len == 0 || dhcp6_bytes_are(&m->server_id, p->accept, p->accept_len);
-}
-
-// An answer to the message before has its transaction id.
-static enum proto_verdict earlier(const struct dhcp6_self *s, struct dhcp_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m, uint32_t type)
-{
-	if (is_wrong(!(dhcp6_kinds[t->step].again & type), &n->xid_wrong))
-		return PROTO_STRAY;
-	if (m->type == DHCP6_ADVERTISE && !t->over)
-		n->other_advertises += !server_is(m, &s->w->servers[s->client->chosen]);
-	return PROTO_DUPLICATE;
-}
-
 // Whose reply it is. One whose status is a refusal is known as that when it is judged.
 static void peer_count(struct dhcp6_heard *h, const struct proto_ctx *ctx, struct dhcp_counters *n)
 {
@@ -109,17 +79,22 @@ enum proto_verdict dhcp6_ours(
 	uint32_t bucket = m->type < OTHER_TYPE ? m->type : OTHER_TYPE;
 	uint32_t type = 1u << bucket;
 
-	if (is_wrong((m->xid ^ dhcp6_xid_of(t)) >> 1, &n->xid_wrong))
-		return PROTO_STRAY;
-	if (is_wrong(!sender_is(s, t, m), &n->duid_wrong))
+	if (!dhcp_right((m->xid ^ dhcp6_xid_of(t)) >> 1 == 0, &n->xid_wrong) ||
+		!dhcp_right(sender_is(s, t, m), &n->duid_wrong))
 		return PROTO_STRAY;
 	n->received[bucket]++;
 	peer_count(h, ctx, n);
-	if (m->xid != dhcp6_xid_of(t))
-		return earlier(s, n, t, m, type);
-	if (is_wrong(!(dhcp6_kinds[t->step].answered & type), &n->type_wrong))
+	if (m->xid != dhcp6_xid_of(t)) { // of an answer to the message before
+		if (!dhcp_right(dhcp6_kinds[t->step].again & type, &n->xid_wrong))
+			return PROTO_STRAY;
+		if (m->type == DHCP6_ADVERTISE && !t->over)
+			n->other_advertises += !server_is(m, &s->w->servers[s->client->chosen]);
+		return PROTO_DUPLICATE;
+	}
+	if (!dhcp_right(dhcp6_kinds[t->step].answered & type, &n->type_wrong))
 		return PROTO_STRAY;
-	if (m->type != DHCP6_ADVERTISE || is_accepted(s->p, m))
+	if (m->type != DHCP6_ADVERTISE || s->p->accept_len == 0 ||
+		dhcp6_bytes_are(&m->server_id, s->p->accept, s->p->accept_len))
 		return PROTO_DONE;
 	n->other_advertises++;
 	return PROTO_DUPLICATE;
@@ -143,8 +118,7 @@ static bool interface_id_check(
 		dhcp_varying_write(&values, &l->items[i], &w);
 		right = dhcp6_bytes_are(&r->interface_id, ours, (uint32_t)(w.at - ours));
 	}
-	n->interface_id_wrong += !right;
-	return right;
+	return dhcp_right(right, &n->interface_id_wrong);
 }
 
 static bool hop_check(const struct dhcp6_self *s, struct dhcp_counters *n,
@@ -153,14 +127,10 @@ static bool hop_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	struct dhcp6_hop h;
 
 	dhcp6_hop_find(s, level, &h);
-	if (is_wrong(r->hop_count != h.hop_count, &n->hop_count_wrong))
-		return false;
-	if (is_wrong(!addr_bytes_equal(r->link, h.link, 16), &n->link_wrong))
-		return false;
-	if (addr_bytes_equal(r->peer, h.peer, 16))
-		return level > 0 || interface_id_check(s, n, r);
-	n->peer_wrong++;
-	return false;
+	return dhcp_right(r->hop_count == h.hop_count, &n->hop_count_wrong) &&
+	       dhcp_right(addr_bytes_equal(r->link, h.link, 16), &n->link_wrong) &&
+	       dhcp_right(addr_bytes_equal(r->peer, h.peer, 16), &n->peer_wrong) &&
+	       (level > 0 || interface_id_check(s, n, r));
 }
 
 bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
@@ -168,7 +138,7 @@ bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 {
 	uint32_t levels = s->p->is.relays && !dhcp6_asks_about(t->step) ? s->p->levels : 0;
 
-	if (is_wrong(e->levels != levels || (levels && e->relays[0].type != DHCP6_RELAY_REPL),
+	if (!dhcp_right(e->levels == levels && (!levels || e->relays[0].type == DHCP6_RELAY_REPL),
 		    &n->levels_wrong))
 		return false;
 	for (uint32_t i = 0; i < levels; i++)
@@ -180,11 +150,10 @@ bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 static bool server_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
-	if (is_wrong(!m->server_id.data, &n->server_id_missing))
-		return false;
-	return is_right(t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
-				server_is(m, &s->w->servers[s->client->chosen]),
-		&n->server_id_changed);
+	return dhcp_right(m->server_id.data, &n->server_id_missing) &&
+	       dhcp_right(t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
+				  server_is(m, &s->w->servers[s->client->chosen]),
+		       &n->server_id_changed);
 }
 
 // A status other than Success into its bucket, and as the first one.
@@ -252,11 +221,10 @@ static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
 static bool times_check(
 	struct dhcp_counters *n, const struct dhcp6_ia *ia, const struct dhcp6_lease *l)
 {
-	if (is_wrong(l->valid_s == 0 || l->preferred_s > l->valid_s, &n->lifetimes_wrong))
-		return false;
-	return is_right((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
-				ia->t2_s <= l->valid_s,
-		&n->times_wrong);
+	return dhcp_right(l->valid_s != 0 && l->preferred_s <= l->valid_s, &n->lifetimes_wrong) &&
+	       dhcp_right((ia->t2_s == 0 || ia->t1_s <= ia->t2_s) && ia->t1_s <= l->valid_s &&
+				  ia->t2_s <= l->valid_s,
+		       &n->times_wrong);
 }
 
 static bool prefix_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
@@ -265,24 +233,16 @@ static bool prefix_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
 	bool fits = l->bits > 0 && l->bits <= DHCP_PREFIX_MAX &&
 	            (p->prefix_length == 0 || l->bits == p->prefix_length);
 
-	if (is_wrong(!fits || !dhcp_key_prefix(key, l->address, l->bits), &n->prefix_length_wrong))
-		return false;
-	return is_right(dhcp6_is_in(&p->delegated, l->address), &n->outside_prefixes);
+	return dhcp_right(fits && dhcp_key_prefix(key, l->address, l->bits),
+		       &n->prefix_length_wrong) &&
+	       dhcp_right(dhcp6_is_in(&p->delegated, l->address), &n->outside_prefixes);
 }
 
 static bool address_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
 	const struct dhcp6_lease *l, struct dhcp_key *key)
 {
 	memcpy(key->bytes, l->address, 16);
-	return is_right(dhcp6_is_in(&p->pool, l->address), &n->outside_pool);
-}
-
-// Is a REPLY to have the leases that the client named?
-static inline bool is_fixed(const struct dhcp6_self *s, const struct proto_txn *t)
-{
-	if (t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_LEASES))
-		return false;
-	return t->step == DHCP6_STEP_REQUEST || s->p->is.same_lease;
+	return dhcp_right(dhcp6_is_in(&p->pool, l->address), &n->outside_pool);
 }
 
 // Of two times, 0: not told.
@@ -298,22 +258,20 @@ static bool ia_check(const struct dhcp6_self *s, struct dhcp_counters *n, const 
 	bool prefix = dhcp_is_prefix(&s->p->is, i);
 	struct dhcp_key *key = &out->keys[i];
 
-	if (is_wrong(!l, &n->lease_missing))
+	bool fixed = !t->over && (dhcp6_kinds[t->step].has & DHCP6_HAS_LEASES) &&
+	             (t->step == DHCP6_STEP_REQUEST || s->p->is.same_lease);
+
+	if (!dhcp_right(l, &n->lease_missing))
 		return false;
 	n->leases_unused += ia->lease_count + ia->leases_ignored - 1u;
-	if (!times_check(n, ia, l))
-		return false;
-	if (!(prefix ? prefix_check : address_check)(s->p, n, l, key))
+	if (!times_check(n, ia, l) || !(prefix ? prefix_check : address_check)(s->p, n, l, key))
 		return false;
 	if (l->valid_s < out->valid_s)
 		out->valid_s = l->valid_s;
 	out->t1_s = sooner(out->t1_s, ia->t1_s);
 	out->t2_s = sooner(out->t2_s, ia->t2_s);
-	if (!is_fixed(s, t) || dhcp_key_equal(key, &s->keys[i]))
-		return true;
-	n->address_changed += !prefix;
-	n->prefix_changed += prefix;
-	return false;
+	return !fixed || dhcp_right(dhcp_key_equal(key, &s->keys[i]),
+				 prefix ? &n->prefix_changed : &n->address_changed);
 }
 
 static bool leases_check(const struct dhcp6_self *s, struct dhcp_counters *n,
@@ -333,9 +291,7 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 			found[place] = &m->ias[i];
 	}
 	for (uint32_t i = 0; i < s->p->is.stride; i++) {
-		if (is_wrong(!found[i], &n->ia_missing))
-			return false;
-		if (!ia_check(s, n, t, i, found[i], out))
+		if (!dhcp_right(found[i], &n->ia_missing) || !ia_check(s, n, t, i, found[i], out))
 			return false;
 	}
 	return true;
@@ -358,12 +314,13 @@ static bool subject_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 
 	if (!m->client_data.data) {
 		n->client_links += m->client_links.data != NULL;
-		return is_right(m->client_links.data, &n->lease_unknown);
+		return dhcp_right(m->client_links.data, &n->lease_unknown);
 	}
-	return is_right(dhcp6_parse_subject(&m->client_data, false, &subject) && subject.has_age &&
-				dhcp6_bytes_are(&subject.client_id, s->duid, s->duid_len) &&
-				(t->over || s->p->query != DHCP6_BY_ADDRESS ||
-					has_lease(&subject, &s->keys[0])),
+	return dhcp_right(dhcp6_parse_subject(&m->client_data, false, &subject) &&
+				  subject.has_age &&
+				  dhcp6_bytes_are(&subject.client_id, s->duid, s->duid_len) &&
+				  (t->over || s->p->query != DHCP6_BY_ADDRESS ||
+					  has_lease(&subject, &s->keys[0])),
 		&n->client_data_wrong);
 }
 
@@ -400,8 +357,7 @@ static bool expected_check(
 				      w, &values, i, inner + at + 4, bytes_be16(inner + at + 2))
 		            : dhcp_expected_check(w, &values, i, NULL, 0);
 	}
-	n->option_unexpected += !right;
-	return right;
+	return dhcp_right(right, &n->option_unexpected);
 }
 
 enum dhcp_judgement dhcp6_judge(
@@ -438,9 +394,9 @@ enum dhcp_judgement dhcp6_judge(
 	heard->valid_s = h->given.valid_s;
 	heard->t1_s = h->given.t1_s;
 	heard->t2_s = h->given.t2_s;
-	if (t->step != DHCP6_STEP_RAPID || m->type != DHCP6_REPLY ||
-		dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT))
-		return DHCP_RIGHT;
-	n->rapid_commit_missing++;
-	return DHCP_WRONG;
+	return dhcp_right(t->step != DHCP6_STEP_RAPID || m->type != DHCP6_REPLY ||
+				  dhcp6_has(m, DHCP6_OPT_RAPID_COMMIT),
+		       &n->rapid_commit_missing)
+	               ? DHCP_RIGHT
+	               : DHCP_WRONG;
 }
