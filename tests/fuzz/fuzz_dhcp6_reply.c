@@ -174,7 +174,7 @@ static void call(struct side *d, const struct flight *f, struct reader *r)
 	in.buf = exact;
 	ends.src_port = DHCP6_SERVER_PORT;
 	ends.dst_port = p->is.relays ? DHCP6_SERVER_PORT : DHCP6_CLIENT_PORT;
-	dhcp6_mac(p, f->txn.user, mac);
+	dhcp_mac_write(&p->is, f->txn.user, mac);
 	addr_link_local(mac, own);
 	if (p->is.relays)
 		ends.dst = dhcp6_relay_of(p, f->txn.user);

@@ -238,7 +238,7 @@ static const char *owner_text(const struct dhcp_worker *w, uint32_t lease, char 
 	char mac_text[DHCP_MAC_TEXT];
 	uint8_t mac[DHCP_MAC_MAX];
 
-	of->family->mac(of, number, mac);
+	dhcp_mac_of(of, number, mac);
 	snprintf(text, OWNER_TEXT, "client %u (%s)%s%s", number,
 		dhcp_mac_text(mac, of->mac_len, mac_text), other ? " of " : "",
 		other ? of->name : "");

@@ -65,6 +65,10 @@ struct dhcp_plan {
 	bool automatic; // their number
 	double uses;    // clients that an exchange uses up, on average
 	uint8_t mac_len;
+	uint8_t mac_shift; // of the number of a client in first_mac
+	uint64_t mac;      // of client 0 as a number, if it is Ethernet's; without a file
+	unsigned __int128
+		first_mac;     // of client 0, the first byte in the upper bits; without a file
 	bool stations;         // a MAC is one of Ethernet: of a single station, not of a group
 	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
 	bool shared_macs;      // by several clients
@@ -196,8 +200,6 @@ struct dhcp_family {
 	int (*load)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
 	void (*unload)(struct dhcp_plan *p); // NULL: nothing to free
 
-	// The hardware address of a client by its number, mac_len bytes.
-	void (*mac)(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX]);
 	// Are these clients of two items one client for a server?
 	bool (*same)(const struct dhcp_plan *p, uint32_t ours, const struct dhcp_plan *q,
 		uint32_t theirs);
@@ -213,6 +215,8 @@ struct dhcp_family {
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d);
 // Does the item make this exchange?
 bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange);
+// The first hardware address of the plan, from which those of clients run on.
+void dhcp_plan_mac(struct dhcp_plan *p, const uint8_t *mac, uint32_t len);
 // The addresses of clients run on from the first one; on a link not into those of groups.
 void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d);
 // Clients that these addresses suffice for.
@@ -350,6 +354,59 @@ static inline uint16_t dhcp_pretended(
 static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t number)
 {
 	return v->places ? v->places[number] : 0;
+}
+
+// Mostly Ethernet's, whose length the compiler is to know.
+static inline void dhcp_mac_copy(const struct dhcp_plan *p, const uint8_t *from, uint8_t *to)
+{
+	if (p->mac_len == 6)
+		memcpy(to, from, 6);
+	else
+		memcpy(to, from, p->mac_len);
+}
+
+// The hardware address of the client with this number, zeros behind its mac_len bytes.
+static inline void dhcp_mac_of(
+	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
+{
+	uint64_t halves[2] = {0};
+
+	if (p->macs.items) {
+		memset(out, 0, DHCP_MAC_MAX);
+		dhcp_mac_copy(p, p->macs.items + (size_t)number * p->mac_len, out);
+		return;
+	}
+	if (p->mac_len <= 8) { // all in the upper half
+		halves[0] =
+			(uint64_t)(p->first_mac >> 64) + ((uint64_t)number << (p->mac_shift & 63));
+	} else {
+		unsigned __int128 v = p->first_mac + ((unsigned __int128)number << p->mac_shift);
+
+		halves[0] = (uint64_t)(v >> 64);
+		halves[1] = (uint64_t)v;
+	}
+	halves[0] = __builtin_bswap64(halves[0]);
+	halves[1] = __builtin_bswap64(halves[1]);
+	memcpy(out, halves, DHCP_MAC_MAX);
+}
+
+// A MAC of Ethernet as a number, and as its bytes.
+static inline uint64_t dhcp_mac_number(const struct dhcp_plan *p, uint32_t number)
+{
+	const uint8_t *macs = p->macs.items;
+
+	if (macs) {
+		macs += 6 * (size_t)number;
+		return (uint64_t)bytes_be32(macs) << 16 | bytes_be16(macs + 4);
+	}
+	return (p->mac + number) & 0xffffffffffff;
+}
+
+static inline void dhcp_mac_write(const struct dhcp_plan *p, uint32_t number, uint8_t mac[6])
+{
+	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
+
+	memcpy(mac, p->macs.items ? p->macs.items + 6 * (size_t)number : (const uint8_t *)&v, 6);
 }
 
 // The number that chooses a client's relay: its own, until it moves.

@@ -167,6 +167,17 @@ static struct dhcp_backoff once(const struct dhcp_settings *s, uint32_t step, ui
 		.first_ns = first ? timeout_ns : s->request_timeout_ns, .factor = 1, .tries = 1};
 }
 
+void dhcp_plan_mac(struct dhcp_plan *p, const uint8_t *mac, uint32_t len)
+{
+	p->mac_len = (uint8_t)len;
+	p->mac_shift = (uint8_t)(8 * (DHCP_MAC_MAX - len));
+	p->first_mac = 0;
+	for (uint32_t i = 0; i < len; i++)
+		p->first_mac = p->first_mac << 8 | mac[i];
+	p->mac = (uint64_t)p->first_mac;
+	p->first_mac <<= p->mac_shift & 127;
+}
+
 // The part of a plan that messages and waits depend on.
 static struct dhcp_plan *plan_new(
 	const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t timeout_ns)
@@ -183,6 +194,7 @@ static struct dhcp_plan *plan_new(
 	p->automatic = s->clients == UINT64_MAX;
 	p->most = (uint32_t)(p->automatic ? dhcp_most(f, s) : s->clients);
 	p->uses = s->again ? 0 : dhcp_uses(f, s);
+	dhcp_plan_mac(p, s->mac, sizeof(s->mac));
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
@@ -562,7 +574,7 @@ static bool is_group(const struct dhcp_plan *p, uint32_t client)
 {
 	uint8_t mac[DHCP_MAC_MAX];
 
-	p->family->mac(p, client, mac);
+	dhcp_mac_of(p, client, mac);
 	return p->mac_len == 6 && (mac[0] & 1);
 }
 
@@ -580,7 +592,7 @@ static void warn_groups(const struct dhcp_plan *p)
 			first = (uint32_t)i;
 	if (!p->stations || !count)
 		return;
-	p->family->mac(p, first, mac);
+	dhcp_mac_of(p, first, mac);
 	log_warning("%s: hardware addresses of groups, which no real client has (client %u: %s; "
 		    "the first byte is even)",
 		p->name, first, dhcp_mac_text(mac, p->mac_len, text));

@@ -85,7 +85,6 @@ struct dhcp_messages {
 		struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *h, uint32_t until_s);
 	// The address's lease, or DHCP_NOBODY.
 	uint32_t (*lease_find)(const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s);
-	void (*mac)(const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX]);
 
 	// Is this an address that a client has without a lease? Writes its MAC, if it is on the
 	// link.
@@ -169,7 +168,6 @@ DHCP_INLINE bool dhcp_owns(
 {
 	const struct dhcp_plan *p = ctx->shared;
 	struct dhcp_worker *w = ctx->own;
-	uint8_t own[DHCP_MAC_MAX];
 	uint32_t lease;
 
 	if (f->is_own(p, addr, mac))
@@ -179,8 +177,7 @@ DHCP_INLINE bool dhcp_owns(
 		return false;
 	if (p->relays)
 		return true;
-	f->mac(p, dhcp_number_of(p, lease), own);
-	memcpy(mac, own, 6);
+	dhcp_mac_write(p, dhcp_number_of(p, lease), mac);
 	return true;
 }
 

@@ -51,7 +51,7 @@ static const char *mac_check(const struct dhcp_lease_loading *l, const char *tex
 
 	if (len == 0)
 		return "not a MAC address";
-	l->p->family->mac(l->p, client, ours);
+	dhcp_mac_of(l->p, client, ours);
 	return len == l->p->mac_len && memcmp(theirs, ours, len) == 0
 	               ? NULL
 	               : "the client has another MAC address now";
@@ -427,7 +427,7 @@ static void lease_write(const struct saving *s, const struct dhcp_lease_held *he
 	char mac_text[DHCP_MAC_TEXT], text[ADDR_TEXT_SIZE];
 	uint8_t mac[DHCP_MAC_MAX];
 
-	s->p->family->mac(s->p, held->number, mac);
+	dhcp_mac_of(s->p, held->number, mac);
 	fprintf(s->f, "%u,%s,%s,", held->number, dhcp_mac_text(mac, s->p->mac_len, mac_text),
 		lease_text(s->p, held->bytes, held->bits, text));
 	if (s->p->family->addr_len == 4)

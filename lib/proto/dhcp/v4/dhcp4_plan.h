@@ -123,9 +123,7 @@ struct dhcp4_text {
 struct dhcp4_plan {
 	struct dhcp_plan is;
 	struct dhcp4_template templates[DHCP4_STEPS];
-	uint8_t htype, hlen;      // on the wire
-	uint8_t chaddr_shift;     // of the number of a hardware address
-	unsigned __int128 chaddr; // of client 0, the first byte in the upper bits; without a file
+	uint8_t htype, hlen; // on the wire
 	enum dhcp4_client_id client_id;
 	struct dhcp_varying id_text;
 	bool known_server;       // the item's has an address
@@ -185,57 +183,6 @@ struct dhcp4_self {
 	uint8_t relay[4];                 // as on the wire
 	uint8_t address[4];               // that the exchange is about
 };
-
-// Mostly Ethernet's, whose length the compiler is to know.
-static inline void dhcp4_chaddr_copy(const struct dhcp4_plan *p, const uint8_t *from, uint8_t *to)
-{
-	if (p->is.mac_len == 6)
-		memcpy(to, from, 6);
-	else
-		memcpy(to, from, p->is.mac_len);
-}
-
-static inline void dhcp4_chaddr(
-	const struct dhcp4_plan *p, uint32_t number, uint8_t out[DHCP4_CHADDR_LEN])
-{
-	uint64_t halves[2] = {0};
-
-	if (p->is.macs.items) {
-		memset(out, 0, DHCP4_CHADDR_LEN);
-		dhcp4_chaddr_copy(p, p->is.macs.items + (size_t)number * p->is.mac_len, out);
-		return;
-	}
-	if (p->is.mac_len <= 8) { // all in the upper half
-		halves[0] =
-			(uint64_t)(p->chaddr >> 64) + ((uint64_t)number << (p->chaddr_shift & 63));
-	} else {
-		unsigned __int128 v = p->chaddr + ((unsigned __int128)number << p->chaddr_shift);
-
-		halves[0] = (uint64_t)(v >> 64);
-		halves[1] = (uint64_t)v;
-	}
-	halves[0] = __builtin_bswap64(halves[0]);
-	halves[1] = __builtin_bswap64(halves[1]);
-	memcpy(out, halves, DHCP4_CHADDR_LEN);
-}
-
-// A MAC of Ethernet as a number.
-static inline uint64_t dhcp4_mac_number(const struct dhcp4_plan *p, uint32_t number)
-{
-	const uint8_t *macs = p->is.macs.items;
-
-	if (macs) {
-		macs += 6 * (size_t)number;
-		return (uint64_t)bytes_be32(macs) << 16 | bytes_be16(macs + 4);
-	}
-	return ((uint64_t)(p->chaddr >> 64) + ((uint64_t)number << (p->chaddr_shift & 63))) >> 16;
-}
-
-static inline void dhcp4_mac_of(
-	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
-{
-	dhcp4_chaddr((const struct dhcp4_plan *)p, number, out);
-}
 
 static inline bool dhcp4_in_pool(const struct dhcp4_plan *p, uint32_t address)
 {
@@ -338,7 +285,7 @@ static inline void dhcp4_self_find(
 	s->p = p;
 	s->client = dhcp4_client_at(w, client);
 	s->number = dhcp_work_number(&w->is.work, client);
-	dhcp4_chaddr(p, s->number, s->chaddr);
+	dhcp_mac_of(&p->is, s->number, s->chaddr);
 	memset(s->relay, 0, 4);
 	if (p->is.relays)
 		memcpy(s->relay, dhcp4_relay_of(w, client, s->number), 4);

@@ -46,7 +46,7 @@ static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
 	uint8_t *to = write_space(w, s->p->is.mac_len);
 
 	if (to)
-		dhcp4_chaddr_copy(s->p, s->chaddr, to);
+		dhcp_mac_copy(&s->p->is, s->chaddr, to);
 }
 
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
@@ -138,10 +138,10 @@ DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
 	uint32_t len = p->is.mac_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
 	uint64_t sum;
 
-	dhcp4_chaddr(p, a->number, chaddr);
+	dhcp_mac_of(&p->is, a->number, chaddr);
 	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
 	if (m->id_at)
-		dhcp4_chaddr_copy(p, chaddr, buf + m->id_at);
+		dhcp_mac_copy(&p->is, chaddr, buf + m->id_at);
 	if (m->chaddr && len == 8)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
 	else if (m->chaddr)
@@ -322,14 +322,11 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 	const struct dhcp4_plan *p = a->p;
 	uint32_t set = dhcp_vlans_place(&p->is.vlans, a->number) * p->is.path_stride;
 	bool unicast = a->has & DHCP4_IS_UNICAST;
-	uint8_t chaddr[DHCP4_CHADDR_LEN];
 
 	*out = (struct proto_flow){.own_mac = !p->is.relays};
 	dhcp_vlans_own(&p->is.vlans, a->number, out->vlans);
-	if (out->own_mac) {
-		dhcp4_chaddr(p, a->number, chaddr);
-		memcpy(out->mac, chaddr, 6);
-	}
+	if (out->own_mac)
+		dhcp_mac_write(&p->is, a->number, out->mac);
 	if (a->m->relayed) {
 		out->more = unicast ? 0 : p->is.layout.more;
 		out->path = set + (out->more ? 0 : a->client->head.server);

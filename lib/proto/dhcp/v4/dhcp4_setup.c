@@ -167,16 +167,10 @@ static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d
 static void dhcp4_plan_identity(struct dhcp_plan *plan, const struct dhcp_settings *settings)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
-	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
-	uint8_t bytes[DHCP4_CHADDR_LEN] = {0};
+	uint8_t bytes[DHCP4_CHADDR_LEN];
 
-	plan->mac_len = sizeof(settings->mac);
-	memcpy(bytes, settings->mac, sizeof(settings->mac));
 	if (s->chaddr)
-		plan->mac_len = (uint8_t)dhcp_mac_read(s->chaddr, bytes);
-	for (uint32_t i = 0; i < sizeof(bytes); i++)
-		p->chaddr = p->chaddr << 8 | bytes[i];
-	p->chaddr_shift = (uint8_t)(8 * (DHCP4_CHADDR_LEN - plan->mac_len));
+		dhcp_plan_mac(plan, bytes, dhcp_mac_read(s->chaddr, bytes));
 	plan->stations = s->htype == DHCP4_HTYPE_ETHERNET || s->htype == DHCP4_HTYPE_IEEE802;
 	plan->addresses = 1;
 }
@@ -273,8 +267,8 @@ static bool dhcp4_same(
 
 	if (p->client_id != q->client_id || p->htype != q->htype || a->mac_len != b->mac_len)
 		return false;
-	dhcp4_chaddr(p, ours, our_chaddr);
-	dhcp4_chaddr(q, theirs, their_chaddr);
+	dhcp_mac_of(a, ours, our_chaddr);
+	dhcp_mac_of(b, theirs, their_chaddr);
 	return memcmp(our_chaddr, their_chaddr, sizeof(our_chaddr)) == 0;
 }
 
@@ -381,7 +375,6 @@ const struct dhcp_family dhcp4_family = {
 	.paths = dhcp4_paths,
 	.templates = dhcp4_templates,
 	.captured = dhcp4_captured,
-	.mac = dhcp4_mac_of,
 	.same = dhcp4_same,
 	.lease_load = dhcp4_lease_load,
 	.lease_save = dhcp4_lease_save,

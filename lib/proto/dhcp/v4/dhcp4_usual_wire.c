@@ -123,7 +123,7 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	if (!l || !l->usual || buf[l->at.type] != heard->type)
 		return false;
 	heard->number = dhcp_work_number(&w->is.work, t->user);
-	if (!names_are_ours(p, l, t, dhcp4_mac_number(p, heard->number), buf))
+	if (!names_are_ours(p, l, t, dhcp_mac_number(&p->is, heard->number), buf))
 		return false;
 	h->self.client = dhcp4_client_at(w, t->user);
 	heard->client = &h->self.client->head;

@@ -369,14 +369,12 @@ static bool dhcp4_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint
 {
 	const struct dhcp4_plan *p = (const struct dhcp4_plan *)plan;
 	uint32_t number = bytes_be32(addr) - p->inform_first;
-	uint8_t own[DHCP_MAC_MAX];
 
 	if (number >= p->inform_count)
 		return false;
 	if (plan->relays)
 		return true;
-	dhcp4_mac_of(plan, number, own);
-	memcpy(mac, own, 6);
+	dhcp_mac_write(plan, number, mac);
 	return true;
 }
 
@@ -496,7 +494,6 @@ static const struct dhcp_messages dhcp4_messages = {
 	.offer_keep = dhcp4_offer_keep,
 	.leases_take = dhcp4_leases_take,
 	.lease_find = dhcp4_lease_find,
-	.mac = dhcp4_mac_of,
 	.is_own = dhcp4_is_own,
 	.has_xid = dhcp4_has_xid,
 };

@@ -137,7 +137,6 @@ struct dhcp6_duid_bytes {
 struct dhcp6_plan {
 	struct dhcp_plan is;
 	struct dhcp6_template templates[DHCP6_STEPS];
-	uint64_t mac; // of client 0, as a number; without a file
 	enum dhcp6_duid duid_kind;
 	struct dhcp_varying duid;
 	struct dhcp6_duid_bytes *duids; // of a file, by client; NULL: as follows
@@ -237,37 +236,10 @@ struct dhcp6_hop {
 	uint8_t peer[16];
 };
 
-static inline void dhcp6_mac(const struct dhcp6_plan *p, uint32_t number, uint8_t mac[6])
-{
-	uint64_t v = __builtin_bswap64((p->mac + number) << 16);
-
-	if (p->is.macs.items)
-		memcpy(mac, p->is.macs.items + 6ull * number, 6);
-	else
-		memcpy(mac, &v, 6);
-}
-
-static inline uint64_t dhcp6_mac_number(const struct dhcp6_plan *p, uint32_t number)
-{
-	const uint8_t *macs = p->is.macs.items;
-
-	if (macs) {
-		macs += 6ull * number;
-		return (uint64_t)bytes_be32(macs) << 16 | bytes_be16(macs + 4);
-	}
-	return (p->mac + number) & 0xffffffffffff;
-}
-
 // The lower half of the link-local address.
 static inline uint64_t dhcp6_interface_id(uint64_t mac)
 {
 	return (mac >> 24 ^ 0x020000) << 40 | 0xfffe000000 | (mac & 0xffffff);
-}
-
-static inline void dhcp6_mac_of(
-	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
-{
-	dhcp6_mac((const struct dhcp6_plan *)p, number, out);
 }
 
 // The MAC in a link-local address; false: it is another one.

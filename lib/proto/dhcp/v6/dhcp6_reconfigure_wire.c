@@ -28,7 +28,7 @@ static uint32_t number_of(const struct proto_ctx *ctx, const uint8_t address[16]
 	uint8_t mac[6];
 
 	if (dhcp6_link_local_mac(address, mac)) {
-		number = ((uint64_t)bytes_be16(mac) << 32 | bytes_be32(mac + 2)) - p->mac;
+		number = ((uint64_t)bytes_be16(mac) << 32 | bytes_be32(mac + 2)) - p->is.mac;
 		return number < p->is.clients ? (uint32_t)number : UINT32_MAX;
 	}
 	lease = dhcp_leases_find(&w->is.common->leases, address, dhcp_now_s(ctx));

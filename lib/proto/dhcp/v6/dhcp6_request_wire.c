@@ -64,7 +64,7 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	s->relay_number = dhcp_relay_number(&w->is, client, s->number);
 	s->relay = p->is.relays ? dhcp6_relay_of(p, s->relay_number) : NULL;
 	s->seed = w->is.work.random_salt + s->number;
-	dhcp6_mac(p, s->number, s->mac);
+	dhcp_mac_write(&p->is, s->number, s->mac);
 	duid_write(s);
 }
 
@@ -353,7 +353,7 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 		memcpy(out->src, dhcp_source_of(&p->is, dhcp6_relay_of(p, number)), 16);
 		return;
 	}
-	dhcp6_mac(p, number, out->mac);
+	dhcp_mac_write(&p->is, number, out->mac);
 	addr_link_local(out->mac, out->src);
 }
 

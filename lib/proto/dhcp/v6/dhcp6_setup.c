@@ -184,15 +184,11 @@ static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d
 static void dhcp6_plan_identity(struct dhcp_plan *plan, const struct dhcp_settings *settings)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
-	struct dhcp6_plan *p = (struct dhcp6_plan *)plan;
 
 	plan->addresses = s->lease == DHCP6_WANTS_PREFIXES ? 0 : (uint32_t)s->addresses;
 	plan->prefixes = s->lease == DHCP6_WANTS_ADDRESSES ? 0 : (uint32_t)s->prefixes;
-	plan->mac_len = sizeof(settings->mac);
 	plan->stations = true;
-	p->duid_kind = (enum dhcp6_duid)s->duid;
-	for (int i = 0; i < 6; i++)
-		p->mac = p->mac << 8 | settings->mac[i];
+	((struct dhcp6_plan *)plan)->duid_kind = (enum dhcp6_duid)s->duid;
 }
 
 static struct dhcp_backoff dhcp6_backoff(const struct dhcp_settings *settings, uint32_t step)
@@ -360,7 +356,7 @@ static void dhcp6_plan_soliciting(struct dhcp6_plan *p, const struct dhcp6_setti
 		.needed = r->need != DHCP6_NEEDS_NOTHING};
 	if (r->need == DHCP6_NEEDS_FLAG)
 		p->soliciting.flags = NEIGH_MANAGED | (stateless ? NEIGH_OTHER : 0);
-	dhcp6_mac(p, 0, p->soliciting.mac);
+	dhcp_mac_write(&p->is, 0, p->soliciting.mac);
 	addr_link_local(p->soliciting.mac, p->soliciting.src);
 	p->is.layout.soliciting = &p->soliciting;
 }
@@ -391,8 +387,8 @@ static bool dhcp6_same(
 		return false;
 	if (p->duids)
 		return memcmp(&p->duids[ours], &q->duids[theirs], sizeof(p->duids[0])) == 0;
-	dhcp6_mac(p, ours, mac);
-	dhcp6_mac(q, theirs, other_mac);
+	dhcp_mac_write(a, ours, mac);
+	dhcp_mac_write(b, theirs, other_mac);
 	return memcmp(mac, other_mac, sizeof(mac)) == 0;
 }
 
@@ -526,7 +522,6 @@ const struct dhcp_family dhcp6_family = {
 	.captured = dhcp6_captured,
 	.load = dhcp6_load,
 	.unload = dhcp6_duids_free,
-	.mac = dhcp6_mac_of,
 	.same = dhcp6_same,
 	.lease_load = dhcp6_lease_load,
 	.lease_save = dhcp6_lease_save,

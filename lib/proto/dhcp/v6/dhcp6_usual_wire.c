@@ -78,7 +78,7 @@ uint32_t dhcp6_image_write(
 			       m->chosen != dhcp6_client_at(w, t->user)->chosen))
 		return 0;
 	memcpy(buf, m->bytes, m->len);
-	mac = dhcp6_mac_number(p, number);
+	mac = dhcp_mac_number(&p->is, number);
 	sum += dhcp_patch32(buf, m->at.inner, head_of(kind->type, t));
 	sum += dhcp_patch16(buf, m->at.inner + DHCP6_AT_ELAPSED, elapsed);
 	sum += dhcp_patch48(buf, m->at.mac, mac);
@@ -176,7 +176,7 @@ bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 		bytes_be32(buf + u->at.inner) != head_of(type, t))
 		return false;
 	heard->number = dhcp_work_number(&w->is.work, t->user);
-	mac = dhcp6_mac_number(p, heard->number);
+	mac = dhcp_mac_number(&p->is, heard->number);
 	memcpy(h->given.keys[0].bytes, buf + u->at.lease, 16);
 	if (p->is.relays)
 		relay = dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, heard->number));

@@ -44,7 +44,6 @@ static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 // The link-local address of a client on the link, which tells its MAC.
 static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
 {
-	const struct dhcp6_plan *p = (const struct dhcp6_plan *)plan;
 	uint64_t number = 0;
 	uint8_t from[6];
 
@@ -52,7 +51,8 @@ static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint
 		return false;
 	for (int i = 0; i < 6; i++)
 		number = number << 8 | from[i];
-	if (plan->macs.items ? !dhcp_macs_has(&plan->macs, from) : number - p->mac >= plan->clients)
+	if (plan->macs.items ? !dhcp_macs_has(&plan->macs, from)
+			     : number - plan->mac >= plan->clients)
 		return false;
 	memcpy(mac, from, 6);
 	return true;
@@ -340,7 +340,6 @@ static const struct dhcp_messages dhcp6_messages = {
 	.offer_keep = dhcp6_offer_keep,
 	.leases_take = dhcp6_leases_take,
 	.lease_find = dhcp_leases_find,
-	.mac = dhcp6_mac_of,
 	.has_xid = dhcp6_has_xid,
 	.is_own = dhcp6_is_own,
 	.refusal_waits = dhcp6_refusal_waits,

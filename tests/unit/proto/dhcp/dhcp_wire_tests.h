@@ -224,8 +224,8 @@ static void clients_with_one_mac_share_a_lease(void **state)
 
 	f->settings.is.mac_count = 2;
 	fixture_open(f);
-	worker_of(f)->is.plan->family->mac(worker_of(f)->is.plan, 0, first);
-	worker_of(f)->is.plan->family->mac(worker_of(f)->is.plan, 2, third);
+	dhcp_mac_of(worker_of(f)->is.plan, 0, first);
+	dhcp_mac_of(worker_of(f)->is.plan, 2, third);
 	assert_memory_equal(first, f->settings.is.mac, 6);
 	assert_memory_equal(first, third, 6);
 	fixture_four_way(f);

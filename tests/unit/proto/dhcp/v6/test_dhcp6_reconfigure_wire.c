@@ -135,7 +135,7 @@ static bool hears(struct dhcp6_fixture *f, const struct called *c)
 
 	if (c->dst_port)
 		ends.dst_port = c->dst_port;
-	dhcp6_mac((const struct dhcp6_plan *)f->ctx.shared, 0, mac);
+	dhcp_mac_write(f->ctx.shared, 0, mac);
 	addr_link_local(mac, own);
 	for (uint32_t i = 0; i < f->e.levels; i++) {
 		memcpy(link, f->e.relays[i].link, 16);
@@ -259,9 +259,9 @@ static void without_key_or_lease_or_client_none_is_obeyed(void **state)
 	assert_int_equal(f->n.reconfigure_bad[DHCP6_BAD_KEY], 2);
 	k->head.holds = true;
 	// Of another item, or of nobody.
-	((struct dhcp6_plan *)f->ctx.shared)->mac += 1000;
+	((struct dhcp6_plan *)f->ctx.shared)->is.mac += 1000;
 	assert_false(hears(f, &(struct called){0}));
-	((struct dhcp6_plan *)f->ctx.shared)->mac -= 1000;
+	((struct dhcp6_plan *)f->ctx.shared)->is.mac -= 1000;
 	worker_of(f)->is.secrets = (free(worker_of(f)->is.secrets), NULL);
 	assert_false(hears(f, &(struct called){0}));
 	fixture_end(f);
