@@ -227,7 +227,7 @@ const char *dns_metrics_unfit(const struct config *c)
 	const struct item_settings *items = c->traffic.items;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct counter_section *own = config_item_proto(&items[i], NULL)->counters;
+		const struct counter_section *own = items[i].facts.proto->counters;
 
 		for (uint32_t k = 0; own && k < own->count; k++)
 			if (strcmp(own->rows[k].name, "rcode") == 0)

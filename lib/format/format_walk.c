@@ -447,7 +447,7 @@ bool walk_interval_knows(const json_t *interval, const char *path, bool *is_coun
 static json_t *blank_item(
 	const struct item_settings *i, const struct counter_section *s, struct arena *a)
 {
-	const struct counter_section *own = config_item_proto(i, NULL)->counters;
+	const struct counter_section *own = i->facts.proto->counters;
 	char *item = arena_zalloc(a, s->size);
 
 	for (uint32_t n = 0; n < s->count; n++) {

@@ -87,17 +87,16 @@ static bool is_heavy(const struct proto *p, const void *settings)
 	return s->queries || digits > DIGITS_MAX;
 }
 
-static void use_protocol(
-	const struct item_settings *i, const struct field_list *sources, struct diag *d)
+static void use_protocol(const struct item_settings *i, struct diag *d)
 {
-	const struct addr_range *r = sources->items;
-	struct proto_env env = {.seed = 1, .workers = 1, .addr_len = i->server.len};
+	struct proto_env env = {.seed = 1,
+		.workers = 1,
+		.clients = (uint32_t)i->facts.addresses,
+		.addr_len = i->server.len};
 	struct proto_ctx ctx = {0};
-	const void *settings = NULL;
-	const struct proto *p = config_item_proto(i, &settings);
+	const void *settings = i->facts.settings;
+	const struct proto *p = i->facts.proto;
 
-	for (uint32_t n = 0; n < sources->count; n++)
-		env.clients += (uint32_t)r[n].count;
 	if (is_heavy(p, settings))
 		return;
 	ctx.shared = p->setup(settings, &env, d);
@@ -109,16 +108,15 @@ static void use_protocol(
 	p->teardown((void *)ctx.shared);
 }
 
-static void use_item(
-	const struct config *c, const struct item_settings *i, struct arena *a, struct diag *d)
+static void use_item(const struct config *c, const struct item_settings *i, struct diag *d)
 {
-	struct field_list sources = config_sources(c, i, a);
+	const struct item_facts *f = &i->facts;
 
-	require(config_item_port(c, i) && config_item_port(c, i) != config_responder_port(c));
-	require(sources.count > 0 || config_item_proto(i, NULL)->router);
-	require(config_server_port(i) > 0);
+	require(f->port && f->port != config_responder_port(c));
+	require(f->sources.count > 0 || f->proto->router);
+	require(f->server_port > 0);
 	require(config_slots_needed(c, i) > 0);
-	use_protocol(i, &sources, d);
+	use_protocol(i, d);
 }
 
 static void use_criteria(const struct config *c, struct arena *a)
@@ -130,7 +128,7 @@ static void use_criteria(const struct config *c, struct arena *a)
 	struct criteria k;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct proto *p = config_item_proto(&items[i], NULL);
+		const struct proto *p = items[i].facts.proto;
 
 		results[i].name = items[i].name;
 		results[i].counters =
@@ -201,7 +199,7 @@ static void use(const struct config *c, struct arena *a, struct diag *d)
 	const struct item_settings *items = c->traffic.items;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		use_item(c, &items[i], a, d);
+		use_item(c, &items[i], d);
 	use_criteria(c, a);
 	use_stop(c, a);
 	if (c->responder)

@@ -135,7 +135,7 @@ static void criterion(const char *text)
 {
 	struct config c = *two_items();
 	const struct item_settings *items = c.traffic.items;
-	const struct proto *p = config_item_proto(items, NULL);
+	const struct proto *p = items->facts.proto;
 	struct arena *a = arena_new();
 	struct diag *d = diag_new();
 	void *counters = arena_zalloc(a, p->counters->size);

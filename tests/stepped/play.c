@@ -140,7 +140,7 @@ static const struct item_settings *item_of(const struct played *p, uint32_t i)
 
 static bool is_named(const struct played *p, uint32_t i, const char *protocol)
 {
-	return strcmp(config_item_proto(item_of(p, i), NULL)->name, protocol) == 0;
+	return strcmp(item_of(p, i)->facts.proto->name, protocol) == 0;
 }
 
 // One datagram asks and one answers.
@@ -149,7 +149,7 @@ static bool is_plain(const struct played *p, uint32_t i)
 	const struct item_settings *it = item_of(p, i);
 
 	return (is_named(p, i, "dns") || is_named(p, i, "ntp") || is_named(p, i, "echo")) &&
-	       !config_tcp(it) && it->spread != SPREAD_STUB;
+	       !it->facts.tcp && it->spread != SPREAD_STUB;
 }
 
 static bool all_plain(const struct played *p)

@@ -137,7 +137,7 @@ struct example {
 
 static struct example example_of(const struct parser *p, const struct item_settings *i)
 {
-	const struct proto *proto = config_item_proto(i, NULL);
+	const struct proto *proto = i->facts.proto;
 	uint32_t count = proto->steps ? proto->step_count : 0;
 	struct result_step *steps = arena_zalloc(p->arena, (count + 1) * sizeof(*steps));
 	struct counter_list list = {steps, count};
@@ -169,8 +169,7 @@ static const void *data_of(const struct parser *p, const struct example *e)
 
 static bool is_meant(const struct parser *p, const struct item_settings *i)
 {
-	return i->name && config_item_proto(i, NULL) &&
-	       (!p->out->item || strcmp(i->name, p->out->item) == 0);
+	return i->name && i->facts.proto && (!p->out->item || strcmp(i->name, p->out->item) == 0);
 }
 
 static bool figure_exists(struct parser *p, const char *figure)

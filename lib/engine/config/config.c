@@ -340,13 +340,13 @@ const struct port_settings *config_responder_port(const struct config *c)
 	return c->ports.count == 1 ? c->ports.items : NULL;
 }
 
-const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i)
+const struct port_settings *config_port(const struct config *c, const char *name)
 {
 	const struct port_settings *p = c->ports.items, *taken = config_responder_port(c),
 				   *only = NULL;
 
-	if (i->port)
-		return port_named(c, i->port);
+	if (name)
+		return port_named(c, name);
 	for (uint32_t n = 0; n < c->ports.count; n++) {
 		if (&p[n] == taken)
 			continue;
@@ -364,34 +364,72 @@ uint16_t config_responder_server_port(const struct config *c, const struct proto
 	return given ? (uint16_t)given : proto->default_port;
 }
 
-bool config_asks_responder(const struct config *c, const struct item_settings *i)
+static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 {
-	const struct port_settings *port = config_responder_port(c);
-
-	return i->server.len == 0 || !port || port->addresses.count == 0 ||
-	       port_has(port, &i->server);
-}
-
-const struct proto *config_item_proto(const struct item_settings *i, const void **settings)
-{
+	f->further = (struct field_list *)(uintptr_t)&i->servers;
 	for (unsigned n = 0; protos[n]; n++) {
-		if (!i->protocol[n])
+		void *settings = i->protocol[n];
+
+		if (!settings)
 			continue;
-		if (settings)
-			*settings = i->protocol[n];
-		return protos[n]->variant ? protos[n]->variant(i->protocol[n]) : protos[n];
+		if (!f->proto) {
+			f->proto = protos[n]->variant ? protos[n]->variant(settings) : protos[n];
+			f->server_port =
+				i->server_port ? (uint16_t)i->server_port : f->proto->default_port;
+			f->index = n;
+			f->settings = settings;
+		}
+		if (protos[n]->router && protos[n]->router->servers)
+			f->further = protos[n]->router->servers(settings);
 	}
-	return NULL;
+	if (f->proto && f->proto->transport) {
+		const struct transport_settings *t = f->proto->transport(f->settings);
+
+		f->tcp = transport_tcp(t);
+		f->stream = t->transport == TRANSPORT_TCP;
+	}
 }
 
-const struct item_settings *config_followed(const struct config *c, const struct item_settings *i)
+static void resolve_port(
+	const struct config *c, const struct item_settings *i, struct item_facts *f)
 {
-	const struct item_settings *items = c->traffic.items;
+	f->port = config_port(c, i->port);
+	f->sockets = f->port && f->port->driver >= 0 && driver_of(f->port)->sockets;
+	f->share = f->port ? fleet_share(c, f->port) : (struct fleet_share){0, 1, 1};
+	f->ports_share = f->share;
+	f->ports_load = 1;
+	if (i->source.addresses.count || f->sockets) {
+		f->ports_share = (struct fleet_share){0, f->share.count, f->share.count};
+		f->ports_load = (double)f->share.count / f->share.of;
+	}
+}
 
-	for (const struct item_settings *of = items; i->after && of < i; of++)
-		if (strcmp(of->name, i->after->item) == 0)
-			return of;
-	return NULL;
+// So few that a rest of three timeouts between two uses of a key is not to be had.
+static bool has_few_keys(const struct item_facts *f)
+{
+	return f->proto->key_bits < 16;
+}
+
+void config_resolve(const struct config *c)
+{
+	struct item_settings *items = c->traffic.items;
+
+	for (uint32_t n = 0; n < c->traffic.count; n++) {
+		struct item_settings *i = &items[n];
+		struct item_facts *f = &i->facts;
+
+		*f = (struct item_facts){0};
+		resolve_proto(i, f);
+		resolve_port(c, i, f);
+		f->asks = i->spread == SPREAD_STUB ? (uint32_t)i->attempts * (1 + i->servers.count)
+		                                   : 1;
+		f->wait_ns = f->asks * i->timeout_ns;
+		f->hold_ns = (f->proto && f->proto->step_count > 1 ? 3 : 1) * f->wait_ns;
+		f->reuses_keys = f->proto && (f->stream || has_few_keys(f));
+		for (uint32_t of = 0; i->after && of < n && !f->followed; of++)
+			if (strcmp(items[of].name, i->after->item) == 0)
+				f->followed = &items[of];
+	}
 }
 
 uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
@@ -413,64 +451,24 @@ uint32_t config_happenings(const struct item_settings *i, const struct proto_fol
 	return set ? set : all;
 }
 
-void config_env_follower(
-	const struct config *c, const struct item_settings *i, struct proto_env *env)
+void config_env_follower(const struct item_settings *i, struct proto_env *env)
 {
-	const struct item_settings *of = config_followed(c, i);
+	const struct item_facts *of = i->facts.followed ? &i->facts.followed->facts : NULL;
 	const char *const *wrong;
-	const void *settings;
-	const struct proto *proto = of ? config_item_proto(of, &settings) : NULL;
 
-	if (!proto || !proto->followed)
+	if (!of || !of->proto || !of->proto->followed)
 		return;
-	env->followed = proto->followed;
-	env->followed_clients = proto->followed->clients(settings);
-	env->happenings = config_happenings(i, proto->followed, &wrong);
-}
-
-const struct tcp_settings *config_tcp(const struct item_settings *i)
-{
-	const void *settings = NULL;
-	const struct proto *p = config_item_proto(i, &settings);
-
-	return p && p->transport ? transport_tcp(p->transport(settings)) : NULL;
-}
-
-bool config_is_stream(const struct item_settings *i)
-{
-	const void *settings = NULL;
-	const struct proto *p = config_item_proto(i, &settings);
-
-	return p && p->transport && p->transport(settings)->transport == TRANSPORT_TCP;
-}
-
-// So few that a rest of three timeouts between two uses of a key is not to be had.
-static bool has_few_keys(const struct item_settings *i)
-{
-	return config_item_proto(i, NULL)->key_bits < 16;
-}
-
-bool config_reuses_keys(const struct item_settings *i)
-{
-	return config_is_stream(i) || has_few_keys(i);
-}
-
-uint64_t config_places(const struct item_settings *i, uint64_t addresses)
-{
-	const struct field_range *r = i->ports.items;
-	uint64_t ports = 0;
-
-	for (uint32_t n = 0; n < i->ports.count; n++)
-		ports += r[n].last - r[n].first + 1;
-	return ports * addresses;
+	env->followed = of->proto->followed;
+	env->followed_clients = of->proto->followed->clients(of->settings);
+	env->happenings = config_happenings(i, of->proto->followed, &wrong);
 }
 
 double config_connection_rate(const struct item_settings *i)
 {
-	const struct tcp_settings *tcp = config_tcp(i);
+	const struct tcp_settings *tcp = i->facts.tcp;
 	double rate = load_peak(&i->load), renewed;
 
-	if (tcp && !config_is_stream(i)) // nobody knows how many answers are truncated
+	if (tcp && !i->facts.stream) // nobody knows how many answers are truncated
 		return INFINITY;
 	if (!tcp)
 		return 0;
@@ -480,42 +478,6 @@ double config_connection_rate(const struct item_settings *i)
 	return rate > 0 ? renewed + rate / (double)tcp->queries_per_connection : INFINITY;
 }
 
-uint16_t config_server_port(const struct item_settings *i)
-{
-	const struct proto *p = config_item_proto(i, NULL);
-
-	return i->server_port ? (uint16_t)i->server_port : p->default_port;
-}
-
-struct field_list config_sources(
-	const struct config *c, const struct item_settings *i, struct arena *a)
-{
-	const struct port_settings *p = config_item_port(c, i);
-	const struct addr_prefix *own = p->addresses.items;
-	struct field_list out = {NULL, 0};
-	struct addr_range *r;
-
-	if (i->source.addresses.count) {
-		struct fleet_share share = fleet_share(c, p);
-
-		return fleet_addresses(&i->source.addresses, &share, a);
-	}
-	if (i->routed.count && p->addresses.count == 0)
-		return (struct field_list){(void *)&i->routed, 1};
-	r = out.items = arena_zalloc(a, (p->addresses.count + 1) * sizeof(*r));
-	for (uint32_t n = 0; n < p->addresses.count; n++)
-		if (own[n].addr.len == i->server.len)
-			r[out.count++] = (struct addr_range){own[n].addr, 1};
-	return out;
-}
-
-bool config_on_sockets(const struct config *c, const struct item_settings *i)
-{
-	const struct port_settings *p = config_item_port(c, i);
-
-	return p && p->driver >= 0 && driver_of(p)->sockets;
-}
-
 #define CLOSED_OUTCOMES ((1u << 21) - 64) // 512 KiB
 
 static struct load_span span_of(const struct config *c, uint64_t hold_ns)
@@ -523,24 +485,9 @@ static struct load_span span_of(const struct config *c, uint64_t hold_ns)
 	return (struct load_span){hold_ns, c->run.warmup_ns, c->run.duration_ns};
 }
 
-uint32_t config_asks(const struct item_settings *i)
-{
-	return i->spread == SPREAD_STUB ? (uint32_t)i->attempts * (1 + i->servers.count) : 1;
-}
-
-uint64_t config_wait_ns(const struct item_settings *i)
-{
-	return config_asks(i) * i->timeout_ns;
-}
-
-uint64_t config_hold_ns(const struct item_settings *i)
-{
-	return (config_item_proto(i, NULL)->step_count > 1 ? 3 : 1) * config_wait_ns(i);
-}
-
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span = span_of(c, config_hold_ns(i));
+	const struct load_span span = span_of(c, i->facts.hold_ns);
 
 	return load_slots(&i->load, &span);
 }
@@ -555,12 +502,11 @@ uint64_t config_outcomes_needed(
 
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i)
 {
-	const struct load_span span =
-		span_of(c, (config_reuses_keys(i) ? 1 : 3) * config_wait_ns(i));
+	const struct load_span span = span_of(c, (i->facts.reuses_keys ? 1 : 3) * i->facts.wait_ns);
 
 	if (load_is_open(&i->load))
 		return load_begun(&i->load, &span);
-	return has_few_keys(i) ? config_slots_needed(c, i) : 1;
+	return has_few_keys(&i->facts) ? config_slots_needed(c, i) : 1;
 }
 
 bool config_reaches(const struct port_settings *p, const struct addr *addr)
@@ -579,39 +525,28 @@ bool config_reaches(const struct port_settings *p, const struct addr *addr)
 	return false;
 }
 
-struct field_list *config_further(const struct item_settings *i)
+bool config_check_way(
+	const struct item_settings *i, const struct addr *addr, const void *at, struct diag *d)
 {
-	for (unsigned n = 0; protos[n]; n++)
-		if (i->protocol[n] && protos[n]->router && protos[n]->router->servers)
-			return protos[n]->router->servers(i->protocol[n]);
-	return (struct field_list *)(uintptr_t)&i->servers;
+	bool way = config_reaches(i->facts.port, addr);
+
+	if (!way)
+		diag_error(d, at, NULL,
+			"not on a subnet of port %s, and the port has no IPv%c gateway",
+			i->facts.port->name, addr->len == 4 ? '4' : '6');
+	return way;
 }
 
-bool config_has_server(const struct item_settings *i, const struct addr_range *r)
+void config_check_range(const struct item_settings *i, const struct addr_range *r, struct diag *d)
 {
-	const struct field_list *further = config_further(i);
+	const struct field_list *further = i->facts.further;
 	const struct field_host *h = further->items;
 	bool has = addr_index(r, i->server.bytes, i->server.len) != UINT64_MAX;
 
 	for (uint32_t n = 0; n < further->count; n++)
 		has |= addr_index(r, h[n].addr.bytes, h[n].addr.len) != UINT64_MAX;
-	return has;
-}
-
-struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i)
-{
-	struct fleet_share s = fleet_share(c, config_item_port(c, i));
-
-	if (i->source.addresses.count || config_on_sockets(c, i))
-		s = (struct fleet_share){0, s.count, s.count};
-	return s;
-}
-
-double config_ports_load(const struct config *c, const struct item_settings *i)
-{
-	struct fleet_share s = fleet_share(c, config_item_port(c, i));
-
-	return config_ports_share(c, i).of == s.of ? 1 : (double)s.count / s.of;
+	if (has && !i->facts.sockets)
+		diag_error(d, r, NULL, "holds the address of a server");
 }
 
 bool config_wants_port(const struct field_list *ranges, uint32_t port)
@@ -655,7 +590,7 @@ static uint64_t share_has(void *of, uint32_t item, uint32_t port)
 {
 	const struct shares *s = of;
 
-	return s->takes_part[item] && config_wants_port(&s->items[item].ports, port)
+	return s->takes_part[item] && config_wants_port(&s->items[item].facts.ports, port)
 	               ? s->have[item]
 	               : CONFIG_NOT_WANTED;
 }
@@ -678,10 +613,10 @@ const uint64_t *config_source_ports(const struct config *c, struct arena *a)
 		bool any = false;
 
 		for (uint32_t i = 0; i < n; i++) {
-			const struct proto *proto = config_item_proto(&s.items[i], NULL);
+			const struct item_facts *f = &s.items[i].facts;
 
-			s.takes_part[i] = proto && !routing_is_own(proto) &&
-			                  config_item_port(c, &s.items[i]) == &ports[p];
+			s.takes_part[i] =
+				f->proto && !routing_is_own(f->proto) && f->port == &ports[p];
 			any |= s.takes_part[i];
 		}
 		if (any)

@@ -38,12 +38,47 @@ struct run_settings {
 
 struct source_settings {
 	struct field_list addresses; // struct addr_range; empty: the port's own
-	struct field_list ports;     // struct field_range; empty: item_settings.ports
+	struct field_list ports;     // struct field_range; empty: item_facts.ports
 };
 
 struct after_settings {
 	const char *item;
 	struct field_list steps; // const char *; empty: all
+};
+
+// Facts that follow from the settings of an item and of its port. Resolved once while the
+// configuration is loaded (config_resolve), and const from then on.
+struct item_facts {
+	const struct port_settings
+		*port;                  // NULL: it has no port, or there are several to choose from
+	const struct proto *proto;      // the variant that the settings choose; NULL: no section
+	uint32_t index;                 // in protos[]
+	void *settings;                 // of the protocol; changed by its fit alone
+	const struct tcp_settings *tcp; // NULL: all messages travel in datagrams
+	bool stream;                    // all messages travel over connections
+	bool sockets;                   // the port has driver: socket
+	bool reuses_keys;    // the key of an answered transaction may be used again at once
+	bool asks_responder; // the embedded responder is its server, or answers in its place
+	uint16_t server_port;
+	uint32_t asks;                        // times that a transaction asks a server, at most
+	uint64_t wait_ns;                     // until a transaction is lost
+	uint64_t hold_ns;                     // a transaction in flight, all of its messages
+	const struct item_settings *followed; // the item that it follows; NULL: none
+	struct field_list *further; // struct field_host: servers beside its own, or its protocol's
+	struct fleet_share share;   // this box's workers among those of all boxes
+	// This box's among the workers that its source ports are dealt to: those of all boxes if
+	// each box has the same ports on addresses of its own; only its own if its source addresses
+	// are a part of the item's, or if the kernel chooses the ports.
+	struct fleet_share ports_share;
+	double ports_load; // share of the load that uses those ports: 1, or the box's part
+	// struct addr_range: source.addresses, as far as they are this box's, or those of the port
+	// of the server's family. With driver: socket also the one from which the kernel sends.
+	struct field_list sources;
+	uint64_t addresses;      // in sources
+	struct field_list ports; // struct field_range: source.ports, or the default
+	uint64_t port_count;     // in ports
+	// Source ports that the kernel is to choose, for which `ports` stands; 0: `ports` are used.
+	uint32_t free_ports;
 };
 
 struct item_settings {
@@ -63,12 +98,7 @@ struct item_settings {
 	uint64_t timeout_ns;
 	struct load_settings load;
 	void **protocol;         // index as in protos[]; exactly one is not NULL
-	struct field_list ports; // no setting: struct field_range; source.ports, or the default
-	// No settings, of a port with driver: socket: source ports that the kernel is to choose,
-	// for which `ports` stands in; 0: `ports` are the ones.
-	uint32_t free_ports;
-	struct addr_range
-		routed; // address from which the kernel sends to the server; count 0: none
+	struct item_facts facts; // no setting
 };
 
 // The responder as a router (RFC 4861).
@@ -178,59 +208,34 @@ struct config {
 // The rows of the whole file.
 const struct field_section *config_section(void);
 
-const struct port_settings *config_item_port(const struct config *c, const struct item_settings *i);
+// The port of that name, or for NULL the only one that the responder has not; NULL: there is none.
+const struct port_settings *config_port(const struct config *c, const char *name);
 const struct port_settings *config_responder_port(const struct config *c);
 // The UDP and TCP port at which it answers a protocol.
 uint16_t config_responder_server_port(const struct config *c, const struct proto *proto);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
-// The servers beside the item's own (struct field_host): its list, or that of its protocol.
-struct field_list *config_further(const struct item_settings *i);
-// Is one of the item's servers in the range?
-bool config_has_server(const struct item_settings *i, const struct addr_range *r);
-// Is the embedded responder the server of this item? One that is told no server takes any.
-bool config_asks_responder(const struct config *c, const struct item_settings *i);
+// Can the port of the item send to the address? false: an error at `at` says why not.
+bool config_check_way(
+	const struct item_settings *i, const struct addr *addr, const void *at, struct diag *d);
+// Source addresses of the item must not hold one of its servers, unless the kernel has both.
+void config_check_range(const struct item_settings *i, const struct addr_range *r, struct diag *d);
 // The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.
 struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate);
-// Which protocol the item speaks, and its settings.
-const struct proto *config_item_proto(const struct item_settings *i, const void **settings);
 
-// The item before it that an item follows; NULL: none.
-const struct item_settings *config_followed(const struct config *c, const struct item_settings *i);
+// Fill the facts of each item that follow from settings alone; config_complete (config_load.h)
+// fills those that need the addresses of servers.
+void config_resolve(const struct config *c);
+
 // The happenings that it follows, a bit for each. UINT32_MAX: *wrong is none of that item.
 uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
 	const char *const **wrong);
 // The part of a follower in the environment of its protocol.
-void config_env_follower(
-	const struct config *c, const struct item_settings *i, struct proto_env *env);
-
-// The connections of an item; NULL: it has none.
-const struct tcp_settings *config_tcp(const struct item_settings *i);
-
-// Do all messages of the item travel over connections?
-bool config_is_stream(const struct item_settings *i);
-// May the key of an answered transaction be used again at once?
-bool config_reuses_keys(const struct item_settings *i);
-
-// Source ports on so many addresses.
-uint64_t config_places(const struct item_settings *i, uint64_t addresses);
+void config_env_follower(const struct item_settings *i, struct proto_env *env);
 
 // New connections per second at the peak of the load, at the most; 0: those in the beginning only.
 // Without a rate nobody knows: INFINITY.
 double config_connection_rate(const struct item_settings *i);
-uint16_t config_server_port(const struct item_settings *i);
-// The item's source addresses as ranges (struct addr_range): given, as far as they are this box's
-// (fleet_settings.h), or the port's own of the server's family.
-struct field_list config_sources(
-	const struct config *c, const struct item_settings *i, struct arena *a);
-// Is the item on a port with driver: socket?
-bool config_on_sockets(const struct config *c, const struct item_settings *i);
-// Of the workers that an item's source ports are dealt to, this box's: those of all boxes count if
-// each box has the same ports on addresses of its own; only its own do where its source addresses
-// are a part of the item's, or where the kernel chooses the ports.
-struct fleet_share config_ports_share(const struct config *c, const struct item_settings *i);
-// Share of the item's load that uses those ports: 1, or the box's part.
-double config_ports_load(const struct config *c, const struct item_settings *i);
 // Is the source port in one of the ranges (struct field_range)?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
 // How a port's source ports are dealt to items. has: the source ports of an item so far, as far as
@@ -251,12 +256,6 @@ void config_deal_ports(const struct config_dealing *d, struct arena *a);
 // item with few others gets more of them; a protocol with a router chooses its own, which are not
 // among them.
 const uint64_t *config_source_ports(const struct config *c, struct arena *a);
-// How long a transaction may be in flight, in ns: the timeout of each of its messages.
-uint64_t config_hold_ns(const struct item_settings *i);
-// Times that a transaction asks a server, at the most; the time until it is lost.
-uint32_t config_asks(const struct item_settings *i);
-uint64_t config_wait_ns(const struct item_settings *i);
-
 // Transactions that can be in flight at once.
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);
 

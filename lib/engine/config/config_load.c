@@ -33,54 +33,53 @@ static void check_labels(const struct field_list *l, struct diag *d)
 	}
 }
 
-static void check_source(const struct config *c, const struct item_settings *i,
-	const struct field_list *sources, const struct port_settings *p, struct diag *d)
+static void check_source(const struct item_settings *i, struct diag *d)
 {
+	const struct field_list *sources = &i->facts.sources;
 	const struct addr_range *r = sources->items;
-	uint64_t total = 0;
 
 	if (sources->count == 0)
-		diag_error(d, p, "addresses",
+		diag_error(d, i->facts.port, "addresses",
 			"no IPv%c address on this port, but traffic.%s has an IPv%c server",
 			i->server.len == 4 ? '4' : '6', i->name, i->server.len == 4 ? '4' : '6');
 	for (uint32_t n = 0; n < sources->count; n++) {
-		total += r[n].count;
 		if (r[n].first.len != i->server.len)
 			diag_error(d, &r[n], NULL, "not of the server's address family (IPv%c)",
 				i->server.len == 4 ? '4' : '6');
-		else if (i->source.addresses.count && config_has_server(i, &r[n]) &&
-			 !config_on_sockets(c, i))
-			diag_error(d, &r[n], NULL, "holds the address of a server");
+		else if (i->source.addresses.count)
+			config_check_range(i, &r[n], d);
 	}
-	if (total > 1u << 20)
+	if (i->facts.addresses > 1u << 20)
 		diag_error(d, &i->source, "addresses",
-			"%llu addresses are too many (up to 1048576)", (unsigned long long)total);
+			"%llu addresses are too many (up to 1048576)",
+			(unsigned long long)i->facts.addresses);
 }
 
-static uint64_t source_count(const struct field_list *sources)
+static uint64_t address_count(const struct field_list *addresses)
 {
-	const struct addr_range *r = sources->items;
+	const struct addr_range *r = addresses->items;
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < sources->count; i++)
+	for (uint32_t i = 0; i < addresses->count; i++)
 		n += r[i].count;
 	return n;
 }
 
 // A connection has a port and address of its own, and that rests when it is closed. own: source
 // ports that the item has for itself.
-static void check_connections(const struct config *c, const struct item_settings *i, uint64_t own,
-	const struct field_list *sources, struct diag *d)
+static void check_connections(
+	const struct config *c, const struct item_settings *i, uint64_t own, struct diag *d)
 {
-	const struct tcp_settings *tcp = config_tcp(i);
-	uint64_t places = own * source_count(sources), needed = config_keys_needed(c, i);
-	bool kernel = config_on_sockets(c, i); // where a port at rest may be taken again
-	double part = config_ports_load(c, i), rate = config_connection_rate(i) * part;
+	const struct item_facts *f = &i->facts;
+	const struct tcp_settings *tcp = f->tcp;
+	uint64_t places = own * f->addresses, needed = config_keys_needed(c, i);
+	bool kernel = f->sockets; // where a port at rest may be taken again
+	double rate = config_connection_rate(i) * f->ports_load;
 	double rests = kernel ? 0 : 1e-9 * (double)tcp->time_wait_ns;
 	uint64_t all = tcp->connections + 2 * tcp_behave_all(tcp);
-	uint64_t open = (uint64_t)ceil((double)all * part);
+	uint64_t open = (uint64_t)ceil((double)all * f->ports_load);
 	double want = (double)open + (isinf(rate) ? 0 : rate * rests);
-	uint8_t bits = config_item_proto(i, NULL)->key_bits;
+	uint8_t bits = f->proto->key_bits;
 
 	if (kernel && tcp_behave_all(tcp))
 		diag_error(d, tcp, "behave",
@@ -91,7 +90,7 @@ static void check_connections(const struct config *c, const struct item_settings
 			"%llu source ports on %llu addresses are too few for %llu connections and "
 			"%.6g new ones per second, whose ports rest for %.3g s: %.6g per second "
 			"are possible (give it more addresses, or a shorter time_wait)",
-			(unsigned long long)own, (unsigned long long)source_count(sources),
+			(unsigned long long)own, (unsigned long long)f->addresses,
 			(unsigned long long)open, isinf(rate) ? 0 : rate, rests,
 			fmax(0, ((double)places - (double)open) / rests));
 	if (tcp->connections << bits < needed)
@@ -105,33 +104,29 @@ static void check_connections(const struct config *c, const struct item_settings
 #define PRIVILEGED 1024 // ports below are (net.ipv4.ip_unprivileged_port_start)
 
 // own: source ports that the item has for itself.
-static void check_ports_suffice(const struct config *c, const struct item_settings *i, uint64_t own,
-	const struct field_list *sources, struct diag *d)
+static void check_ports_suffice(
+	const struct config *c, const struct item_settings *i, uint64_t own, struct diag *d)
 {
-	const struct proto *proto = config_item_proto(i, NULL);
-	uint64_t addresses = source_count(sources);
-	uint64_t needed = (uint64_t)((double)config_keys_needed(c, i) * config_ports_load(c, i));
-	uint64_t per_port = addresses << proto->key_bits, want, even;
-	struct fleet_share share = config_ports_share(c, i);
-	uint64_t workers = share.of;
-	const struct field_range *r = i->ports.items;
-	uint64_t given = 0;
+	const struct item_facts *f = &i->facts;
+	uint64_t needed = (uint64_t)((double)config_keys_needed(c, i) * f->ports_load);
+	uint64_t per_port = f->addresses << f->proto->key_bits, want, even;
+	uint64_t workers = f->ports_share.of;
 	char shared[96] = "";
 
-	if (config_tcp(i) && config_on_sockets(c, i) && r->first < PRIVILEGED)
+	if (f->tcp && f->sockets &&
+		((const struct field_range *)f->ports.items)->first < PRIVILEGED)
 		diag_error(d, &i->source, "ports",
 			"driver: socket opens connections without privileges (use ports from %d "
 			"on)",
 			PRIVILEGED);
-	if (config_is_stream(i)) {
-		check_connections(c, i, own, sources, d);
+	if (f->stream) {
+		check_connections(c, i, own, d);
 		return;
 	}
-	for (uint32_t n = 0; n < i->ports.count; n++)
-		given += r[n].last - r[n].first + 1;
-	if (own < given)
+	if (own < f->port_count)
 		snprintf(shared, sizeof(shared), "; other items of the port take %llu of its %llu",
-			(unsigned long long)(given - own), (unsigned long long)given);
+			(unsigned long long)(f->port_count - own),
+			(unsigned long long)f->port_count);
 
 	want = per_port ? (needed + per_port - 1) / per_port : 0;
 	even = (want + workers - 1) / workers * workers;
@@ -182,12 +177,10 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 	return n == 1;
 }
 
-static void check_followed(const struct config *c, const struct item_settings *i,
-	const struct proto *own, struct diag *d)
+static void check_followed(const struct item_settings *i, struct diag *d)
 {
-	const struct item_settings *of = config_followed(c, i);
+	const struct item_settings *of = i->facts.followed;
 	const char *const *wrong;
-	const void *settings, *ours;
 	const struct proto *proto;
 
 	if (!of) {
@@ -195,8 +188,7 @@ static void check_followed(const struct config *c, const struct item_settings *i
 			i->after->item);
 		return;
 	}
-	proto = config_item_proto(of, &settings);
-	config_item_proto(i, &ours);
+	proto = of->facts.proto;
 	if (!proto)
 		return; // reported
 	if (!proto->followed)
@@ -207,29 +199,31 @@ static void check_followed(const struct config *c, const struct item_settings *i
 			proto->followed->names[PROTO_LEASED],
 			proto->followed->names[PROTO_RELEASED]);
 	else
-		own->follower->check(ours, proto->followed->named(settings), d);
-	if (config_item_port(c, of) != config_item_port(c, i))
+		i->facts.proto->follower->check(
+			i->facts.settings, proto->followed->named(of->facts.settings), d);
+	if (of->facts.port != i->facts.port)
 		diag_error(d, i, "port", "must be that of \"%s\": the same worker follows a client",
 			of->name);
 }
 
-static void check_after(const struct config *c, const struct item_settings *i,
-	const struct proto *proto, struct diag *d)
+static void check_after(const struct item_settings *i, struct diag *d)
 {
+	const struct proto *proto = i->facts.proto;
+
 	if (proto->follower && !i->after)
 		diag_error(d, i, "after", "is missing: the item that it follows");
 	else if (!proto->follower && i->after)
 		diag_error(d, i, "after", "%s follows no other item", proto->name);
 	else if (i->after)
-		check_followed(c, i, proto, d);
+		check_followed(i, d);
 }
 
 // Further servers, beside the item's own.
-static void check_servers(const struct config *c, const struct item_settings *i, struct diag *d)
+static void check_servers(const struct item_settings *i, struct diag *d)
 {
-	const struct proto *proto = config_item_proto(i, NULL);
-	const struct port_settings *p = config_item_port(c, i);
-	const struct field_list *further = config_further(i);
+	const struct proto *proto = i->facts.proto;
+	const struct port_settings *p = i->facts.port;
+	const struct field_list *further = i->facts.further;
 	const struct field_host *all = further->items;
 	bool own = i->servers.count > 0;
 
@@ -239,7 +233,7 @@ static void check_servers(const struct config *c, const struct item_settings *i,
 		diag_error(d, i, own ? "servers" : "spread",
 			"not with %s, which has its own (%s: {servers: ..., spread: ...})",
 			proto->name, proto->name);
-	else if ((own || i->spread == SPREAD_STUB) && config_tcp(i))
+	else if ((own || i->spread == SPREAD_STUB) && i->facts.tcp)
 		diag_error(d, i, own ? "servers" : "spread",
 			"not over connections: they lead to one server (an item for each server)");
 	if (i->servers.count >= SERVERS_MAX)
@@ -260,13 +254,11 @@ static void check_servers(const struct config *c, const struct item_settings *i,
 				i->server.len == 4 ? '4' : '6');
 		else if (again)
 			diag_error(d, addr, NULL, "is among the servers already");
-		else if (port_has(p, addr) && !config_on_sockets(c, i))
+		else if (port_has(p, addr) && !i->facts.sockets)
 			diag_error(
 				d, addr, NULL, "is an address of the tester, on port %s", p->name);
-		else if (!addr_is_multicast(addr) && !config_reaches(p, addr))
-			diag_error(d, addr, NULL,
-				"not on a subnet of port %s, and the port has no IPv%c gateway",
-				p->name, addr->len == 4 ? '4' : '6');
+		else if (!addr_is_multicast(addr))
+			config_check_way(i, addr, addr, d);
 	}
 }
 
@@ -274,43 +266,38 @@ static void check_item(
 	const struct config *c, uint32_t index, uint64_t own_ports, struct arena *a, struct diag *d)
 {
 	const struct item_settings *i = (const struct item_settings *)c->traffic.items + index;
-	const struct port_settings *p = config_item_port(c, i);
-	const void *settings = NULL;
-	const struct proto *proto = config_item_proto(i, &settings);
-	struct field_list sources;
+	const struct port_settings *p = i->facts.port;
+	const struct proto *proto = i->facts.proto;
 	bool has_proto = check_protocol(i, a, d);
 
 	if (has_proto)
-		check_after(c, i, proto, d);
+		check_after(i, d);
 	load_check(&i->load, c->run.duration_ns, d);
-	check_servers(c, i, d);
+	check_servers(i, d);
 	if (!p && i->port)
 		diag_error(d, &i->port, NULL, "there is no port called \"%s\"", i->port);
 	else if (!p)
 		diag_error(d, i, "port", "missing: the file has %u ports (port: NAME)",
 			c->ports.count);
 	if (has_proto && (!i->host.name || i->server.len))
-		routing_of(proto)->check_server(settings, &i->server, d);
+		routing_of(proto)->check_server(i->facts.settings, &i->server, d);
 	if (!p || !has_proto || i->server.len == 0)
 		return;
 	if (p == config_responder_port(c))
 		diag_error(d, i, "port",
 			"the responder has \"%s\" for itself (choose another port)", p->name);
-	if (port_has(p, &i->server) && !config_on_sockets(c, i))
+	if (port_has(p, &i->server) && !i->facts.sockets)
 		diag_error(d, &i->server, NULL,
 			"is an address of the tester, on port %s (give the address of "
 			"the server)",
 			p->name);
-	sources = config_sources(c, i, a);
 	if (!routing_is_own(proto)) {
-		check_source(c, i, &sources, p, d);
-		check_ports_suffice(c, i, own_ports, &sources, d);
+		check_source(i, d);
+		check_ports_suffice(c, i, own_ports, d);
 	}
 	// A group has no next hop.
-	if (!addr_is_multicast(&i->server) && !config_reaches(p, &i->server))
-		diag_error(d, &i->server, NULL,
-			"not on a subnet of port %s, and the port has no IPv%c gateway", p->name,
-			i->server.len == 4 ? '4' : '6');
+	if (!addr_is_multicast(&i->server))
+		config_check_way(i, &i->server, &i->server, d);
 }
 
 // Does the responder meet the needs of the items in its own file?
@@ -325,7 +312,7 @@ static void check_answers(const struct config *c, struct arena *a, struct diag *
 		if (!c->responder->protocol[k] || !protos[k]->server->check)
 			continue;
 		for (uint32_t i = 0; i < c->traffic.count; i++)
-			if (items[i].protocol[k] && config_asks_responder(c, &items[i]))
+			if (items[i].protocol[k] && items[i].facts.asks_responder)
 				settings[n++] = items[i].protocol[k];
 		protos[k]->server->check(c->responder->protocol[k], settings, n, d);
 	}
@@ -338,9 +325,9 @@ static bool is_asked_by_streams(const struct config *c)
 	bool any = false;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		if (!config_asks_responder(c, &items[i]))
+		if (!items[i].facts.asks_responder)
 			continue;
-		if (!config_is_stream(&items[i]))
+		if (!items[i].facts.stream)
 			return false;
 		any = true;
 	}
@@ -575,15 +562,12 @@ static void check_output(const struct output_settings *o, struct diag *d)
 
 static void check_part_of(const struct config *c, const struct item_settings *i, struct diag *d)
 {
-	const struct port_settings *p = config_item_port(c, i);
-	uint64_t weight = fleet_weight(c);
-	uint64_t addresses;
-	struct fleet_share s;
+	const struct port_settings *p = i->facts.port;
+	uint64_t weight = fleet_weight(c), addresses = address_count(&i->source.addresses);
+	const struct fleet_share s = i->facts.share;
 
 	if (!p)
 		return;
-	s = fleet_share(c, p);
-	addresses = source_count(&i->source.addresses);
 	if (port_cpu_count(p) % weight)
 		diag_error(d, &p->cpus, NULL,
 			"%u CPUs for a part of weight %llu (take a multiple of it)",
@@ -660,61 +644,81 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 // Source ports for the keys of an item on sockets: few, as each is a socket of its own.
 static uint32_t free_ports(const struct config *c, const struct item_settings *i)
 {
-	double timeouts = 3e-9 * (double)config_wait_ns(i), keys, ports;
-	double part = config_ports_load(c, i), rate = load_peak(&i->load) * part;
-	uint64_t workers = port_cpu_count(config_item_port(c, i)), addresses;
-	struct arena *a = arena_new();
-	struct field_list sources = config_sources(c, i, a);
+	const struct item_facts *f = &i->facts;
+	double timeouts = 3e-9 * (double)f->wait_ns, keys, ports;
+	double part = f->ports_load, rate = load_peak(&i->load) * part;
+	uint64_t workers = f->share.count;
 
-	addresses = source_count(&sources);
-	arena_free(a);
 	if (c->search && isfinite(c->search->to))
 		rate = fmax(rate, c->search->to * part);
 	if (!(rate > 0) || isinf(rate) || i->load.replay)
 		rate = SOCKET_RATE * (double)workers;
 	keys = (double)config_keys_needed(c, i) * part;
-	keys = (config_reuses_keys(i) ? keys : fmax(rate * timeouts, keys)) * SOCKET_SPARE;
-	ports = keys / ((double)addresses * (double)(1ull << config_item_proto(i, NULL)->key_bits));
-	ports = fmax(ports, (config_tcp(i) ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers /
-				    (double)addresses);
+	keys = (f->reuses_keys ? keys : fmax(rate * timeouts, keys)) * SOCKET_SPARE;
+	ports = keys / ((double)f->addresses * (double)(1ull << f->proto->key_bits));
+	ports = fmax(ports,
+		(f->tcp ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers / (double)f->addresses);
 	ports = fmin(ceil(ports / (double)workers) * (double)workers, 65536 - FREE_FIRST);
 	return (uint32_t)ports;
 }
 
-// The address of this host that the server will see; the unspecified one if there is no route.
-static struct addr_range route_of(const struct config *c, const struct item_settings *i)
+// Addresses of an item's messages. The kernel may choose one of its own: the unspecified one if
+// there is no route.
+static void place_sources(const struct item_settings *i, struct item_facts *f, struct arena *a)
 {
-	struct addr_range out = {{.len = i->server.len}, 1};
+	const struct port_settings *p = f->port;
+	const struct addr_prefix *own = p->addresses.items;
+	struct addr_range *r;
 
-	sockets_route(&i->server, config_item_port(c, i)->device, &out.first);
-	return out;
+	if (i->source.addresses.count) {
+		f->sources = fleet_addresses(&i->source.addresses, &f->share, a);
+	} else {
+		r = f->sources.items = arena_zalloc(a, (p->addresses.count + 1) * sizeof(*r));
+		for (uint32_t n = 0; n < p->addresses.count; n++)
+			if (own[n].addr.len == i->server.len)
+				r[f->sources.count++] = (struct addr_range){own[n].addr, 1};
+		if (p->addresses.count == 0 && f->sockets && f->proto && i->server.len &&
+			!routing_is_own(f->proto)) {
+			*r = (struct addr_range){{.len = i->server.len}, 1};
+			sockets_route(&i->server, p->device, &r->first);
+			f->sources.count = 1;
+		}
+	}
+	f->addresses = address_count(&f->sources);
 }
 
-// What settings leave to an item's port.
-static void complete_items(const struct config *c, struct arena *a)
+void config_complete(const struct config *c, struct arena *a)
 {
+	const struct port_settings *dut = config_responder_port(c);
 	struct item_settings *items = c->traffic.items;
 	uint32_t first = FREE_FIRST;
 
 	for (uint32_t n = 0; n < c->traffic.count; n++) {
 		struct item_settings *i = &items[n];
-		const struct proto *proto = config_item_proto(i, NULL);
+		struct item_facts *f = &i->facts;
 		struct field_range *r = arena_zalloc(a, sizeof(*r));
 
 		*r = (struct field_range){1024, UINT16_MAX};
-		i->ports = i->source.ports.count ? i->source.ports : (struct field_list){r, 1};
-		if (!proto || routing_is_own(proto) || !config_on_sockets(c, i) || !i->server.len)
-			continue;
-		i->routed = route_of(c, i);
-		if (i->source.ports.count)
-			continue;
-		if (config_is_stream(i)) { // no socket before the run
+		f->ports = i->source.ports.count ? i->source.ports : (struct field_list){r, 1};
+		f->asks_responder =
+			c->responder && (i->server.len == 0 || !dut || dut->addresses.count == 0 ||
+						port_has(dut, &i->server));
+		if (f->port)
+			place_sources(i, f, a);
+		if (f->sockets && f->proto && !routing_is_own(f->proto) && i->server.len &&
+			!i->source.ports.count) {
 			*r = (struct field_range){FREE_FIRST, FREE_LAST};
-			continue;
+			if (!f->stream) { // its sockets are opened before the run
+				f->free_ports = free_ports(c, i);
+				*r = (struct field_range){first, first + f->free_ports - 1};
+				first = first + 2 * f->free_ports > 65536 ? FREE_FIRST
+				                                          : first + f->free_ports;
+			}
 		}
-		i->free_ports = free_ports(c, i);
-		*r = (struct field_range){first, first + i->free_ports - 1};
-		first = first + 2 * i->free_ports > 65536 ? FREE_FIRST : first + i->free_ports;
+		for (uint32_t k = 0; k < f->ports.count; k++) {
+			r = (struct field_range *)f->ports.items + k;
+			f->port_count += r->last - r->first + 1;
+		}
 	}
 }
 
@@ -741,10 +745,11 @@ static const struct config *load_tree(struct conf_tree *t, const char *file,
 	c->tree = t;
 	if (!c->run.name)
 		c->run.name = base_name(file, a);
+	config_resolve(c);
 	hosts_resolve(c, before, ask, a, d);
 	config_fit(c);
 	events_fit(c, a, d);
-	complete_items(c, a);
+	config_complete(c, a);
 	config_check(c, a, d);
 	return diag_count(d) ? NULL : c;
 }

@@ -14,6 +14,9 @@ const struct config *config_load(const char *file, char *const *assignments, uns
 const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
 	struct arena *a, struct diag *d);
 
+// After config_resolve, and with the addresses of all servers: the facts of items that need them.
+void config_complete(const struct config *c, struct arena *a);
+
 // Both from memory; name stands for the file in errors. The first one, for fuzzing, looks up no
 // names of servers: they are errors.
 const struct config *config_load_text(

@@ -27,7 +27,7 @@ void criteria_check(const struct config *c, struct arena *a, struct diag *d)
 
 static const struct proto *proto_of(const struct config *c, uint32_t item)
 {
-	return config_item_proto(&((const struct item_settings *)c->traffic.items)[item], NULL);
+	return ((const struct item_settings *)c->traffic.items)[item].facts.proto;
 }
 
 void criteria_start(struct criteria *k, const struct config *c, struct arena *a)

@@ -11,18 +11,10 @@
 #define RATE     ".load.rate"
 #define SLACK_NS 1000000000 // the last rate holds beyond the end
 
-static const struct port_settings *port_of_event(
-	const struct config *c, const struct event_settings *e)
-{
-	struct item_settings item = {.port = e->port};
-
-	return config_item_port(c, &item);
-}
-
 static void fit_link(
 	const struct config *c, struct event_settings *e, struct arena *a, struct diag *d)
 {
-	const struct port_settings *p = port_of_event(c, e);
+	const struct port_settings *p = config_port(c, e->port);
 
 	if (!p && e->port)
 		diag_error(d, &e->port, NULL, "there is no port called \"%s\"", e->port);

@@ -57,24 +57,22 @@ static const struct host *host_named(const struct config *c, const char *name)
 
 // Is the address of a family that the item can send from and that its first server has, and has the
 // port a way to it?
-static bool item_reaches(
-	const struct item_settings *i, const struct port_settings *p, const struct addr *addr)
+static bool item_reaches(const struct item_settings *i, const struct addr *addr)
 {
+	const struct port_settings *p = i->facts.port;
 	const struct addr_range *given = i->source.addresses.items;
 	const struct addr_prefix *own = p->addresses.items;
 	struct diag *wrong = diag_new();
 	struct addr from;
-	const void *settings;
-	const struct proto *proto = config_item_proto(i, &settings);
+	const struct proto *proto = i->facts.proto;
 	bool has = i->source.addresses.count > 0 && given[0].first.len == addr->len;
 
 	for (uint32_t n = 0; n < p->addresses.count && i->source.addresses.count == 0; n++)
 		has = has || own[n].addr.len == addr->len;
-	if (p->driver >= 0 && driver_of(p)->sockets && !i->source.addresses.count &&
-		!p->addresses.count)
+	if (i->facts.sockets && !i->source.addresses.count && !p->addresses.count)
 		has = sockets_route(addr, p->device, &from) == 0;
 	if (proto)
-		routing_of(proto)->check_server(settings, addr, wrong);
+		routing_of(proto)->check_server(i->facts.settings, addr, wrong);
 	has = has && diag_count(wrong) == 0 && config_reaches(p, addr) &&
 	      (i->server.len == 0 || i->server.len == addr->len);
 	diag_free(wrong);
@@ -95,16 +93,16 @@ static const char *addr_list(const struct host *h, const struct addr *without, s
 	return text;
 }
 
-static void host_give(const struct config *c, const struct item_settings *i, struct field_host *to,
-	const struct host *h, bool note, struct arena *a, struct diag *d)
+static void host_give(const struct item_settings *i, struct field_host *to, const struct host *h,
+	bool note, struct arena *a, struct diag *d)
 {
-	const struct port_settings *p = config_item_port(c, i);
+	const struct port_settings *p = i->facts.port;
 	const struct addr *addrs = h->addrs.items, *taken = NULL;
 	const char *others;
 	char text[ADDR_TEXT_SIZE];
 
 	for (uint32_t n = 0; n < h->addrs.count && !taken; n++)
-		if (!p || item_reaches(i, p, &addrs[n]))
+		if (!p || item_reaches(i, &addrs[n]))
 			taken = &addrs[n];
 	if (!taken) {
 		diag_error(d, to, NULL,
@@ -127,7 +125,7 @@ static void host_link(
 	const struct config *c, const struct item_settings *i, struct field_host *h, struct diag *d)
 {
 	struct port_settings *ports = c->ports.items;
-	const struct port_settings *of = config_item_port(c, i);
+	const struct port_settings *of = i->facts.port;
 	struct port_settings *p = of ? ports + (of - ports) : NULL;
 
 	if (h->link && p && p->device && strcmp(p->device, h->link) != 0)
@@ -136,8 +134,7 @@ static void host_link(
 			p->name, p->device);
 	else if (h->link && p)
 		p->device = h->link;
-	if (p && p->driver >= 0 && driver_of(p)->sockets && !p->device && h->addr.len == 16 &&
-		addr_is_link_local(&h->addr))
+	if (i->facts.sockets && !p->device && h->addr.len == 16 && addr_is_link_local(&h->addr))
 		diag_error(d, h, NULL,
 			"an address of one link: say which (server: fe80::1%%eth0, or device: eth0 "
 			"of "
@@ -148,7 +145,7 @@ static void host_link(
 // All servers of an item have one port, which can stand beside any of their addresses.
 static void hosts_port(struct item_settings *i, struct diag *d)
 {
-	const struct field_list *further = config_further(i);
+	const struct field_list *further = i->facts.further;
 	const struct field_host *h = further->items;
 	uint16_t port;
 
@@ -156,10 +153,10 @@ static void hosts_port(struct item_settings *i, struct diag *d)
 		diag_error(d, &i->host, NULL, "port %u, but server_port is %llu (remove one)",
 			i->host.port, (unsigned long long)i->server_port);
 	else if (i->host.port)
-		i->server_port = i->host.port;
+		i->server_port = i->facts.server_port = i->host.port;
 	else
 		i->host.port = (uint16_t)i->server_port; // a self-check asks another one
-	port = config_item_proto(i, NULL) ? config_server_port(i) : 0;
+	port = i->facts.proto ? i->facts.server_port : 0;
 	for (uint32_t n = 0; port && n < further->count; n++)
 		if (h[n].port && h[n].port != port)
 			diag_error(d, &h[n], NULL,
@@ -190,7 +187,7 @@ static void host_resolve(struct config *c, const struct item_settings *i, struct
 		known = h;
 	}
 	if (known->addrs.count) {
-		host_give(c, i, to, known, !before, a, d);
+		host_give(i, to, known, !before, a, d);
 		return;
 	}
 	diag_error(d, to, NULL, "%s: %s (give an address, or a name that `getent ahosts` finds)",
@@ -206,10 +203,10 @@ void hosts_resolve(
 	uint32_t most = c->traffic.count;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		most += config_further(&items[i])->count;
+		most += items[i].facts.further->count;
 	c->hosts = (struct field_list){arena_zalloc(a, (most + 1) * sizeof(struct host)), 0};
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct field_list *further = config_further(&items[i]);
+		const struct field_list *further = items[i].facts.further;
 		struct field_host *h = further->items;
 
 		hosts_port(&items[i], d);

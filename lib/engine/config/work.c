@@ -15,7 +15,7 @@ static uint32_t fitted_items(const struct config *c)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct proto *proto = config_item_proto(&items[i], NULL);
+		const struct proto *proto = items[i].facts.proto;
 
 		n += proto && proto->fit;
 	}
@@ -40,14 +40,13 @@ static double added(const struct item_settings *i)
 struct proto_work config_work(
 	const struct config *c, const struct item_settings *i, uint64_t replay)
 {
-	const struct port_settings *port = config_item_port(c, i);
-	const struct load_span span = {config_hold_ns(i), c->run.warmup_ns, c->run.duration_ns};
+	const struct load_span span = {i->facts.hold_ns, c->run.warmup_ns, c->run.duration_ns};
 	struct proto_work w = {.rate = is_constant(&i->load) ? load_peak(&i->load) : 0,
 		.begun = load_whole(&i->load, &span),
 		.in_flight = load_slots(&i->load, &span),
 		.seconds = 1e-9 * (double)(c->run.warmup_ns + c->run.duration_ns),
 		.memory = memory_available() / MEMORY_PART / (fitted_items(c) + !fitted_items(c)),
-		.workers = port ? fleet_share(c, port).of : 1};
+		.workers = i->facts.share.of};
 
 	if (i->load.replay)
 		w.begun = w.in_flight = replay;
@@ -80,19 +79,17 @@ static struct load_own own_pace(
 #define ASKS_FORESEEN 2 // of a follower for each: at once, and once more
 
 // The pace of an item that follows another one: all clients of that may be waited for at a time.
-static struct load_own follower_pace(const struct config *c, const struct item_settings *i)
+static struct load_own follower_pace(const struct item_settings *i)
 {
-	const struct item_settings *of = config_followed(c, i);
-	const void *settings;
-	const struct proto *proto = config_item_proto(i, &settings);
+	const struct proto *proto = i->facts.proto;
 	struct proto_following f;
 	struct proto_env env = {0};
 
-	config_env_follower(c, i, &env);
+	config_env_follower(i, &env);
 	if (!proto || !proto->follower || !env.followed)
 		return (struct load_own){0};
-	proto->follower->following(settings, &f);
-	return (struct load_own){.after = &of->load,
+	proto->follower->following(i->facts.settings, &f);
+	return (struct load_own){.after = &i->facts.followed->load,
 		.each = (double)f.each * ASKS_FORESEEN,
 		.every_ns = f.every_ns,
 		.at_once = (env.followed_clients + !env.followed_clients) * f.each};
@@ -116,5 +113,5 @@ void config_fit(const struct config *c)
 		}
 	for (uint32_t i = 0; i < c->traffic.count; i++)
 		if (items[i].after)
-			items[i].load.own = follower_pace(c, &items[i]);
+			items[i].load.own = follower_pace(&items[i]);
 }

@@ -128,7 +128,7 @@ static bool vlans_are_new(const struct plan_item *i, uint32_t path)
 // Addresses of an item beside those of its port, on the VLANs of each of its paths.
 static void probe_item(struct probing *g, struct worker *w, const struct plan_item *i)
 {
-	const struct field_list lists[] = {i->given, i->layout.owned};
+	const struct field_list lists[] = {plan_given(i), i->layout.owned};
 
 	for (uint32_t path = 0; path < i->path_count; path++) {
 		struct frame_vlans vlans = plan_vlans(i, path);

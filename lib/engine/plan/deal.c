@@ -24,7 +24,6 @@ struct dealing {
 	uint32_t *dealt;            // source ports of each item so far
 	struct addr *sources;       // the first of each item
 	bool *steered;              // items whose replies can be steered to a queue
-	struct fleet_share *shares; // workers that the ports of each item are dealt to
 	bool blind;                 // none can
 };
 
@@ -45,17 +44,17 @@ static struct steer_flow answer_to(
 	return (struct steer_flow){.src = i->settings->server.bytes,
 		.dst = source->bytes,
 		.addr_len = i->settings->server.len,
-		.src_port = config_server_port(i->settings),
+		.src_port = i->settings->facts.server_port,
 		.dst_port = (uint16_t)port,
-		.tcp = config_is_stream(i->settings)};
+		.tcp = i->settings->facts.stream};
 }
 
-static struct addr first_source(const struct dealing *d, const struct plan_item *i, struct arena *a)
+static struct addr first_source(const struct plan_item *i)
 {
-	struct field_list sources = config_sources(d->plan->config, i->settings, a);
-	const struct addr_range *r = sources.items;
+	const struct field_list *sources = &i->settings->facts.sources;
+	const struct addr_range *r = sources->items;
 
-	return sources.count ? r[0].first : i->settings->server;
+	return sources->count ? r[0].first : i->settings->server;
 }
 
 // Do replies of all its servers to an address have the same place? The hash is linear: what holds
@@ -76,19 +75,19 @@ static bool servers_agree(const struct steer *s, const struct plan_item *i, stru
 
 // Does the queue of a reply depend on the port alone, and not on the source address? The hash is
 // linear, so one port decides for all.
-static bool is_steered(const struct dealing *d, const struct plan_item *i, struct arena *a)
+static bool is_steered(const struct dealing *d, const struct plan_item *i)
 {
-	struct field_list sources = config_sources(d->plan->config, i->settings, a);
+	const struct field_list *sources = &i->settings->facts.sources;
 	const struct steer *s = &d->port->steer;
-	const struct addr_range *r = sources.items;
-	struct addr first = first_source(d, i, a);
+	const struct addr_range *r = sources->items;
+	struct addr first = first_source(i);
 	struct steer_flow f = answer_to(i, &first, 0);
 	uint32_t place;
 
 	if (d->blind || !steer_is_known(s) || i->source_ports.count == 0 || !servers_agree(s, i, f))
 		return false;
 	place = steer_place(s, &f);
-	for (uint32_t n = 0; n < sources.count; n++)
+	for (uint32_t n = 0; n < sources->count; n++)
 		for (uint64_t k = 0; k < r[n].count; k++) {
 			struct addr source = addr_nth(&r[n], k);
 
@@ -138,10 +137,11 @@ static const uint8_t *address_homes(
 struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 {
 	struct deal_balance b = {.addresses = owned_count(i), .home = 1};
+	const struct fleet_share share = i->settings->facts.share;
 	uint64_t each[PORT_MAX_QUEUES] = {0}, most = 0, home = 0;
 
 	for (uint64_t n = 0; n < b.addresses; n++)
-		each[i->homes && !fleet_is_part(&i->share) ? i->homes[n] : n % workers]++;
+		each[i->homes && !fleet_is_part(&share) ? i->homes[n] : n % workers]++;
 	for (uint32_t w = 0; w < workers; w++) {
 		uint64_t all = each[w] * workers; // in parts of a worker's share
 
@@ -158,10 +158,11 @@ struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 static uint32_t deal_home(const struct dealing *d, const struct plan_item *i, uint32_t port)
 {
 	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
+	const struct fleet_share share = i->settings->facts.ports_share;
 
 	if (d->steered[i->place])
 		return steer_queue(&d->port->steer, &f);
-	return d->dealt[i->place] % d->shares[i->place].of - d->shares[i->place].first;
+	return d->dealt[i->place] % share.of - share.first;
 }
 
 static void give_port(void *of, uint32_t item, uint32_t port)
@@ -209,14 +210,14 @@ static void deal_source_ports(struct dealing *d, struct arena *a)
 	}
 	for (uint32_t n = 0; n < how.items; n++) {
 		struct plan_item *i = &d->plan->items[n];
+		const struct fleet_share share = i->settings->facts.share;
 
 		if (i->port != d->port)
 			continue;
 		claim_ports(d, i);
-		i->homes = fleet_is_part(&i->share) ? i->homes : address_homes(d, i, a);
-		d->shares[i->place] = config_ports_share(d->plan->config, i->settings);
-		d->sources[i->place] = first_source(d, i, a);
-		d->steered[i->place] = is_steered(d, i, a);
+		i->homes = fleet_is_part(&share) ? i->homes : address_homes(d, i, a);
+		d->sources[i->place] = first_source(i);
+		d->steered[i->place] = is_steered(d, i);
 	}
 	config_deal_ports(&how, a);
 }
@@ -278,7 +279,7 @@ static struct socket_home socket_home_of(void *of, uint16_t port)
 	while (i->port != d->port || i->place != d->entries[port].item)
 		i++;
 	return (struct socket_home){home, i->settings->servers.count ? NULL : &i->settings->server,
-		config_server_port(i->settings)};
+		i->settings->facts.server_port};
 }
 
 static size_t rings_size(uint32_t workers)
@@ -315,8 +316,7 @@ int deal_port(struct plan *p, const struct port *port, struct arena *a)
 		.homes = arena_zalloc(a, 65536),
 		.dealt = arena_zalloc(a, (items + 1) * sizeof(*d.dealt)),
 		.sources = arena_zalloc(a, (items + 1) * sizeof(*d.sources)),
-		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered)),
-		.shares = arena_zalloc(a, (items + 1) * sizeof(*d.shares))};
+		.steered = arena_zalloc(a, (items + 1) * sizeof(*d.steered))};
 
 	for (uint32_t w = 0; w < d.worker_count; w++) {
 		for (uint32_t i = 0; i < items; i++)

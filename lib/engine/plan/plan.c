@@ -19,7 +19,7 @@
 
 static const struct port *item_port(const struct plan *p, const struct item_settings *i)
 {
-	const struct port_settings *s = config_item_port(p->config, i);
+	const struct port_settings *s = i->facts.port;
 
 	for (uint32_t n = 0; n < p->port_count; n++)
 		if (strcmp(p->ports[n].settings->name, s->name) == 0)
@@ -63,7 +63,8 @@ static struct field_list owned_on(const struct plan *p, const struct port *port,
 	for (uint32_t i = 0; i < port->settings->addresses.count; i++)
 		out[n++] = (struct addr_range){own[i].addr, 1};
 	for (uint32_t i = 0; i < p->item_count; i++) {
-		const struct field_list more[] = {p->items[i].given, p->items[i].layout.owned};
+		const struct field_list more[] = {
+			plan_given(&p->items[i]), p->items[i].layout.owned};
 
 		for (size_t l = 0; l < 2 && p->items[i].port == port; l++)
 			for (uint32_t k = 0; k < more[l].count; k++)
@@ -95,7 +96,7 @@ static uint32_t lanes_of(const struct plan_item *item)
 
 	for (uint32_t n = 0; n < item->source_ports.count; n++)
 		ports += r[n].last - r[n].first + 1;
-	if (!item->port->driver->sockets || config_is_stream(item->settings) || ports == 0 ||
+	if (!item->port->driver->sockets || item->settings->facts.stream || ports == 0 ||
 		ports > 65536 / LANES)
 		return 1;
 	return LANES;
@@ -120,7 +121,7 @@ static void place_verbs(struct worker_item *run)
 // An item that follows one before it runs on the same workers.
 static void place_follower(struct plan *p, struct plan_item *item, struct arena *a)
 {
-	const struct item_settings *of = config_followed(p->config, item->settings);
+	const struct item_settings *of = item->settings->facts.followed;
 	struct plan_item *other;
 
 	if (!of)
@@ -145,7 +146,7 @@ static void place_item(struct plan_item *item)
 	for (uint32_t k = 0; k < item->worker_count; k++) {
 		struct worker_item *run = plan_run(item, k);
 
-		run->proto = config_item_proto(item->settings, NULL);
+		run->proto = item->settings->facts.proto;
 		run->router = run->proto->router;
 		run->asks = load_is_own(&item->settings->load);
 		place_verbs(run);
@@ -170,7 +171,7 @@ static void place_items(struct plan *p, struct arena *a)
 		first = p->first_worker[port];
 		item->worker = &p->workers[first];
 		item->worker_count = p->first_worker[port + 1] - first;
-		if (item->port->sockets && item->settings->free_ports)
+		if (item->port->sockets && item->settings->facts.free_ports)
 			item->source_ports = sockets_ports(item->port->sockets, i);
 		plan_next_hops(item, a);
 		item->place = item->worker->item_count;
@@ -197,6 +198,17 @@ static bool shares_cpu(const struct plan *p, uint32_t i)
 	return false;
 }
 
+static int read_item(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
+{
+	int rc = plan_item_read(p, i, a, d);
+
+	if (rc == 0)
+		rc = plan_item_setup(p, i, a, d);
+	if (rc == 0)
+		plan_item_check(p, i, d);
+	return rc == 0 && diag_count(d) ? -EINVAL : rc;
+}
+
 int plan_read_input(
 	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d)
 {
@@ -211,7 +223,8 @@ int plan_read_input(
 	p->items = arena_zalloc(a, (p->item_count + 1) * sizeof(*p->items));
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		p->items[i].settings = &settings[i];
-		one = plan_item_setup(p, &p->items[i], a, d);
+		p->items[i].seed = rand_hash(c->run.seed + i * 0x100000001ull);
+		one = read_item(p, &p->items[i], a, d);
 		rc = rc ? rc : one;
 	}
 	if (c->responder && rc == 0)
@@ -293,7 +306,7 @@ static int schedule_build_item(struct plan *p, struct plan_item *i)
 	const struct load_settings *l = &i->settings->load;
 	struct schedule_base base = {.hz = p->clock.hz,
 		.lead_ns = load_skips_warmup(l) ? 0 : p->config->run.warmup_ns,
-		.seed = rand_hash(plan_item_seed(p, i)),
+		.seed = rand_hash(i->seed),
 		.times_ns = i->replay.ns,
 		.times_count = i->replay.count};
 
@@ -360,7 +373,8 @@ static void schedule_run(const struct plan *p, struct plan_item *i, uint32_t wor
 {
 	const struct load_settings *l = &i->settings->load;
 	const struct run_times *t = &i->worker->times;
-	const struct pace_share share = {i->share.first + worker, i->share.of};
+	const struct fleet_share all = i->settings->facts.share;
+	const struct pace_share share = {all.first + worker, all.of};
 	struct worker_item *run = plan_run(i, worker);
 	struct pace *pace = &run->pace;
 	struct pace_closed closed = {.outstanding = l->outstanding,
@@ -433,7 +447,7 @@ int plan_free(struct plan *p)
 			routing_of(protos[k])->common_teardown(p->common[k]);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].shared)
-			config_item_proto(p->items[i].settings, NULL)->teardown(p->items[i].shared);
+			p->items[i].settings->facts.proto->teardown(p->items[i].shared);
 	plan_responder_close(p);
 	deal_free(p);
 	for (uint32_t i = 0; i < p->worker_count; i++)

@@ -19,9 +19,8 @@ struct plan_item {
 	const struct port *port;
 	struct worker *worker;          // the first of those that share it; the others follow
 	uint32_t worker_count;          // all workers of its port
-	struct fleet_share share;       // they among those of all boxes
-	struct field_list given;        // struct addr_range: this box's of source.addresses
 	uint32_t place;                 // in the items of each of them
+	uint64_t seed;                  // of all that is random in it
 	struct worker_item *run;        // the first worker's
 	struct proto_layout layout;     // the router's; without one: a path to the server, no ports
 	struct field_list source_ports; // struct field_range: those that the engine chooses from
@@ -30,7 +29,8 @@ struct plan_item {
 	const struct proto_path *paths; // of layout
 	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;
-	void *shared; // the protocol's set-up
+	void *shared;         // the protocol's set-up
+	const char *times_of; // file whose times the protocol reads itself; NULL: none
 	struct timestamps replay;
 	struct schedule schedule; // of an open loop
 };
@@ -74,6 +74,13 @@ static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t w
 	return &i->worker[worker].items[i->place];
 }
 
+// The source addresses of the file that this box answers for; count 0: the port's own are used.
+static inline struct field_list plan_given(const struct plan_item *i)
+{
+	return i->settings->source.addresses.count ? i->settings->facts.sources
+	                                           : (struct field_list){0};
+}
+
 // First of all: read and compile the input of the items and the responder. Touches no port;
 // `check` stops here. Errors go to d: 0, -EINVAL, -ENOMEM, or -ENOSPC (logged). plan_free is due in
 // any case.
@@ -97,7 +104,7 @@ void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
 // The longest message of an item, in bytes; 0: each fits into any packet.
 static inline uint32_t plan_item_longest(const struct plan_item *i)
 {
-	const struct proto *proto = config_item_proto(i->settings, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 
 	return proto->longest && i->shared ? proto->longest(i->shared) : 0;
 }
@@ -105,15 +112,15 @@ static inline uint32_t plan_item_longest(const struct plan_item *i)
 // What its input file has that is used, if that is not all; NULL: all.
 static inline const char *plan_item_input(const struct plan_item *i)
 {
-	const struct proto *proto = i->shared ? config_item_proto(i->settings, NULL) : NULL;
+	const struct proto *proto = i->shared ? i->settings->facts.proto : NULL;
 
 	return proto && proto->input ? proto->input(i->shared) : NULL;
 }
 
 // Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
 // addresses of all workers; longest: plan_item_longest.
-uint64_t plan_conn_memory(const struct item_settings *i, uint32_t workers, uint64_t slots,
-	uint64_t rows, uint32_t longest);
+uint64_t plan_conn_memory(
+	const struct item_settings *i, uint64_t slots, uint64_t rows, uint32_t longest);
 
 // With the ports started: tables, templates (without the server's MAC). Calibrates the clock unless
 // it is a set one. 0, -ENOMEM or -ERANGE (slots).

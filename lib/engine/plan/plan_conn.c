@@ -26,20 +26,19 @@
 #define SERVER_ACK_DELAY 40000   // microseconds
 #define SERVER_SYN_TRIES 4
 
-static uint32_t seats_of(const struct item_settings *i, uint32_t workers, uint32_t worker)
+static uint32_t seats_of(const struct item_facts *f, uint32_t worker)
 {
-	const struct tcp_settings *tcp = config_tcp(i);
-	uint64_t each = tcp->connections / workers;
-	uint64_t seats = each + (worker < tcp->connections % workers);
+	uint64_t each = f->tcp->connections / f->share.of;
+	uint64_t seats = each + (worker < f->tcp->connections % f->share.of);
 
 	return (uint32_t)(seats ? seats : 1);
 }
 
 uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
 {
-	return config_is_stream(i->settings)
-	               ? seats_of(i->settings, i->share.of, i->share.first + worker)
-	               : 0;
+	const struct item_facts *f = &i->settings->facts;
+
+	return f->stream ? seats_of(f, f->share.first + worker) : 0;
 }
 
 // For the messages of all transactions at once: as many as long ones fill, up to a limit.
@@ -61,18 +60,17 @@ static uint64_t parts_of(uint64_t seats, uint64_t reply)
 
 // Connections of a worker: those at its seats, and those that are being closed. longest: of its
 // messages.
-static struct conns_shape shape_of(const struct item_settings *i, uint32_t workers, uint64_t rows,
-	uint64_t slots, uint32_t longest)
+static struct conns_shape shape_of(
+	const struct item_settings *i, uint64_t rows, uint64_t slots, uint32_t longest)
 {
-	const struct tcp_settings *tcp = config_tcp(i);
-	double rate = config_connection_rate(i) / workers;
+	const struct item_facts *f = &i->facts;
+	const struct tcp_settings *tcp = f->tcp;
+	double rate = config_connection_rate(i) / f->share.of;
 	double closing =
 		isinf(rate) ? CLOSING_UNKNOWN
 			    : fmax(rate * (1 + 1e-9 * (double)tcp->time_wait_ns), CLOSING_LEAST);
-	uint64_t seats = seats_of(i, workers, 0);
-	const void *settings = NULL;
-	const struct proto *proto = config_item_proto(i, &settings);
-	uint64_t reply = proto->longest_reply ? proto->longest_reply(settings) : 0;
+	uint64_t seats = seats_of(f, 0);
+	uint64_t reply = f->proto->longest_reply ? f->proto->longest_reply(f->settings) : 0;
 	double open = (double)seats * (rate > 0 ? 2 : 1 + SPARE);
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
@@ -118,9 +116,10 @@ static uint64_t clock_zero(const struct clock *c)
 // Those of a behaviour that a worker has.
 static uint32_t behave_clients(const struct plan_item *i, uint32_t worker, uint32_t behaviour)
 {
-	uint64_t all = tcp_behave_clients(config_tcp(i->settings), (enum tcp_behaviour)behaviour);
+	const struct fleet_share share = i->settings->facts.share;
+	uint64_t all = tcp_behave_clients(i->settings->facts.tcp, (enum tcp_behaviour)behaviour);
 
-	return (uint32_t)(all / i->share.of + (i->share.first + worker < all % i->share.of));
+	return (uint32_t)(all / share.of + (share.first + worker < all % share.of));
 }
 
 // Addresses and ports for so many of them, out of those of the worker.
@@ -183,7 +182,7 @@ static void mix_kinds(const uint32_t *counts, uint64_t all, uint8_t *kinds)
 // rows: of the worker. Those of such clients are the last ones.
 static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uint64_t rows)
 {
-	const struct tcp_settings *tcp = config_tcp(i->settings);
+	const struct tcp_settings *tcp = i->settings->facts.tcp;
 	struct worker_conns *wc = plan_run(i, worker)->conns;
 	uint32_t counts[TCP_BEHAVIOUR_COUNT];
 	struct worker_behave *b;
@@ -229,16 +228,18 @@ static void behave_close(struct worker_behave *b)
 	pages_free(b, behave_own(b->client_count));
 }
 
-uint64_t plan_conn_memory(const struct item_settings *i, uint32_t workers, uint64_t slots,
-	uint64_t rows, uint32_t longest)
+uint64_t plan_conn_memory(
+	const struct item_settings *i, uint64_t slots, uint64_t rows, uint32_t longest)
 {
+	const struct item_facts *f = &i->facts;
+	uint32_t workers = f->share.of;
 	struct conns_shape shape;
 
-	if (!config_tcp(i))
+	if (!f->tcp)
 		return 0;
-	shape = shape_of(i, workers, rows / workers, slots, longest);
-	return conns_bytes(&shape) + own_bytes(seats_of(i, workers, 0), slots, rows / workers) +
-	       behave_memory(config_tcp(i), workers, rows);
+	shape = shape_of(i, rows / workers, slots, longest);
+	return conns_bytes(&shape) + own_bytes(seats_of(f, 0), slots, rows / workers) +
+	       behave_memory(f->tcp, workers, rows);
 }
 
 static uint32_t us_of(uint64_t ns)
@@ -250,11 +251,12 @@ static uint32_t us_of(uint64_t ns)
 int plan_conn_open(
 	struct plan *p, struct plan_item *i, uint32_t worker, uint32_t port_count, uint32_t clients)
 {
-	const struct tcp_settings *tcp = config_tcp(i->settings);
+	const struct item_facts *f = &i->settings->facts;
+	const struct tcp_settings *tcp = f->tcp;
 	struct worker_item *run = plan_run(i, worker);
 	uint64_t rows = (uint64_t)port_count * clients;
 	struct conns_shape shape =
-		shape_of(i->settings, i->share.of, rows, run->txns.count, plan_item_longest(i));
+		shape_of(i->settings, rows, run->txns.count, plan_item_longest(i));
 	struct worker_conns *wc = pages_alloc(sizeof(*wc));
 	uint8_t preface[TCP_BLOCK_BYTES];
 	void *memory;
@@ -281,7 +283,7 @@ int plan_conn_open(
 	wc->connects = run->proto->connects;
 	wc->w = &i->worker[worker];
 	wc->it = run;
-	run->stream = config_is_stream(i->settings);
+	run->stream = f->stream;
 	wc->seat_count = plan_seats(i, worker);
 	wc->client_count = clients;
 	recip_init(&wc->by_client, clients);
@@ -293,12 +295,12 @@ int plan_conn_open(
 	wc->replaces = tcp->open == TRANSPORT_OPEN_RATE;
 	if (wc->seat_count && tcp->open != TRANSPORT_OPEN_DEMAND)
 		wc->open_gap =
-			clock_ticks(&p->clock, (uint64_t)(1e9 * i->share.of / tcp->open_rate) + 1);
+			clock_ticks(&p->clock, (uint64_t)(1e9 * f->share.of / tcp->open_rate) + 1);
 	wc->again = tcp->closed == TRANSPORT_CLOSED_AGAIN;
 	wc->mss = (uint16_t)(i->port->settings->mtu - FRAME_TCP_LEN -
 			     (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
 	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
-	wc->secret = rand_hash(plan_item_seed(p, i) ^ (i->share.first + worker));
+	wc->secret = rand_hash(i->seed ^ (f->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
 	if (behave_open(p, i, worker, rows) < 0)
 		return -ENOMEM;

@@ -11,22 +11,22 @@
 #define PLAN_LOOK_NS      250000000 // between two looks of a worker whether replies come
 #define PLAN_UNKNOWN_RATE 200000    // of requests per second, where no rate says how many
 
-static inline uint64_t plan_item_seed(const struct plan *p, const struct plan_item *i)
-{
-	return rand_hash(p->config->run.seed + (uint64_t)(i - p->items) * 0x100000001ull);
-}
-
 // The next hop of each path of the item.
 void plan_next_hops(struct plan_item *i, struct arena *a);
 
 // The next hops of each port, when the items are open, and the place of each path's among them.
 void plan_neighbours(struct plan *p, struct arena *a);
 
-// Compile the settings; errors go to d. 0, -EINVAL or -ENOMEM.
+// Three steps from the settings of an item to its compiled input; errors go to d. Each returns 0,
+// -EINVAL or -ENOMEM. The first reads the times of a replay, unless the protocol reads them along
+// with its messages.
+int plan_item_read(const struct plan *p, struct plan_item *i, struct arena *a, struct diag *d);
 int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d);
+// Does its port carry the messages, and bring back the replies?
+void plan_item_check(const struct plan *p, const struct plan_item *i, struct diag *d);
 
 // Bytes that its tables are going to take. Its input is read.
-uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i, struct arena *a);
+uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i);
 
 // The state that all items of a protocol share. 0 or -ENOMEM.
 int plan_open_common(struct plan *p, struct arena *a);

@@ -16,9 +16,9 @@
 #include "io/driver/driver.h"
 
 // The same for one worker as for an only one; another one has other keys.
-static uint64_t key_seed(const struct plan *p, const struct plan_item *i, uint32_t worker)
+static uint64_t key_seed(const struct plan_item *i, uint32_t worker)
 {
-	return plan_item_seed(p, i) ^ (worker ? rand_hash(worker) : 0);
+	return i->seed ^ (worker ? rand_hash(worker) : 0);
 }
 
 // Books of the steps, where there are several.
@@ -58,13 +58,14 @@ static uint64_t replay_begun(const struct plan *p, const struct plan_item *i, ui
 static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 {
 	const struct load_settings *l = &i->settings->load;
+	uint32_t of = i->settings->facts.share.of;
 	uint64_t all = i->replay.count && l->slots == UINT64_MAX
-	                       ? replay_begun(p, i, config_hold_ns(i->settings))
+	                       ? replay_begun(p, i, i->settings->facts.hold_ns)
 	                       : config_slots_needed(p->config, i->settings);
 
 	if (isinf(l->rate))
 		return all;
-	return all / i->share.of + (i->share.of > 1);
+	return all / of + (of > 1);
 }
 
 static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i, uint64_t wait_ns)
@@ -72,13 +73,13 @@ static uint64_t outcomes_needed(const struct plan *p, const struct plan_item *i,
 	uint64_t all = i->replay.count ? replay_begun(p, i, 3 * wait_ns)
 	                               : config_outcomes_needed(p->config, i->settings, wait_ns);
 
-	return load_is_open(&i->settings->load) ? all / i->share.of + 1 : all;
+	return load_is_open(&i->settings->load) ? all / i->settings->facts.share.of + 1 : all;
 }
 
 static uint64_t longest_wait_ns(const struct plan_item *i)
 {
 	const uint64_t *more = i->layout.waits.items;
-	uint64_t longest = config_wait_ns(i->settings);
+	uint64_t longest = i->settings->facts.wait_ns;
 
 	for (uint32_t n = 0; n < i->layout.waits.count; n++)
 		if (more[n] > longest)
@@ -99,9 +100,9 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.key_bits = (uint8_t)run->txns.key_bits,
 		.lane_mask = run->txns.lane_mask,
 		.more_waits = i->layout.waits.count,
-		.seed = key_seed(p, i, i->share.first + worker),
+		.seed = key_seed(i, i->settings->facts.share.first + worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
-		.reuse = config_reuses_keys(i->settings),
+		.reuse = i->settings->facts.reuses_keys,
 	};
 	double all = (double)shape.ports * shape.clients * (double)(1ull << shape.key_bits);
 	void *memory;
@@ -112,7 +113,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 	if (!memory)
 		return -ENOMEM;
 	if (txn_init(&run->txns, memory, &shape) == 0) {
-		int rc = config_tcp(i->settings) ? plan_conn_open(p, i, worker, ports, clients) : 0;
+		int rc = i->settings->facts.tcp ? plan_conn_open(p, i, worker, ports, clients) : 0;
 
 		return rc ? rc : item_steps(run);
 	}
@@ -120,34 +121,23 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 	return -ERANGE;
 }
 
-static uint32_t proto_index(const struct proto *proto)
+static struct proto_env item_env(const struct plan *p, const struct plan_item *i)
 {
-	uint32_t k = 0;
-
-	while (protos[k]->settings != proto->settings) // of a variant, too
-		k++;
-	return k;
-}
-
-static struct proto_env item_env(
-	const struct plan *p, const struct plan_item *i, const struct field_list *sources)
-{
-	const struct addr_range *r = sources->items;
-	struct proto_env env = {.seed = plan_item_seed(p, i),
-		.workers = i->share.of,
-		.name = i->settings->name,
-		.common = p->common[proto_index(config_item_proto(i->settings, NULL))],
-		.addr_len = i->settings->server.len,
-		.server = i->settings->server,
-		.server_port = config_server_port(i->settings),
-		.captured_port = i->settings->host.port,
-		.timeout_ns = i->settings->timeout_ns,
-		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&i->settings->load),
+	const struct item_settings *s = i->settings;
+	struct proto_env env = {.seed = i->seed,
+		.workers = s->facts.share.of,
+		.clients = (uint32_t)s->facts.addresses,
+		.name = s->name,
+		.common = p->common[s->facts.index],
+		.addr_len = s->server.len,
+		.server = s->server,
+		.server_port = s->facts.server_port,
+		.captured_port = s->host.port,
+		.timeout_ns = s->timeout_ns,
+		.rate = i->replay.count ? PLAN_UNKNOWN_RATE : load_peak(&s->load),
 		.dry = p->dry};
 
-	config_env_follower(p->config, i->settings, &env);
-	for (uint32_t n = 0; n < sources->count; n++)
-		env.clients += (uint32_t)r[n].count;
+	config_env_follower(s, &env);
 	return env;
 }
 
@@ -158,42 +148,136 @@ static size_t marks_bytes(const struct proto *proto)
 }
 
 // As item_slots and the protocol's open take it, for all workers.
-uint64_t plan_item_memory(const struct plan *p, const struct plan_item *of, struct arena *a)
+uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 {
-	const struct proto *proto = config_item_proto(of->settings, NULL);
-	struct field_list sources = config_sources(p->config, of->settings, a);
-	struct proto_env env = item_env(p, of, &sources);
-	struct plan_item i = *of;
+	const struct item_facts *f = &i->settings->facts;
+	const struct proto *proto = f->proto;
+	struct proto_env env = item_env(p, i);
 	struct txn_shape shape = {0};
 	uint64_t bytes, sum = 0;
 
-	i.worker_count = i.share.count;
-	shape.count = (uint32_t)fmin((double)slots_needed(p, &i), 1u << 30);
-	shape.window = outcomes_needed(p, &i, longest_wait_ns(&i));
+	shape.count = (uint32_t)fmin((double)slots_needed(p, i), 1u << 30);
+	shape.window = outcomes_needed(p, i, longest_wait_ns(i));
 	bytes = txn_bytes(&shape);
 	if (proto->step_count > 1)
-		bytes += shape.count * sizeof(*i.run->step_due) +
+		bytes += shape.count * sizeof(*i->run->step_due) +
 		         proto->step_count * sizeof(struct step_books);
-	bytes += plan_conn_memory(of->settings, env.workers, shape.count,
-		config_places(of->settings, env.clients), plan_item_longest(of));
-	for (env.worker = i.share.first; env.worker < i.share.first + i.share.count; env.worker++)
+	bytes += plan_conn_memory(
+		i->settings, shape.count, f->port_count * env.clients, plan_item_longest(i));
+	for (env.worker = f->share.first; env.worker < f->share.first + f->share.count;
+		env.worker++)
 		sum += bytes + marks_bytes(proto) +
-		       (proto->memory ? proto->memory(of->shared, &env) : 0);
+		       (proto->memory ? proto->memory(i->shared, &env) : 0);
 	return sum;
+}
+
+// Without a router a path leads to each server, from the item's source ports.
+static void item_layout(struct plan_item *i, struct arena *a)
+{
+	const struct proto *proto = i->settings->facts.proto;
+	const struct field_list *further = &i->settings->servers;
+	struct proto_path *path;
+
+	routing_of(proto)->layout(i->shared, &i->layout);
+	if (routing_is_own(proto))
+		return;
+	path = arena_zalloc(a, (1 + further->count) * sizeof(*path));
+	path->dst = i->settings->server;
+	for (uint32_t n = 0; n < further->count; n++)
+		path[1 + n].dst = ((const struct field_host *)further->items)[n].addr;
+	i->layout.paths = (struct field_list){path, 1 + further->count};
+	i->source_ports = i->settings->facts.ports;
+}
+
+// Of the addresses that the item answers for, those of this box: each has one worker in the fleet.
+static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
+{
+	const struct addr_range *r = i->layout.owned.items;
+	const struct fleet_share share = i->settings->facts.share;
+	uint64_t all = 0, count = 0;
+	struct addr_range *out;
+	uint8_t *homes;
+
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		all += r[n].count;
+	if (!fleet_is_part(&share) || all == 0)
+		return;
+	if (all % share.of) {
+		diag_error(d, i->settings, "",
+			"%llu addresses of relays for the %u workers of the fleet (take a "
+			"multiple of them: a server's reply must reach the box of the client)",
+			(unsigned long long)all, share.of);
+		return;
+	}
+	homes = arena_zalloc(a, all);
+	out = arena_zalloc(a, (all / share.of * share.count) * sizeof(*out));
+	all = 0;
+	for (uint32_t n = 0; n < i->layout.owned.count; n++)
+		for (uint64_t k = 0; k < r[n].count; k++, all++) {
+			homes[all] = (uint8_t)(all % share.of);
+			if (homes[all] - share.first < share.count)
+				out[count++] = (struct addr_range){addr_nth(&r[n], k), 1};
+		}
+	i->homes = homes;
+	i->layout.owned = (struct field_list){out, (uint32_t)count};
+}
+
+int plan_item_read(const struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
+{
+	const struct item_facts *f = &i->settings->facts;
+	const struct replay_settings *replay = i->settings->load.replay;
+	struct proto_work work;
+	int rc = 0;
+
+	if (!replay)
+		return 0;
+	if (!replay->filter && f->proto->times)
+		i->times_of = diag_path(d, &replay->file, a);
+	if (!i->times_of || f->proto->fit) // fit needs to know how many there are
+		rc = replay_read(&i->replay, replay, a, d);
+	if (rc || !f->proto->fit)
+		return rc;
+	work = config_work(p->config, i->settings, i->replay.count);
+	f->proto->fit(f->settings, &work);
+	return 0;
+}
+
+// Where messages and times come from one file, the times are those of the messages.
+static int take_times(struct plan_item *i, struct arena *a, struct diag *d)
+{
+	const struct timestamps *t = i->settings->facts.proto->times(i->shared);
+
+	if (t->count)
+		return replay_take(&i->replay, t);
+	return i->replay.count ? 0 : replay_read(&i->replay, i->settings->load.replay, a, d);
+}
+
+int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
+{
+	const struct item_facts *f = &i->settings->facts;
+	struct proto_env env = item_env(p, i);
+
+	env.times_of = i->times_of;
+	i->shared = f->proto->setup(f->settings, &env, d);
+	if (!i->shared || (i->times_of && take_times(i, a, d) < 0))
+		return diag_count(d) ? -EINVAL : -ENOMEM;
+	item_layout(i, a);
+	divide_owned(i, a, d);
+	return 0;
 }
 
 // A packet is not sent in fragments.
 static void check_length(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
 	struct port_settings *ports = p->config->ports.items;
-	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct port_settings *port = i->settings->facts.port;
 	uint32_t longest = plan_item_longest(i);
 	uint32_t packet = longest + FRAME_UDP_LEN +
 	                  (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN);
 
-	if (packet <= port->mtu || config_is_stream(i->settings))
+	if (packet <= port->mtu || i->settings->facts.stream)
 		return;
-	if (driver_of(port)->sockets) // the kernel makes fragments
+	if (i->settings->facts.sockets) // the kernel makes fragments
 		ports[port - ports].longest = packet > port->longest ? packet : port->longest;
 	else
 		diag_error(d, i->settings, "",
@@ -202,9 +286,9 @@ static void check_length(const struct plan *p, const struct plan_item *i, struct
 			longest, packet, port->name, (unsigned long long)port->mtu);
 }
 
-static void check_tags(const struct plan *p, const struct plan_item *i, struct diag *d)
+static void check_tags(const struct plan_item *i, struct diag *d)
 {
-	const struct port_settings *port = config_item_port(p->config, i->settings);
+	const struct port_settings *port = i->settings->facts.port;
 	const struct proto_path *paths = i->layout.paths.items;
 
 	for (uint32_t n = 0; n < i->layout.paths.count; n++) {
@@ -218,16 +302,16 @@ static void check_tags(const struct plan *p, const struct plan_item *i, struct d
 }
 
 // Sockets have the kernel's frames and no others.
-static void check_sockets(const struct plan *p, const struct plan_item *i, struct diag *d)
+static void check_sockets(const struct plan_item *i, struct diag *d)
 {
 	const struct proto_path *paths = i->layout.paths.items;
-	const struct field_list *further = config_further(i->settings);
+	const struct field_list *further = i->settings->facts.further;
 	const struct field_host *h = further->items;
 	bool group = false, vlans = false;
 	const struct addr *which = &i->settings->server;
 	uint8_t mac[6];
 
-	if (!config_on_sockets(p->config, i->settings))
+	if (!i->settings->facts.sockets)
 		return;
 	for (uint32_t n = 0; n < further->count; n++)
 		if (plan_group_mac(&h[n].addr, mac))
@@ -257,130 +341,25 @@ static void check_sockets(const struct plan *p, const struct plan_item *i, struc
 }
 
 // Replies must find their way to the addresses that the tester answers for.
-static void check_owned(const struct plan *p, const struct plan_item *i, struct diag *d)
+static void check_owned(const struct plan_item *i, struct diag *d)
 {
-	const struct port_settings *port = config_item_port(p->config, i->settings);
 	const struct addr_range *r = i->layout.owned.items;
 
 	for (uint32_t n = 0; n < i->layout.owned.count; n++) {
 		struct addr last = addr_nth(&r[n], r[n].count - 1);
 
-		if (config_has_server(i->settings, &r[n]) &&
-			!config_on_sockets(p->config, i->settings))
-			diag_error(d, &r[n], NULL, "holds the address of a server");
-		if (config_reaches(port, &r[n].first) && config_reaches(port, &last))
-			continue;
-		diag_error(d, &r[n], NULL,
-			"not on a subnet of port %s, and the port has no IPv%c gateway", port->name,
-			last.len == 4 ? '4' : '6');
+		config_check_range(i->settings, &r[n], d);
+		if (config_check_way(i->settings, &r[n].first, &r[n], d))
+			config_check_way(i->settings, &last, &r[n], d);
 	}
 }
 
-// Without a router a path leads to each server, from the item's source ports.
-static void item_layout(struct plan_item *i, const struct proto *proto, struct arena *a)
+void plan_item_check(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
-	const struct field_list *further = &i->settings->servers;
-	struct proto_path *path;
-
-	routing_of(proto)->layout(i->shared, &i->layout);
-	if (routing_is_own(proto))
-		return;
-	path = arena_zalloc(a, (1 + further->count) * sizeof(*path));
-	path->dst = i->settings->server;
-	for (uint32_t n = 0; n < further->count; n++)
-		path[1 + n].dst = ((const struct field_host *)further->items)[n].addr;
-	i->layout.paths = (struct field_list){path, 1 + further->count};
-	i->source_ports = i->settings->ports;
-}
-
-// Of the addresses that the item answers for, those of this box: each has one worker in the fleet.
-static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
-{
-	const struct addr_range *r = i->layout.owned.items;
-	uint64_t all = 0, count = 0;
-	struct addr_range *out;
-	uint8_t *homes;
-
-	for (uint32_t n = 0; n < i->layout.owned.count; n++)
-		all += r[n].count;
-	if (!fleet_is_part(&i->share) || all == 0)
-		return;
-	if (all % i->share.of) {
-		diag_error(d, i->settings, "",
-			"%llu addresses of relays for the %u workers of the fleet (take a "
-			"multiple of them: a server's reply must reach the box of the client)",
-			(unsigned long long)all, i->share.of);
-		return;
-	}
-	homes = arena_zalloc(a, all);
-	out = arena_zalloc(a, (all / i->share.of * i->share.count) * sizeof(*out));
-	all = 0;
-	for (uint32_t n = 0; n < i->layout.owned.count; n++)
-		for (uint64_t k = 0; k < r[n].count; k++, all++) {
-			homes[all] = (uint8_t)(all % i->share.of);
-			if (homes[all] - i->share.first < i->share.count)
-				out[count++] = (struct addr_range){addr_nth(&r[n], k), 1};
-		}
-	i->homes = homes;
-	i->layout.owned = (struct field_list){out, (uint32_t)count};
-}
-
-// Where messages and times come from one file, the times are those of the messages.
-static int take_times(
-	struct plan_item *i, const struct proto *proto, struct arena *a, struct diag *d)
-{
-	const struct timestamps *t = proto->times(i->shared);
-	int rc = 0;
-
-	if (t->count == 0)
-		return i->replay.count ? 0
-		                       : replay_read(&i->replay, i->settings->load.replay, a, d);
-	timestamps_free(&i->replay);
-	for (uint64_t k = 0; k < t->count && rc == 0; k++)
-		rc = timestamps_add(&i->replay, t->ns[k]);
-	if (rc == 0)
-		replay_order(&i->replay);
-	return rc;
-}
-
-int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct diag *d)
-{
-	struct field_list sources = config_sources(p->config, i->settings, a);
-	const void *settings = NULL;
-	const struct proto *proto = config_item_proto(i->settings, &settings);
-	const struct replay_settings *replay = i->settings->load.replay;
-	struct proto_env env;
-	int rc = 0;
-
-	i->share = fleet_share(p->config, config_item_port(p->config, i->settings));
-	i->given = fleet_addresses(&i->settings->source.addresses, &i->share, a);
-	env = item_env(p, i, &sources);
-
-	if (replay && !replay->filter && proto->times)
-		env.times_of = diag_path(d, &replay->file, a);
-	if (replay && (!env.times_of || proto->fit)) // fit needs to know how many there are
-		rc = replay_read(&i->replay, replay, a, d);
-	if (rc)
-		return rc;
-	if (i->settings->load.replay && proto->fit) {
-		struct proto_work work = config_work(p->config, i->settings, i->replay.count);
-
-		proto->fit(i->settings->protocol[proto_index(proto)], &work);
-	}
-	i->shared = proto->setup(settings, &env, d);
-	if (i->shared && env.times_of && take_times(i, proto, a, d) < 0)
-		return diag_count(d) ? -EINVAL : -ENOMEM;
-	if (i->shared) {
-		item_layout(i, proto, a);
-		divide_owned(i, a, d);
-		check_length(p, i, d);
-		check_tags(p, i, d);
-		check_owned(p, i, d);
-		check_sockets(p, i, d);
-	}
-	if (i->shared)
-		return diag_count(d) ? -EINVAL : 0;
-	return diag_count(d) ? -EINVAL : -ENOMEM;
+	check_length(p, i, d);
+	check_tags(i, d);
+	check_owned(i, d);
+	check_sockets(i, d);
 }
 
 static uint64_t *item_waits(const struct plan *p, const struct plan_item *i, struct arena *a)
@@ -413,7 +392,7 @@ int plan_open_common(struct plan *p, struct arena *a)
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < p->item_count; i++)
-			if (config_item_proto(p->items[i].settings, NULL) == protos[k])
+			if (p->items[i].settings->facts.proto == protos[k])
 				shared[n++] = p->items[i].shared;
 		if (n == 0 || !router->common_setup)
 			continue;
@@ -426,11 +405,11 @@ int plan_open_common(struct plan *p, struct arena *a)
 
 static void snapshot_open(struct item_snapshot *s, const struct item_settings *i, struct arena *a)
 {
-	const struct proto *proto = config_item_proto(i, NULL);
+	const struct proto *proto = i->facts.proto;
 
 	if (proto->step_count > 1)
 		s->steps = arena_zalloc(a, proto->step_count * sizeof(*s->steps));
-	if (config_tcp(i))
+	if (i->facts.tcp)
 		s->conns = arena_zalloc(a, sizeof(*s->conns));
 	for (int b = 0; b < 2; b++)
 		s->banks[b] = arena_zalloc(a, proto->counters->size);
@@ -468,7 +447,7 @@ static int item_servers(struct worker_item *run, const struct plan_item *i, stru
 	const struct proto_path *paths = i->layout.paths.items;
 	struct addr *all = arena_zalloc(a, SERVERS_MAX * sizeof(*all));
 	uint16_t *of_path = arena_zalloc(a, (1 + i->layout.paths.count) * sizeof(*of_path));
-	uint32_t count = servers_of(i, all), asks = config_asks(i->settings);
+	uint32_t count = servers_of(i, all), asks = i->settings->facts.asks;
 	struct worker_servers *s;
 
 	if (count <= 1 && asks == 1)
@@ -495,23 +474,23 @@ static int item_servers(struct worker_item *run, const struct plan_item *i, stru
 
 static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struct arena *a)
 {
-	struct field_list sources = config_sources(p->config, i->settings, a);
-	struct proto_env env = item_env(p, i, &sources);
+	const struct item_facts *f = &i->settings->facts;
+	struct proto_env env = item_env(p, i);
 	struct worker_item *run = plan_run(i, worker);
 	uint32_t addresses = env.clients, events = p->config->events.count;
 	int rc;
 
 	if (plan_seats(i, worker)) // each connection is a client
 		env.clients = plan_seats(i, worker);
-	env.worker = i->share.first + worker;
+	env.worker = f->share.first + worker;
 	env.homes = i->homes;
 	run->server = i->settings->server;
-	run->server_port = config_server_port(i->settings);
+	run->server_port = f->server_port;
 	run->server_plain = frame_plain_from_of(&run->server, run->server_port);
 	run->frames = arena_zalloc(a, i->path_count * sizeof(*run->frames));
 	run->waits = item_waits(p, i, a);
-	run->sources = sources.items;
-	run->source_ranges = sources.count;
+	run->sources = f->sources.items;
+	run->source_ranges = f->sources.count;
 	for (int b = 0; b < 2; b++)
 		run->banks[b] = arena_zalloc(a, run->proto->counters->size);
 	for (int s = 0; s < SNAPSHOTS; s++)
@@ -558,7 +537,7 @@ static int item_free(const struct proto *proto, struct worker_item *run)
 
 int plan_item_close(struct plan_item *i)
 {
-	const struct proto *proto = config_item_proto(i->settings, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 	int rc = 0;
 
 	for (uint32_t k = 0; i->run && k < i->worker_count; k++) {

@@ -130,8 +130,7 @@ static double rate_expected(const struct config *c, bool respond_only)
 static bool has_ports(const struct plan *p, const struct port_settings *port)
 {
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].source_ports.count &&
-			config_item_port(p->config, p->items[i].settings) == port)
+		if (p->items[i].source_ports.count && p->items[i].settings->facts.port == port)
 			return true;
 	return false;
 }
@@ -144,8 +143,7 @@ static bool has_streams(const struct plan *p, const struct port_settings *port)
 		if (r->protocol[k] && protos[k]->stream)
 			return true;
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (config_tcp(p->items[i].settings) &&
-			config_item_port(p->config, p->items[i].settings) == port)
+		if (p->items[i].settings->facts.tcp && p->items[i].settings->facts.port == port)
 			return true;
 	return false;
 }
@@ -154,8 +152,7 @@ static bool has_streams(const struct plan *p, const struct port_settings *port)
 static bool wants_all(const struct plan *p, const struct port_settings *port)
 {
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (p->items[i].layout.own_macs &&
-			config_item_port(p->config, p->items[i].settings) == port)
+		if (p->items[i].layout.own_macs && p->items[i].settings->facts.port == port)
 			return true;
 	return false;
 }
@@ -185,7 +182,7 @@ static struct field_list homes_on(
 	for (uint32_t i = 0; i < p->item_count && workers > 1; i++) {
 		uint64_t more;
 
-		if (config_item_port(p->config, p->items[i].settings) != port)
+		if (p->items[i].settings->facts.port != port)
 			continue;
 		more = homes_of(&p->items[i], workers, homes + count);
 		if (more == 0 || count + more > RULES_MAX)
@@ -209,12 +206,12 @@ static struct field_list relays_on(
 	out.items = all = arena_zalloc(a, (max + 1) * sizeof(*all));
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		const struct plan_item *item = &p->items[i];
-		struct field_list sources = config_sources(p->config, item->settings, a);
-		const struct addr_range *r = sources.items;
+		const struct field_list *sources = &item->settings->facts.sources;
+		const struct addr_range *r = sources->items;
 
-		if (config_item_port(p->config, item->settings) != port)
+		if (item->settings->facts.port != port)
 			continue;
-		if (item->source_ports.count && (sources.count > 1 || r->count > 1))
+		if (item->source_ports.count && (sources->count > 1 || r->count > 1))
 			return (struct field_list){0};
 		for (uint32_t n = 0; n < item->layout.owned.count; n++)
 			all[out.count++] = ((struct addr_range *)item->layout.owned.items)[n];
@@ -223,21 +220,20 @@ static struct field_list relays_on(
 }
 
 // The sockets of an item, none of one on another port.
-static struct socket_group group_of(
-	const struct plan *p, const struct plan_item *i, struct arena *a)
+static struct socket_group group_of(const struct plan_item *i, struct arena *a)
 {
-	const struct tcp_settings *tcp = config_tcp(i->settings);
+	const struct item_facts *f = &i->settings->facts;
 	struct socket_group g = {.server = i->settings->server,
-		.connections = tcp ? tcp->connections : 0,
-		.stream = config_is_stream(i->settings),
+		.connections = f->tcp ? f->tcp->connections : 0,
+		.stream = f->stream,
 		.fixed = i->settings->source.ports.count > 0};
 	const uint16_t *ports = i->layout.ports.items;
 	struct field_range *r;
 
 	if (i->source_ports.count) {
-		g.addresses = config_sources(p->config, i->settings, a);
+		g.addresses = f->sources;
 		g.ports = i->source_ports;
-		g.free_ports = i->settings->free_ports;
+		g.free_ports = f->free_ports;
 		return g;
 	}
 	r = arena_zalloc(a, (i->layout.ports.count + 1) * sizeof(*r));
@@ -284,8 +280,8 @@ static struct field_list groups_on(
 	}
 
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (config_item_port(p->config, p->items[i].settings) == port)
-			groups[i] = group_of(p, &p->items[i], a);
+		if (p->items[i].settings->facts.port == port)
+			groups[i] = group_of(&p->items[i], a);
 	return (struct field_list){groups, p->item_count};
 }
 
@@ -312,7 +308,7 @@ static struct field_list tags_of(
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		const struct proto_path *paths = p->items[i].layout.paths.items;
 
-		if (!answers && config_item_port(p->config, p->items[i].settings) != port)
+		if (!answers && p->items[i].settings->facts.port != port)
 			continue;
 		for (uint32_t n = 0; n < p->items[i].layout.paths.count; n++)
 			add_tag(seen, port, &paths[n]);
@@ -376,7 +372,7 @@ static void fill_groups(const struct plan *p, const struct port_settings *of,
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		const struct plan_item *item = &p->items[i];
 
-		if (config_item_port(c, item->settings) != of)
+		if (item->settings->facts.port != of)
 			continue;
 		add_asked(out, &item->settings->source.addresses);
 		add_asked(out, &item->layout.owned);
@@ -481,7 +477,7 @@ const char *plan_lacks_memory(const struct plan *p, bool ports, struct arena *a)
 
 	for (uint32_t i = 0; i < count + p->item_count; i++) {
 		parts[i] = i < count ? port_memory(&p->port_settings[i])
-		                     : plan_item_memory(p, &p->items[i - count], a);
+		                     : plan_item_memory(p, &p->items[i - count]);
 		sum += parts[i];
 	}
 	if (available == 0 || sum <= available)

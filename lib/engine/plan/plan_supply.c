@@ -95,14 +95,9 @@ static const char *shortage(const struct plan *p, const char *of, const struct p
 		(unsigned long long)s->count, s->name, after_s, length_s(p), s->remedy);
 }
 
-static const struct proto *proto_of(const struct plan_item *i, const void **settings)
-{
-	return config_item_proto(i->settings, settings);
-}
-
 uint64_t plan_clients(const struct plan_item *i, bool *automatic)
 {
-	const struct proto *proto = i->run ? i->run->proto : proto_of(i, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 	struct proto_stock s[PROTO_MAX_STOCKS];
 
 	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
@@ -113,7 +108,7 @@ uint64_t plan_clients(const struct plan_item *i, bool *automatic)
 
 uint64_t plan_idle_clients(const struct plan_item *i)
 {
-	const struct proto *proto = i->run ? i->run->proto : proto_of(i, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 	struct proto_stock s[PROTO_MAX_STOCKS];
 
 	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
@@ -123,7 +118,7 @@ uint64_t plan_idle_clients(const struct plan_item *i)
 
 const char *plan_remedy(const struct plan_item *i)
 {
-	const struct proto *proto = i->run ? i->run->proto : proto_of(i, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 	struct proto_stock s[PROTO_MAX_STOCKS];
 
 	return proto->stocks && proto->stocks(i->shared, s) ? s->remedy : "give it more clients";
@@ -133,7 +128,8 @@ const char *plan_bound_remedy(const struct plan_item *i)
 {
 	struct proto_stock s[PROTO_MAX_STOCKS] = {{0}};
 
-	return i->run->proto->stocks && i->run->proto->stocks(i->shared, s) && s->bound
+	return i->settings->facts.proto->stocks && i->settings->facts.proto->stocks(i->shared, s) &&
+	                       s->bound
 	               ? s->bound
 	               : "more of what binds them";
 }
@@ -164,12 +160,11 @@ static void responder_shortages(
 	uint32_t stocks = 0, n = 0;
 
 	for (uint32_t i = 0; i < p->item_count; i++) {
-		const void *settings;
+		const struct item_facts *f = &p->items[i].settings->facts;
 
-		if (proto_of(&p->items[i], &settings) != protos[k] ||
-			!config_asks_responder(p->config, p->items[i].settings))
+		if (f->proto != protos[k] || !f->asks_responder)
 			continue;
-		stocks = server->stocks(p->config->responder->protocol[k], settings, s);
+		stocks = server->stocks(p->config->responder->protocol[k], f->settings, s);
 		for (uint32_t m = 0; m < stocks; m++) {
 			d[m * p->item_count + n] = (struct demand){&p->items[i], s[m].each};
 			back_s[i] = s[m].back_s;
@@ -190,7 +185,7 @@ static void responder_shortages(
 static void item_shortages(const struct plan *p, const struct plan_item *i, double back_s,
 	struct arena *a, struct counter_list *out)
 {
-	const struct proto *proto = proto_of(i, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 	struct proto_stock s[PROTO_MAX_STOCKS];
 	uint32_t n = proto->stocks ? proto->stocks(i->shared, s) : 0;
 
@@ -210,7 +205,7 @@ static void item_shortages(const struct plan *p, const struct plan_item *i, doub
 static void relay_shortage(
 	const struct plan *p, const struct plan_item *i, struct arena *a, struct counter_list *out)
 {
-	const struct port_settings *s = config_item_port(p->config, i->settings);
+	const struct port_settings *s = i->settings->facts.port;
 	uint32_t workers = port_cpu_count(s);
 	struct deal_balance b = deal_balance(i, workers);
 	enum steer_how how = i->port ? i->port->steer.how : STEER_HASHED;

@@ -87,11 +87,24 @@ static int replay_compare(const void *a, const void *b)
 	return *l < *r ? -1 : *l > *r;
 }
 
-void replay_order(struct timestamps *t)
+// Ascending, from 0 on.
+static void replay_order(struct timestamps *t)
 {
 	qsort(t->ns, t->count, sizeof(*t->ns), replay_compare);
 	for (uint64_t i = t->count; i-- > 0;)
 		t->ns[i] -= t->ns[0];
+}
+
+int replay_take(struct timestamps *t, const struct timestamps *from)
+{
+	int rc = 0;
+
+	timestamps_free(t);
+	for (uint64_t k = 0; k < from->count && rc == 0; k++)
+		rc = timestamps_add(t, from->ns[k]);
+	if (rc == 0)
+		replay_order(t);
+	return rc;
 }
 
 static int read_packets(

@@ -9,6 +9,9 @@
 
 // Into t: ns after the first, ascending. 0, -EINVAL with errors in d, or -ENOMEM. timestamps_free
 // is due in any case.
-void replay_order(struct timestamps *t); // ascending, from 0 on
 int replay_read(
 	struct timestamps *t, const struct replay_settings *r, struct arena *a, struct diag *d);
+
+// Into t, in place of what it has: times that were read elsewhere, made ascending from 0 on. 0 or
+// -ENOMEM.
+int replay_take(struct timestamps *t, const struct timestamps *from);

@@ -132,7 +132,7 @@ static uint64_t drain_ns(const struct plan *p)
 	if (p->config->run.drain_ns != UINT64_MAX)
 		return p->config->run.drain_ns;
 	for (uint32_t i = 0; i < p->item_count; i++) {
-		uint64_t wait = config_wait_ns(p->items[i].settings);
+		uint64_t wait = p->items[i].settings->facts.wait_ns;
 		uint64_t tries = p->items[i].layout.tries_ns;
 
 		wait = tries > wait ? tries : wait;

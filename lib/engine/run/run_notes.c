@@ -135,7 +135,7 @@ static void warn_of_capture(const struct plan *p)
 	for (uint32_t i = 0; s && i < s->when.count; i++)
 		several |= when[i] != EVIDENCE_STEP;
 	for (uint32_t i = 0; i < p->item_count; i++)
-		several |= config_item_proto(p->items[i].settings, NULL)->step_count > 1;
+		several |= p->items[i].settings->facts.proto->step_count > 1;
 	if (!several)
 		log_warning("output.capture: when: [step] keeps replies that the next message of "
 			    "an exchange follows, and no item has exchanges of several messages: "

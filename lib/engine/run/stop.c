@@ -20,9 +20,9 @@ static void add_rule(struct stop *s, const char *text, struct arena *a)
 
 // The bound of an item, of which a part of a fleet has the share of its workers, as of transactions
 // in flight that are set: the first of them have one more. At least 1.
-static uint64_t most_in_flight(const struct config *c, const struct item_settings *i)
+static uint64_t most_in_flight(const struct item_settings *i)
 {
-	const struct fleet_share share = fleet_share(c, config_item_port(c, i));
+	const struct fleet_share share = i->facts.share;
 	const uint64_t all = i->load.max_outstanding, rest = all % share.of;
 	uint64_t own = all / share.of * share.count;
 
@@ -44,7 +44,7 @@ void stop_start(struct stop *s, const struct config *c, struct arena *a)
 		if (items[i].load.max_outstanding)
 			add_rule(s,
 				arena_printf(a, "traffic.%s.in_flight > %llu", items[i].name,
-					(unsigned long long)most_in_flight(c, &items[i])),
+					(unsigned long long)most_in_flight(&items[i])),
 				a);
 }
 
@@ -78,8 +78,7 @@ static bool rule_fires(struct stop_rule *rule, const struct stop *s,
 
 	if (k->item && strcmp(k->item, items[item].name) != 0)
 		return false;
-	if (!rule_holds(k, config_item_proto(&settings[item], NULL), &items[item], &rule->sum[item],
-		    value)) {
+	if (!rule_holds(k, settings[item].facts.proto, &items[item], &rule->sum[item], value)) {
 		rule->held_s[item] = 0;
 		return false;
 	}

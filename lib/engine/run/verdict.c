@@ -775,8 +775,8 @@ static bool is_harmless(const struct result *r, const struct reasons *why)
 
 bool verdict_is_near(const struct plan *p, const struct plan_item *i)
 {
-	return !(p->config->responder && config_asks_responder(p->config, i->settings)) &&
-	       i->run->server.len && sockets_is_own(&i->run->server);
+	return !i->settings->facts.asks_responder && i->run->server.len &&
+	       sockets_is_own(&i->run->server);
 }
 
 // The tester's part in what became of an item: by figures alone, whatever was tolerated.
@@ -788,7 +788,7 @@ static void facts_of_tester(const struct plan *p, const struct result *r, uint32
 	const struct plan_item *of = &p->items[item];
 	const struct item_counters n = without_client(of);
 	uint64_t kept = n.no_client + f->queued + (i->connections ? i->connections->no_memory : 0);
-	bool own = p->config->responder && config_asks_responder(p->config, of->settings);
+	bool own = of->settings->facts.asks_responder;
 	bool near = verdict_is_near(p, of);
 
 	f->due = i->ledger.due;

@@ -141,28 +141,16 @@ void forecast_judge(struct forecast *f, struct arena *a)
 // --- from the file
 // --------------------------------------------------------------------------------
 
-static uint64_t source_addresses(
-	const struct config *c, const struct item_settings *s, struct arena *a)
+static void forecast_place(
+	struct forecast_item *i, const struct config *c, const struct item_settings *s)
 {
-	struct field_list list = config_sources(c, s, a);
-	const struct addr_range *r = list.items;
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < list.count; i++)
-		n += r[i].count;
-	return n;
-}
-
-static void forecast_place(struct forecast_item *i, const struct config *c,
-	const struct item_settings *s, struct arena *a)
-{
-	const struct proto *proto = config_item_proto(s, NULL);
+	const struct proto *proto = s->facts.proto;
 	uint64_t per_port;
 
 	i->slots = config_slots_needed(c, s);
 	if (routing_is_own(proto)) // it chooses addresses and ports itself
 		return;
-	i->source_addresses = source_addresses(c, s, a);
+	i->source_addresses = s->facts.addresses;
 	per_port = i->source_addresses << proto->key_bits;
 	i->source_ports_needed =
 		per_port ? (config_keys_needed(c, s) + per_port - 1) / per_port : 0;
@@ -172,13 +160,13 @@ static void forecast_place(struct forecast_item *i, const struct config *c,
 static uint64_t item_memory(const struct forecast_item *i, const struct config *c,
 	const struct item_settings *s, const struct sample *sample)
 {
-	const struct proto *proto = config_item_proto(s, NULL);
+	const struct proto *proto = s->facts.proto;
 	const struct txn_shape shape = {.count = (uint32_t)i->slots,
-		.window = config_outcomes_needed(c, s, config_wait_ns(s))};
+		.window = config_outcomes_needed(c, s, s->facts.wait_ns)};
 	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
-	uint32_t workers = port_cpu_count(config_item_port(c, s));
-	uint64_t conns = plan_conn_memory(s, workers, i->slots / workers,
-		config_places(s, i->source_addresses), sample->longest);
+	uint32_t workers = s->facts.share.count;
+	uint64_t conns = plan_conn_memory(
+		s, i->slots / workers, s->facts.port_count * i->source_addresses, sample->longest);
 
 	return workers * conns + txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
 	       (1 + SNAPSHOTS) * (3 + 2 * steps) * sizeof(struct hist) + sample->memory;
@@ -198,16 +186,16 @@ static uint32_t unpaced_on(const struct config *c, const struct port_settings *p
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		n += config_item_port(c, &items[i]) == port && !is_paced(&items[i]);
+		n += items[i].facts.port == port && !is_paced(&items[i]);
 	return n;
 }
 
-static struct forecast_item item_of(const struct config *c, const struct item_settings *s,
-	const struct sample *sample, struct arena *a)
+static struct forecast_item item_of(
+	const struct config *c, const struct item_settings *s, const struct sample *sample)
 {
-	const struct proto *proto = config_item_proto(s, NULL);
-	const struct port_settings *port = config_item_port(c, s);
-	const struct fleet_share share = fleet_share(c, port);
+	const struct proto *proto = s->facts.proto;
+	const struct port_settings *port = s->facts.port;
+	const struct fleet_share share = s->facts.share;
 	struct forecast_item out = {.name = s->name,
 		.protocol = proto->name,
 		.port = port->name,
@@ -221,10 +209,9 @@ static struct forecast_item item_of(const struct config *c, const struct item_se
 	}
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
-	forecast_place(&out, c, s, a);
+	forecast_place(&out, c, s);
 	forecast_load(&out, sample,
-		proto->cost_ns + driver_of(port)->cost_ns +
-			(config_is_stream(s) ? STREAM_COST_NS : 0));
+		proto->cost_ns + driver_of(port)->cost_ns + (s->facts.stream ? STREAM_COST_NS : 0));
 	out.memory = item_memory(&out, c, s, sample);
 	return out;
 }
@@ -254,9 +241,9 @@ static void fill(
 		out->memory += ports[i].memory;
 	}
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		items[i] = item_of(c, &given[i], &samples[i], a);
+		items[i] = item_of(c, &given[i], &samples[i]);
 		items[i].source_ports = source_ports[i];
-		forecast_add(&ports[config_item_port(c, &given[i]) - settings], &items[i]);
+		forecast_add(&ports[given[i].facts.port - settings], &items[i]);
 		out->memory += items[i].memory;
 	}
 	out->traffic = (struct counter_list){items, c->traffic.count};

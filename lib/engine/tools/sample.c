@@ -109,7 +109,7 @@ static struct proto_env env_of(const struct item_settings *s)
 		.clients = 1,
 		.addr_len = s->server.len,
 		.server = s->server,
-		.server_port = config_server_port(s),
+		.server_port = s->facts.server_port,
 		.timeout_ns = s->timeout_ns,
 		.rate = s->load.rate + s->load.more,
 		.dry = true};
@@ -131,7 +131,7 @@ static int sample_item(
 {
 	const struct item_settings *given = (const struct item_settings *)c->traffic.items + i;
 	struct plan_item *item = &plan->items[i];
-	const struct proto *proto = config_item_proto(item->settings, NULL);
+	const struct proto *proto = item->settings->facts.proto;
 	const struct proto_router *router = routing_of(proto);
 	struct proto_env env = env_of(item->settings);
 	struct pair p = {.proto = proto,
@@ -139,7 +139,7 @@ static int sample_item(
 		.item = item,
 		.ctx = {.shared = item->shared, .counters = arena_zalloc(a, proto->counters->size)},
 		.server = sample_server(plan, proto),
-		.port_vlans = (uint8_t)config_item_port(c, given)->vlans.count,
+		.port_vlans = (uint8_t)given->facts.port->vlans.count,
 		.sum = out};
 	int rc;
 
@@ -163,7 +163,7 @@ static uint64_t heap_used(void)
 
 static uint64_t item_memory(const struct plan_item *i)
 {
-	const struct proto *proto = config_item_proto(i->settings, NULL);
+	const struct proto *proto = i->settings->facts.proto;
 	struct proto_env env = env_of(i->settings);
 
 	return proto->memory && i->shared ? proto->memory(i->shared, &env) : 0;

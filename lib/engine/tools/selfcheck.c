@@ -9,6 +9,8 @@
 
 #include "proto/table.h"
 #include "conf/schema.h"
+#include "engine/config/config_load.h"
+#include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "io/driver/driver.h"
 
@@ -93,7 +95,7 @@ static uint32_t addresses_at_most(const struct config *c)
 	for (uint32_t i = 0; i < c->ports.count; i++)
 		n += p[i].addresses.count + p[i].gateway.count;
 	for (uint32_t i = 0; i < c->traffic.count; i++)
-		n += config_further((const struct item_settings *)c->traffic.items + i)->count;
+		n += ((const struct item_settings *)c->traffic.items)[i].facts.further->count;
 	return n;
 }
 
@@ -105,7 +107,7 @@ static const struct addr somebody[] = {
 static void derive_ports(const struct config *c, struct config *out, struct arena *a)
 {
 	const struct item_settings *items = c->traffic.items;
-	const struct port_settings *like = config_item_port(c, &items[0]);
+	const struct port_settings *like = items[0].facts.port;
 	const char *other = arena_printf(a, "%s-self-check", like->name);
 	uint32_t room = addresses_at_most(c);
 	struct port_settings *ports = arena_zalloc(a, 2 * sizeof(*ports));
@@ -115,10 +117,10 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	ports[0].cpus = like->cpus;
 	ports[1] = ring_port(like, other, like->name, room, a);
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct field_list *further = config_further(&items[i]);
+		const struct field_list *further = items[i].facts.further;
 		const struct addr *server = &items[i].server;
 
-		add_port(&ports[0], config_item_port(c, &items[i]));
+		add_port(&ports[0], items[i].facts.port);
 		if (server->len)
 			add_address(&ports[1].addresses, server, 8 * server->len);
 		for (uint32_t n = 0; !server->len && n < 2; n++)
@@ -170,15 +172,15 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 	memcpy(items, c->traffic.items, c->traffic.count * sizeof(*items));
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
 		struct item_settings *it = &items[i];
-		struct fleet_share share = fleet_share(c, config_item_port(c, it));
-		struct field_list sources = config_sources(c, it, a);
+		const struct item_facts *f = &it->facts;
 
-		// The plan divides addresses of an item among a fleet again, those of a port never.
-		if (it->routed.count)
-			it->source.addresses =
-				elsewhere(&sources, fleet_is_part(&share) ? share.of : 1, a);
-		else if (!fleet_is_part(&share))
-			it->source.addresses = sources;
+		// Addresses of an item are divided among a fleet again, those of a port never.
+		if (f->sockets && !routing_is_own(f->proto))
+			it->source.addresses = elsewhere(
+				&f->sources, fleet_is_part(&f->share) ? f->share.of : 1, a);
+		else if (!fleet_is_part(&f->share))
+			it->source.addresses = f->sources;
+		it->source.ports = f->ports;
 		it->port = tester->name;
 		it->server_port = 0;
 		it->timeout_ns =
@@ -231,7 +233,7 @@ bool selfcheck_possible(const struct config *c, struct diag *d)
 	bool possible = true;
 
 	for (uint32_t i = 0; i < c->traffic.count; i++) {
-		const struct proto *proto = config_item_proto(&items[i], NULL);
+		const struct proto *proto = items[i].facts.proto;
 
 		if (proto->server)
 			continue;
@@ -267,8 +269,12 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	out->criteria = (struct field_list){criterion, 1};
 	derive_ports(c, out, a);
 	derive_items(c, out, a);
+	if (derive_responder(c, out, a, d) < 0)
+		return NULL;
+	config_resolve(out);
 	config_fit(out);
-	return derive_responder(c, out, a, d) < 0 ? NULL : out;
+	config_complete(out, a);
+	return out;
 }
 
 static bool has_rate(const struct config *c)

@@ -34,7 +34,7 @@ static uint64_t most_ms(const struct fleet *f)
 	uint64_t drain = r->drain_ns != UINT64_MAX ? r->drain_ns : 0, wait;
 
 	for (uint32_t i = 0; r->drain_ns == UINT64_MAX && i < f->now->traffic.count; i++) {
-		wait = config_wait_ns((const struct item_settings *)f->now->traffic.items + i);
+		wait = ((const struct item_settings *)f->now->traffic.items)[i].facts.wait_ns;
 		drain = 4 * wait > drain ? 4 * wait : drain;
 	}
 	return (r->warmup_ns + r->duration_ns + drain) / 1000000 + GRACE_MS;

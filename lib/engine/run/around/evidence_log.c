@@ -121,8 +121,8 @@ static uint64_t reach_of(const struct plan *p)
 	uint64_t longest = 0;
 
 	for (uint32_t i = 0; i < p->item_count; i++)
-		if (config_wait_ns(p->items[i].settings) > longest)
-			longest = config_wait_ns(p->items[i].settings);
+		if (p->items[i].settings->facts.wait_ns > longest)
+			longest = p->items[i].settings->facts.wait_ns;
 	return 4 * longest + REACH_MORE;
 }
 

@@ -197,7 +197,7 @@ static bool build_subject(struct leasequery_plan *p, const struct leasequery_set
 	return false;
 }
 
-static void *setup(const struct leasequery_settings *s, const struct proto_env *env,
+static void *leasequery_setup(const struct leasequery_settings *s, const struct proto_env *env,
 	uint8_t addr_len, uint32_t most, struct diag *d)
 {
 	struct leasequery_plan *p = calloc(1, sizeof(*p));
@@ -229,7 +229,7 @@ static void *leasequery4_setup(const void *settings, const struct proto_env *env
 	const struct leasequery_settings *s = settings;
 
 	// An option 82 with one sub-option is one option.
-	return setup(
+	return leasequery_setup(
 		s, env, 4, s->query == LEASEQUERY4_MAC ? MAC_MAX : LEASEQUERY_SUBJECT_MAX - 2, d);
 }
 
@@ -237,7 +237,7 @@ static void *leasequery6_setup(const void *settings, const struct proto_env *env
 {
 	const struct leasequery_settings *s = settings;
 
-	return setup(s, env, 16,
+	return leasequery_setup(s, env, 16,
 		s->query + DHCP6_QUERY_BY_ADDRESS == DHCP6_QUERY_BY_REMOTE_ID
 			? LEASEQUERY_SUBJECT_MAX
 			: DHCP6_DUID_MAX,

@@ -49,7 +49,7 @@ static void begin(struct fixture *f, const char *text, const char *criterion)
 	*f = (struct fixture){.l = loaded_from(whole)};
 	for (uint32_t i = 0; i < f->l.config->traffic.count; i++) {
 		const struct item_settings *s = f->l.config->traffic.items;
-		const struct proto *proto = config_item_proto(&s[i], NULL);
+		const struct proto *proto = s[i].facts.proto;
 
 		f->items[i] = (struct result_item){.name = s[i].name,
 			.ledger = {.due = 100, .sent = 100, .answered = 100},

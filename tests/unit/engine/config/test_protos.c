@@ -217,7 +217,8 @@ static void an_item_speaks_any_protocol_of_the_table(void **state)
 		c = load(item, "p0: {}");
 		assert_non_null(c);
 		i = c->traffic.items;
-		assert_ptr_equal(config_item_proto(i, &settings), protos[k]);
+		settings = i->facts.settings;
+		assert_ptr_equal(i->facts.proto, protos[k]);
 		assert_int_equal(((const struct small_settings *)settings)->x, 100 + k);
 		for (uint32_t other = 0; other < proto_count(); other++)
 			assert_int_equal(i->protocol[other] != NULL, other == k);

@@ -88,6 +88,10 @@ static void deal(uint32_t workers)
 	f.first_worker[1] = workers;
 	f.cpus = (struct field_range){0, workers - 1};
 	f.settings.cpus = (struct field_list){&f.cpus, 1};
+	f.config.traffic = (struct field_list){f.items, f.plan.item_count};
+	config_resolve(&f.config);
+	for (uint32_t n = 0; n < f.plan.item_count; n++)
+		f.items[n].facts.sources = f.items[n].source.addresses;
 	for (uint32_t w = 0; w < workers; w++) {
 		f.workers[w] = (struct worker){
 			.number = w, .items = f.runs[w], .item_count = f.plan.item_count};
@@ -319,7 +323,6 @@ static void parts_have_the_ports_and_keys_of_one_box(void **state)
 		f.config.fleet = &fleet;
 		for (uint32_t w = 0; w < 3; w++) {
 			fleet.part = w < 2 ? 1 : 2;
-			f.plan_items[0].share = fleet_share(&f.config, &f.settings);
 			deal(w < 2 ? 2 : 1);
 			assert_int_equal(f.runs[w % 2][0].txns.ports, ports[w]);
 			assert_int_equal(f.runs[w % 2][0].ports[0], first[w]);

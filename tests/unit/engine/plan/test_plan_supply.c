@@ -139,7 +139,7 @@ static uint64_t dhcp4_bytes(const struct planned *p)
 	const struct plan_item *i = &p->plan.items[0];
 	const struct proto_env env = {.workers = 1};
 
-	return config_item_proto(i->settings, NULL)->memory(i->shared, &env);
+	return i->settings->facts.proto->memory(i->shared, &env);
 }
 
 static void memory_bounds_a_number_that_nobody_knows(void **state)

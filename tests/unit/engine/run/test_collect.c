@@ -61,7 +61,7 @@ static struct fixture *fixture_new(void)
 	f->worker.item_count = 1;
 	f->worker.snapshots[0].items = &f->snapshot;
 	f->worker.times = (struct run_times){.start = START, .measure = START, .interval = SECOND};
-	f->run.proto = protos[0];
+	f->settings.facts.proto = f->run.proto = protos[0];
 	f->run.begun_at = START;
 	// A thousand a second: the k-th is due at START + (k + 1/2) ms.
 	f->run.pace = (struct pace){.kind = PACE_RATE,
@@ -284,7 +284,7 @@ static void an_interval_has_all_figures_of_its_time(void **state)
 
 	stepped.steps = names;
 	stepped.step_count = 2;
-	f->run.proto = &stepped;
+	f->settings.facts.proto = f->run.proto = &stepped;
 	for (int n = 0; n < 2; n++) {
 		banks[n] = calloc(1, stepped.counters->size);
 		hist_clear(&steps[n].response);
@@ -1016,7 +1016,7 @@ static void a_service_latency_above_the_response_latency_is_told(void **state)
 	hist_add(&f->run.books.service, 1);
 	assert_null(check(f));
 	proto.step_count = 2;
-	f->run.proto = &proto;
+	f->settings.facts.proto = f->run.proto = &proto;
 	f->run.steps = steps;
 	for (int i = 0; i < 2; i++) {
 		hist_clear(&steps[i].response);

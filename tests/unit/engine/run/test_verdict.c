@@ -100,7 +100,7 @@ static int setup(void **state)
 		.tx_refused = 2000,
 		.wire.counters.fragments = 1};
 	f.more_run.books.counts[1].no_client = 50;
-	f.run.proto = f.more_run.proto = &some;
+	f.item.facts.proto = f.run.proto = f.more_run.proto = &some;
 	for (int bank = 0; bank < 2; bank++) {
 		f.run.banks[bank] = f.counters[bank];
 		f.more_run.banks[bank] = f.more_counters[bank];
