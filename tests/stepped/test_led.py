@@ -179,6 +179,30 @@ def a_run_of_a_user_takes_the_same_orders():
 
 
 @test
+def orders_of_an_item_hold_in_the_order_of_their_times():
+    """One that comes later and is due earlier cancels none, and a rate that the item has already is an order like others."""
+    second, orders = 1_000_000_000, [(500, 205), (200, 201), (100, 0), (100, 150.5), (300, 205)]
+    with led(ring(item(load={"rate": 1000}), run={"duration": "10h", "warmup": "1s", "interval": "1s"})) as child:
+        child.event("up")
+        child.ready()
+        measured = child.go()[0] + second
+        child.event("t_s")
+        for rate, at in orders:
+            child.order(order=f"traffic.queries.load.rate={rate}", **({"at_ns": measured + int(at * second)} if at else {}))
+        while child.event("t_s")["t_s"] < 210:
+            pass
+        child.order(stop=1)
+        _, document = child.result()
+        held = [one.get("from_ns") for one in document["orders"]]
+        first = (held[2] - measured) // second  # the interval after the one in which the order was read
+        assert held[2] == measured + first * second and first < 150, (held, measured)
+        assert held == [None, *(measured + at * second for at in (201, first, 151, 205))], (held, measured)
+        due = {round(one["t_s"]): one["traffic"][0]["due"] for one in document["intervals"]}
+        assert [due[t] for t in (first, first + 1, 151, 152, 201, 202, 205, 206)] == [1000, 100, 100, 100, 100, 200, 200, 300], due
+        assert child.end() == EXIT["interrupted"]
+
+
+@test
 def wrong_orders_are_refused_and_change_nothing():
     search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "2k", "goals": [{"loss": "0%"}]}  # it is the leader's
     text = ring(run={"duration": "10h"}, search=search)

@@ -20,39 +20,50 @@ static uint64_t holds_from(const struct plan_item *i)
 	               : 0;
 }
 
-// Of the transactions of all workers together; each takes its share.
-static void give(struct order_waiting *w)
+// The gap is that of all workers together; each takes its share. A worker has one order at a time:
+// a later one that it had before must be given again.
+static void give(struct orders *o, struct order_waiting *w)
 {
+	for (uint32_t i = o->settled; i < o->count; i++)
+		if (o->waiting[i].item == w->item)
+			o->waiting[i].given = false;
 	w->before = holds_from(w->item);
 	w->given = true;
 	for (uint32_t k = 0; k < w->item->worker_count; k++) {
 		struct worker_item *run = plan_run(w->item, k);
+		uint32_t number = atomic_load_explicit(&run->gap_number, memory_order_relaxed) + 1;
 
 		atomic_store_explicit(&run->gap_at, w->at, memory_order_relaxed);
-		atomic_store_explicit(&run->gap_asked, w->gap, memory_order_release);
+		atomic_store_explicit(&run->gap_asked, w->gap, memory_order_relaxed);
+		atomic_store_explicit(&run->gap_number, number, memory_order_release);
 	}
 }
 
-// An earlier one for the same item, which still waits.
+// An order for the same item that is due before this one, and is still waiting.
 static struct order_waiting *ahead_of(struct orders *o, uint32_t n)
 {
-	for (uint32_t i = o->settled; i < n; i++)
-		if (o->waiting[i].item == o->waiting[n].item)
-			return &o->waiting[i];
+	const struct order_waiting *w = &o->waiting[n];
+
+	for (uint32_t i = o->settled; i < o->count; i++) {
+		struct order_waiting *other = &o->waiting[i];
+
+		if (other->item == w->item && (other->at < w->at || (other->at == w->at && i < n)))
+			return other;
+	}
 	return NULL;
 }
 
-// One that is due takes the place of an earlier one, which then never held.
+// An order that is due takes the place of those before it, which then never held.
 static void hand_out(struct orders *o, uint32_t n, uint64_t now)
 {
 	struct order_waiting *w = &o->waiting[n], *ahead;
 
 	while ((ahead = ahead_of(o, n))) {
-		if (w->at > now)
+		if (w->at > now && w->at > ahead->at)
 			return;
 		ahead->item = NULL;
 	}
-	give(w);
+	give(o, w);
 }
 
 void orders_tick(struct orders *o, struct plan *p)
@@ -92,7 +103,8 @@ static const char *refuse(const struct plan_item *i, double rate, struct arena *
 
 const char *orders_take(struct orders *o, struct plan *p, const char *text, uint64_t at_ns)
 {
-	double rate, at;
+	uint64_t now = clock_time(&p->clock), at = 0;
+	double rate, at_s;
 	const struct item_settings *item = config_item_of_set(p->config, text, &rate);
 	const struct plan_item *of = NULL;
 	struct result_order *order = &o->list[o->count];
@@ -108,14 +120,15 @@ const char *orders_take(struct orders *o, struct plan *p, const char *text, uint
 	why = refuse(of, rate, o->arena);
 	if (why)
 		return why;
-	at = clock_ns(&p->clock, clock_time(&p->clock) - p->items[0].worker->times.start) -
-	     (double)p->config->run.warmup_ns;
-	*order = (struct result_order){
-		.set = arena_strdup(o->arena, text), .at_s = fmax(0, at / 1e9)};
+	if (at_ns)
+		at = clock_wall_tick(&p->clock, at_ns);
+	at_s = clock_ns(&p->clock, now - p->items[0].worker->times.start) / 1e9 -
+	       1e-9 * (double)p->config->run.warmup_ns;
+	*order = (struct result_order){.set = arena_strdup(o->arena, text), .at_s = fmax(0, at_s)};
 	o->waiting[o->count++] = (struct order_waiting){.item = of,
 		.order = order,
 		.gap = (uint64_t)ldexp(p->clock.hz / rate, PACE_ASKED_BITS),
-		.at = at_ns ? clock_wall_tick(&p->clock, at_ns) : 0};
+		.at = at > now ? at : now};
 	orders_tick(o, p);
 	return NULL;
 }

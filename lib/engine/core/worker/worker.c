@@ -77,12 +77,14 @@ void worker_read(const struct worker *w, struct worker_snapshot *to)
 // Another rate, which the user wants: each interval has one.
 static void item_obey(struct worker_item *it, uint64_t at)
 {
-	uint64_t gap = atomic_load_explicit(&it->gap_asked, memory_order_acquire);
+	uint32_t number = atomic_load_explicit(&it->gap_number, memory_order_acquire);
 
-	if (gap == it->gap_taken || at < atomic_load_explicit(&it->gap_at, memory_order_relaxed) ||
-		!pace_change(&it->pace, gap, at))
+	if (number == it->gap_taken ||
+		at < atomic_load_explicit(&it->gap_at, memory_order_relaxed) ||
+		!pace_change(
+			&it->pace, atomic_load_explicit(&it->gap_asked, memory_order_relaxed), at))
 		return;
-	it->gap_taken = gap;
+	it->gap_taken = number;
 	atomic_store_explicit(&it->gap_from, at, memory_order_relaxed);
 }
 

@@ -158,8 +158,10 @@ struct worker_item {
 	uint64_t gap_least;               // ticks: shorter gaps are no event's
 	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
-	// ctlplane: wo while it runs, dataplane: ro: as pace_change has it; 0: none was asked for.
-	// It holds from the first interval that begins at gap_at or later.
+	// ctlplane: wo while it runs, dataplane: ro: number of the last order for another rate; 0:
+	// none. Its gap, as pace_change has it, holds from the first interval that begins at gap_at
+	// or later.
+	_Atomic uint32_t gap_number;
 	_Atomic uint64_t gap_asked, gap_at;
 	// ctlplane: ro, dataplane: wo: since when the last one holds
 	_Atomic uint64_t gap_from;
@@ -170,7 +172,7 @@ struct worker_item {
 	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
 	                     // none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
-	uint64_t gap_taken;  // of gap_asked: the one that holds
+	uint64_t gap_taken;  // gap_number of the order that holds
 	const char *note;    // further comment on the answer that is captured now
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
