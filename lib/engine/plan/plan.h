@@ -117,10 +117,8 @@ static inline const char *plan_item_input(const struct plan_item *i)
 	return proto && proto->input ? proto->input(i->shared) : NULL;
 }
 
-// Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
-// addresses of all workers; longest: plan_item_longest.
-uint64_t plan_conn_memory(
-	const struct item_settings *i, uint64_t slots, uint64_t rows, uint32_t longest);
+// Bytes that the tables and histograms of an item are going to take. Its input is read.
+uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i);
 
 // With the ports started: tables, templates (without the server's MAC). Calibrates the clock unless
 // it is a set one. 0, -ENOMEM or -ERANGE (slots).

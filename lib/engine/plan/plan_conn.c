@@ -58,14 +58,12 @@ static uint64_t parts_of(uint64_t seats, uint64_t reply)
 	return blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST;
 }
 
-// Connections of a worker: those at its seats, and those that are being closed. longest: of its
-// messages.
-static struct conns_shape shape_of(
-	const struct item_settings *i, uint64_t rows, uint64_t slots, uint32_t longest)
+// Connections of a worker: those at its seats, and those that are being closed.
+static struct conns_shape shape_of(const struct plan_item *i, uint64_t rows, uint64_t slots)
 {
-	const struct item_facts *f = &i->facts;
+	const struct item_facts *f = &i->settings->facts;
 	const struct tcp_settings *tcp = f->tcp;
-	double rate = config_connection_rate(i) / f->share.of;
+	double rate = config_connection_rate(i->settings) / f->share.of;
 	double closing =
 		isinf(rate) ? CLOSING_UNKNOWN
 			    : fmax(rate * (1 + 1e-9 * (double)tcp->time_wait_ns), CLOSING_LEAST);
@@ -75,7 +73,8 @@ static struct conns_shape shape_of(
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
 		.places = (uint32_t)rows,
-		.blocks = (uint32_t)(blocks_of(slots, longest) + parts_of(seats, reply)),
+		.blocks =
+			(uint32_t)(blocks_of(slots, plan_item_longest(i)) + parts_of(seats, reply)),
 		.window = (uint32_t)tcp->window,
 		.time_wait_us = tcp->time_wait_ns / 1000,
 		.ack_delay_us = (uint32_t)(tcp->ack_delay_ns / 1000),
@@ -228,16 +227,15 @@ static void behave_close(struct worker_behave *b)
 	pages_free(b, behave_own(b->client_count));
 }
 
-uint64_t plan_conn_memory(
-	const struct item_settings *i, uint64_t slots, uint64_t rows, uint32_t longest)
+uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows)
 {
-	const struct item_facts *f = &i->facts;
+	const struct item_facts *f = &i->settings->facts;
 	uint32_t workers = f->share.of;
 	struct conns_shape shape;
 
 	if (!f->tcp)
 		return 0;
-	shape = shape_of(i, rows / workers, slots, longest);
+	shape = shape_of(i, rows / workers, slots);
 	return conns_bytes(&shape) + own_bytes(seats_of(f, 0), slots, rows / workers) +
 	       behave_memory(f->tcp, workers, rows);
 }
@@ -255,8 +253,7 @@ int plan_conn_open(
 	const struct tcp_settings *tcp = f->tcp;
 	struct worker_item *run = plan_run(i, worker);
 	uint64_t rows = (uint64_t)port_count * clients;
-	struct conns_shape shape =
-		shape_of(i->settings, rows, run->txns.count, plan_item_longest(i));
+	struct conns_shape shape = shape_of(i, rows, run->txns.count);
 	struct worker_conns *wc = pages_alloc(sizeof(*wc));
 	uint8_t preface[TCP_BLOCK_BYTES];
 	void *memory;

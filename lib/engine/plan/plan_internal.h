@@ -25,9 +25,6 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 // Does its port carry the messages, and bring back the replies?
 void plan_item_check(const struct plan *p, const struct plan_item *i, struct diag *d);
 
-// Bytes that its tables are going to take. Its input is read.
-uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i);
-
 // The state that all items of a protocol share. 0 or -ENOMEM.
 int plan_open_common(struct plan *p, struct arena *a);
 
@@ -43,6 +40,10 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d);
 // With the ports started. 0 or -errno.
 int plan_responder_open(struct plan *p);
 void plan_responder_close(struct plan *p);
+
+// Bytes of the connections of one of an item's workers. slots: the worker's; rows: ports and
+// addresses of all workers.
+uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows);
 
 // The way to the server is known.
 void plan_conn_address(

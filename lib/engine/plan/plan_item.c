@@ -147,27 +147,26 @@ static size_t marks_bytes(const struct proto *proto)
 	return proto->follower ? proto_marks(proto) * sizeof(struct hist) : 0;
 }
 
-// As item_slots and the protocol's open take it, for all workers.
 uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 {
 	const struct item_facts *f = &i->settings->facts;
-	const struct proto *proto = f->proto;
 	struct proto_env env = item_env(p, i);
-	struct txn_shape shape = {0};
-	uint64_t bytes, sum = 0;
+	struct txn_shape shape = {
+		.count = (uint32_t)fmin((double)slots_needed(p, i), 1u << 30),
+		.window = outcomes_needed(p, i, longest_wait_ns(i)),
+	};
+	uint64_t each = sizeof(struct worker_item) + SNAPSHOTS * sizeof(struct item_snapshot) +
+	                txn_bytes(&shape) + marks_bytes(f->proto) +
+	                plan_conn_memory(i, shape.count, f->port_count * f->addresses);
+	uint64_t sum = 0;
 
-	shape.count = (uint32_t)fmin((double)slots_needed(p, i), 1u << 30);
-	shape.window = outcomes_needed(p, i, longest_wait_ns(i));
-	bytes = txn_bytes(&shape);
-	if (proto->step_count > 1)
-		bytes += shape.count * sizeof(*i->run->step_due) +
-		         proto->step_count * sizeof(struct step_books);
-	bytes += plan_conn_memory(
-		i->settings, shape.count, f->port_count * env.clients, plan_item_longest(i));
-	for (env.worker = f->share.first; env.worker < f->share.first + f->share.count;
-		env.worker++)
-		sum += bytes + marks_bytes(proto) +
-		       (proto->memory ? proto->memory(i->shared, &env) : 0);
+	if (f->proto->step_count > 1)
+		each += shape.count * sizeof(*i->run->step_due) +
+		        (1 + SNAPSHOTS) * f->proto->step_count * sizeof(struct step_books);
+	for (uint32_t n = 0; n < f->share.count; n++) {
+		env.worker = f->share.first + n;
+		sum += each + (f->proto->memory ? f->proto->memory(i->shared, &env) : 0);
+	}
 	return sum;
 }
 

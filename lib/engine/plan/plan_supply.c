@@ -95,43 +95,16 @@ static const char *shortage(const struct plan *p, const char *of, const struct p
 		(unsigned long long)s->count, s->name, after_s, length_s(p), s->remedy);
 }
 
-uint64_t plan_clients(const struct plan_item *i, bool *automatic)
+struct proto_stock plan_clients(const struct plan_item *i)
 {
 	const struct proto *proto = i->settings->facts.proto;
-	struct proto_stock s[PROTO_MAX_STOCKS];
-
-	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
-		return 0;
-	*automatic = s->chosen;
-	return s->count;
-}
-
-uint64_t plan_idle_clients(const struct plan_item *i)
-{
-	const struct proto *proto = i->settings->facts.proto;
-	struct proto_stock s[PROTO_MAX_STOCKS];
-
-	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
-		return 0;
-	return s->given > s->count ? s->given - s->count : 0;
-}
-
-const char *plan_remedy(const struct plan_item *i)
-{
-	const struct proto *proto = i->settings->facts.proto;
-	struct proto_stock s[PROTO_MAX_STOCKS];
-
-	return proto->stocks && proto->stocks(i->shared, s) ? s->remedy : "give it more clients";
-}
-
-const char *plan_bound_remedy(const struct plan_item *i)
-{
 	struct proto_stock s[PROTO_MAX_STOCKS] = {{0}};
 
-	return i->settings->facts.proto->stocks && i->settings->facts.proto->stocks(i->shared, s) &&
-	                       s->bound
-	               ? s->bound
-	               : "more of what binds them";
+	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
+		s->remedy = "give it more clients";
+	if (!s->bound)
+		s->bound = "more of what binds them";
+	return *s;
 }
 
 double plan_starved_s(const struct plan *p, const struct plan_item *i)

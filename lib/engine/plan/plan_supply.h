@@ -6,16 +6,9 @@
 
 #include "engine/plan/plan.h"
 
-// Clients of an item whose input is read, and whether their number is automatic; 0: its protocol
-// has none.
-uint64_t plan_clients(const struct plan_item *i, bool *automatic);
-// Clients in the file that the run cannot begin an exchange with, or has no memory for.
-uint64_t plan_idle_clients(const struct plan_item *i);
-
-// How an item gets more of what runs out first.
-const char *plan_remedy(const struct plan_item *i);
-// How more of them are bound, for an item whose clients may be.
-const char *plan_bound_remedy(const struct plan_item *i);
+// The clients of an item whose input is read: how many it has, and how it gets more of them or has
+// more of them bound. count 0: its protocol has none.
+struct proto_stock plan_clients(const struct plan_item *i);
 
 // Seconds from the start of the run until an item first had no client for a transaction that was
 // due; of a closed loop until no worker ever began one again. -1: never.

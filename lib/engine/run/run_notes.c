@@ -93,8 +93,8 @@ static void note_connections(const struct run *r, const struct plan_item *i)
 
 static void note_item(const struct run *r, const struct plan_item *i)
 {
-	uint64_t slots = 0, ports = 0, bytes = 0, clients;
-	bool automatic = false;
+	const struct proto_stock clients = plan_clients(i);
+	uint64_t slots = 0, ports = 0, bytes = 0;
 	const char *input = plan_item_input(i);
 
 	if (input)
@@ -114,16 +114,15 @@ static void note_item(const struct run *r, const struct plan_item *i)
 		i->settings->name, (unsigned long long)slots, (double)bytes / 1048576,
 		i->run->txns.clients, (unsigned long long)(i->source_ports.count ? ports : 1));
 	note_relays(r, i);
-	clients = plan_clients(i, &automatic);
-	if (plan_idle_clients(i))
+	if (clients.given > clients.count)
 		run_note(r->options,
 			"traffic %s: the first %llu clients (%llu more are given than the run can "
 			"use)",
-			i->settings->name, (unsigned long long)clients,
-			(unsigned long long)plan_idle_clients(i));
-	if (automatic)
+			i->settings->name, (unsigned long long)clients.count,
+			(unsigned long long)(clients.given - clients.count));
+	if (clients.chosen)
 		run_note(r->options, "traffic %s: %llu clients (auto: for the load of the run)",
-			i->settings->name, (unsigned long long)clients);
+			i->settings->name, (unsigned long long)clients.count);
 }
 
 static void warn_of_capture(const struct plan *p)
@@ -344,7 +343,7 @@ void run_warn_starved(const struct run *r)
 		log_warning("traffic %s: its %llu clients ran out after %.3g s, and nothing began "
 			    "in the last %.3g s: its rates are too low (%s)",
 			items[i].name, (unsigned long long)items[i].clients, after_s,
-			end_s - after_s, plan_remedy(item));
+			end_s - after_s, plan_clients(item).remedy);
 	}
 }
 

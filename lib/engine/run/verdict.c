@@ -158,6 +158,7 @@ static void explain_load(const struct plan *p, const struct plan_item *i,
 {
 	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
+	const struct proto_stock clients = plan_clients(i);
 	double starved_s = plan_starved_s(p, i);
 
 	if (n->no_client > n->no_bound)
@@ -165,14 +166,14 @@ static void explain_load(const struct plan *p, const struct plan_item *i,
 			"%s: %llu not sent: no client was free for them, the first %.3g s after "
 			"the start: %s, or lower the rate",
 			r->name, (unsigned long long)(n->no_client - n->no_bound), starved_s,
-			plan_remedy(i));
+			clients.remedy);
 	if (n->no_bound)
 		because(out, "%s: %llu not sent: no client was bound and idle for them: %s",
-			r->name, (unsigned long long)n->no_bound, plan_bound_remedy(i));
+			r->name, (unsigned long long)n->no_bound, clients.bound);
 	if (n->no_client == 0 && r->ledger.sent == 0 && starved_s >= 0)
 		because(out,
 			"%s: its %llu clients ran out in the warm-up, %.3g s after the start: %s",
-			r->name, (unsigned long long)r->clients, starved_s, plan_remedy(i));
+			r->name, (unsigned long long)r->clients, starved_s, clients.remedy);
 	if (queued)
 		because(out,
 			"%s: %llu of them waited until the end, for their connections still waited "

@@ -141,37 +141,6 @@ void forecast_judge(struct forecast *f, struct arena *a)
 // --- from the file
 // --------------------------------------------------------------------------------
 
-static void forecast_place(
-	struct forecast_item *i, const struct config *c, const struct item_settings *s)
-{
-	const struct proto *proto = s->facts.proto;
-	uint64_t per_port;
-
-	i->slots = config_slots_needed(c, s);
-	if (routing_is_own(proto)) // it chooses addresses and ports itself
-		return;
-	i->source_addresses = s->facts.addresses;
-	per_port = i->source_addresses << proto->key_bits;
-	i->source_ports_needed =
-		per_port ? (config_keys_needed(c, s) + per_port - 1) / per_port : 0;
-}
-
-// The table of transactions, histograms with their snapshots, and the protocol's state.
-static uint64_t item_memory(const struct forecast_item *i, const struct config *c,
-	const struct item_settings *s, const struct sample *sample)
-{
-	const struct proto *proto = s->facts.proto;
-	const struct txn_shape shape = {.count = (uint32_t)i->slots,
-		.window = config_outcomes_needed(c, s, s->facts.wait_ns)};
-	uint64_t steps = proto->step_count > 1 ? proto->step_count : 0;
-	uint32_t workers = s->facts.share.count;
-	uint64_t conns = plan_conn_memory(
-		s, i->slots / workers, s->facts.port_count * i->source_addresses, sample->longest);
-
-	return workers * conns + txn_bytes(&shape) + (steps ? i->slots * sizeof(uint64_t) : 0) +
-	       (1 + SNAPSHOTS) * (3 + 2 * steps) * sizeof(struct hist) + sample->memory;
-}
-
 // Is it known before the run how many there are to be in a second, at the most?
 static bool is_paced(const struct item_settings *i)
 {
@@ -200,6 +169,7 @@ static struct forecast_item item_of(
 		.protocol = proto->name,
 		.port = port->name,
 		.input = sample->input,
+		.memory = sample->memory,
 		.paced = is_paced(s),
 		.per_s = load_peak(&s->load) * share.count / share.of};
 
@@ -209,10 +179,16 @@ static struct forecast_item item_of(
 	}
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
-	forecast_place(&out, c, s);
+	out.slots = config_slots_needed(c, s);
+	if (!routing_is_own(proto)) { // else it chooses addresses and ports itself
+		uint64_t per_port = s->facts.addresses << proto->key_bits;
+
+		out.source_addresses = s->facts.addresses;
+		out.source_ports_needed =
+			per_port ? (config_keys_needed(c, s) + per_port - 1) / per_port : 0;
+	}
 	forecast_load(&out, sample,
 		proto->cost_ns + driver_of(port)->cost_ns + (s->facts.stream ? STREAM_COST_NS : 0));
-	out.memory = item_memory(&out, c, s, sample);
 	return out;
 }
 

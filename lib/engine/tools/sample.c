@@ -161,14 +161,6 @@ static uint64_t heap_used(void)
 	return m.uordblks + m.hblkhd;
 }
 
-static uint64_t item_memory(const struct plan_item *i)
-{
-	const struct proto *proto = i->settings->facts.proto;
-	struct proto_env env = env_of(i->settings);
-
-	return proto->memory && i->shared ? proto->memory(i->shared, &env) : 0;
-}
-
 static double replayed_per_s(const struct plan_item *i)
 {
 	const struct timestamps *t = &i->replay;
@@ -189,8 +181,8 @@ static int measure_input(const struct config *c, struct arena *a, struct diag *d
 	after = heap_used();
 	*bytes = after > before ? after - before : 0;
 	for (uint32_t i = 0; i < plan.item_count; i++) {
-		out[i].memory = item_memory(&plan.items[i]);
-		out[i].longest = plan_item_longest(&plan.items[i]);
+		if (plan.items[i].shared)
+			out[i].memory = plan_item_memory(&plan, &plan.items[i]);
 		out[i].replayed_per_s = replayed_per_s(&plan.items[i]);
 		input = plan_item_input(&plan.items[i]);
 		out[i].input = input ? arena_strdup(a, input) : NULL;

@@ -20,8 +20,7 @@ struct sample {
 	uint64_t message_octets, answer_octets;
 	uint64_t assumed; // replies that the server did not write: as long as the request
 	uint64_t cut; // exchanges of several messages that ended early, as a reply failed a check
-	uint64_t memory;       // bytes that the protocol takes for a worker
-	uint32_t longest;      // message, in bytes; 0: each fits into any packet
+	uint64_t memory;       // bytes of its tables (plan_item_memory)
 	const char *input;     // what is used of its input file; NULL: all
 	double replayed_per_s; // times of its replay, on average; 0: it has none
 };

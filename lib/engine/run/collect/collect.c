@@ -440,7 +440,6 @@ static struct result_item item_result(
 	const struct item_counters *from = &books->counts[1];
 	const struct addr *server = &i->settings->server;
 	const char *input = plan_item_input(i);
-	bool automatic;
 	double asked;
 	struct result_item out = {
 		.name = i->settings->name,
@@ -452,7 +451,7 @@ static struct result_item item_result(
 		.server_name = i->settings->host.name,
 		.loop = i->run->pace.kind == PACE_OUTSTANDING ? "closed" : "open",
 		.input = input ? arena_strdup(a, input) : NULL,
-		.clients = plan_clients(i, &automatic),
+		.clients = plan_clients(i).count,
 	};
 	struct result_item *to = &out;
 
