@@ -73,7 +73,8 @@ static int stream(const struct fixture *f)
 	return fd;
 }
 
-static struct fixture *fixture_new(const char *address, bool fixed)
+static struct fixture *fixture_buffers(
+	const char *address, bool fixed, uint64_t send, uint64_t receive)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct port port = {.devices = {NUMBER}};
@@ -93,8 +94,12 @@ static struct fixture *fixture_new(const char *address, bool fixed)
 		.connections = 10,
 		.stream = true,
 		.fixed = fixed};
-	f->settings = (struct port_settings){
-		.name = "lan", .driver = driver, .mtu = 1500, .groups = {&f->group, 1}};
+	f->settings = (struct port_settings){.name = "lan",
+		.driver = driver,
+		.mtu = 1500,
+		.groups = {&f->group, 1},
+		.send_buffer = send,
+		.receive_buffer = receive};
 	assert_int_equal(sockets_open(&f->settings, 1, &f->sockets, &e), 0);
 	port.driver = &drivers[driver];
 	port.rx_pool[0] = &f->device.pool;
@@ -114,6 +119,11 @@ static struct fixture *fixture_new(const char *address, bool fixed)
 	f->host.counters = &f->counters;
 	f->port = PORT_FIRST;
 	return f;
+}
+
+static struct fixture *fixture_new(const char *address, bool fixed)
+{
+	return fixture_buffers(address, fixed, 0, 0);
 }
 
 static void fixture_free(struct fixture *f)
@@ -485,6 +495,57 @@ static void a_port_that_is_taken_is_replaced_unless_it_was_asked_for(void **stat
 	fixture_free(f);
 }
 
+// Our end of the connection to the server.
+static int own_socket(const struct fixture *f)
+{
+	for (int fd = 0; fd < 1024; fd++) {
+		union socket_addr at;
+		socklen_t len = sizeof(at);
+
+		if (getpeername(fd, &at.any, &len) == 0 && at.any.sa_family == AF_INET &&
+			ntohs(at.v4.sin_port) == f->server_port)
+			return fd;
+	}
+	fail();
+	return -1;
+}
+
+static int option_of(int fd, int option)
+{
+	int value;
+	socklen_t len = sizeof(value);
+
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, option, &value, &len), 0);
+	return value;
+}
+
+// Buffers that are not given are the kernel's choice; it doubles the others.
+static void a_connection_has_the_buffers_that_were_given(void **state)
+{
+	static const uint64_t given[][2] = {
+		{0, 0}, {UINT64_MAX, UINT64_MAX}, {50000, 0}, {UINT64_MAX, 60000}, {50000, 60000}};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
+		const uint64_t send = given[i][0], receive = given[i][1];
+		struct fixture *f = fixture_buffers("127.0.0.1", true, send, receive);
+		union socket_addr at;
+		socklen_t len =
+			socket_addr_make(&at, f->server.bytes, f->server.len, f->server_port, 0);
+		int plain, own;
+
+		open_one(f);
+		own = own_socket(f);
+		plain = stream(f);
+		assert_int_equal(connect(plain, &at.any, len), 0);
+		assert_int_equal(option_of(own, SO_SNDBUF),
+			send == 50000 ? 100000 : option_of(plain, SO_SNDBUF));
+		assert_int_equal(option_of(own, SO_RCVBUF),
+			receive == 60000 ? 120000 : option_of(plain, SO_RCVBUF));
+		close(plain);
+		fixture_free(f);
+	}
+}
+
 // Whatever a frame says, the counters hold.
 static void any_other_segment_is_harmless(void **state)
 {
@@ -540,6 +601,7 @@ int main(void)
 		cmocka_unit_test(without_a_buffer_the_kernel_keeps_the_bytes),
 		cmocka_unit_test(a_port_is_used_again_at_once),
 		cmocka_unit_test(a_port_that_is_taken_is_replaced_unless_it_was_asked_for),
+		cmocka_unit_test(a_connection_has_the_buffers_that_were_given),
 		cmocka_unit_test(any_other_segment_is_harmless),
 	};
 

@@ -153,6 +153,45 @@ static void messages_have_their_limit(void **state)
 	assert_right(fixture_new(1));
 }
 
+// The room that is asked for is that of the longest message; only an identifier in hex leaves a
+// byte.
+static void the_room_is_that_of_the_longest_message(void **state)
+{
+	static const struct {
+		enum dhcp4_client_id id;
+		const char *text, *fqdn, *code;
+		bool relay;
+		uint32_t spare;
+	} rows[] = {{DHCP4_ID_NONE}, {DHCP4_ID_MAC}, {DHCP4_ID_DUID}, {DHCP4_ID_TEXT, "id{client}"},
+		{DHCP4_ID_HEX, "0102", .spare = 1}, {.fqdn = "a.b"}, {.code = "12"}, {.code = "43"},
+		{.relay = true}, {.relay = true, .code = "82.9"},
+		{DHCP4_ID_TEXT, "x", "a.b", "77", true}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct dhcp4_fixture *f = rows[i].relay ? fixture_relay(1) : fixture_new(1);
+
+		f->settings.pad = 0;
+		f->settings.client_id = rows[i].id;
+		if (rows[i].id == DHCP4_ID_TEXT)
+			f->settings.client_id_text = rows[i].text;
+		else
+			f->settings.client_id_hex = rows[i].text;
+		f->fqdn.name = rows[i].fqdn;
+		if (rows[i].code)
+			f->options[0] = (struct dhcp4_option_settings){
+				.code = rows[i].code, .value.text = "{random:240}"};
+		f->relay.circuit_id = "circuit";
+		fixture_open(f);
+		fixture_next(f);
+		fixture_requesting(f);
+		assert_int_equal(f->sent_len + rows[i].spare, dhcp_longest(f->ctx.shared));
+		assert_int_equal(
+			dhcp4_request(&f->ctx, &f->txn, f->sent, f->sent_len + rows[i].spare - 1),
+			0);
+		fixture_end(f);
+	}
+}
+
 static void a_count_of_macs_is_of_those_that_are_computed(void **state)
 {
 	REFUSED(fixture_relay(1), "stands beside mac_file",
@@ -478,6 +517,7 @@ int main(void)
 		cmocka_unit_test(option_82_has_its_limit),
 		cmocka_unit_test(long_options_are_sent_in_pieces),
 		cmocka_unit_test(messages_have_their_limit),
+		cmocka_unit_test(the_room_is_that_of_the_longest_message),
 		cmocka_unit_test(a_count_of_macs_is_of_those_that_are_computed),
 		cmocka_unit_test(bad_relays_are_refused),
 		cmocka_unit_test(bad_names_are_refused),
