@@ -98,8 +98,8 @@ static void conditions_are_taken_apart(void **state)
 
 static void chosen_percentiles_have_names(void **state)
 {
-	static const double percents[] = {95, 99.999, 5, 97.5, 100};
-	static const char *const names[] = {"p95", "p99999", "p05", "p975", "p100"};
+	static const double percents[] = {95, 99.999, 5, 97.5, 100, 10};
+	static const char *const names[] = {"p95", "p99999", "p05", "p975", "p100", "p10"};
 	struct fixture *f = *state;
 	struct config *c = arena_zalloc(f->a, sizeof(*c));
 	struct condition_error e;
@@ -109,9 +109,9 @@ static void chosen_percentiles_have_names(void **state)
 
 	assert_false(condition_parse(f->c, "p95 <= 1ms", CONDITION_VERDICT, f->a, &k, &e));
 	*c = *f->c;
-	c->output.percentiles = (struct field_list){(void *)(uintptr_t)percents, 5};
+	c->output.percentiles = (struct field_list){(void *)(uintptr_t)percents, 6};
 	list = condition_percentiles(c, f->a).items;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		assert_string_equal(list[i].name, names[i]);
 	f->c = c;
 	k = parsed(f, "p95 <= 1ms", CONDITION_VERDICT);

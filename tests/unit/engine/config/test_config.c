@@ -270,6 +270,38 @@ static void every_duration_has_an_upper_bound(void **state)
 	assert_durations_are_bounded(config_section());
 }
 
+// "load.rate ramp.from ...": what a search may vary, all of them numbers.
+static void add_loads(const struct field_section *s, char *text, size_t size)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct field *f = &s->fields[i];
+		size_t len = strlen(text);
+
+		assert_true(!f->load || f->type == FIELD_RATE || f->type == FIELD_COUNT);
+		if (f->load)
+			snprintf(text + len, size - len, "%s.%s ", s->name, f->name);
+		if (f->type == FIELD_SECTION)
+			add_loads(f->section, text, size);
+		for (uint32_t k = 0; f->type == FIELD_CHOICES && k < f->choices->count(); k++)
+			if (f->choices->section(k))
+				add_loads(f->choices->section(k), text, size);
+	}
+}
+
+static void a_search_varies_rates_and_numbers_of_clients(void **state)
+{
+	char text[2048] = "";
+
+	add_loads(config_section(), text, sizeof(text));
+	assert_string_equal(text,
+		"load.rate ramp.from ramp.to steps.rate wave.mean wave.amplitude burst.size "
+		"storm.clients replay.speed load.outstanding tcp.connections tcp.pipeline "
+		"tcp.open_rate edns.size dhcp4.clients life.speed dhcp4.pad dhcp6.clients "
+		"life.speed dhcp6.addresses dhcp6.prefixes relay.levels tcp.connections "
+		"tcp.pipeline tcp.open_rate tcp.connections tcp.pipeline tcp.open_rate "
+		"tcp.connections tcp.pipeline tcp.open_rate ");
+}
+
 static void shapes_that_make_no_sense_say_why(void **state)
 {
 	static const struct {
@@ -511,6 +543,7 @@ int main(void)
 		cmocka_unit_test(a_criterion_over_an_unknown_figure_is_an_error),
 		cmocka_unit_test(every_shape_is_taken_and_only_one),
 		cmocka_unit_test(every_duration_has_an_upper_bound),
+		cmocka_unit_test(a_search_varies_rates_and_numbers_of_clients),
 		cmocka_unit_test(shapes_that_make_no_sense_say_why),
 		cmocka_unit_test(the_sections_of_a_file_fit_together),
 		cmocka_unit_test(the_number_of_items_is_limited),
