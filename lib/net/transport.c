@@ -35,7 +35,6 @@ const char *tcp_behaviour_name(uint32_t behaviour)
 	{.name = name_, \
 		.help = "clients that " help_, \
 		.type = FIELD_SHARE, \
-		.load = true, \
 		.offset = offsetof(struct tcp_behave_settings, shares[number]), \
 		.def = "0%", \
 		.max = 100},

@@ -151,7 +151,6 @@ static const struct field_section expect_section = {
 	{.name = name_, \
 		.help = help_, \
 		.type = FIELD_PERCENT, \
-		.load = true, \
 		.offset = WRONG(number), \
 		.def = "0%", \
 		.max = 1},

@@ -74,7 +74,7 @@
 
 #define DHCP_WRONG_LABEL(number, name, ...) name,
 #define DHCP_WRONG_ROW(number, name_, help_, ...) \
-	{name_, help_, FIELD_PERCENT, .load = true, .def = "0%", .max = 1, \
+	{name_, help_, FIELD_PERCENT, .def = "0%", .max = 1, \
 		.offset = offsetof(struct dhcp_wrong_settings, shares[number])},
 #define DHCP_WRONG_HELP "messages that are wrong on purpose, by their share of all: judged apart"
 
