@@ -5,30 +5,34 @@
 """Change one token of lib or app at random, build, run the unit, golden and stepped tests; repeat.
 
 A change that no test notices has survived: either a test is missing, or the change has no effect.
-Survivors are listed at the end for reading. Address and undefined-behaviour sanitizers are on. The
-tests named after the changed file run first, then those of its folder, then all of unit and golden,
-then whole runs in stepped time. Exit code: 0, 1
-when the score is below the threshold, 3 when the tree does not build or its tests fail before any
-change.
+Survivors are listed at the end for reading. Address and undefined-behaviour sanitizers are on. Only
+tests of programs that the changed file is part of run: first the unit tests named after it, then those
+of its folder, runs in stepped time named like it, all of unit and golden, all of stepped; the first
+failure ends them. Exit code: 0, 1 when the score is below the threshold, 3 when the tree does not build
+or its tests fail before any change.
 """
 
 import argparse
 import collections
 import filecmp
+import functools
 import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SETUP = ["meson", "setup", "build", "-Ddebug=false", "-Doptimization=1",
-         "-Db_sanitize=address,undefined"]
+# With sanitizers, the optimizer and the usual linker take longer than the tests that they speed up.
+SETUP = ["meson", "setup", "build", "-Ddebug=false", "-Doptimization=0", "-Db_sanitize=address,undefined",
+         *(["-Dc_link_args=-fuse-ld=gold"] if shutil.which("ld.gold") else [])]
 TEST = ["meson", "test", "-C", "build", "--no-rebuild", "--maxfail", "1", "-q"]
 ENVIRONMENT = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1"}
 HANGS = 300  # seconds for a build, and for a stage of tests
@@ -94,15 +98,23 @@ def run(tree, argv, timeout=None):
             process.wait()
 
 
-Test = collections.namedtuple("Test", "name suite target source")
+Test = collections.namedtuple("Test", "name suite target source files")
 
 
 def introspect(tree, what):
     return json.loads(run(tree, ["meson", "introspect", "build", what])[1])
 
 
+@functools.cache
+def files_of(tree, target):
+    """All files that a program is made of."""
+    folder = tree / "build"
+    names = run(tree, ["ninja", "-C", "build", "-t", "inputs", target])[1].split("\n")
+    return frozenset(Path(os.path.normpath(folder / name)) for name in names)
+
+
 def all_tests(tree):
-    """The tests that count: name, suite, what to build for it, and its source."""
+    """The tests that count: name, suite, what to build for it, its source, and what it runs."""
     folder = tree / "build"
     sources_of = {t["filename"][0]: [Path(s) for s in t["target_sources"][0]["sources"]]
                   for t in introspect(tree, "--targets") if t["type"] == "executable"}
@@ -112,24 +124,41 @@ def all_tests(tree):
         if suite == "stepped":
             own = test["cmd"][0] in sources_of  # it plays files; the others are Python and play the stepped program
             program = os.path.relpath(test["cmd"][0], folder) if own else "tests/stepped/ddiperf_stepped"
-            yield Test(test["name"], suite, program, Path(test["cmd"][2 if own else 1]))
+            yield Test(test["name"], suite, program, Path(test["cmd"][2 if own else 1]), files_of(tree, program))
         elif suite in ("unit", "golden") and test["cmd"][0] in sources_of:  # the harness is none of lib and app
-            program = test["cmd"][0]
-            sources = sources_of[program]
+            program = os.path.relpath(test["cmd"][0], folder)
+            sources = sources_of[test["cmd"][0]]
             source = next((s for s in sources if s.stem.partition("_")[2] == test["cmd"][1]), sources[0])
-            yield Test(test["name"], suite, os.path.relpath(program, folder), source)
+            yield Test(test["name"], suite, program, source, files_of(tree, program))
+
+
+def home_of(tree, path):
+    """The nearest folder of unit tests; what is around a run has those of app."""
+    parts = path.relative_to(tree / "lib" if path.is_relative_to(tree / "lib") else tree).parent.parts
+    homes = [tree.joinpath("tests/unit", *parts[:n]) for n in range(len(parts), 0, -1)]
+    return next((home for home in homes if home.exists()), tree / "tests/unit/app")
+
+
+def is_named_like(test, path):
+    """A word of the path begins one of the test's name: dhcp that of dhcp4_faults."""
+    words = [word for word in re.split(r"\W|_", str(path)) if len(word) > 2]
+    return any(part.startswith(word) for word in words for part in re.split(r"\W|_", test.source.stem))
 
 
 def stages(tree, tests, path, near):
     """The tests for a changed file; first those that are the likeliest to notice it."""
-    folders = path.relative_to(tree).parent.parts
-    home = tree.joinpath("tests/unit", *(folders[1:] if folders[0] == "lib" else folders))
-    home = home if home.exists() else tree / "tests/unit/app"  # of what is around a run, too
-    there = [test for test in tests if test.source.parent == home]
+    tests = [test for test in tests if path in test.files]
+    there = [test for test in tests if home_of(tree, path) in test.source.parents]
     stems = [(test, test.source.stem.removeprefix("test_")) for test in there]
     named = [t for t, stem in stems if stem.startswith(path.stem) or path.stem.startswith(stem)]
-    parts = [[t for t in tests if (t.suite == "stepped") == stepped] for stepped in (False, True)]
-    return [stage for stage in (named, there, *([] if near and there else parts)) if stage]
+    stepped = [test for test in tests if test.suite == "stepped"]
+    alike = [test for test in stepped if is_named_like(test, path.relative_to(tree))]
+    rest = [] if near and there else [alike, [t for t in tests if t.suite != "stepped"], stepped]
+    order, seen = [], set()
+    for stage in (named, there, *rest):
+        order.append([test for test in stage if test.name not in seen])
+        seen |= {test.name for test in stage}
+    return [stage for stage in order if stage]
 
 
 def build_tests(tree, jobs, tests, hangs=HANGS):
@@ -224,8 +253,13 @@ def parse(argv):
     return options
 
 
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def mutate(tree, options):
-    """(outcome, description) of each change that was tested; printed as they come."""
+    """(outcome, description, CPU seconds) of each change that was tested; printed as they come."""
     changes = prepare(tree, options)
     if options.all:
         print(f"all {len(changes)} possible changes", flush=True)
@@ -236,10 +270,11 @@ def mutate(tree, options):
     for place, order in changes:
         if len(done) == options.count and not options.all:
             break
+        before = cpu_seconds()
         outcome = try_change(tree, options.jobs, place, order)
         if outcome:
-            done.append((outcome, describe(tree, place)))
-            print(f"{outcome:<15} {done[-1][1]}", flush=True)
+            done.append((outcome, describe(tree, place), cpu_seconds() - before))
+            print(f"{outcome:<8} {done[-1][2]:5.0f} s {done[-1][1]}", flush=True)
     return done
 
 
@@ -249,10 +284,12 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix="ddiperf-mutate-") as folder:
         done = mutate((options.tree or Path(folder)).resolve(), options)
     survivors = [row for row in done if row[0] != NOTICED]
-    print("".join(f"survivor: {text}\n" for _, text in survivors), end="")
+    print("".join(f"survivor: {text}\n" for _, text, _ in survivors), end="")
     if not done:
         print("mutate: nothing to change there", file=sys.stderr)
         return 2
+    spent = [seconds for _, _, seconds in done]
+    print(f"CPU seconds a change: median {statistics.median(spent):.0f}, highest {max(spent):.0f}")
     noticed = len(done) - len(survivors)
     score = 100 * noticed / len(done)
     print(f"noticed {noticed} of {len(done)}: {score:.0f} %"
