@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "engine/config/config_load.h"
 #include "lib/diag_text.h"
 
@@ -486,6 +488,107 @@ static void slots_follow_from_what_a_shape_sends_at_most(void **state)
 	assert_true(slots_of("outstanding: 100, slots: 12M") == 12000000);
 }
 
+// What follows from the settings of an item: 100 a second, each waited for 2 s.
+static void an_item_decides_on_its_places_times_and_keys(void **state)
+{
+	static const char *const tcp = "dns: {names: [\"a A\"], transport: tcp, tcp: {%s}}";
+	static const struct {
+		const char *settings, *protocol, *connections;
+		bool tcp, stream;
+		uint16_t port;
+		uint32_t asks, wait_s, hold_s, slots, keys;
+		double opened; // connections a second
+	} rows[] = {
+		{"", DNS, "", false, false, 53, 1, 2, 2, 466, 886, 0},
+		{"server_port: 5300,", DNS, "", false, false, 5300, 1, 2, 2, 466, 886, 0},
+		{"servers: [198.18.0.3, 198.18.0.4], spread: stub, attempts: 3,", DNS, "", false,
+			false, 53, 9, 18, 18, 2146, 5926, 0},
+		{"", tcp, "", true, true, 53, 1, 2, 2, 466, 466, 0},
+		{"", tcp, "queries_per_connection: 4", true, true, 53, 1, 2, 2, 466, 466, 25},
+		{"", tcp, "open: rate, open_rate: 7", true, true, 53, 1, 2, 2, 466, 466, 7},
+		{"", tcp, "open: rate, open_rate: 7, queries_per_connection: 4", true, true, 53, 1,
+			2, 2, 466, 466, 32},
+		{"", "dns: {names: [\"a A\"], tc: tcp}", "", true, false, 53, 1, 2, 2, 466, 886,
+			INFINITY},
+		{"", "dhcp4: {clients: 1000, relay: {addresses: [198.18.0.7]}}", "", false, false,
+			67, 1, 2, 6, 886, 886, 0},
+		{"", "ntp: {}", "", false, false, 123, 1, 2, 2, 466, 886, 0},
+	};
+
+	for (size_t n = 0; n < sizeof(rows) / sizeof(*rows); n++) {
+		char protocol[200], text[1000];
+		struct arena *a = arena_new();
+		struct diag *d = diag_new();
+		const struct config *c;
+		const struct item_settings *i;
+		const struct item_facts *f;
+
+		snprintf(protocol, sizeof(protocol), rows[n].protocol, rows[n].connections);
+		snprintf(text, sizeof(text),
+			PORTS "traffic:\n  - {name: q, server: 198.18.0.2, timeout: 2s, source: "
+			      "{ports: [1000-1999, 3000-3119]}, load: {rate: 100}, %s %s}\n",
+			rows[n].settings, protocol);
+		c = config_load_text("t.yaml", text, strlen(text), a, d);
+		diag_print(d, stderr);
+		assert_non_null(c);
+		i = c->traffic.items;
+		f = &i->facts;
+		assert_int_equal(f->port_count, 1120);
+		assert_int_equal(f->tcp != NULL, rows[n].tcp);
+		assert_int_equal(f->stream, rows[n].stream);
+		assert_int_equal(f->reuses_keys, rows[n].stream);
+		assert_int_equal(f->server_port, rows[n].port);
+		assert_int_equal(f->asks, rows[n].asks);
+		assert_int_equal(f->wait_ns, rows[n].wait_s * 1000000000ull);
+		assert_int_equal(f->hold_ns, rows[n].hold_s * 1000000000ull);
+		assert_int_equal(config_slots_needed(c, i), rows[n].slots);
+		assert_int_equal(config_keys_needed(c, i), rows[n].keys);
+		assert_int_equal(config_outcomes_needed(c, i, 1000000000), 571);
+		assert_true(config_connection_rate(i) == rows[n].opened);
+		diag_free(d);
+		arena_free(a);
+	}
+}
+
+// Addresses of the server's family, its own before all; a port has what it wants of the ranges.
+static void sources_are_of_the_family_of_the_server(void **state)
+{
+	static const char *const servers[] = {"198.18.0.2", "\"2001:db8::2\""};
+	static const struct field_range ranges[] = {{5, 5}, {7, 9}};
+	static const struct field_list list = {(void *)(uintptr_t)ranges, 2};
+
+	for (int n = 0; n < 2; n++) {
+		char text[500];
+		struct arena *a = arena_new();
+		struct diag *d = diag_new();
+		const struct config *c;
+		const struct item_facts *f;
+		const struct addr_range *r;
+
+		snprintf(text, sizeof(text),
+			"ports: [{name: lan, driver: \"null\", addresses: [198.18.0.1/24, "
+			"\"2001:db8::1/64\"]}]\n"
+			"traffic:\n  - {name: q, server: %s, load: {rate: 1k}, " DNS "}\n",
+			servers[n]);
+		c = config_load_text("t.yaml", text, strlen(text), a, d);
+		diag_print(d, stderr);
+		assert_non_null(c);
+		f = &((const struct item_settings *)c->traffic.items)->facts;
+		r = f->sources.items;
+		assert_int_equal(f->sources.count, 1);
+		assert_int_equal(f->addresses, 1);
+		assert_int_equal(r->count, 1);
+		assert_int_equal(r->first.len, n ? 16 : 4);
+		assert_false(f->sockets);
+		assert_true(f->ports_load == 1);
+		diag_free(d);
+		arena_free(a);
+	}
+	for (uint32_t port = 0; port < 12; port++)
+		assert_int_equal(
+			config_wants_port(&list, port), port == 5 || (port >= 7 && port <= 9));
+}
+
 static void all_errors_of_a_file_come_at_once(void **state)
 {
 	char *errors =
@@ -548,6 +651,8 @@ int main(void)
 		cmocka_unit_test(the_sections_of_a_file_fit_together),
 		cmocka_unit_test(the_number_of_items_is_limited),
 		cmocka_unit_test(slots_follow_from_what_a_shape_sends_at_most),
+		cmocka_unit_test(an_item_decides_on_its_places_times_and_keys),
+		cmocka_unit_test(sources_are_of_the_family_of_the_server),
 		cmocka_unit_test(all_errors_of_a_file_come_at_once),
 	};
 
