@@ -12,10 +12,14 @@
 
 #include <cmocka.h>
 
-#include "document/document_reader.h"
+#include "base/bytes.h"
 #include "captured.h"
+#include "document/document_reader.h"
 #include "run/commands.h"
 #include "front/perfdhcp/front_perfdhcp.h"
+#include "net/frame.h"
+
+#define STARTED 1700000000000000000u // begin of the measurement, ns
 
 #define SERVICE                                                                                    \
 	"\"latency\": {\"service\": {\"count\": 90, \"min_ns\": 1000000, \"mean_ns\": 1500000, "   \
@@ -348,6 +352,170 @@ static void each_command_line_is_taken_or_refused_as_by_the_original(void **stat
 	assert_int_equal(wrong, 0);
 }
 
+// --- -x t and -x T ---
+
+// A UDP datagram as a block of a capture file.
+static void put_packet(
+	struct fixture *x, uint64_t us, const void *message, uint32_t len, const char *comment)
+{
+	const uint32_t text_len = (uint32_t)strlen(comment), text_room = (text_len + 3) / 4 * 4;
+	const uint64_t at = STARTED + us * 1000;
+	const uint16_t option[] = {1, (uint16_t)text_len};
+	struct frame_path path = {.dst = {.len = 4}, .dst_port = 67};
+	struct frame_template t;
+	uint8_t block[1000] = {0};
+	uint32_t frame_len, size;
+
+	frame_template_build(&t, &path);
+	memcpy(block + 28 + t.len, message, len);
+	frame_len = frame_stamp(
+		&t, block + 28, (const uint8_t[]){10, 0, 0, 1}, 68, (struct frame_payload){len, 0});
+	size = 28 + (frame_len + 3) / 4 * 4;
+	if (text_len) {
+		memcpy(block + size, option, sizeof(option));
+		memcpy(block + size + sizeof(option), comment, text_len);
+		size += 4 + text_room + 4; // and the end of options
+	}
+	size += 4;
+	memcpy(block,
+		(const uint32_t[]){
+			6, size, 0, (uint32_t)(at >> 32), (uint32_t)at, frame_len, frame_len},
+		28);
+	assert_int_equal(write(x->p.packets, block, size), size);
+}
+
+static void put4(
+	struct fixture *x, uint64_t us, uint32_t xid, uint8_t type, bool reply, uint8_t ciaddr)
+{
+	uint8_t m[240 + 12] = {reply ? 2 : 1};
+
+	bytes_put_be32(m + 4, xid);
+	m[15] = ciaddr;
+	memcpy(m + 240, (const uint8_t[]){0, 12, 2, 'a', 53, 53, 1, type, 255, 53, 1, 1}, 12);
+	put_packet(x, us, m, sizeof(m),
+		xid == 9   ? "preload: answered"
+		: xid == 1 ? "clients: answered"
+			   : "");
+}
+
+static void set_up_packets(struct fixture *x, const char *line)
+{
+	set_up(x, line);
+	x->p.packets = memfd_create("packets", 0);
+	assert_true(x->p.packets >= 0);
+	assert_int_equal(write(x->p.packets, (const uint32_t[7]){0x0a0d0d0a, 28}, 28), 28);
+}
+
+#define MEASURED                                                                                   \
+	"{\"run\": {\"measured_from_ns\": 1700000000000000000}, \"traffic\": [{\"sending_s\": 1, " \
+	"\"steps\": []}]"
+
+static void messages_are_timed_with_the_reply_behind_them(void **state)
+{
+	struct fixture x;
+
+	set_up_packets(&x, "x t f 1");
+	put4(&x, 100, 1, 1, false, 0);
+	put4(&x, 150, 9, 1, false, 0); // of the preload
+	put4(&x, 160, 9, 2, true, 0);
+	put4(&x, 200, 2, 1, false, 0); // no reply
+	put4(&x, 300, 1, 2, true, 0);
+	put4(&x, 400, 1, 3, false, 0);
+	put4(&x, 2000700, 1, 5, true, 0);
+	put4(&x, 2000800, 3, 3, false, 7);
+	put4(&x, 2000900, 3, 5, true, 7);
+	put4(&x, 2001000, 4, 3, false, 0);
+	put4(&x, 2001100, 4, 6, true, 0); // a NAK
+	put4(&x, 2001200, 5, 5, true, 0); // a stray
+	report(&x, MEASURED "}");
+	assert_captured("***Timestamps for packets: DISCOVER-OFFER***\n"
+			"sent / received: 000000.000100 / 000000.000300\n\n");
+	assert_captured("***Timestamps for packets: REQUEST-ACK***\n"
+			"sent / received: 000000.000400 / 000002.000700\n\n");
+	assert_captured("***Timestamps for packets: REQUEST-ACK (renewal)***\n"
+			"sent / received: 000002.000800 / 000002.000900\n\n");
+}
+
+// The message alone, or in one of a relay, behind another option and perhaps cut by `cut` bytes.
+static void put6(struct fixture *x, uint64_t us, uint32_t type_and_xid, bool relayed, uint32_t cut)
+{
+	static const uint8_t around[] = {0, 18, 0, 1, 'i', 0, 9, 0, 8};
+	uint8_t m[34 + sizeof(around) + 8] = {12};
+
+	memcpy(m + 34, around, sizeof(around));
+	bytes_put_be32(m + 34 + sizeof(around), type_and_xid);
+	put_packet(x, us, relayed ? m : m + 34 + sizeof(around),
+		(relayed ? (uint32_t)sizeof(m) : 8) - cut, "");
+}
+
+static void messages_of_relays_are_timed_too(void **state)
+{
+	struct fixture x;
+
+	set_up_packets(&x, "6 - x t f 1 F 1");
+	put6(&x, 100, 0x01000001, false, 0);
+	put6(&x, 200, 0x02000001, false, 0);
+	put6(&x, 300, 0x03000001, true, 0);
+	put6(&x, 400, 0x07000001, true, 0);
+	put6(&x, 500, 0x05000002, true, 0);
+	put6(&x, 600, 0x07000002, true, 0);
+	put6(&x, 700, 0x08000003, false, 4);
+	put6(&x, 800, 0x07000003, false, 4);
+	put6(&x, 900, 0x01000004, true, 0);
+	put6(&x, 910, 0x02000004, true, 1);  // cut
+	put6(&x, 920, 0x02000004, false, 5); // cut
+	put6(&x, 930, 0x0b000004, false, 0); // neither message nor reply of perfdhcp
+	report(&x, MEASURED "}");
+	assert_captured("***Timestamps for packets: SOLICIT-ADVERTISE***\n"
+			"sent / received: 000000.000100 / 000000.000200\n\n");
+	assert_captured("***Timestamps for packets: REQUEST-REPLY***\n"
+			"sent / received: 000000.000300 / 000000.000400\n\n");
+	assert_captured("***Timestamps for packets: RENEW-REPLY***\n"
+			"sent / received: 000000.000500 / 000000.000600\n\n");
+	assert_captured("***Timestamps for packets: RELEASE-REPLY***\n"
+			"sent / received: 000000.000700 / 000000.000800\n\n");
+}
+
+static void no_times_and_lost_packets_are_told(void **state)
+{
+	static const char *const captures[] = {"{\"dropped\": 1}", "{\"limit_reached\": true}",
+		"{\"dropped\": 0, \"limit_reached\": false}"};
+
+	for (int i = 0; i < 3; i++) {
+		struct fixture x;
+		char text[200];
+
+		set_up_packets(&x, "x t");
+		put4(&x, 100, 1, 1, false, 0);
+		snprintf(text, sizeof(text), MEASURED ", \"capture\": %s}", captures[i]);
+		report(&x, text);
+		assert_captured("***Timestamps for packets: DISCOVER-OFFER***\n"
+				"Unavailable! No packets received.\n\n");
+		assert_int_equal(strstr(captured, "-x t: lines are missing") != NULL, i < 2);
+	}
+}
+
+static void the_first_message_of_each_kind_is_a_template(void **state)
+{
+	struct fixture x;
+
+	set_up_packets(&x, "x T X 3 S 50");
+	put4(&x, 100, 0x00abcdef, 1, false, 0);
+	put4(&x, 200, 0x00abcdef, 2, true, 0);
+	put4(&x, 300, 0x00123456, 1, false, 0);
+	put4(&x, 400, 0x00fedcba, 3, false, 7);
+	put4(&x, 500, 0x00fedcba, 3, false, 0);
+	report(&x, MEASURED "}");
+	assert_captured("xid-offset=3\nrandom-offset=35\ncontents: \n"
+			"0000   0100000000abcdef0000000000000000\n"
+			"0020   00000000000000000000000000000000\n");
+	assert_captured("01e0   000c0261353501"
+			"01ff350101\n\nxid-offset=4\nrandom-offset=35\n"
+			"srvid-offset=50\ntime-offset=8\nip-offset=240\ncontents: \n"
+			"0000   0100000000fedcba0000000000000000\n");
+	assert_null(strstr(captured, "Timestamps"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +525,10 @@ int main(void)
 		cmocka_unit_test(what_never_came_has_the_form_of_the_original),
 		cmocka_unit_test(leases_are_in_both_blocks),
 		cmocka_unit_test(interim_lines_have_sums),
+		cmocka_unit_test(messages_are_timed_with_the_reply_behind_them),
+		cmocka_unit_test(messages_of_relays_are_timed_too),
+		cmocka_unit_test(no_times_and_lost_packets_are_told),
+		cmocka_unit_test(the_first_message_of_each_kind_is_a_template),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
