@@ -18,17 +18,6 @@ void report_init(struct report *r, FILE *out, bool quiet)
 	r->colour = terminal && (!no_color || !*no_color);
 }
 
-const char *report_time(double ns, bool any, char *buf, size_t room)
-{
-	if (isinf(ns))
-		snprintf(buf, room, "lost");
-	else if (!any)
-		snprintf(buf, room, "-");
-	else
-		stats_format(ns, "ns", buf, room);
-	return buf;
-}
-
 static bool is_silent(const struct report *r)
 {
 	return !r->out || r->quiet;
@@ -84,9 +73,9 @@ static void print_item_line(
 		rate_text(count_of(i, "due"), length_s, due, sizeof(due)),
 		rate_text(count_of(i, "answered"), length_s, answered, sizeof(answered)),
 		stats_format(ended ? (double)lost / (double)ended : 0, "1", loss, sizeof(loss)),
-		report_time(timed ? number_of(i, "p50_ns") : 0, timed, p50, sizeof(p50)),
-		report_time(timed ? number_of(i, "p99_ns") : 0, timed, p99, sizeof(p99)),
-		report_time(timed ? number_of(i, "max_ns") : 0, timed, max, sizeof(max)));
+		stats_time(timed ? number_of(i, "p50_ns") : 0, timed, p50, sizeof(p50)),
+		stats_time(timed ? number_of(i, "p99_ns") : 0, timed, p99, sizeof(p99)),
+		stats_time(timed ? number_of(i, "max_ns") : 0, timed, max, sizeof(max)));
 }
 
 static void print_interval(struct report *r, const json_t *line)

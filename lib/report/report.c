@@ -10,7 +10,6 @@
 #include "engine/run/run.h"
 #include "stats/text.h"
 
-#define COLUMN         "%10s"
 #define COUNTERS_SHOWN 32 // of dut.counters
 
 static const char *count_text(uint64_t n, char *buf, size_t room)
@@ -18,267 +17,154 @@ static const char *count_text(uint64_t n, char *buf, size_t room)
 	return stats_format((double)n, NULL, buf, room);
 }
 
-static void print_run(FILE *out, const struct result_run *run)
+static struct stats_figures times_of(const struct latency *l)
 {
-	char length[32];
-
-	fprintf(out, "\n%s: %s measured, seed %llu", run->name ? run->name : "run",
-		stats_format(run->measured_s, "s", length, sizeof(length)),
-		(unsigned long long)run->seed);
-	if (run->host.dpdk)
-		fprintf(out, ", %s", run->host.dpdk);
-	if (run->host.memory)
-		fprintf(out, ", %s", run->host.memory);
-	fputc('\n', out);
+	return (struct stats_figures){&latency_section, l};
 }
 
-// A dash where there are fewer values than it needs; among lost ones it is lost all the same.
-static double percentile(const struct latency *l, double value_ns, double share)
+static struct stats_figures result_of(const struct result *r)
 {
-	return isinf(value_ns) || hist_knows((double)l->count, share) ? value_ns : NAN;
+	return (struct stats_figures){&result_section, r};
 }
 
-static void print_latency(FILE *out, const char *name, const struct latency *l)
+static void print_run(FILE *out, const struct result *r)
 {
-	const double cells[] = {l->min_ns, l->mean_ns, l->p50_ns, percentile(l, l->p90_ns, 0.9),
-		percentile(l, l->p99_ns, 0.99), percentile(l, l->p999_ns, 0.999),
-		percentile(l, l->p9999_ns, 0.9999), l->max_ns};
-	char buf[32];
-
-	fprintf(out, "  %-12s", name);
-	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
-		fprintf(out, COLUMN, report_time(cells[i], l->count > 0, buf, sizeof(buf)));
-	fputc('\n', out);
+	fprintf(out, "\n%s: ", r->run.name ? r->run.name : "run");
+	stats_print(result_of(r), "{run.measured_s} measured", out);
+	fprintf(out, ", seed %llu", (unsigned long long)r->run.seed);
+	stats_print(result_of(r), "<, {run.host.dpdk}><, {run.host.memory}>\n", out);
 }
+
+// Of an item; steps, marks and servers each have a row for each.
+static const char latencies[] = "  latency            min      mean       p50       p90       p99  "
+				"   p99.9    p99.99       "
+				"max\n";
+static const char latency[] = "{min_ns:10}{mean_ns:10}{p50_ns:10}{p90_ns:10}{p99_ns:10}"
+			      "{p999_ns:10}{p9999_ns:10}{max_ns:10}\n";
+static const struct {
+	const char *list, *heading, *row;
+} lists[] = {
+	{"steps",
+		"  step                  sent  answered    failed      lost  no reply       p50    "
+		"  "
+		" p99       max\n",
+		"  {name:-16}{sent:10}{answered:10}{failed:10}{lost:10}{no_reply:10}"
+		"{latency.response.p50_ns:10}{latency.response.p99_ns:10}"
+		"{latency.response.max_ns:10}\n"},
+	{"marks",
+		"  after the lease      count       min       p50       p90       p99     p99.9    "
+		"  "
+		" max\n",
+		"  {name:-16}{latency.count:10}{latency.min_ns:10}{latency.p50_ns:10}"
+		"{latency.p90_ns:10}{latency.p99_ns:10}{latency.p999_ns:10}{latency.max_ns:10}\n"},
+	{"servers",
+		"  server                sent  answered    failed      lost     share       gap\n",
+		"  {name:-16}{sent:10}{answered:10}{failed:10}{lost:10}{share:10}"
+		"{longest_gap_ns:10}\n"},
+	{"servers_heard",
+		"  server heard                     from                offers   answers  "
+		"refusals\n",
+		"  {name:-32} {address:-16}{offers:10}{answers:10}{refusals:10}\n"},
+};
 
 static void print_latencies(FILE *out, const struct result_item *i)
 {
-	static const char *const names[] = {
-		"min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"};
-
-	fprintf(out, "  %-12s", "latency");
-	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
-		fprintf(out, COLUMN, names[n]);
-	fputc('\n', out);
-	print_latency(out, "response", &i->latency.response);
-	print_latency(out, "service", &i->latency.service);
-	print_latency(out, "send lag", &i->send_lag);
+	fprintf(out, "%s  %-12s", latencies, "response");
+	stats_print(times_of(&i->latency.response), latency, out);
+	fprintf(out, "  %-12s", "service");
+	stats_print(times_of(&i->latency.service), latency, out);
+	fprintf(out, "  %-12s", "send lag");
+	stats_print(times_of(&i->send_lag), latency, out);
 }
 
-struct ledger_part {
-	const char *name;
-	uint64_t n;
-};
-
-// "  due       200 000 = sent 200 000 + unsent 0"
-static void print_sum(
-	FILE *out, const char *name, uint64_t total, const struct ledger_part *parts, size_t n)
-{
-	const char *sign = "=";
-	char buf[32];
-
-	fprintf(out, "  %-12s%14s", name, count_text(total, buf, sizeof(buf)));
-	for (size_t i = 0; i < n; i++, sign = "+")
-		fprintf(out, " %s %s %s", sign, parts[i].name,
-			count_text(parts[i].n, buf, sizeof(buf)));
-	fputc('\n', out);
-}
-
-static void print_ledger(FILE *out, const struct result_item *i)
+static void print_ledger(FILE *out, struct stats_figures in, const struct result_item *i)
 {
 	const struct ledger *l = &i->ledger;
 	bool one_way = l->no_reply && l->no_reply == l->sent;
-	const struct ledger_part due[] = {{"sent", l->sent}, {"unsent", i->unsent}};
-	const struct ledger_part sent[] = {{"answered", l->answered}, {"failed", l->failed},
-		{"lost", l->lost}, {"in flight", i->in_flight}, {"no reply", l->no_reply}};
-	char late[32], duplicate[32], stray[32], malformed[32], due_rate[32], answered_rate[32],
-		loss[32];
 
-	print_sum(out, "due", l->due, due, 2);
-	print_sum(out, "sent", l->sent, sent, l->no_reply ? 5 : 4);
-	fprintf(out, "  %-12sdue %s, %s %s, loss %s\n", "rates",
-		stats_format(i->due_per_s, "per_s", due_rate, sizeof(due_rate)),
-		one_way ? "sent" : "answered",
-		stats_format(one_way ? i->sent_per_s : i->answered_per_s, "per_s", answered_rate,
-			sizeof(answered_rate)),
-		stats_format(i->loss, "1", loss, sizeof(loss)));
+	stats_print(in,
+		"  due         {due:14} = sent {sent} + unsent {unsent}\n"
+		"  sent        {sent:14} = answered {answered} + failed {failed} + lost {lost} + "
+		"in "
+		"flight {in_flight}< + no reply {no_reply}>\n"
+		"  rates       due {due_per_s}, ",
+		out);
+	stats_print(in, one_way ? "sent {sent_per_s}" : "answered {answered_per_s}", out);
+	stats_print(in, ", loss {loss}\n", out);
 	if (i->request_bps + i->reply_bps > 0)
 		fprintf(out, "  %-12ssent %.4g Mbit/s, replies %.4g Mbit/s, without headers\n",
 			"messages", i->request_bps / 1e6, i->reply_bps / 1e6);
 	if (i->last_answer_s > 1.01 * i->sending_s)
-		fprintf(out, "  %-12sfor %s, the last reply after %s\n", "sent",
-			stats_format(i->sending_s, "s", due_rate, sizeof(due_rate)),
-			stats_format(i->last_answer_s, "s", answered_rate, sizeof(answered_rate)));
-	if (l->late + l->duplicate + l->stray + l->malformed == 0)
-		return;
-	fprintf(out, "  %-12slate %s, duplicate %s, stray %s, malformed %s\n", "also came",
-		count_text(l->late, late, sizeof(late)),
-		count_text(l->duplicate, duplicate, sizeof(duplicate)),
-		count_text(l->stray, stray, sizeof(stray)),
-		count_text(l->malformed, malformed, sizeof(malformed)));
-}
-
-// One row for each step of the item's exchanges.
-static void print_steps(FILE *out, const struct counter_list *steps)
-{
-	static const char *const titles[] = {
-		"sent", "answered", "failed", "lost", "no reply", "p50", "p99", "max"};
-	const struct result_step *s = steps->items;
-	char buf[32];
-
-	if (steps->count == 0)
-		return;
-	fprintf(out, "  %-16s", "step");
-	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
-		fprintf(out, COLUMN, titles[n]);
-	fputc('\n', out);
-	for (uint32_t i = 0; i < steps->count; i++) {
-		const uint64_t counts[] = {
-			s[i].sent, s[i].answered, s[i].failed, s[i].lost, s[i].no_reply};
-		const struct latency *l = &s[i].latency.response;
-		const double times[] = {l->p50_ns, percentile(l, l->p99_ns, 0.99), l->max_ns};
-
-		fprintf(out, "  %-16s", s[i].name);
-		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
-			fprintf(out, COLUMN, count_text(counts[n], buf, sizeof(buf)));
-		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
-			fprintf(out, COLUMN, report_time(times[n], l->count > 0, buf, sizeof(buf)));
-		fputc('\n', out);
-	}
-}
-
-static void print_servers(FILE *out, const struct counter_list *servers)
-{
-	static const char *const titles[] = {"sent", "answered", "failed", "lost", "share", "gap"};
-	const struct result_server *s = servers->items;
-	char buf[32];
-
-	if (servers->count == 0)
-		return;
-	fprintf(out, "  %-16s", "server");
-	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
-		fprintf(out, COLUMN, titles[n]);
-	fputc('\n', out);
-	for (uint32_t i = 0; i < servers->count; i++) {
-		const uint64_t counts[] = {s[i].sent, s[i].answered, s[i].failed, s[i].lost};
-
-		fprintf(out, "  %-16s", s[i].name);
-		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
-			fprintf(out, COLUMN, count_text(counts[n], buf, sizeof(buf)));
-		fprintf(out, COLUMN, stats_format(s[i].share, "1", buf, sizeof(buf)));
-		fprintf(out, COLUMN "\n", report_time(s[i].longest_gap_ns, true, buf, sizeof(buf)));
-	}
-}
-
-// Of an item that only one server answered, its address is that of the item.
-static void print_servers_heard(FILE *out, const struct counter_list *heard)
-{
-	const struct result_heard *p = heard->items;
-	char buf[32];
-
-	if (heard->count < 2)
-		return;
-	fprintf(out, "  %-32s %-16s" COLUMN COLUMN COLUMN "\n", "server heard", "from", "offers",
-		"answers", "refusals");
-	for (uint32_t i = 0; i < heard->count; i++) {
-		const uint64_t counts[] = {p[i].offers, p[i].answers, p[i].refusals};
-
-		fprintf(out, "  %-32s %-16s", p[i].name, p[i].address ? p[i].address : "-");
-		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
-			fprintf(out, COLUMN, count_text(counts[n], buf, sizeof(buf)));
-		fputc('\n', out);
-	}
-}
-
-static void print_times(FILE *out, const char *name, const struct latency *l)
-{
-	const double times[] = {l->min_ns, l->p50_ns, percentile(l, l->p99_ns, 0.99), l->max_ns};
-	static const char *const names[] = {"min", "p50", "p99", "max"};
-	char buf[32];
-
-	if (l->count == 0)
-		return;
-	fprintf(out, "    %-14s", name);
-	for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
-		fprintf(out, "%s %s%s", names[n], report_time(times[n], true, buf, sizeof(buf)),
-			n + 1 < sizeof(times) / sizeof(times[0]) ? ", " : "\n");
-}
-
-// What an item that follows another one waited for.
-static void print_marks(FILE *out, const struct counter_list *marks)
-{
-	static const char *const titles[] = {"count", "min", "p50", "p90", "p99", "p99.9", "max"};
-	const struct result_mark *m = marks->items;
-	char buf[32];
-
-	if (marks->count == 0)
-		return;
-	fprintf(out, "  %-16s", "after the lease");
-	for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); n++)
-		fprintf(out, COLUMN, titles[n]);
-	fputc('\n', out);
-	for (uint32_t i = 0; i < marks->count; i++) {
-		const struct latency *l = &m[i].latency;
-		const double times[] = {l->min_ns, l->p50_ns, percentile(l, l->p90_ns, 0.9),
-			percentile(l, l->p99_ns, 0.99), percentile(l, l->p999_ns, 0.999),
-			l->max_ns};
-
-		fprintf(out, "  %-16s" COLUMN, m[i].name, count_text(l->count, buf, sizeof(buf)));
-		for (size_t n = 0; n < sizeof(times) / sizeof(times[0]); n++)
-			fprintf(out, COLUMN, report_time(times[n], true, buf, sizeof(buf)));
-		fputc('\n', out);
-	}
-}
-
-// What the counters of connections say about the server.
-static void print_closings(FILE *out, const struct result_connections *c, bool answers)
-{
-	uint64_t ended = c->closed + c->reset;
-	char buf[32], lost[32];
-
-	if (c->closed)
-		fprintf(out, "    the server closed %s of them, after %.4g messages on average\n",
-			count_text(c->closed, buf, sizeof(buf)),
-			(double)c->closed_after / (double)ended);
-	if (c->lost_closed)
-		fprintf(out, "    %s messages were lost as the server refused or closed theirs\n",
-			count_text(c->lost_closed, lost, sizeof(lost)));
-	if (c->syn_retransmitted)
-		fprintf(out,
-			"    SYN was sent again %s times: the server's queue of new connections "
-			"was full, or packets were lost\n",
-			count_text(c->syn_retransmitted, buf, sizeof(buf)));
-	if (c->established && !answers)
-		fputs("    the server accepts connections and never answers\n", out);
-	if (c->no_port)
-		fputs("    new connections waited for ports: more addresses, or a shorter "
-		      "time_wait, allow more of them\n",
+		stats_print(in,
+			"  sent        for {sending_s}, the last reply after {last_answer_s}\n",
+			out);
+	if (l->late + l->duplicate + l->stray + l->malformed)
+		stats_print(in,
+			"  also came   late {late}, duplicate {duplicate}, stray {stray}, "
+			"malformed "
+			"{malformed}\n",
 			out);
 }
 
-// Those that went well in a line, and all that did not.
-static void print_connections(FILE *out, const struct result_item *i)
+// What the counters of connections say about the server.
+static void print_closings(
+	FILE *out, struct stats_figures in, const struct result_connections *c, bool answers)
 {
+	if (c->closed) {
+		stats_print(in, "    the server closed {closed} of them, after ", out);
+		fprintf(out, "%.4g messages on average\n",
+			(double)c->closed_after / (double)(c->closed + c->reset));
+	}
+	stats_print(in,
+		"<    {lost_closed} messages were lost as the server refused or closed "
+		"theirs\n>"
+		"<    SYN was sent again {syn_retransmitted} times: the server's queue "
+		"of new connections was full, or packets were lost\n>",
+		out);
+	if (c->established && !answers)
+		fputs("    the server accepts connections and never answers\n", out);
+	stats_print(in,
+		"<{?no_port}    new connections waited for ports: more addresses, or a "
+		"shorter time_wait, allow more of them\n>",
+		out);
+}
+
+// A count that is not 0, of those that are in front already.
+static void print_count(FILE *out, const char *name, const char *shown, uint64_t n)
+{
+	char buf[32];
+
+	if (n && !strstr(shown, name))
+		fprintf(out, ", %s %s", name, count_text(n, buf, sizeof(buf)));
+}
+
+#define PRINT(member, help) print_count(out, #member, shown, c->member);
+
+// Those that went well in a line, and all that did not.
+static void print_connections(FILE *out, struct stats_figures in, const struct result_item *i)
+{
+	static const char times[] = "min {min_ns}, p50 {p50_ns}, p99 {p99_ns}, max {max_ns}\n",
+			  shown[] = "opened "
+				    "established";
 	const struct result_connections *c = i->connections;
 	const struct ledger *l = &i->ledger;
 	bool answers = l->answered + l->failed + l->late + l->duplicate + l->stray + l->malformed;
-	char buf[32], open[32];
 
 	if (!c)
 		return;
-	fprintf(out, "  connections %9s opened, %s accepted",
-		count_text(c->opened, buf, sizeof(buf)),
-		count_text(c->established, open, sizeof(open)));
-#define PRINT(member, help)                                                                        \
-	if (c->member && strcmp(#member, "opened") != 0 && strcmp(#member, "established") != 0)    \
-		fprintf(out, ", %s %s", #member, count_text(c->member, buf, sizeof(buf)));
+	stats_print(in, "  connections {opened:9} opened, {established} accepted", out);
 	CONN_COUNTERS(PRINT)
 	TCP_COUNTERS(PRINT)
-#undef PRINT
 	fputc('\n', out);
-	print_times(out, "handshake", &c->handshake);
-	print_times(out, "first answer", &c->first_answer);
-	print_closings(out, c, answers);
+	if (c->handshake.count) {
+		fputs("    handshake     ", out);
+		stats_print(times_of(&c->handshake), times, out);
+	}
+	if (c->first_answer.count) {
+		fputs("    first answer  ", out);
+		stats_print(times_of(&c->first_answer), times, out);
+	}
+	print_closings(out, in, c, answers);
 }
 
 static void print_choice(FILE *out, const struct counter_choice *c, unsigned indent)
@@ -291,118 +177,90 @@ static void print_choice(FILE *out, const struct counter_choice *c, unsigned ind
 
 static void print_item(FILE *out, const struct result_item *i)
 {
-	char clients[32];
+	const struct stats_figures in = {&result_item_section, i};
+	const struct {
+		bool any;
+	} shown[] = {{i->steps.count}, {i->marks.count}, {i->servers.count},
+		{i->servers_heard.count > 1}}; // of one alone, its address is that of the item
 
-	fprintf(out, "\n%s: %s on port %s, %s loop", i->name, i->protocol, i->port, i->loop);
-	if (i->clients)
-		fprintf(out, ", %s clients", count_text(i->clients, clients, sizeof(clients)));
-	if (i->server_name)
-		fprintf(out, ", server %s (%s)", i->server_name, i->server);
-	fputc('\n', out);
-	if (i->input)
-		fprintf(out, "  used %s\n", i->input);
-	if (i->ledger.due == 0) {
-		fputs("  nothing was due\n", out);
+	stats_print(in,
+		"\n{name}: {protocol} on port {port}, {loop} loop<, {clients} clients>"
+		"<, server {server_name} ({server})>\n<  used {input}\n><{!due}  nothing was "
+		"due\n>",
+		out);
+	if (i->ledger.due == 0)
 		return;
-	}
 	print_latencies(out, i);
-	print_ledger(out, i);
+	print_ledger(out, in, i);
 	if (i->foreseen)
 		fprintf(out, "  foreseen           %.0f due (off by %+.2f %%)\n", i->foreseen->due,
 			100 * i->foreseen->off);
-	print_steps(out, &i->steps);
-	print_marks(out, &i->marks);
-	print_servers(out, &i->servers);
-	print_servers_heard(out, &i->servers_heard);
-	print_connections(out, i);
+	for (size_t n = 0; n < sizeof(lists) / sizeof(lists[0]); n++)
+		if (shown[n].any) {
+			fputs(lists[n].heading, out);
+			stats_print_list(in, lists[n].list, lists[n].row, out);
+		}
+	print_connections(out, stats_inside(in, "connections"), i);
 	print_choice(out, &i->counters, 2);
 }
 
 // The packets that the tester lost; after a run that did not pass, the port's other counters too.
-static void print_port(FILE *out, const struct result_port *p, bool all)
+static void print_port(FILE *out, struct stats_figures in, const struct result_port *p, bool all)
 {
-	const struct {
-		const char *text;
-		uint64_t n;
-	} problems[] = {
-		{"packets dropped by the device: the worker was too slow", p->rx_missed},
-		{"packets dropped: no free buffer", p->rx_no_mbuf},
-		{"times the device took only a part of a burst", p->tx_refused},
-		{"times no buffer was free to send from", p->tx_no_mbuf},
-		{"packets lost between workers: the ring was full", p->hand_over_full},
-	};
-	char received[32], sent[32], buf[32];
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
-		sum += problems[i].n;
-	if (sum == 0 && !all)
+	if (!all && !p->rx_missed && !p->rx_no_mbuf && !p->tx_refused && !p->tx_no_mbuf &&
+		!p->hand_over_full)
 		return;
-	fprintf(out, "\nport %s (%s%s%s): %s packets received, %s sent\n", p->name, p->driver,
-		p->device ? " " : "", p->device ? p->device : "",
-		count_text(p->rx_packets, received, sizeof(received)),
-		count_text(p->tx_packets, sent, sizeof(sent)));
-	for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
-		if (problems[i].n)
-			fprintf(out, "  %s %s\n", count_text(problems[i].n, buf, sizeof(buf)),
-				problems[i].text);
+	stats_print(in,
+		"\nport {name} ({driver}< {device}>): {rx_packets} packets received, {tx_packets} "
+		"sent\n"
+		"<  {rx_missed} packets dropped by the device: the worker was too slow\n>"
+		"<  {rx_no_mbuf} packets dropped: no free buffer\n>"
+		"<  {tx_refused} times the device took only a part of a burst\n>"
+		"<  {tx_no_mbuf} times no buffer was free to send from\n>"
+		"<  {hand_over_full} packets lost between workers: the ring was full\n>",
+		out);
 	print_choice(out, &(struct counter_choice){&wire_section, p->other}, 2);
 }
 
 // The responder's connections, and all that it did to them.
 static void print_accepted(FILE *out, const struct result_responder_conns *c)
 {
+	static const char shown[] = "accepted";
 	char buf[32];
 
 	fprintf(out, "  connections %9s accepted", count_text(c->accepted, buf, sizeof(buf)));
-#define PRINT(member, help)                                                                        \
-	if (c->member && strcmp(#member, "accepted") != 0)                                         \
-		fprintf(out, ", %s %s", #member, count_text(c->member, buf, sizeof(buf)));
 	RESPONDER_CONN_COUNTERS(PRINT, PRINT)
-#undef PRINT
 	fputc('\n', out);
 }
 
-static void print_responder(FILE *out, const struct result_responder *total)
+static void print_responder(FILE *out, const struct result *result)
 {
-	const struct result_responder_protocol *p = total->protocols.items;
-	char received[32], answered[32], ignored[32];
+	const struct stats_figures in = stats_inside(result_of(result), "responder");
+	const struct result_responder *r = result->responder;
+	const struct result_responder_protocol *p = r->protocols.items;
+	char buf[32];
 
-	fprintf(out, "\nresponder on port %s: received %s, answered %s, ignored %s\n", total->port,
-		count_text(total->received, received, sizeof(received)),
-		count_text(total->answered, answered, sizeof(answered)),
-		count_text(total->ignored, ignored, sizeof(ignored)));
+	stats_print(in,
+		"\nresponder on port {port}: received {received}, answered {answered}, ignored "
+		"{ignored}\n",
+		out);
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
-		if (total->faults[i])
+		if (r->faults[i])
 			fprintf(out, "  fault %-20s%14s\n", faults_label(i),
-				count_text(total->faults[i], received, sizeof(received)));
-	if (total->no_buffer)
-		fprintf(out, "  requests dropped: no free packet buffer %s\n",
-			count_text(total->no_buffer, received, sizeof(received)));
-	if (total->gaps_over_1ms)
-		fprintf(out, "  without its CPU for %s: %s times over 1 ms, longest %s\n",
-			report_time(total->stolen_s * 1e9, true, answered, sizeof(answered)),
-			count_text(total->gaps_over_1ms, received, sizeof(received)),
-			report_time(total->max_gap_ns, true, ignored, sizeof(ignored)));
-	if (total->connections)
-		print_accepted(out, total->connections);
-	for (uint32_t i = 0; i < total->protocols.count; i++)
+				count_text(r->faults[i], buf, sizeof(buf)));
+	stats_print(in, "<  requests dropped: no free packet buffer {no_buffer}\n>", out);
+	if (r->gaps_over_1ms) {
+		fprintf(out, "  without its CPU for %s: ",
+			stats_time(r->stolen_s * 1e9, true, buf, sizeof(buf)));
+		stats_print(in, "{gaps_over_1ms} times over 1 ms, longest {max_gap_ns}\n", out);
+	}
+	if (r->connections)
+		print_accepted(out, r->connections);
+	for (uint32_t i = 0; i < r->protocols.count; i++)
 		print_choice(out, &p[i].counters, 2);
 }
 
-static void print_capture(FILE *out, const struct result_capture *c)
-{
-	fprintf(out, "\n%llu packets of failing transactions in %s", (unsigned long long)c->packets,
-		c->file);
-	if (c->dropped)
-		fprintf(out, "; %llu left out: they arrived faster than the file was written",
-			(unsigned long long)c->dropped);
-	if (c->limit_reached)
-		fputs("; the limit of transactions was reached", out);
-	if (c->incomplete)
-		fputs("; the file is incomplete: a write failed", out);
-	fputc('\n', out);
-}
+#define FOR_TESTER "p50 {p50_ns}, p99 {p99_ns}"
 
 // The part of every latency that is not the server's, and the longest wait for the worker's next
 // pass.
@@ -411,7 +269,6 @@ static void print_tester_delay(FILE *out, const struct result *result)
 	const struct result_tester_delay *d = result->run.tester_delay;
 	const struct result_worker *all = result->workers.items;
 	const struct latency *worst = NULL;
-	char p50[32], p99[32], max[32];
 
 	for (uint32_t i = 0; d && i < result->workers.count; i++)
 		if (strcmp(all[i].port, d->port) == 0 &&
@@ -419,14 +276,10 @@ static void print_tester_delay(FILE *out, const struct result *result)
 			worst = &all[i].passes;
 	if (!worst)
 		return;
-	fprintf(out, "\nthe tester itself adds p50 %s, p99 %s to every latency",
-		report_time(d->single.p50_ns, d->single.count, p50, sizeof(p50)),
-		report_time(percentile(&d->single, d->single.p99_ns, 0.99), d->single.count, p99,
-			sizeof(p99)));
-	fprintf(out, "; a pass of its loop took p50 %s, p99 %s, max %s\n",
-		report_time(worst->p50_ns, worst->count, p50, sizeof(p50)),
-		report_time(percentile(worst, worst->p99_ns, 0.99), worst->count, p99, sizeof(p99)),
-		report_time(worst->max_ns, worst->count, max, sizeof(max)));
+	stats_print(times_of(&d->single),
+		"\nthe tester itself adds " FOR_TESTER " to every latency", out);
+	stats_print(
+		times_of(worst), "; a pass of its loop took " FOR_TESTER ", max {max_ns}\n", out);
 }
 
 // What of a late look at replies is in no latency, as the kernel says when they came.
@@ -434,65 +287,45 @@ static void print_wake(FILE *out, const struct result *result)
 {
 	const struct result_worker *all = result->workers.items;
 	const struct latency *worst = NULL;
-	char p50[32], p99[32], max[32];
 
 	for (uint32_t i = 0; i < result->workers.count; i++)
 		if (all[i].wake && all[i].wake->count &&
 			(!worst || all[i].wake->max_ns > worst->max_ns))
 			worst = all[i].wake;
-	if (!worst)
-		return;
-	fprintf(out,
-		"\nreplies waited p50 %s, p99 %s, max %s for the tester; the kernel says when they "
-		"arrived, so that is in no latency\n",
-		report_time(worst->p50_ns, worst->count, p50, sizeof(p50)),
-		report_time(percentile(worst, worst->p99_ns, 0.99), worst->count, p99, sizeof(p99)),
-		report_time(worst->max_ns, worst->count, max, sizeof(max)));
+	if (worst)
+		stats_print(times_of(worst),
+			"\nreplies waited " FOR_TESTER ", max {max_ns} for the tester; the kernel "
+			"says when they arrived, so that is in no latency\n",
+			out);
 }
 
 // For ports with several workers: the share of packets that arrived at the queue of their owner.
-static void print_sharing(FILE *out, const struct result *result)
+static void print_sharing(FILE *out, const struct result *result, const struct result_port *port)
 {
-	const struct result_port *ports = result->ports.items;
 	const struct result_worker *all = result->workers.items;
+	uint64_t received = 0, workers = 0;
 	char buf[32];
 
-	for (uint32_t i = 0; i < result->ports.count; i++) {
-		uint64_t received = 0, workers = 0;
-
-		for (uint32_t k = 0; k < result->workers.count; k++)
-			if (strcmp(all[k].port, ports[i].name) == 0) {
-				received += all[k].received;
-				workers++;
-			}
-		if (workers < 2 || received == 0)
-			continue;
-		fprintf(out,
-			"\nport %s: of %s packets for its %llu workers, %.1f %% arrived at the "
-			"right one, %.1f %% were handed over\n",
-			ports[i].name, count_text(received, buf, sizeof(buf)),
-			(unsigned long long)workers,
-			100 * (1 - (double)ports[i].handed_over / (double)received),
-			100 * (double)ports[i].handed_over / (double)received);
-	}
+	for (uint32_t k = 0; k < result->workers.count; k++)
+		if (strcmp(all[k].port, port->name) == 0) {
+			received += all[k].received;
+			workers++;
+		}
+	if (workers < 2 || received == 0)
+		return;
+	fprintf(out,
+		"\nport %s: of %s packets for its %llu workers, %.1f %% arrived at the right one, "
+		"%.1f %% were handed over\n",
+		port->name, count_text(received, buf, sizeof(buf)), (unsigned long long)workers,
+		100 * (1 - (double)port->handed_over / (double)received),
+		100 * (double)port->handed_over / (double)received);
 }
 
 static const char *search_value(double v, char *buf, size_t room)
 {
-	if (isnan(v) || isinf(v))
-		snprintf(buf, room, "%s", isnan(v) ? "none" : "-");
-	else
-		stats_format(v, NULL, buf, room);
-	return buf;
-}
-
-static const char *search_rate(double v, char *buf, size_t room)
-{
 	if (isnan(v))
-		snprintf(buf, room, "-");
-	else
-		stats_format(v, "per_s", buf, room);
-	return buf;
+		return "none";
+	return isinf(v) ? "-" : stats_format(v, NULL, buf, room);
 }
 
 static void print_peak(FILE *out, const char *name, const struct result_peak *p)
@@ -501,7 +334,7 @@ static void print_peak(FILE *out, const char *name, const struct result_peak *p)
 
 	if (p)
 		fprintf(out, "  %-10s %s answered at %s\n", name,
-			search_rate(p->answered_per_s, answered, sizeof(answered)),
+			stats_format(p->answered_per_s, "per_s", answered, sizeof(answered)),
 			search_value(p->rate, load, sizeof(load)));
 }
 
@@ -563,7 +396,6 @@ static void print_head_room(FILE *out, const struct counter_list *workers)
 
 static void print_cpu(FILE *out, const struct result *r)
 {
-	const struct result_dut_figure *f = r->dut ? r->dut->figures.items : NULL;
 	char demand[32];
 
 	fputs("\ncpu (/proc/stat, measured part)\n", out);
@@ -578,8 +410,7 @@ static void print_cpu(FILE *out, const struct result *r)
 		fprintf(out, "  server       %s of CPU for each reply\n",
 			stats_format(
 				1e3 * r->dut->us_per_transaction, "ns", demand, sizeof(demand)));
-	for (uint32_t i = 0; i < r->dut->figures.count; i++)
-		fprintf(out, "  probe        %s %g\n", f[i].name, f[i].value);
+	stats_print_list(result_of(r), "dut.figures", "  probe        {name} {value:%g}\n", out);
 	if (r->dut->failures)
 		fprintf(out, "  probe        failed %llu times of %llu\n",
 			(unsigned long long)r->dut->failures,
@@ -629,11 +460,9 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 		it->regained_s == 0 ? "kept" : after_ns(1e9 * it->regained_s, back, sizeof(back)),
 		(unsigned long long)it->lost, (unsigned long long)it->failed);
 	if (w->count)
-		fprintf(out, "      %llu waited over that gap: p50 %s, p99 %s, max %s\n",
-			(unsigned long long)w->count,
-			stats_format(w->p50_ns, "ns", gap, sizeof(gap)),
-			stats_format(percentile(w, w->p99_ns, 0.99), "ns", answer, sizeof(answer)),
-			stats_format(w->max_ns, "ns", back, sizeof(back)));
+		stats_print(times_of(w),
+			"      {count:%.0f} waited over that gap: " FOR_TESTER ", max {max_ns}\n",
+			out);
 	for (uint32_t i = 0; i < it->servers.count; i++) {
 		fprintf(out, "      %s: %llu answered, %llu lost, ", s[i].name,
 			(unsigned long long)s[i].answered, (unsigned long long)s[i].lost);
@@ -646,67 +475,50 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 	}
 }
 
-static void print_event(FILE *out, const struct result_event *e)
-{
-	const struct result_event_item *items = e->traffic.items;
-
-	fprintf(out, "  %.3f s %s: %s\n", e->at_s, e->name, e->outcome);
-	for (uint32_t i = 0; i < e->traffic.count; i++)
-		print_event_item(out, &items[i]);
-}
-
 static void print_events(FILE *out, const struct counter_list *events)
 {
 	const struct result_event *e = events->items;
 
 	fputs("\nevents\n", out);
-	for (uint32_t i = 0; i < events->count; i++)
-		print_event(out, &e[i]);
-}
+	for (uint32_t i = 0; i < events->count; i++) {
+		const struct result_event_item *items = e[i].traffic.items;
 
-static void print_router(FILE *out, const struct result_router *r)
-{
-	const struct result_prefix *p = r->prefixes.items;
-	char took[32];
-
-	fprintf(out, "  %s on port %s, VLANs %s: ", r->item, r->port, r->vlans);
-	if (!r->heard) {
-		fprintf(out, "no advertisement (asked %llu times)\n", (unsigned long long)r->asked);
-		return;
+		fprintf(out, "  %.3f s %s: %s\n", e[i].at_s, e[i].name, e[i].outcome);
+		for (uint32_t k = 0; k < e[i].traffic.count; k++)
+			print_event_item(out, &items[k]);
 	}
-	fprintf(out, "%s after %s%s%s, for %llu s\n", r->router,
-		stats_format(r->took_ns, "ns", took, sizeof(took)), r->managed ? ", managed" : "",
-		r->other ? ", other" : "", (unsigned long long)r->lifetime_s);
-	for (uint32_t i = 0; i < r->prefixes.count; i++)
-		fprintf(out, "    %s%s%s, valid %llu s, preferred %llu s\n", p[i].prefix,
-			p[i].on_link ? ", on link" : "", p[i].autonomous ? ", autonomous" : "",
-			(unsigned long long)p[i].valid_s, (unsigned long long)p[i].preferred_s);
 }
 
-static void print_routers(FILE *out, const struct counter_list *routers)
+static void print_routers(FILE *out, const struct result *r)
 {
-	const struct result_router *r = routers->items;
+	struct stats_figures one;
 
 	fputs("\nrouters\n", out);
-	for (uint32_t i = 0; i < routers->count; i++)
-		print_router(out, &r[i]);
+	for (uint32_t i = 0; (one = stats_element(result_of(r), "routers", i)).data; i++) {
+		stats_print(one,
+			"  {item} on port {port}, VLANs {vlans}: <{!heard}no advertisement (asked "
+			"{asked:%.0f} times)><{?heard}{router} after {took_ns}><{?managed}, "
+			"managed><{?other}, other><{?heard}, for {lifetime_s:%.0f} s>\n",
+			out);
+		stats_print_list(one, "prefixes",
+			"    {prefix}<{?on_link}, on link><{?autonomous}, autonomous>, valid "
+			"{valid_s:%.0f} s, preferred {preferred_s:%.0f} s\n",
+			out);
+	}
 }
 
 // Losses each way, which only both sides together know.
-static void print_peer(FILE *out, const struct result_peer *p)
+static void print_peer(FILE *out, const struct result *r)
 {
-	const struct result_responder_protocol *list = p->protocols.items;
-	char there[32], back[32];
+	const struct result_responder_protocol *list = r->peer->protocols.items;
 
-	fprintf(out,
+	stats_print(stats_inside(result_of(r), "peer"),
 		"\nresponder elsewhere, warm-up included\n"
-		"  there       sent %llu, received %llu, loss %s\n"
-		"  back        answered %llu, replies %llu, loss %s\n",
-		(unsigned long long)p->sent, (unsigned long long)p->received,
-		stats_format(p->loss_there, "1", there, sizeof(there)),
-		(unsigned long long)p->answered, (unsigned long long)p->replies,
-		stats_format(p->loss_back, "1", back, sizeof(back)));
-	for (uint32_t i = 0; i < p->protocols.count; i++) {
+		"  there       sent {sent:%.0f}, received {received:%.0f}, loss {loss_there}\n"
+		"  back        answered {answered:%.0f}, replies {replies:%.0f}, loss "
+		"{loss_back}\n",
+		out);
+	for (uint32_t i = 0; i < r->peer->protocols.count; i++) {
 		fprintf(out, "  %s\n", list[i].name);
 		stats_text(list[i].counters.section, list[i].counters.data, 4, out);
 	}
@@ -724,7 +536,7 @@ static void print_search(FILE *out, const struct result_search *s)
 		fprintf(out, "  %-40s %12s %12s %12s  %s\n", goals[i].goal,
 			search_value(goals[i].answer, answer, sizeof(answer)),
 			search_value(goals[i].upper, upper, sizeof(upper)),
-			search_rate(goals[i].answered_per_s, answered, sizeof(answered)),
+			stats_format(goals[i].answered_per_s, "per_s", answered, sizeof(answered)),
 			goals[i].limited_by);
 	print_peak(out, "peak", s->peak);
 	print_peak(out, "collapse", s->collapse);
@@ -793,12 +605,6 @@ static bool is_invalid_by(const struct result_verdict *v, const char *cause)
 	return v->invalid_by && strcmp(v->invalid_by, cause) == 0;
 }
 
-// The load was not made: no client was free for a part of it.
-static bool is_invalid_by_load(const struct result_verdict *v)
-{
-	return is_invalid_by(v, "load");
-}
-
 static void print_limit(FILE *out, const struct result *r)
 {
 	static const struct {
@@ -813,7 +619,7 @@ static void print_limit(FILE *out, const struct result *r)
 	const struct result_verdict *v = &r->verdict;
 	const struct result_item *items = r->traffic.items;
 	uint64_t failed = 0;
-	bool judged = v->limited_by && !is_invalid_by_load(v) &&
+	bool judged = v->limited_by && !is_invalid_by(v, "load") &&
 	              (strcmp(v->status, "invalid") != 0 || strcmp(v->limited_by, "none") != 0) &&
 	              strcmp(v->status, "unreachable") != 0 &&
 	              strcmp(v->status, "interrupted") != 0;
@@ -829,7 +635,7 @@ static void print_limit(FILE *out, const struct result *r)
 	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
 		if (strcmp(v->limited_by, limits[i].by) == 0)
 			fprintf(out, "\nlimited by %s\n", limits[i].text);
-	if (is_invalid_by_load(v))
+	if (is_invalid_by(v, "load"))
 		fputs("\nlimited by the load: no client was free for a part of it\n", out);
 }
 
@@ -838,7 +644,7 @@ const char *report_criterion_value(const struct result_criterion *c, char *buf, 
 	if (isnan(c->value))
 		return "not seen";
 	if (isinf(c->value))
-		return report_time(c->value, true, buf, room);
+		return stats_time(c->value, true, buf, room);
 	return stats_format(c->value, c->unit, buf, room);
 }
 
@@ -847,8 +653,6 @@ static void print_criteria(FILE *out, const struct counter_list *criteria)
 	const struct result_criterion *c = criteria->items;
 	char value[32];
 
-	if (criteria->count)
-		fputs("\ncriteria\n", out);
 	for (uint32_t i = 0; i < criteria->count; i++)
 		fprintf(out, "  %s  %-40s  %s\n", c[i].pass ? "pass" : "FAIL", c[i].expression,
 			report_criterion_value(&c[i], value, sizeof(value)));
@@ -867,10 +671,6 @@ static void print_reasons(FILE *out, const struct counter_list *reasons)
 		fprintf(out, "  - %s\n", log_in_words(texts[i], text, sizeof(text)));
 }
 
-struct verdict_text {
-	const char *status, *word, *colour, *text;
-};
-
 // Reasons in which these words occur.
 static uint32_t reasons_with(const struct counter_list *reasons, const char *words)
 {
@@ -882,99 +682,82 @@ static uint32_t reasons_with(const struct counter_list *reasons, const char *wor
 	return n;
 }
 
-static const struct verdict_text *verdict_text(const struct result *r)
+// The row of its text: the status, or what is special about it.
+static const char *verdict_key(const struct result_verdict *v)
 {
-	static const struct verdict_text texts[] = {
-		{"pass", "PASS", "\033[32m", NULL},
-		{"done", "DONE", "", "no criteria, so nothing was judged"},
-		{"fail", "FAIL", "\033[31m", NULL},
-		{"invalid", "INVALID", "\033[33m",
-			"the tester was too slow or its port failed, so the run says nothing about "
-			"the server"},
-		{"unreachable", "UNREACHABLE", "\033[31m", "no server answered"},
-		{"interrupted", "INTERRUPTED", "\033[33m",
-			"the run was stopped before its end, so it is not judged"},
-	};
-	static const struct verdict_text broken = {"", "INTERNAL ERROR", "\033[31m",
-		"the tester's own counters contradict each other, so trust no figure"};
-	static const struct verdict_text load = {"", "INVALID", "\033[33m",
-		"too few clients or connections were free, so this is not the load that was asked "
-		"for"};
-	static const struct verdict_text disturbed = {"", "INVALID", "\033[33m",
-		"other programs had the tester's CPU, so the run says nothing about the server"};
-	static const struct verdict_text down = {"", "INVALID", "\033[33m",
-		"the tester's link was down, so the run says nothing about the server"};
-	static const struct verdict_text event = {"", "INVALID", "\033[33m",
-		"an event failed, so the run is not the one that was asked for"};
-	static const struct verdict_text partial = {"", "INVALID", "\033[33m",
-		"a run of the series could not begin, so the series is incomplete"};
-	static const struct verdict_text unknown = {"", "NO VERDICT", "", NULL};
-
-	const struct result_verdict *v = &r->verdict;
+	bool invalid = strcmp(v->status, "invalid") == 0;
 
 	if (v->exit_code == EXIT_INTERNAL)
-		return &broken;
+		return "broken";
 	if (v->exit_code == EXIT_CONFIG || v->exit_code == EXIT_ENVIRONMENT)
-		return &partial;
-	if (is_invalid_by_load(v))
-		return &load;
-	if (is_invalid_by(v, "disturbance"))
-		return &disturbed;
-	if (strcmp(v->status, "invalid") == 0 && reasons_with(&v->reasons, ": the link was down "))
-		return &down;
-	if (strcmp(v->status, "invalid") == 0 && v->reasons.count &&
+		return "partial";
+	if (is_invalid_by(v, "load") || is_invalid_by(v, "disturbance"))
+		return v->invalid_by;
+	if (invalid && reasons_with(&v->reasons, ": the link was down "))
+		return "down";
+	if (invalid && v->reasons.count &&
 		reasons_with(&v->reasons, "event \"") == v->reasons.count)
-		return &event;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcmp(v->status, texts[i].status) == 0)
-			return &texts[i];
-	return &unknown;
+		return "event";
+	return v->status;
 }
+
+static const struct verdict_text {
+	const char *key, *word, *colour, *text;
+} verdict_texts[] = {
+	{"pass", "PASS", "\033[32m", NULL},
+	{"done", "DONE", "", "no criteria, so nothing was judged"},
+	{"fail", "FAIL", "\033[31m", NULL},
+	{"invalid", "INVALID", "\033[33m",
+		"the tester was too slow or its port failed, so the run says nothing about the "
+		"server"},
+	{"unreachable", "UNREACHABLE", "\033[31m", "no server answered"},
+	{"interrupted", "INTERRUPTED", "\033[33m",
+		"the run was stopped before its end, so it is not judged"},
+	{"broken", "INTERNAL ERROR", "\033[31m",
+		"the tester's own counters contradict each other, so trust no figure"},
+	{"load", "INVALID", "\033[33m",
+		"too few clients or connections were free, so this is not the load that was asked "
+		"for"},
+	{"disturbance", "INVALID", "\033[33m",
+		"other programs had the tester's CPU, so the run says nothing about the server"},
+	{"down", "INVALID", "\033[33m",
+		"the tester's link was down, so the run says nothing about the server"},
+	{"event", "INVALID", "\033[33m",
+		"an event failed, so the run is not the one that was asked for"},
+	{"partial", "INVALID", "\033[33m",
+		"a run of the series could not begin, so the series is incomplete"},
+	{NULL, "NO VERDICT", "", NULL},
+};
 
 // "200 000 requests sent, all answered in time"
 static void print_totals(FILE *out, const struct counter_list *traffic)
 {
 	const struct result_item *items = traffic->items;
-	uint64_t sent = 0, answered = 0, failed = 0, lost = 0, no_reply = 0;
-	double sent_per_s = 0, sent_bps = 0;
-	char a[32], b[32];
+	struct result_item all = {0};
+	const struct stats_figures in = {&result_item_section, &all};
+	struct ledger *l = &all.ledger;
 
 	for (uint32_t i = 0; i < traffic->count; i++) {
-		sent += items[i].ledger.sent;
-		answered += items[i].ledger.answered;
-		failed += items[i].ledger.failed;
-		lost += items[i].ledger.lost;
-		no_reply += items[i].ledger.no_reply;
-		sent_per_s += items[i].sent_per_s;
-		sent_bps += items[i].request_bps;
+		l->sent += items[i].ledger.sent;
+		l->answered += items[i].ledger.answered;
+		l->failed += items[i].ledger.failed;
+		l->lost += items[i].ledger.lost;
+		l->no_reply += items[i].ledger.no_reply;
+		all.sent_per_s += items[i].sent_per_s;
+		all.request_bps += items[i].request_bps / 1e6;
 	}
-	if (sent == 0) {
-		fputs("nothing was sent", out);
-		return;
-	}
-	if (no_reply == sent) {
-		fprintf(out, "%s messages sent one way, %s", count_text(sent, a, sizeof(a)),
-			stats_format(sent_per_s, "per_s", b, sizeof(b)));
-		if (sent_bps > 0)
-			fprintf(out, ", %.4g Mbit/s", sent_bps / 1e6);
-		return;
-	}
-	fprintf(out, "%s requests sent, ", count_text(sent, a, sizeof(a)));
-	if (answered + no_reply == sent) {
-		if (no_reply)
-			fprintf(out, "%s answered in time, %s need no reply",
-				count_text(answered, a, sizeof(a)),
-				count_text(no_reply, b, sizeof(b)));
-		else
-			fputs("all answered in time", out);
-		return;
-	}
-	fprintf(out, "%s answered in time", count_text(answered, a, sizeof(a)));
-	if (failed)
-		fprintf(out, ", %s failed", count_text(failed, a, sizeof(a)));
-	if (lost)
-		fprintf(out, ", %s lost (%s)", count_text(lost, a, sizeof(a)),
-			stats_format((double)lost / (double)sent, "1", b, sizeof(b)));
+	all.loss = (double)l->lost / (double)l->sent;
+	stats_print(in,
+		l->sent == 0             ? "nothing was sent"
+		: l->no_reply == l->sent ? "{sent} messages sent one way, {sent_per_s}"
+					   "<{?request_bps}, {request_bps:%.4g} Mbit/s>"
+		: l->answered == l->sent ? "{sent} requests sent, all answered in time"
+		: l->answered + l->no_reply == l->sent
+			? "{sent} requests sent, {answered} answered in time, {no_reply} need no "
+			  "reply"
+			: "{sent} requests sent, {answered} answered in time<, {failed} failed>"
+			  "<, {lost} lost ({loss})>",
+		out);
 }
 
 static void print_criteria_summary(FILE *out, const struct counter_list *criteria)
@@ -1001,8 +784,11 @@ static void print_criteria_summary(FILE *out, const struct counter_list *criteri
 
 static void print_verdict(FILE *out, bool colour, const struct result *result)
 {
-	const struct verdict_text *t = verdict_text(result);
+	const char *key = verdict_key(&result->verdict);
+	const struct verdict_text *t = verdict_texts;
 
+	while (t->key && strcmp(t->key, key) != 0)
+		t++;
 	fprintf(out, "%s%s%s: ", colour ? t->colour : "", t->word, colour ? "\033[0m" : "");
 	if (result->verdict.cause)
 		fprintf(out, "%s, so the run says nothing about the server (",
@@ -1022,25 +808,32 @@ static void print_verdict(FILE *out, bool colour, const struct result *result)
 
 static void print_tables(FILE *out, const struct result *result)
 {
+	const struct stats_figures all = result_of(result);
 	const struct result_item *items = result->traffic.items;
 	const struct result_port *ports = result->ports.items;
 	const char *status = result->verdict.status;
 	bool good = strcmp(status, "pass") == 0 || strcmp(status, "done") == 0;
 
-	print_run(out, &result->run);
+	print_run(out, result);
 	if (result->routers.count)
-		print_routers(out, &result->routers);
+		print_routers(out, result);
 	for (uint32_t i = 0; i < result->traffic.count; i++)
 		print_item(out, &items[i]);
 	print_tester_delay(out, result);
 	print_wake(out, result);
-	print_sharing(out, result);
-	if (result->responder)
-		print_responder(out, result->responder);
 	for (uint32_t i = 0; i < result->ports.count; i++)
-		print_port(out, &ports[i], !good);
+		print_sharing(out, result, &ports[i]);
+	if (result->responder)
+		print_responder(out, result);
+	for (uint32_t i = 0; i < result->ports.count; i++)
+		print_port(out, stats_element(all, "ports", i), &ports[i], !good);
 	if (result->capture)
-		print_capture(out, result->capture);
+		stats_print(stats_inside(all, "capture"),
+			"\n{packets:%.0f} packets of failing transactions in {file}<; "
+			"{dropped:%.0f} left out: they arrived faster than the file was written>"
+			"<{?limit_reached}; the limit of transactions was reached>"
+			"<{?incomplete}; the file is incomplete: a write failed>\n",
+			out);
 	if (result->events.count)
 		print_events(out, &result->events);
 	if (result->cpu || (result->dut && result->dut->command))
@@ -1048,12 +841,14 @@ static void print_tables(FILE *out, const struct result *result)
 	if (result->dut && (result->dut->counters.count || result->dut->counters_error))
 		print_counters(out, result->dut);
 	if (result->peer)
-		print_peer(out, result->peer);
+		print_peer(out, result);
 	if (result->search)
 		print_search(out, result->search);
 	if (result->confidence)
 		print_confidence(out, result->confidence);
 	print_limit(out, result);
+	if (result->verdict.criteria.count)
+		fputs("\ncriteria\n", out);
 	print_criteria(out, &result->verdict.criteria);
 	print_reasons(out, &result->verdict.reasons);
 	fputc('\n', out);
@@ -1074,6 +869,6 @@ void report_responder_end(struct report *r, const struct result_responder *total
 {
 	if (!r->out || !total)
 		return;
-	print_responder(r->out, total);
+	print_responder(r->out, &(struct result){.responder = (struct result_responder *)total});
 	fflush(r->out);
 }

@@ -34,8 +34,5 @@ void report_responder_end(struct report *r, const struct result_responder *total
 // Take the view away, if there is one, to print in its place.
 void report_clear(struct report *r);
 
-// A latency; "lost" for a rank among the lost transactions, "-" when none was timed. room >= 32.
-const char *report_time(double ns, bool any, char *buf, size_t room);
-
 // The value found for a criterion, in the unit of its figure. room >= 32.
 const char *report_criterion_value(const struct result_criterion *c, char *buf, size_t room);

@@ -250,7 +250,7 @@ static const char *time_of(const json_t *item, const char *name, char *buf)
 		number_of(item, "answered") + number_of(item, "failed") + number_of(item, "lost");
 	double value = document_number(item, name);
 
-	return report_time(isnan(value) ? INFINITY : value, ended > 0, buf, TEXT);
+	return stats_time(isnan(value) ? INFINITY : value, ended > 0, buf, TEXT);
 }
 
 static void put_item(struct drawing *d, const json_t *item, bool warmup)

@@ -3,9 +3,13 @@
 // Path: cold. Management thread.
 #include "stats/text.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hist.h"
+#include "stats/lookup.h"
 #include "stats/row.h"
 
 #define NAME_WIDTH 26
@@ -195,6 +199,166 @@ void stats_text(const struct counter_section *section, const void *data, unsigne
 			text_row(r, place, indent, out);
 	}
 }
+
+const char *stats_time(double ns, bool any, char *buf, size_t room)
+{
+	if (isinf(ns))
+		snprintf(buf, room, "lost");
+	else
+		stats_format(any ? ns : NAN, "ns", buf, room);
+	return buf;
+}
+
+// --- templates
+
+static bool fill_until(
+	const struct stats_template *t, const char *text, const char *end, FILE *out);
+
+static void fill_optional(
+	const struct stats_template *t, const char *text, const char *end, FILE *out)
+{
+	char *part = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&part, &len);
+	bool wanted = f && fill_until(t, text, end, f);
+
+	if (f && fclose(f) == 0 && wanted)
+		fputs(part, out);
+	free(part);
+}
+
+static bool fill_until(const struct stats_template *t, const char *text, const char *end, FILE *out)
+{
+	bool all = true, wanted = true, decided = false, is;
+	char name[PATH_SIZE];
+
+	while (text < end) {
+		size_t len = strcspn(text, *text == '<' ? ">" : *text == '{' ? "}" : "<{");
+
+		len = len < (size_t)(end - text) ? len : (size_t)(end - text);
+		if (*text == '<') {
+			fill_optional(t, text + 1, text + len, out);
+		} else if (*text == '{') {
+			snprintf(name, sizeof(name), "%.*s", (int)len - 1, text + 1);
+			is = t->figure(t->ctx, name, out);
+			all &= is;
+			if (name[0] == '?' || name[0] == '!') {
+				wanted &= is;
+				decided = true;
+			}
+		} else {
+			fwrite(text, 1, len--, out);
+		}
+		text += len + 1;
+	}
+	return decided ? wanted : all;
+}
+
+void stats_fill(const struct stats_template *t, const char *template, FILE *out)
+{
+	fill_until(t, template, template + strlen(template), out);
+}
+
+// The row of that type at a path of sections, and its place; NULL: there is none.
+static const struct counter *row_at(
+	struct stats_figures in, const char *path, enum counter_type type, const void **place)
+{
+	for (uint32_t i = 0; in.data && i < in.section->count; i++) {
+		const struct counter *r = &in.section->rows[i];
+		size_t len = strlen(r->name);
+		const void *data;
+
+		if (strncmp(r->name, path, len) != 0)
+			continue;
+		*place = row_place(r, in.data);
+		if (r->type == type && !path[len])
+			return r;
+		if (r->type == COUNTER_SECTION && path[len] == '.' && row_inside(r, *place, &data))
+			return row_at((struct stats_figures){r->section, data}, path + len + 1,
+				type, place);
+	}
+	return NULL;
+}
+
+// Are there enough values for it? path: of a time in a distribution, or elsewhere.
+static bool is_known(const struct stats_figures *in, const char *path)
+{
+	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+	double share = strtod(name + 1, NULL);
+	char count[PATH_SIZE];
+	struct stats_value n;
+
+	snprintf(count, sizeof(count), "%.*scount", (int)(name - path), path);
+	if (stats_lookup(in->section, in->data, count, &n) < 0)
+		return true;
+	while (share >= 1)
+		share /= 10;
+	return n.value > 0 && (name[0] != 'p' || share <= 0.5 || hist_knows(n.value, share));
+}
+
+static bool print_figure(void *ctx, const char *name, FILE *out)
+{
+	const struct stats_figures *in = ctx;
+	const char *spec = strchr(name, ':'), *shown;
+	struct stats_value v = {.value = NAN};
+	char path[PATH_SIZE], buf[PATH_SIZE];
+	const void *place;
+	bool is;
+
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(name, ":"), name + !isalpha(*name));
+	shown = row_at(*in, path, COUNTER_STRING, &place) ? *(const char *const *)place : NULL;
+	is = shown != NULL;
+	if (!shown && stats_lookup(in->section, in->data, path, &v) == 0) {
+		is = v.value != 0 && !isnan(v.value);
+		shown = buf;
+		if (spec && spec[1] == '%')
+			snprintf(buf, sizeof(buf), spec + 1, v.value);
+		else if (v.unit && strcmp(v.unit, "ns") == 0)
+			stats_time(v.value, is_known(in, path), buf, sizeof(buf));
+		else
+			stats_format(v.value, v.unit, buf, sizeof(buf));
+	}
+	if (isalpha(*name))
+		fprintf(out, "%*s", spec && spec[1] != '%' ? atoi(spec + 1) : 0,
+			shown ? shown : "-");
+	return is != (*name == '!');
+}
+
+void stats_print(struct stats_figures in, const char *template, FILE *out)
+{
+	stats_fill(&(struct stats_template){print_figure, &in}, template, out);
+}
+
+struct stats_figures stats_inside(struct stats_figures in, const char *path)
+{
+	struct stats_figures out = {NULL, NULL};
+	const void *place;
+	const struct counter *r = row_at(in, path, COUNTER_SECTION, &place);
+
+	if (r)
+		out.section = row_inside(r, place, &out.data);
+	return out;
+}
+
+struct stats_figures stats_element(struct stats_figures in, const char *path, uint32_t i)
+{
+	const void *place;
+	const struct counter *r = row_at(in, path, COUNTER_LIST, &place);
+	const struct counter_list *list = r ? place : NULL;
+
+	return list && i < list->count ? (struct stats_figures){r->section, row_item(r, list, i)}
+	                               : (struct stats_figures){NULL, NULL};
+}
+
+void stats_print_list(struct stats_figures in, const char *path, const char *template, FILE *out)
+{
+	struct stats_figures one;
+
+	for (uint32_t i = 0; (one = stats_element(in, path, i)).data; i++)
+		stats_print(one, template, out);
+}
+
+// --- reference
 
 static bool has_names(const struct counter_section *section)
 {

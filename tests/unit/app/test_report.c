@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "report/report.h"
+#include "stats/text.h"
 
 static char *printed;
 
@@ -51,7 +52,7 @@ static void a_latency_says_when_it_is_none(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(
-			report_time(cases[i].ns, cases[i].any, buf, sizeof(buf)), cases[i].text);
+			stats_time(cases[i].ns, cases[i].any, buf, sizeof(buf)), cases[i].text);
 }
 
 static void a_criterion_shows_its_value_in_its_unit(void **state)

@@ -173,6 +173,51 @@ static void the_reference_shows_four_labels(void **state)
 	}
 }
 
+static void a_template_has_figures_with_their_units(void **state)
+{
+	static const struct {
+		const char *template, *text;
+	} cases[] = {
+		{"{name}: {sent} sent, loss {loss}, {rate}\n",
+			"s: 1 234 567 sent, loss 0.25 %, 20.0 k/s\n"},
+		{"[{inside.lost:4}|{inside.lost:-4}|{sent:%.3g}]", "[   5|5   |1.23e+06]"},
+		{"{own.rcode.NOERROR}{nothing}", "--"},
+		{"{dns.rcode.NOERROR}, {inside.name}", "7, -"},
+		{"<a {inside.lost}>< b {maybe.lost}>< c {inside.name}>< d {dns.truncated}>", "a 5"},
+		{"<{?known}{maybe.lost} lost><{!known}, no><{!maybe.lost}, none>", "0 lost, none"},
+	};
+	struct sample s = sample_full();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		stats_print((struct stats_figures){&sample_section, &s}, cases[i].template, f);
+		fclose(f);
+		assert_string_equal(text, cases[i].text);
+		free(text);
+	}
+}
+
+static void a_template_is_printed_for_each_element(void **state)
+{
+	struct sample s = sample_full();
+	struct stats_figures in = {&sample_section, &s};
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	stats_print_list(in, "parts", "{name} {lost} {p99_ns};", f);
+	stats_print(stats_element(in, "parts", 1), " {name}", f);
+	stats_print(stats_inside(in, "inside"), " {lost}", f);
+	fclose(f);
+	assert_string_equal(text, "a 1 1.00 us;a.b 2 lost; a.b 5");
+	assert_null(stats_element(in, "parts", 2).data);
+	assert_null(stats_inside(in, "maybe").data);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +229,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_said_so),
 		cmocka_unit_test(rows_are_lines_indented_by_depth),
 		cmocka_unit_test(rows_that_are_zero_or_absent_are_not_printed),
+		cmocka_unit_test(a_template_has_figures_with_their_units),
+		cmocka_unit_test(a_template_is_printed_for_each_element),
 		cmocka_unit_test(the_reference_has_every_path),
 		cmocka_unit_test(the_reference_shows_four_labels),
 	};
