@@ -98,11 +98,16 @@ static int take_option(struct as_run *r, const struct as_option *row, const char
 		return as_refuse(r, "%s 0: no server has port 0", name);
 	if (row->path && value)
 		front_take(&r->front, row->kind, typed, row->path, value);
-	if (row->most > 0 && as_number(r, row->letter, value, row->least, row->most,
-				     (double *)((char *)r + row->number)))
-		return usage_code(r->tool);
 	r->row = row;
-	return row->set ? row->set(r, value) : 0;
+	if (row->set || r->tool->set)
+		return row->set ? row->set(r, value) : r->tool->set(r, value);
+	if (row->most > 0)
+		return as_number(r, row->letter, value, row->least, row->most, as_place(r));
+	if (row->place && row->argument)
+		*(const char **)as_place(r) = value;
+	else if (row->place)
+		*(bool *)as_place(r) = true;
+	return 0;
 }
 
 static int take_ours(struct options *o, enum our_option which)

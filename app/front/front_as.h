@@ -25,11 +25,12 @@ struct as_option {
 	const char *help;
 	const char *path; // of the setting that the argument is the value of; NULL: none
 	enum front_kind kind;
-	// The argument is a number from least to most, for the double at this offset of the tool's
-	// struct. most 0: it is not.
-	size_t number;
+	// Offset of a member of the tool's struct; 0: none. Without an argument a bool, which
+	// becomes true. With one: a double, if it is to be a number from least to most (0: it is
+	// not), else a const char *.
+	size_t place;
 	double least, most;
-	// Other than path, or in addition; as_run.row is this one. value: NULL without an argument.
+	// Instead of storing it at place; as_run.row is this one. value: NULL without an argument.
 	// 0, an exit code after an error, which was logged (as_refuse), or one of as_outcome.
 	int (*set)(struct as_run *r, const char *value);
 	const char *refused; // reason; NULL: it is taken
@@ -45,6 +46,8 @@ struct as_tool {
 	const struct as_option *more;    // the same of those behind "--"; NULL: these are operands
 	size_t size;                     // of the struct that begins with a struct as_run
 	void (*begin)(struct as_run *r); // before the options are read; NULL: zeros will do
+	int (*set)(
+		struct as_run *r, const char *value); // of rows without one; NULL: by their place
 	// All options were read: set the rest. 0, or an exit code after an error, which was logged.
 	// It sets front.output, whose ctx is the struct. Its end returns the code of a run that
 	// counts; that of one that says nothing about the server is error_code.
@@ -80,6 +83,11 @@ int as_run(const struct as_tool *t, int argc, char **argv, struct options *o);
 int as_refuse(const struct as_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // A difference from the original that the user should know: "dnsperf: TEXT".
 void as_note(const struct as_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// The member at as_run.row's place.
+static inline void *as_place(struct as_run *r)
+{
+	return (char *)r + r->row->place;
+}
 // as_option.set of -h: the list of options.
 int as_show_options(struct as_run *r, const char *value);
 // A setting that no option has set.

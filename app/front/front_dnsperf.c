@@ -37,14 +37,9 @@ static struct dnsperf *own(struct as_run *r)
 	return (struct dnsperf *)r;
 }
 
-static int set_verbose(struct as_run *r, const char *value)
-{
-	own(r)->verbose = true;
-	return 0;
-}
-
+#define MEMBER(member) .place = offsetof(struct dnsperf, member)
 #define NUMBER(member, from, to)                                                                   \
-	.number = offsetof(struct dnsperf, member), .least = (from), .most = (to)
+	.place = offsetof(struct dnsperf, member), .least = (from), .most = (to)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
@@ -58,25 +53,12 @@ static const struct as_option options[] = {
 	{'q', NULL, "COUNT", "queries outstanding at most", NUMBER(outstanding, 1, 1e6)},
 	{'Q', NULL, "RATE", "queries per second at most", NUMBER(rate, 1, 1e9)},
 	{'S', NULL, "SECONDS", "a line of queries per second", NUMBER(every_s, 0.01, 1e4)},
-	{'u', NULL, NULL, "the file has dynamic updates", .set = queries_set_updates},
-	{'B', NULL, NULL, "the file has whole messages, each behind its length",
-		.set = queries_set_binary},
-	{'v', NULL, NULL, "a line for each query, at the end", .set = set_verbose},
+	{'u', NULL, NULL, "the file has dynamic updates", MEMBER(is.updates)},
+	{'B', NULL, NULL, "the file has whole messages, each behind its length", MEMBER(is.binary)},
+	{'v', NULL, NULL, "a line for each query, at the end", MEMBER(verbose)},
 	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
 	{0},
 };
-
-static void print_limits(const struct dnsperf *d)
-{
-	fputs("[Status] Stopping after ", stdout);
-	if (d->limit_s > 0)
-		printf("%.6f seconds", d->limit_s);
-	if (d->limit_s > 0 && d->runs > 0)
-		fputs(" or ", stdout);
-	if (d->runs > 0)
-		printf("%.0f run%s through file", d->runs, d->runs == 1 ? "" : "s");
-	putchar('\n');
-}
 
 static void print_start(struct dnsperf *d, const json_t *begin)
 {
@@ -88,10 +70,13 @@ static void print_start(struct dnsperf *d, const json_t *begin)
 	now = at.tv_sec;
 	d->started = (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 	printf("[Status] Command line: %s\n[Status] Sending %s (to %s)\n"
-	       "[Status] Started at: %s",
+	       "[Status] Started at: %s[Status] Stopping after ",
 		queries_command_line(&d->is.is), d->is.updates ? "updates" : "queries", server,
 		ctime(&now));
-	print_limits(d);
+	if (d->limit_s > 0)
+		printf("%.6f seconds%s", d->limit_s, d->runs > 0 ? " or " : "\n");
+	if (d->runs > 0)
+		printf("%.0f run%s through file\n", d->runs, d->runs == 1 ? "" : "s");
 }
 
 // The last line would come at the time limit; dnsperf has ended then.
@@ -118,55 +103,52 @@ static void on_line(void *ctx, const json_t *line)
 	fflush(stdout);
 }
 
-static void print_percent(const char *units, const char *label, double count, double of)
-{
-	printf("  %s %-13s %.0f (%.2f%%)\n", units, label, count, of > 0 ? 100 * count / of : 0.0);
-}
+#define LATENCY(path)                                                                              \
+	"  Average Latency (s):  {" path ".mean_ns * 1e-9:%.6f} (min {" path                       \
+	".min_ns * 1e-9:%.6f}, max {" path                                                         \
+	".max_ns * 1e-9:%.6f})\n<{?more}  Latency StdDev (s):   "                                  \
+	"{" path ".stddev_ns * 1e-9:%.6f}\n>\n"
 
-static void print_statistics(const char *units, const json_t *item, double completed)
+static void print_statistics(const struct dnsperf *d, const json_t *item)
 {
-	double sent = document_number(item, "sent");
-	double lost = document_number(item, "lost") + document_number(item, "no_reply");
-	double interrupted = sent - completed - lost;
-	const json_t *latency = document_at(item, "latency.service");
-	double run_s = fmax(document_number(item, "sending_s"),
-		completed > 0 ? document_number(item, "last_answer_s") : 0);
+	json_t *f = queries_figures(&d->is.is, item);
+	double sent = document_number(f, "sent"), completed = document_number(f, "completed");
 
-	printf("\nStatistics:\n\n");
-	printf("  %s %-13s %.0f\n", units, "sent:", sent);
-	print_percent(units, "completed:", completed, sent);
-	print_percent(units, "lost:", lost, sent);
-	if (interrupted > 0)
-		print_percent(units, "interrupted:", interrupted, sent);
-	printf("\n  Response codes:       ");
-	queries_print_codes(item, completed);
-	printf("  %-21s request %.0f, response %.0f\n", "Average packet size:",
-		sent > 0 ? floor(document_number(item, "dns.request_bytes") / sent) : 0,
-		completed > 0 ? floor(document_number(item, "dns.reply_bytes") / completed) : 0);
-	printf("  %-21s %.6f\n", "Run time (s):", run_s);
-	printf("  %s %-13s %.6f\n\n", units, "per second:", run_s > 0 ? completed / run_s : 0);
-	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
-		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
-		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
-	if (completed > 1)
-		printf("  %-21s %.6f\n",
-			"Latency StdDev (s):", queries_seconds(latency, "stddev_ns"));
-	putchar('\n');
+	json_object_set_new(f, "units", json_string(d->is.updates ? "Updates" : "Queries"));
+	json_object_set_new(f, "more", json_boolean(completed > 1));
+	json_object_set_new(f, "interrupted",
+		json_real(fmax(sent - completed - document_number(f, "lost"), 0)));
+	json_object_set_new(f, "request",
+		json_real(sent > 0 ? floor(document_number(item, "dns.request_bytes") / sent) : 0));
+	json_object_set_new(f, "response",
+		json_real(completed > 0
+				  ? floor(document_number(item, "dns.reply_bytes") / completed)
+				  : 0));
+	document_fill(f,
+		"\nStatistics:\n\n"
+		"  {units} sent:         {sent}\n"
+		"  {units} completed:    {completed} ({100 * completed / sent:%.2f}%)\n"
+		"  {units} lost:         {lost} ({100 * lost / sent:%.2f}%)\n"
+		"<  {units} interrupted:  {interrupted} ({100 * interrupted / sent:%.2f}%)\n>"
+		"\n  Response codes:       {codes}\n"
+		"  Average packet size:  request {request}, response {response}\n"
+		"  Run time (s):         {run_s:%.6f}\n"
+		"  {units} per second:   {completed / run_s:%.6f}\n\n" LATENCY("latency.service"),
+		stdout);
+	json_decref(f);
 }
 
 static void print_connections(const struct dnsperf *d, const json_t *item)
 {
-	const json_t *latency = document_at(item, "connections.handshake");
+	json_t *f = queries_figures(&d->is.is, item);
 
-	printf("Connection Statistics:\n\n  %-21s %.0f\n\n",
-		"Reconnections:", queries_reconnections(&d->is.is, item));
-	printf("  %-21s %.6f (min %.6f, max %.6f)\n",
-		"Average Latency (s):", queries_seconds(latency, "mean_ns"),
-		queries_seconds(latency, "min_ns"), queries_seconds(latency, "max_ns"));
-	if (document_number(latency, "count") > 1)
-		printf("  %-21s %.6f\n",
-			"Latency StdDev (s):", queries_seconds(latency, "stddev_ns"));
-	putchar('\n');
+	json_object_set_new(
+		f, "more", json_boolean(document_number(item, "connections.handshake.count") > 1));
+	document_fill(f,
+		"Connection Statistics:\n\n  Reconnections:        {reconnections}\n\n" LATENCY(
+			"connections.handshake"),
+		stdout);
+	json_decref(f);
 }
 
 static int on_end(void *ctx, struct document_reader *b, int code)
@@ -182,8 +164,7 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 		code == EXIT_INTERRUPTED                            ? "interruption"
 		: d->limit_s > 0 && last >= d->limit_s * (1 - 1e-3) ? "time limit"
 								    : "end of file");
-	print_statistics(d->is.updates ? "Updates" : "Queries", item,
-		document_number(item, "answered") + document_number(item, "failed"));
+	print_statistics(d, item);
 	if (d->is.tcp)
 		print_connections(d, item);
 	queries_explain(&d->is.is, b);
@@ -193,17 +174,14 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 static void set_load(struct dnsperf *d)
 {
 	struct as_run *r = &d->is.is;
-	const char *outstanding =
-		arena_printf(r->arena, "%.0f", d->outstanding > 0 ? d->outstanding : 100);
 
 	// A query that finds no room waits, and what was not asked meanwhile is not made up for.
 	if (d->rate > 0) {
-		front_set(
-			&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+		front_setf(&r->front, "-Q", ITEM "load.rate", "%.9g", d->rate);
 		front_set(&r->front, NULL, ITEM "load.catch_up", CATCH_UP);
 	}
-	front_set(&r->front, "-q", d->rate > 0 ? ITEM "load.slots" : ITEM "load.outstanding",
-		outstanding);
+	front_setf(&r->front, "-q", d->rate > 0 ? ITEM "load.slots" : ITEM "load.outstanding",
+		"%.0f", d->outstanding > 0 ? d->outstanding : 100);
 }
 
 static int set_ports(struct dnsperf *d)
@@ -215,8 +193,7 @@ static int set_ports(struct dnsperf *d)
 	if (last > 65535)
 		return as_refuse(
 			&d->is.is, "-x %.0f -c %.0f: ports beyond 65535", d->port, d->is.clients);
-	front_set(&d->is.is.front, "-x", ITEM "source.ports",
-		arena_printf(d->is.is.arena, "%.0f-%.0f", d->port, last));
+	front_setf(&d->is.is.front, "-x", ITEM "source.ports", "%.0f-%.0f", d->port, last);
 	return 0;
 }
 
@@ -239,13 +216,12 @@ static int set_end(struct dnsperf *d)
 	if (!err && lines == 0) { // as dnsperf, which has tried to send all of them
 		json_t *nothing = json_pack("{s:i,s:i,s:i}", "sent", 0, "lost", 0, "no_reply", 0);
 
-		print_statistics(d->is.updates ? "Updates" : "Queries", nothing, 0);
+		print_statistics(d, nothing);
 		json_decref(nothing);
 		return AS_DONE;
 	}
 	if (!err && d->runs > 0)
-		front_set(&r->front, "-n", ITEM "load.total",
-			arena_printf(r->arena, "%.0f", d->runs * (double)lines));
+		front_setf(&r->front, "-n", ITEM "load.total", "%.0f", d->runs * (double)lines);
 	return err;
 }
 
@@ -258,35 +234,22 @@ static const char *const words[][2] = {
 static int finish(struct as_run *r)
 {
 	struct dnsperf *d = own(r);
-	int err;
+	int err = queries_prepare(r, "DNS Performance Testing Tool", "5s");
 
 	r->front.words = words;
-
-	if (!r->options->dump)
-		queries_print_head(r, "DNS Performance Testing Tool");
-	if (r->operand_count)
-		return as_refuse(r, "unexpected argument %s", r->operands[0]);
+	if (err)
+		return err;
 	if (d->is.updates && d->is.binary)
 		return as_refuse(r, "-u and -B: the file is either of text or of messages");
 	if (d->verbose && d->is.tcp)
 		as_note(r, "-v has no effect: there are no lines of queries over TCP");
 	d->verbose &= !d->is.tcp;
-	front_set(&r->front, NULL, "run.warmup", "0s");
 	if (d->every_s > 0)
-		front_set(&r->front, "-S", "run.interval",
-			arena_printf(r->arena, "%.9gs", d->every_s));
-	as_default(r, "ports.lan.driver", "socket");
-	as_default(r, ITEM "dns.extra_words", "ignore");
-	as_default(r, ITEM "dns.bad_lines", "skip");
-	as_default(r, ITEM "timeout", "5s");
+		front_setf(&r->front, "-S", "run.interval", "%.9gs", d->every_s);
 	if (d->is.clients > 1 && d->port == 0 && !d->is.tcp)
 		as_note(r,
 			"-c has no effect without -x: there are as many source ports as the load "
 			"needs");
-	if (!d->is.server)
-		d->is.server = "127.0.0.1";
-	if (!d->is.file)
-		d->is.file = "-";
 	d->is.most_per_s = d->rate;
 	err = queries_finish(r, "-s", "-d");
 	set_load(d);

@@ -48,14 +48,15 @@ struct netperf_run {
 	bool tcp, connects, omni;
 	unsigned way; // enum way; 0: connections alone
 	double length, interval_s, burst, parallel;
-	uint64_t request, reply;    // -r; 0: not given
-	uint64_t send, remote_send; // -m; 0: not given
-	uint64_t buffers[2];        // -s: send, receive; 0: the kernel's
-	uint64_t effective[2];      // the same as the kernel has them
-	uint64_t least, most;       // -i
-	double level, width;        // -I
-	bool cpu, remote_cpu, headers, no_control;
-	int verbosity;
+	uint64_t sizes[2];     // -r: request, reply; 0: not given
+	uint64_t sends[2];     // -m: here, at the far end; 0: not given
+	uint64_t buffers[2];   // -s: send, receive; 0: the kernel's
+	uint64_t effective[2]; // the same as the kernel has them
+	uint64_t runs[2];      // -i: most, least
+	double level, width;   // -I
+	bool cpu, remote_cpu, no_control;
+	const char *headers;   // -P; "0": none
+	const char *verbosity; // -v
 	char units;
 	enum output output;
 	const char *select; // NULL: the usual ones
@@ -114,10 +115,10 @@ static void split(const struct as_run *r, const char *text, bool both, const cha
 	out[1] = comma ? comma + 1 : both ? text : "";
 }
 
-static int sizes_of(const struct as_run *r, const char *text, bool both, int64_t least,
-	int64_t most, uint64_t *first, uint64_t *second)
+// The two numbers at the row's place, from its least to its most. both: "A" is for B, too.
+static int set_pair(struct as_run *r, const char *text, bool both)
 {
-	uint64_t *to[2] = {first, second};
+	uint64_t *to = as_place(r);
 	const char *part[2];
 	int64_t n;
 
@@ -127,13 +128,26 @@ static int sizes_of(const struct as_run *r, const char *text, bool both, int64_t
 			continue;
 		if (size_of(r, part[i], &n))
 			return r->tool->error_code;
-		if (n < least || n > most)
-			return as_refuse(r, "-%c %s: not within %lld and %lld", r->row->letter,
-				part[i], (long long)least, (long long)most);
-		if (to[i])
-			*to[i] = (uint64_t)n;
+		if ((double)n < r->row->least || (double)n > r->row->most)
+			return as_refuse(r, "-%c %s: not within %.0f and %.0f", r->row->letter,
+				part[i], r->row->least, r->row->most);
+		to[i] = (uint64_t)n;
 	}
 	return 0;
+}
+
+static int set_sizes(struct as_run *r, const char *value)
+{
+	return set_pair(r, value, true);
+}
+
+// What stands in front of a comma is the number.
+static int set_first(struct as_run *r, const char *value)
+{
+	const char *part[2];
+
+	split(r, value, false, part);
+	return as_number(r, r->row->letter, part[0], r->row->least, r->row->most, as_place(r));
 }
 
 static const char *bytes(const struct as_run *r, uint64_t n)
@@ -180,7 +194,7 @@ static int set_family(struct as_run *r, const char *value)
 }
 
 // "HOST[/WIDTH][,FAMILY]"
-static int take_host(struct as_run *r, const char *value, const char **out)
+static int set_host(struct as_run *r, const char *value)
 {
 	const char *part[2];
 
@@ -194,39 +208,16 @@ static int take_host(struct as_run *r, const char *value, const char **out)
 	else if (*part[1] && strcasecmp(part[1], "unspec") != 0 && strcmp(part[1], "0") != 0)
 		return as_refuse(r, "-%c %s: not a family (4 or 6)", r->row->letter, part[1]);
 	if (*part[0])
-		*out = part[0];
+		*(const char **)as_place(r) = part[0];
 	return 0;
-}
-
-static int set_host(struct as_run *r, const char *value)
-{
-	return take_host(r, value, &own(r)->host);
-}
-
-static int set_data_host(struct as_run *r, const char *value)
-{
-	return take_host(r, value, &own(r)->data_host);
-}
-
-static int set_source(struct as_run *r, const char *value)
-{
-	return take_host(r, value, &own(r)->source);
 }
 
 static int set_cpu(struct as_run *r, const char *value)
 {
 	if (word_behind(r, true))
 		as_note(r, "-%c: the rate of the CPU is not needed", r->row->letter);
-	*(r->row->letter == 'c' ? &own(r)->cpu : &own(r)->remote_cpu) = true;
+	*(bool *)as_place(r) = true;
 	return 0;
-}
-
-static int set_interim(struct as_run *r, const char *value)
-{
-	const char *part[2];
-
-	split(r, value, false, part);
-	return as_number(r, 'D', part[0], 0.01, 1e6, &own(r)->interval_s);
 }
 
 static int set_units(struct as_run *r, const char *value)
@@ -239,9 +230,10 @@ static int set_units(struct as_run *r, const char *value)
 
 static int set_runs(struct as_run *r, const char *value)
 {
-	int err = sizes_of(r, value, true, 1, 1000, &own(r)->most, &own(r)->least);
+	uint64_t *runs = own(r)->runs;
+	int err = set_pair(r, value, true);
 
-	own(r)->most = own(r)->most < own(r)->least ? own(r)->least : own(r)->most;
+	runs[0] = runs[0] < runs[1] ? runs[1] : runs[0];
 	return err;
 }
 
@@ -276,14 +268,6 @@ static int set_cpus(struct as_run *r, const char *value)
 	return *part[1] ? as_number(r, 'T', part[1], 0, 4095, &own(r)->far_cpu) : 0;
 }
 
-static int set_control_port(struct as_run *r, const char *value)
-{
-	const char *part[2];
-
-	split(r, value, false, part);
-	return as_number(r, 'p', part[0], 1, 65535, &own(r)->control_port);
-}
-
 // It is wiped: the command line is kept in the result.
 static int set_token(struct as_run *r, const char *value)
 {
@@ -294,29 +278,14 @@ static int set_token(struct as_run *r, const char *value)
 	return 0;
 }
 
-static int set_no_control(struct as_run *r, const char *value)
-{
-	own(r)->no_control = true;
-	return 0;
-}
-
-static int set_headers(struct as_run *r, const char *value)
-{
-	own(r)->headers = strcmp(value, "0") != 0;
-	return 0;
-}
-
-static int set_verbosity(struct as_run *r, const char *value)
-{
-	own(r)->verbosity = atoi(value);
-	return 0;
-}
-
 static int show_version(struct as_run *r, const char *value)
 {
 	printf("Netperf version %s (ddiperf %s)\n", r->tool->version, DDIPERF_VERSION);
 	return AS_DONE;
 }
+
+#define MEMBER(member)           .place = offsetof(struct netperf_run, member)
+#define NUMBER(member, from, to) MEMBER(member), .least = (from), .most = (to)
 
 #define OF_BUFFERS "messages lie where the driver wants them"
 
@@ -328,37 +297,39 @@ static const struct as_option options[] = {
 	{'b', NULL, "COUNT", "",
 		.refused = "a load of bursts is load.burst: {size: COUNT, every: TIME} of a file"},
 	{'B', NULL, "TEXT", "brand of the result, behind the figures", "run.note"},
-	{'c', NULL, NULL, "print the use of this host's CPUs", .set = set_cpu},
-	{'C', NULL, NULL, "print that of the far end", .set = set_cpu},
+	{'c', NULL, NULL, "print the use of this host's CPUs", MEMBER(cpu), .set = set_cpu},
+	{'C', NULL, NULL, "print that of the far end", MEMBER(remote_cpu), .set = set_cpu},
 	{'d', NULL, NULL, "", .ignored = "--json OUT has all figures"},
-	{'D', NULL, "SECONDS", "interim results", .set = set_interim},
+	{'D', NULL, "SECONDS", "interim results", NUMBER(interval_s, 0.01, 1e6), .set = set_first},
 	{'f', NULL, "UNITS", "of the throughput: G, M, K, g, m, k, x", .set = set_units},
 	{'F', NULL, "FILE", "",
 		.refused = "`--set traffic.path.echo.fill=random`, zeros, hex or counting fills "
 			   "messages"},
 	{'h', NULL, NULL, "this list", .set = as_show_options},
-	{'H', NULL, "HOST[,FAMILY]", "the far end; default: localhost", .set = set_host},
-	{'i', NULL, "MOST[,LEAST]", "runs until the confidence of -I", .set = set_runs},
+	{'H', NULL, "HOST[,FAMILY]", "the far end; default: localhost", MEMBER(host),
+		.set = set_host},
+	{'i', NULL, "MOST[,LEAST]", "runs until the confidence of -I", NUMBER(runs, 1, 1000),
+		.set = set_runs},
 	{'I', NULL, "LEVEL[,WIDTH]", "confidence of the mean, percent", .set = set_confidence},
 	{'j', NULL, NULL, "", .ignored = "statistics are always kept"},
 	{'k', NULL, "DIRTY,CLEAN", "", .refused = OF_BUFFERS},
 	{'K', NULL, "DIRTY,CLEAN", "", .refused = OF_BUFFERS},
 	{'l', NULL, "SECONDS", "length; below 0: transactions, or bytes", .set = set_length},
-	{'L', NULL, "ADDRESS[,FAMILY]", "source address", .set = set_source},
+	{'L', NULL, "ADDRESS[,FAMILY]", "source address", MEMBER(source), .set = set_host},
 	{'n', NULL, "CPUS", "", .ignored = "the CPUs of the host are known"},
 	{'N', NULL, NULL, "no control connection: an echo or discard server is there",
-		.set = set_no_control},
+		MEMBER(no_control)},
 	{'o', NULL, "SEND,RECV", "", .refused = OF_BUFFERS},
 	{'O', NULL, "SEND,RECV", "", .refused = OF_BUFFERS},
 	{'p', NULL, "PORT", "of the `ddiperf serve` at the far end; default: 12865",
-		.set = set_control_port},
-	{'P', NULL, "0|1", "without or with headings", .set = set_headers},
+		NUMBER(control_port, 1, 65535), .set = set_first},
+	{'P', NULL, "0|1", "without or with headings", MEMBER(headers)},
 	{'r', NULL, NULL, "", .ignored = "only the result is held against -I"},
 	{'s', NULL, "SECONDS", "", .refused = "`sleep SECONDS` before the command waits"},
 	{'S', NULL, NULL, "", .ignored = "no connection is idle for so long"},
 	{'t', NULL, "TEST", "test", .set = set_test},
 	{'T', NULL, "CPU[,CPU]", "CPU of the worker, and of that of the far end", .set = set_cpus},
-	{'v', NULL, "LEVEL", "0: the figure alone", .set = set_verbosity},
+	{'v', NULL, "LEVEL", "0: the figure alone", MEMBER(verbosity)},
 	{'V', NULL, NULL, "the version", .set = show_version},
 	{'w', NULL, "TIME", "",
 		.refused = "a load of bursts is load.burst: {size: COUNT, every: TIME} of a file"},
@@ -370,22 +341,6 @@ static const struct as_option options[] = {
 };
 
 // --- options behind "--" ---
-
-static int set_first_burst(struct as_run *r, const char *value)
-{
-	return as_number(r, 'b', value, 0, 1e6, &own(r)->burst);
-}
-
-static int set_parallel(struct as_run *r, const char *value)
-{
-	return as_number(r, 'j', value, 1, 1e4, &own(r)->parallel);
-}
-
-static int set_connects(struct as_run *r, const char *value)
-{
-	own(r)->connects = true;
-	return 0;
-}
 
 static int set_direction(struct as_run *r, const char *value)
 {
@@ -418,34 +373,21 @@ static int set_protocol(struct as_run *r, const char *value)
 	return 0;
 }
 
-static int set_sizes(struct as_run *r, const char *value)
+static int set_exchange(struct as_run *r, const char *value)
 {
-	struct netperf_run *d = own(r);
-
-	if (d->omni)
-		d->way = WAY_BOTH;
-	return sizes_of(r, value, true, 1, SIZE_MOST, &d->request, &d->reply);
+	if (own(r)->omni)
+		own(r)->way = WAY_BOTH;
+	return set_pair(r, value, true);
 }
 
 static int set_message(struct as_run *r, const char *value)
 {
 	struct netperf_run *d = own(r);
-	int err = sizes_of(r, value, false, 1, SIZE_MOST, &d->send, &d->remote_send);
+	int err = set_pair(r, value, false);
 
 	if (d->omni)
-		d->way |= (d->send ? WAY_SEND : 0) | (d->remote_send ? WAY_RECEIVE : 0);
+		d->way |= (d->sends[0] ? WAY_SEND : 0) | (d->sends[1] ? WAY_RECEIVE : 0);
 	return err;
-}
-
-static int set_buffers(struct as_run *r, const char *value)
-{
-	return sizes_of(r, value, true, 0, 1 << 30, &own(r)->buffers[0], &own(r)->buffers[1]);
-}
-
-static int set_far_buffers(struct as_run *r, const char *value)
-{
-	return sizes_of(
-		r, value, true, 0, 1 << 30, &own(r)->far_buffers[0], &own(r)->far_buffers[1]);
 }
 
 static int set_ports(struct as_run *r, const char *value)
@@ -485,8 +427,8 @@ static const struct as_option test_options[] = {
 	{'6', NULL, NULL, "IPv6", .set = set_family},
 	{'a', NULL, NULL, "", .refused = "TCP_DEFER_ACCEPT is not set"},
 	{'B', NULL, NULL, "", .ignored = "each socket has one address"},
-	{'b', NULL, "COUNT", "requests in flight beside the one", .set = set_first_burst},
-	{'c', NULL, NULL, "a connection for each transaction", .set = set_connects},
+	{'b', NULL, "COUNT", "requests in flight beside the one", NUMBER(burst, 0, 1e6)},
+	{'c', NULL, NULL, "a connection for each transaction", MEMBER(connects)},
 	{'C', NULL, NULL, "", .refused = "TCP_CORK is not set"},
 	{'d', NULL, "WAY", "send, recv or rr, of an omni test", .set = set_direction},
 	{'D', NULL, NULL, "TCP_NODELAY, as always here"},
@@ -496,15 +438,17 @@ static const struct as_option test_options[] = {
 	{'g', NULL, NULL, "", .refused = "SO_DEBUG is not set"},
 	{'G', NULL, "BYTES", "", .refused = "the kernel chooses the size of segments"},
 	{'h', NULL, NULL, "this list", .set = as_show_options},
-	{'H', NULL, "HOST[,FAMILY]", "the far end, in place of the other -H", .set = set_data_host},
+	{'H', NULL, "HOST[,FAMILY]", "the far end, in place of the other -H", MEMBER(data_host),
+		.set = set_host},
 	{'i', NULL, "TIME", "", .refused = "netperf has removed it, too"},
 	{'I', NULL, NULL, "", .ignored = "the driver chooses the calls"},
-	{'j', NULL, "COUNT", "connections at a time", .set = set_parallel},
+	{'j', NULL, "COUNT", "connections at a time", NUMBER(parallel, 1, 1e4)},
 	{'k', NULL, NULL, "figures as NAME=VALUE; a list of names may follow", .set = set_output},
 	{'K', NULL, "NAME", "", .refused = "congestion control is as the host has it"},
 	{'l', NULL, "TTL", "", .refused = "no test is multicast"},
-	{'L', NULL, "ADDRESS[,FAMILY]", "source address", .set = set_source},
-	{'m', NULL, "LOCAL[,REMOTE]", "bytes of a message of a test one way", .set = set_message},
+	{'L', NULL, "ADDRESS[,FAMILY]", "source address", MEMBER(source), .set = set_host},
+	{'m', NULL, "LOCAL[,REMOTE]", "bytes of a message of a test one way",
+		NUMBER(sends, 1, SIZE_MOST), .set = set_message},
 	{'M', NULL, "REMOTE[,LOCAL]", "",
 		.refused = "reads take what has come, at both ends, whatever its size"},
 	{'n', NULL, NULL, "", .ignored = "sockets of UDP are connected"},
@@ -514,10 +458,13 @@ static const struct as_option test_options[] = {
 	{'p', NULL, "FROM[,TO]", "source ports of connections", .set = set_client_ports},
 	{'P', NULL, "LOCAL[,REMOTE]", "source port, and port of the far end", .set = set_ports},
 	{'q', NULL, "RATE", "", .refused = "`--set traffic.path.load.rate=RATE` paces messages"},
-	{'r', NULL, "REQUEST[,RESPONSE]", "bytes each way", .set = set_sizes},
+	{'r', NULL, "REQUEST[,RESPONSE]", "bytes each way", NUMBER(sizes, 1, SIZE_MOST),
+		.set = set_exchange},
 	{'R', NULL, "0|1", "", .ignored = "the host has its routes"},
-	{'s', NULL, "SEND[,RECV]", "buffers of the sockets here", .set = set_buffers},
-	{'S', NULL, "SEND[,RECV]", "the same at the far end", .set = set_far_buffers},
+	{'s', NULL, "SEND[,RECV]", "buffers of the sockets here", NUMBER(buffers, 0, 1 << 30),
+		.set = set_sizes},
+	{'S', NULL, "SEND[,RECV]", "the same at the far end", NUMBER(far_buffers, 0, 1 << 30),
+		.set = set_sizes},
 	{'t', NULL, "TYPE", "stream or dgram, of an omni test", .set = set_protocol},
 	{'T', NULL, "PROTOCOL", "tcp or udp, of an omni test", .set = set_protocol},
 	{'u', NULL, "UUID", "", .refused = "run.id is each run's own"},
@@ -587,103 +534,74 @@ static double figure_of(const struct netperf_run *d, const json_t *flat,
 	return *text ? strtod(text, NULL) : NOT_KNOWN;
 }
 
-static bool shows_cpu(const struct netperf_run *d)
-{
-	return d->cpu || d->remote_cpu;
-}
-
-static void print_cpu(
-	const struct netperf_run *d, const json_t *flat, const struct document_reader *b)
-{
-	if (!shows_cpu(d))
-		return;
-	printf("   %-6.2f %-6.2f %-6.3f  %-6.3f",
-		d->cpu ? figure_of(d, flat, b, "LOCAL_CPU_UTIL") : NOT_KNOWN,
-		d->remote_cpu ? figure_of(d, flat, b, "REMOTE_CPU_UTIL") : NOT_KNOWN,
-		d->cpu ? figure_of(d, flat, b, "LOCAL_SD") : NOT_KNOWN,
-		d->remote_cpu ? figure_of(d, flat, b, "REMOTE_SD") : NOT_KNOWN);
-}
-
-#define CPU_HEAD(d, i)                                                                             \
-	(shows_cpu(d) ? (i) ? "  local  remote local   remote" : "  CPU    CPU    S.dem   S.dem"   \
-		      : "")
+// Of each kind of test: datagrams one way, a stream one way, exchanges.
+static const struct {
+	const char *heading, *line;
+} tables[] = {
+	{"Socket  Message  Elapsed      Messages\n"
+	 "Size    Size     Time         Okay Errors   Throughput{cpus}\n"
+	 "bytes   bytes    secs            #      #   {unit}{cpu_units}\n\n",
+		"{buffer:%6.0f}  {message:%6.0f}   {elapsed:%-7.2f}   {sent:%7.0f} {unsent:%6.0f}  "
+		"  "
+		"{rate:%7.2f}{cpu}   {brand}\n"
+		"<{?came}{far_buffer:%6.0f}           {elapsed:%-7.2f}   {come:%7.0f}           "
+		"{rate * come / sent:%7.2f}\n>"},
+	{"Recv   Send    Send\nSocket Socket  Message  Elapsed\n"
+	 "Size   Size    Size     Time     Throughput{cpus}\n"
+	 "bytes  bytes   bytes    secs.    {unit}{cpu_units}\n\n",
+		"    -1 {buffer:%6.0f} {message:%6.0f}    {elapsed:%-6.2f}   {rate:%7.2f}{cpu}   "
+		"{brand}\n"},
+	{"Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.{cpus}\n"
+	 "Send   Recv   Size     Size    Time     Rate   {cpu_units}\n"
+	 "bytes  Bytes  bytes    bytes   secs.    {unit}\n\n",
+		"{buffer:%-6.0f} {receive_buffer:%-6.0f} {request:%-6.0f}   {reply:%-6.0f}  "
+		"{elapsed:%-6.2f}   {rate:%7.2f}{cpu}   {brand}\n-1     -1    \n"},
+};
 
 // What was sent, and what of it has come, as far as the far end is asked.
-static void print_datagrams(const struct netperf_run *d, const json_t *flat,
-	const struct document_reader *b, const struct netperf_rate *rate, double elapsed,
-	const char *brand)
+static json_t *figures_of(const struct netperf_run *d, const struct document_reader *b)
 {
+	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
-	double sent = document_number(item, "sent"), unsent = document_number(item, "unsent");
+	json_t *flat = walk_flat_document(b, true), *out;
 	double come = figure_of(d, flat, b, "REMOTE_RECV_CALLS");
+	bool cpu = d->cpu || d->remote_cpu;
 
-	if (d->headers)
-		printf("Socket  Message  Elapsed      Messages\n"
-		       "Size    Size     Time         Okay Errors   Throughput%s\n"
-		       "bytes   bytes    secs            #      #   %s%s\n\n",
-			CPU_HEAD(d, 0), rate->unit, CPU_HEAD(d, 1));
-	printf("%6llu  %6llu   %-7.2f   %7.0f %6.0f    %7.2f", (unsigned long long)d->effective[0],
-		(unsigned long long)d->send, elapsed, sent, unsent, rate->value);
-	print_cpu(d, flat, b);
-	printf("   %s\n", brand);
-	if (come >= 0)
-		printf("%6llu           %-7.2f   %7.0f           %7.2f\n",
-			(unsigned long long)d->far_buffers[1], elapsed, come,
-			sent > 0 ? rate->value * come / sent : 0);
-}
-
-static void print_stream(const struct netperf_run *d, const json_t *flat,
-	const struct document_reader *b, const struct netperf_rate *rate, double elapsed,
-	const char *brand)
-{
-	if (d->headers)
-		printf("Recv   Send    Send\nSocket Socket  Message  Elapsed\n"
-		       "Size   Size    Size     Time     Throughput%s\n"
-		       "bytes  bytes   bytes    secs.    %s%s\n\n",
-			CPU_HEAD(d, 0), rate->unit, CPU_HEAD(d, 1));
-	printf("%6d %6llu %6llu    %-6.2f   %7.2f", NOT_KNOWN, (unsigned long long)d->effective[0],
-		(unsigned long long)(d->way == WAY_SEND ? d->send : d->remote_send), elapsed,
-		rate->value);
-	print_cpu(d, flat, b);
-	printf("   %s\n", brand);
-}
-
-static void print_exchanges(const struct netperf_run *d, const json_t *flat,
-	const struct document_reader *b, const struct netperf_rate *rate, double elapsed,
-	const char *brand)
-{
-	if (d->headers)
-		printf("Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.%s\n"
-		       "Send   Recv   Size     Size    Time     Rate   %s\n"
-		       "bytes  Bytes  bytes    bytes   secs.    %s\n\n",
-			CPU_HEAD(d, 0), CPU_HEAD(d, 1),
-			units_of(d) == 'x' ? "per sec" : rate->unit);
-	printf("%-6llu %-6llu %-6llu   %-6llu  %-6.2f   %7.2f", (unsigned long long)d->effective[0],
-		(unsigned long long)d->effective[1], (unsigned long long)d->request,
-		(unsigned long long)d->reply, elapsed, rate->value);
-	print_cpu(d, flat, b);
-	printf("   %s\n%-6d %-6d\n", brand, NOT_KNOWN, NOT_KNOWN);
+	out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:i}",
+		"brand", document_text(b->document, "run.note"), "unit",
+		units_of(d) == 'x' ? "per sec" : rate.unit, "cpus",
+		cpu ? "  CPU    CPU    S.dem   S.dem" : "", "cpu_units",
+		cpu ? "  local  remote local   remote" : "", "cpu",
+		!cpu ? ""
+		     : arena_printf(d->is.arena, "   %-6.2f %-6.2f %-6.3f  %-6.3f",
+			       d->cpu ? figure_of(d, flat, b, "LOCAL_CPU_UTIL") : NOT_KNOWN,
+			       d->remote_cpu ? figure_of(d, flat, b, "REMOTE_CPU_UTIL") : NOT_KNOWN,
+			       d->cpu ? figure_of(d, flat, b, "LOCAL_SD") : NOT_KNOWN,
+			       d->remote_cpu ? figure_of(d, flat, b, "REMOTE_SD") : NOT_KNOWN),
+		"rate", rate.value, "elapsed",
+		fmax(document_number(b->document, "run.measured_s"), 0), "buffer",
+		(double)d->effective[0], "receive_buffer", (double)d->effective[1], "far_buffer",
+		(double)d->far_buffers[1], "message", (double)d->sends[d->way != WAY_SEND],
+		"request", (double)d->sizes[0], "reply", (double)d->sizes[1], "sent",
+		fmax(document_number(item, "sent"), 0), "unsent",
+		fmax(document_number(item, "unsent"), 0), "come", come, "came", come >= 0);
+	json_decref(flat);
+	return out;
 }
 
 static void print_table(const struct netperf_run *d, const struct document_reader *b)
 {
-	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
-	double elapsed = document_number(b->document, "run.measured_s");
-	const char *brand = document_text(b->document, "run.note");
-	json_t *flat;
+	json_t *figures = figures_of(d, b);
+	unsigned kind = !one_way(d) ? 2 : d->tcp || d->way != WAY_SEND;
 
-	if (d->verbosity == 0) {
-		printf("%7.2f %s\n", rate.value, brand);
-		return;
+	if (atoi(d->verbosity) == 0) {
+		document_fill(figures, "{rate:%7.2f} {brand}\n", stdout);
+	} else {
+		if (strcmp(d->headers, "0") != 0)
+			document_fill(figures, tables[kind].heading, stdout);
+		document_fill(figures, tables[kind].line, stdout);
 	}
-	flat = walk_flat_document(b, true);
-	if (d->way == WAY_SEND && !d->tcp)
-		print_datagrams(d, flat, b, &rate, elapsed, brand);
-	else if (one_way(d))
-		print_stream(d, flat, b, &rate, elapsed, brand);
-	else
-		print_exchanges(d, flat, b, &rate, elapsed, brand);
-	json_decref(flat);
+	json_decref(figures);
 }
 
 #define USUAL                                                                                      \
@@ -745,75 +663,69 @@ static void settle_buffers(struct netperf_run *d, int family)
 static void set_load(struct netperf_run *d)
 {
 	struct front *f = &d->is.front;
-	double flights = d->parallel * (1 + d->burst);
-	struct arena *a = d->is.arena;
+	double flights = d->parallel * (1 + d->burst), message = 1;
 
 	if (d->way == WAY_SEND || d->way == WAY_RECEIVE)
 		flights = d->parallel * fmax(IN_FLIGHT, 1 + d->burst);
 	if (d->way == WAY_SEND && !d->tcp)
 		front_set(f, NULL, ITEM "load.rate", "max");
 	else
-		front_set(f, "-b", ITEM "load.outstanding", arena_printf(a, "%.0f", flights));
+		front_setf(f, "-b", ITEM "load.outstanding", "%.0f", flights);
 	if (d->tcp) {
 		front_set(f, NULL, ECHO "transport", "tcp");
-		front_set(f, "-j", ECHO "tcp.connections", arena_printf(a, "%.0f", d->parallel));
+		front_setf(f, "-j", ECHO "tcp.connections", "%.0f", d->parallel);
 	}
 	if (d->connects)
 		front_set(f, NULL, ECHO "tcp.queries_per_connection", "1");
 	if (d->length > 0) {
-		front_set(f, "-l", "run.duration", arena_printf(a, "%.0fs", d->length));
+		front_setf(f, "-l", "run.duration", "%.0fs", d->length);
 		return;
 	}
 	front_set(f, "-l", "run.duration", "1h");
-	front_set(f, "-l", ITEM "load.total",
-		arena_printf(a, "%.0f",
-			ceil(-d->length /
-				(one_way(d) ? (double)(d->way == WAY_SEND ? d->send
-									  : d->remote_send)
-					    : 1))));
+	if (one_way(d))
+		message = (double)d->sends[d->way == WAY_RECEIVE];
+	front_setf(f, "-l", ITEM "load.total", "%.0f", ceil(-d->length / message));
 }
 
 static void set_shape(struct netperf_run *d)
 {
 	struct front *f = &d->is.front;
 
-	d->send = d->send ? d->send : d->tcp ? STREAM_SIZE : UDP_MOST;
-	d->remote_send = d->remote_send ? d->remote_send : STREAM_SIZE;
-	d->request = d->request ? d->request : 1;
-	d->reply = d->reply ? d->reply : 1;
+	d->sends[0] = d->sends[0] ? d->sends[0] : d->tcp ? STREAM_SIZE : UDP_MOST;
+	d->sends[1] = d->sends[1] ? d->sends[1] : STREAM_SIZE;
+	d->sizes[0] = d->sizes[0] ? d->sizes[0] : 1;
+	d->sizes[1] = d->sizes[1] ? d->sizes[1] : 1;
 	switch (d->way) {
 	case 0:
 		front_set(f, NULL, ECHO "test", "connect");
 		break;
 	case WAY_SEND:
 		front_set(f, NULL, ECHO "test", "stream");
-		front_set(f, "-m", ECHO "size", bytes(&d->is, d->send));
+		front_set(f, "-m", ECHO "size", bytes(&d->is, d->sends[0]));
 		break;
 	case WAY_RECEIVE: // each is asked for, by the shortest message that says how long it is
 		front_set(f, NULL, ECHO "size", "20B");
-		front_set(f, "-m", ECHO "reply", bytes(&d->is, d->remote_send));
+		front_set(f, "-m", ECHO "reply", bytes(&d->is, d->sends[1]));
 		break;
 	default:
-		front_set(f, "-r", ECHO "size", bytes(&d->is, d->request));
-		if (d->reply != d->request)
-			front_set(f, "-r", ECHO "reply", bytes(&d->is, d->reply));
+		front_set(f, "-r", ECHO "size", bytes(&d->is, d->sizes[0]));
+		if (d->sizes[1] != d->sizes[0])
+			front_set(f, "-r", ECHO "reply", bytes(&d->is, d->sizes[1]));
 	}
 }
 
 static void set_repeats(struct netperf_run *d)
 {
 	struct front *f = &d->is.front;
-	struct arena *a = d->is.arena;
 
-	if (!d->most && !(d->level > 0))
+	if (!d->runs[0] && !(d->level > 0))
 		return;
-	front_set(f, "-I", "run.repeat.confidence",
-		arena_printf(a, "%g%%", d->level > 0 ? d->level : 99));
-	front_set(f, "-I", "run.repeat.width", arena_printf(a, "%g%%", d->width));
-	front_set(f, "-i", "run.repeat.min",
-		arena_printf(a, "%llu", (unsigned long long)(d->least ? d->least : 3)));
-	front_set(f, "-i", "run.repeat.max",
-		arena_printf(a, "%llu", (unsigned long long)(d->most ? d->most : 10)));
+	front_setf(f, "-I", "run.repeat.confidence", "%g%%", d->level > 0 ? d->level : 99);
+	front_setf(f, "-I", "run.repeat.width", "%g%%", d->width);
+	front_setf(f, "-i", "run.repeat.min", "%llu",
+		(unsigned long long)(d->runs[1] ? d->runs[1] : 3));
+	front_setf(f, "-i", "run.repeat.max", "%llu",
+		(unsigned long long)(d->runs[0] ? d->runs[0] : 10));
 }
 
 // A test of omni without a direction sends, unless it is one of connections.
@@ -840,8 +752,8 @@ static int check(struct netperf_run *d)
 	if (d->no_control && (d->far_buffers[0] || d->far_buffers[1]))
 		return as_refuse(r, "-S: with -N nobody is there to set it at the far end");
 	if (!d->tcp &&
-		((d->way == WAY_SEND && !d->no_control && d->send > UDP_MOST) ||
-			(d->way == WAY_BOTH && (d->request > UDP_MOST || d->reply > UDP_MOST))))
+		((d->way == WAY_SEND && !d->no_control && d->sends[0] > UDP_MOST) ||
+			(d->way == WAY_BOTH && (d->sizes[0] > UDP_MOST || d->sizes[1] > UDP_MOST))))
 		return as_refuse(r,
 			"more than %d bytes in a datagram come in fragments, for which driver: "
 			"socket has no room",
@@ -855,8 +767,8 @@ static int check(struct netperf_run *d)
 static const char *far_file(const struct netperf_run *d, const struct addr *host, const char *port)
 {
 	static const char *const names[2] = {"send_buffer", "receive_buffer"};
-	uint64_t request = d->way == WAY_SEND ? d->send : d->request;
-	uint64_t reply = d->way == WAY_SEND ? 0 : d->reply;
+	uint64_t request = d->way == WAY_SEND ? d->sends[0] : d->sizes[0];
+	uint64_t reply = d->way == WAY_SEND ? 0 : d->sizes[1];
 	json_t *lan, *echo = json_object(), *file;
 	struct arena *a = d->is.arena;
 	char address[ADDR_TEXT_SIZE];
@@ -916,7 +828,7 @@ static int finish(struct as_run *r)
 		return err;
 	front_set(f, NULL, "run.warmup", "0s");
 	if (d->interval_s > 0)
-		front_set(f, "-D", "run.interval", arena_printf(r->arena, "%.9gs", d->interval_s));
+		front_setf(f, "-D", "run.interval", "%.9gs", d->interval_s);
 	front_set(f, NULL, "ports.lan.driver", "socket");
 	if (d->source)
 		front_take(f, FRONT_PREFIX, "-L", "ports.lan.addresses", d->source);
@@ -939,7 +851,8 @@ static int finish(struct as_run *r)
 		err = open_far(d, &server);
 	if (err)
 		return err;
-	if (d->headers && d->verbosity > 0 && d->output == OUTPUT_TABLE && !r->options->dump)
+	if (strcmp(d->headers, "0") != 0 && atoi(d->verbosity) > 0 && d->output == OUTPUT_TABLE &&
+		!r->options->dump)
 		printf("%s to %s (%s) port %s\n", d->title, host, front_server(f, &server),
 			front_get(f, ITEM "server_port"));
 	f->output = (struct front_output){on_line, on_end, d};
@@ -951,14 +864,14 @@ static void begin(struct as_run *r)
 	struct netperf_run *d = own(r);
 
 	d->title = tests[0].title;
-	d->tcp = d->headers = true;
+	d->tcp = true;
 	d->way = WAY_SEND;
 	d->length = 10;
 	d->control_port = CONTROL_PORT;
 	d->far_cpu = NOT_KNOWN;
 	d->parallel = 1;
 	d->width = 5;
-	d->verbosity = 1;
+	d->headers = d->verbosity = "1";
 }
 
 const struct as_tool front_netperf = {.name = "netperf",

@@ -44,30 +44,6 @@ int queries_set_family(struct as_run *r, const char *value)
 	return as_refuse(r, "-f %s: no address family (inet, inet6 or any)", value);
 }
 
-int queries_set_server(struct as_run *r, const char *value)
-{
-	((struct queries *)r)->server = value;
-	return 0;
-}
-
-int queries_set_file(struct as_run *r, const char *value)
-{
-	((struct queries *)r)->file = value;
-	return 0;
-}
-
-int queries_set_binary(struct as_run *r, const char *value)
-{
-	((struct queries *)r)->binary = true;
-	return 0;
-}
-
-int queries_set_updates(struct as_run *r, const char *value)
-{
-	((struct queries *)r)->updates = true;
-	return 0;
-}
-
 // The setting that names the file.
 static const char *file_setting(const struct queries *q)
 {
@@ -87,9 +63,7 @@ int queries_set_mode(struct as_run *r, const char *value)
 
 static int set_per_connection(struct as_run *r, const char *value)
 {
-	double *to = &((struct queries *)r)->per_conn;
-
-	return as_number(r, r->row->letter, value, 1, 1u << 30, to) ? r->tool->error_code : 0;
+	return as_number(r, r->row->letter, value, 1, 1u << 30, &((struct queries *)r)->per_conn);
 }
 
 // A beginning of the name is enough, as for dnsperf.
@@ -179,17 +153,10 @@ static void set_transport(struct queries *q)
 			least, q->clients);
 	q->clients = fmax(q->clients, least);
 	front_set(&r->front, NULL, "traffic.queries.dns.transport", "tcp");
-	front_set(&r->front, NULL, "traffic.queries.dns.tcp.connections",
-		arena_printf(r->arena, "%.0f", q->clients));
+	front_setf(&r->front, NULL, "traffic.queries.dns.tcp.connections", "%.0f", q->clients);
 	if (q->per_conn > 0)
-		front_set(&r->front, NULL, "traffic.queries.dns.tcp.queries_per_connection",
-			arena_printf(r->arena, "%.0f", q->per_conn));
-}
-
-// queries_begin did it.
-int queries_set_warnings(struct as_run *r, const char *value)
-{
-	return 0;
+		front_setf(&r->front, NULL, "traffic.queries.dns.tcp.queries_per_connection",
+			"%.0f", q->per_conn);
 }
 
 // The secret is in a file of memory, as it must not be in the settings, which a result has.
@@ -200,8 +167,7 @@ static void set_secret(struct queries *q)
 	if (!q->secret)
 		return;
 	if (!r->options->dump) {
-		front_set(&r->front, "-y", KEY ".secret_file",
-			arena_printf(r->arena, "/proc/self/fd/%d", q->secret));
+		front_setf(&r->front, "-y", KEY ".secret_file", "/proc/self/fd/%d", q->secret);
 		return;
 	}
 	front_set(&r->front, "-y", KEY ".secret_file", "tsig.key");
@@ -440,10 +406,23 @@ void queries_begin(struct as_run *r)
 			dup2(STDOUT_FILENO, STDERR_FILENO);
 }
 
-void queries_print_head(const struct as_run *r, const char *title)
+int queries_prepare(struct as_run *r, const char *title, const char *timeout)
 {
-	printf("%s\nVersion %s\n\n", title, r->tool->version);
+	struct queries *q = (struct queries *)r;
+
+	if (!r->options->dump)
+		printf("%s\nVersion %s\n\n", title, r->tool->version);
 	fflush(stdout);
+	if (r->operand_count)
+		return as_refuse(r, "unexpected argument %s", r->operands[0]);
+	q->server = q->server ? q->server : "127.0.0.1";
+	q->file = q->file ? q->file : "-";
+	front_set(&r->front, NULL, "run.warmup", "0s");
+	as_default(r, "ports.lan.driver", "socket");
+	as_default(r, "traffic.queries.dns.extra_words", "ignore");
+	as_default(r, "traffic.queries.dns.bad_lines", "skip");
+	as_default(r, "traffic.queries.timeout", timeout);
+	return 0;
 }
 
 const char *queries_command_line(const struct as_run *r)
@@ -465,34 +444,32 @@ const char *queries_server(const struct as_run *r, const json_t *begin)
 		port > 0 ? port : 53);
 }
 
-double queries_reconnections(const struct as_run *r, const json_t *item)
+json_t *queries_figures(const struct as_run *r, const json_t *item)
 {
-	return fmax(document_number(item, "connections.established") -
-			    ((const struct queries *)r)->clients,
-		0);
-}
+	double completed = document_number(item, "answered") + document_number(item, "failed");
+	double connected = document_number(item, "connections.established"), n;
+	json_t *out = json_copy((json_t *)item), *count;
+	const char *name, *codes = "";
 
-void queries_print_codes(const json_t *item, double completed)
-{
-	const char *name, *comma = "";
-	json_t *count;
-
+	completed = completed > 0 ? completed : 0;
 	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
 	{
-		double n = json_number_value(count);
-
+		n = json_number_value(count);
 		if (n > 0)
-			printf("%s%s %.0f (%.2f%%)", comma, name, n, 100 * n / completed);
-		comma = n > 0 ? ", " : comma;
+			codes = arena_printf(r->arena, "%s%s%s %.0f (%.2f%%)", codes,
+				*codes ? ", " : "", name, n, 100 * n / completed);
 	}
-	putchar('\n');
-}
-
-double queries_seconds(const json_t *latency, const char *member)
-{
-	double ns = document_number(latency, member);
-
-	return ns > 0 ? 1e-9 * ns : 0;
+	json_object_set_new(out, "codes", json_string(codes));
+	json_object_set_new(out, "completed", json_real(completed));
+	json_object_set_new(out, "lost",
+		json_real(document_number(item, "lost") + document_number(item, "no_reply")));
+	json_object_set_new(out, "run_s",
+		json_real(fmax(fmax(document_number(item, "sending_s"),
+				       completed > 0 ? document_number(item, "last_answer_s") : 0),
+			0)));
+	json_object_set_new(out, "reconnections",
+		json_real(fmax(connected - ((const struct queries *)r)->clients, 0)));
+	return out;
 }
 
 void queries_explain(const struct as_run *r, const struct document_reader *b)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "document/document_reader.h"
@@ -30,10 +31,11 @@ struct queries {
 // Options of dnsperf and resperf alike.
 #define QUERIES_OPTIONS                                                                            \
 	{'f', NULL, "FAMILY", "inet, inet6 or any", .set = queries_set_family},                    \
-		{'s', NULL, "SERVER", "the server", .set = queries_set_server},                    \
+		{'s', NULL, "SERVER", "the server", .place = offsetof(struct queries, server)},    \
 		{'p', NULL, "PORT", "its port", "traffic.queries.server_port"},                    \
 		{'a', NULL, "ADDRESS", "source address", "ports.lan.addresses", FRONT_PREFIX},     \
-		{'d', NULL, "FILE", "queries; default: standard input", .set = queries_set_file},  \
+		{'d', NULL, "FILE", "queries; default: standard input",                            \
+			.place = offsetof(struct queries, file)},                                  \
 		{'b', NULL, "KILOBYTES", "",                                                       \
 			.ignored = "buffers are as large as the kernel allows"},                   \
 		{'t', NULL, "SECONDS", "timeout of a query", .set = queries_set_timeout},          \
@@ -42,8 +44,7 @@ struct queries {
 		{'D', NULL, NULL, "DO bit, with EDNS", .set = queries_set_do},                     \
 		{'y', NULL, "KEY", "TSIG: [ALGORITHM:]NAME:SECRET; default: hmac-md5",             \
 			.set = queries_set_key},                                                   \
-		{'W', NULL, NULL, "warnings and errors to standard output",                        \
-			.set = queries_set_warnings},                                              \
+		{'W', NULL, NULL, "warnings and errors to standard output"},                       \
 		{'h', NULL, NULL, "this list", .set = as_show_options},                            \
 	{                                                                                          \
 		'H', NULL, NULL, "this list", .set = as_show_options                               \
@@ -52,11 +53,6 @@ struct queries {
 // as_option.set; the tool's struct begins with a struct queries.
 int queries_set_mode(struct as_run *r, const char *value); // udp or tcp
 int queries_set_long(struct as_run *r, const char *value); // -O
-int queries_set_warnings(struct as_run *r, const char *value);
-int queries_set_server(struct as_run *r, const char *value);
-int queries_set_file(struct as_run *r, const char *value);
-int queries_set_binary(struct as_run *r, const char *value);  // the file has whole messages
-int queries_set_updates(struct as_run *r, const char *value); // it has dynamic updates
 int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);
 int queries_set_option(struct as_run *r, const char *value);
@@ -70,23 +66,21 @@ void queries_begin(struct as_run *r);
 // Server, file and transport as settings. A name is looked up in the family of -f. option: as
 // typed. 0, or an exit code after an error, which was logged.
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option);
+// What finish of dnsperf and resperf has in common, before that: the head of the output, and what
+// the originals do without options. title: of the original.
+int queries_prepare(struct as_run *r, const char *title, const char *timeout);
 
 // Queries or messages in the file that can be sent (0: none of them), with warnings of those that
 // cannot. Standard input and pipes are read now, and kept in memory. 0, or an exit code after an
 // error, which was logged.
 int queries_count(struct as_run *r, uint64_t *count);
 
-// The title, and the version of the original.
-void queries_print_head(const struct as_run *r, const char *title);
 // The command line as the original prints it: words without quotes.
 const char *queries_command_line(const struct as_run *r);
 // "127.0.0.1:53" or "[::1]:53". begin: the line LINE_BEGIN.
 const char *queries_server(const struct as_run *r, const json_t *begin);
-// Connections that followed others.
-double queries_reconnections(const struct as_run *r, const json_t *item);
-// "NOERROR 5 (100.00%), SERVFAIL ...", and the end of the line.
-void queries_print_codes(const json_t *item, double completed);
-// A time of a latency object in seconds; 0 without one.
-double queries_seconds(const json_t *latency, const char *member);
+// The item with the figures of the originals: completed, lost, run_s, codes ("NOERROR 5 (100.00%),
+// SERVFAIL ...") and reconnections, of connections that followed others. The caller owns it.
+json_t *queries_figures(const struct as_run *r, const json_t *item);
 // Notes on the verdict, if it says more than the original's figures.
 void queries_explain(const struct as_run *r, const struct document_reader *b);

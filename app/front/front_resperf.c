@@ -25,14 +25,8 @@ static struct resperf *own(struct as_run *r)
 	return (struct resperf *)r;
 }
 
-static int set_again(struct as_run *r, const char *value)
-{
-	own(r)->again = true;
-	return 0;
-}
-
 #define NUMBER(member, from, to)                                                                   \
-	.number = offsetof(struct resperf, member), .least = (from), .most = (to)
+	.place = offsetof(struct resperf, member), .least = (from), .most = (to)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
@@ -50,7 +44,8 @@ static const struct as_option options[] = {
 		NUMBER(is.clients, 1, 64511)},
 	{'q', NULL, "COUNT", "end the run when more are outstanding", ITEM "load.max_outstanding"},
 	{'v', NULL, NULL, "", .ignored = "no further output is available"},
-	{'R', NULL, NULL, "start over at the end of the file", .set = set_again},
+	{'R', NULL, NULL, "start over at the end of the file",
+		.place = offsetof(struct resperf, again)},
 	{'F', NULL, "COUNT", "",
 		.ignored = "a run in which the tester fell behind is invalid, and says so"},
 	{'O', NULL, "NAME=VALUE", "long options", .set = queries_set_long},
@@ -100,18 +95,18 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct resperf *d = ctx;
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
-	double sent = document_number(item, "sent");
-	double completed = document_number(item, "answered") + document_number(item, "failed");
+	json_t *f = queries_figures(&d->is.is, item);
 
-	printf("[Status] Waiting for more responses\n[Status] Testing complete\n\nStatistics:\n\n"
-	       "  Queries sent:         %.0f\n  Queries completed:    %.0f\n"
-	       "  Queries lost:         %.0f\n  Response codes:       ",
-		sent, completed, sent - completed);
-	queries_print_codes(item, completed);
-	printf("  Reconnection(s):      %.0f\n  Run time (s):         %.6f\n",
-		d->is.tcp ? queries_reconnections(&d->is.is, item) : 0,
-		d->start_s + fmax(document_number(item, "sending_s"),
-				     completed > 0 ? document_number(item, "last_answer_s") : 0));
+	json_object_set_new(f, "start_s", json_real(d->start_s));
+	json_object_set_new(f, "tcp", json_integer(d->is.tcp));
+	document_fill(f,
+		"[Status] Waiting for more responses\n[Status] Testing complete\n\nStatistics:\n\n"
+		"  Queries sent:         {sent}\n  Queries completed:    {completed}\n"
+		"  Queries lost:         {sent - completed}\n  Response codes:       {codes}\n"
+		"  Reconnection(s):      {reconnections * tcp}\n"
+		"  Run time (s):         {start_s + run_s:%.6f}\n",
+		stdout);
+	json_decref(f);
 	print_maximum(d, b);
 	queries_explain(&d->is.is, b);
 	return EXIT_PASS;
@@ -125,8 +120,8 @@ static int make_report(struct as_run *r)
 	FILE *out;
 
 	strftime(name, sizeof(name), "%Y%m%d-%H%M", localtime(&now));
-	front_set(&r->front, NULL, "output.resperf", arena_printf(r->arena, "%s.gnuplot", name));
-	front_set(&r->front, NULL, "output.html", arena_printf(r->arena, "%s.html", name));
+	front_setf(&r->front, NULL, "output.resperf", "%s.gnuplot", name);
+	front_setf(&r->front, NULL, "output.html", "%s.html", name);
 	if (r->options->dump)
 		return 0;
 	as_note(r, "the report is %s.html, the output %s.output", name, name);
@@ -168,11 +163,9 @@ static void set_start(struct resperf *d)
 		return;
 	d->start_s = in_hold ? later / d->peak
 	                     : d->hold_s + d->ramp_s * (1 - sqrt((all - later) / ramp));
-	front_set(
-		&r->front, NULL, ITEM "load.start_at", arena_printf(r->arena, "%.9fs", d->start_s));
+	front_setf(&r->front, NULL, ITEM "load.start_at", "%.9fs", d->start_s);
 	if (!in_hold) // the ramp is cut
-		front_set(&r->front, NULL, ITEM "load.stop_at",
-			arena_printf(r->arena, "%.9gs", d->ramp_s + d->hold_s));
+		front_setf(&r->front, NULL, ITEM "load.stop_at", "%.9gs", d->ramp_s + d->hold_s);
 }
 
 static const char *const words[][2] = {{"load.max_outstanding", "-q"},
@@ -188,27 +181,15 @@ static int finish(struct as_run *r)
 
 	if (strcmp(r->tool->name, "resperf-report") == 0 && (err = make_report(r)))
 		return err;
-	if (!r->options->dump)
-		queries_print_head(r, "DNS Resolution Performance Testing Tool");
-	if (r->operand_count)
-		return as_refuse(r, "unexpected argument %s", r->operands[0]);
-	if (!d->is.server)
-		d->is.server = "127.0.0.1";
-	if (!d->is.file)
-		d->is.file = "-";
-	front_set(&r->front, NULL, "run.warmup", "0s");
-	front_set(&r->front, NULL, "run.duration",
-		arena_printf(r->arena, "%.9gs", d->ramp_s + d->hold_s));
-	front_set(&r->front, "-i", "run.interval", arena_printf(r->arena, "%.9gs", d->every_s));
-	as_default(r, "ports.lan.driver", "socket");
-	as_default(r, ITEM "dns.extra_words", "ignore");
-	as_default(r, ITEM "dns.bad_lines", "skip");
-	as_default(r, ITEM "timeout", "45s");
+	err = queries_prepare(r, "DNS Resolution Performance Testing Tool", "45s");
+	if (err)
+		return err;
+	front_setf(&r->front, NULL, "run.duration", "%.9gs", d->ramp_s + d->hold_s);
+	front_setf(&r->front, "-i", "run.interval", "%.9gs", d->every_s);
 	as_default(r, "output.resperf", "resperf.gnuplot");
 	front_set(&r->front, NULL, ITEM "load.ramp.from", "0");
-	front_set(&r->front, "-m", ITEM "load.ramp.to", arena_printf(r->arena, "%.9g", d->peak));
-	front_set(
-		&r->front, "-r", ITEM "load.ramp.over", arena_printf(r->arena, "%.9gs", d->ramp_s));
+	front_setf(&r->front, "-m", ITEM "load.ramp.to", "%.9g", d->peak);
+	front_setf(&r->front, "-r", ITEM "load.ramp.over", "%.9gs", d->ramp_s);
 	set_start(d);
 	as_default(r, ITEM "load.max_outstanding", "65536");
 	d->is.most_per_s = d->peak;
@@ -230,18 +211,10 @@ static void begin(struct as_run *r)
 	d->most_lost = 100;
 }
 
-const struct as_tool front_resperf = {.name = "resperf",
-	.version = "2.10.0",
-	.options = options,
-	.size = sizeof(struct resperf),
-	.begin = begin,
-	.finish = finish,
-	.error_code = 1};
+#define TOOL(called)                                                                               \
+	{                                                                                          \
+		.name = called, .version = "2.10.0", .options = options,                           \
+		.size = sizeof(struct resperf), .begin = begin, .finish = finish, .error_code = 1  \
+	}
 
-const struct as_tool front_resperf_report = {.name = "resperf-report",
-	.version = "2.10.0",
-	.options = options,
-	.size = sizeof(struct resperf),
-	.begin = begin,
-	.finish = finish,
-	.error_code = 1};
+const struct as_tool front_resperf = TOOL("resperf"), front_resperf_report = TOOL("resperf-report");

@@ -4,6 +4,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -123,6 +124,17 @@ void front_set_yaml(struct front *f, const char *option, const char *path, const
 void front_set(struct front *f, const char *option, const char *path, const char *value)
 {
 	front_set_yaml(f, option, path, quote(value, f->arena));
+}
+
+void front_setf(struct front *f, const char *option, const char *path, const char *fmt, ...)
+{
+	char value[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	front_set(f, option, path, arena_strdup(f->arena, value));
 }
 
 void front_add_yaml(struct front *f, const char *option, const char *path, const char *yaml)

@@ -51,6 +51,9 @@ void front_free(struct front *f);
 // text in the order of their first mention. option: as typed, for messages about it; NULL: none. A
 // second value replaces the first one. The value is quoted if YAML needs it.
 void front_set(struct front *f, const char *option, const char *path, const char *value);
+// front_set with the value as by printf.
+void front_setf(struct front *f, const char *option, const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 // The value is YAML: "[a, b]", "{rate: 5}".
 void front_set_yaml(struct front *f, const char *option, const char *path, const char *yaml);
 // One more item of a list of texts, or of sections.

@@ -2,6 +2,7 @@
 // Reads a result document. Nothing in it is trusted. Path: cold. Main thread.
 #include "document/document_reader.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "engine/result/lines.h"
 #include "document/running_sum.h"
 #include "stats/json.h"
+#include "stats/text.h"
 
 #define SCHEMA "ddiperf-result/1"
 
@@ -333,4 +335,64 @@ static int put_book(void *ctx, FILE *out)
 int reader_write(struct document_reader *b, const char *option, const char *path, bool is_private)
 {
 	return document_write_by(option, path, &(struct document_writer){put_book, b, is_private});
+}
+
+json_t *document_named(const json_t *list, const char *path, const char *text)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+	{
+		if (strcmp(document_text(one, path), text) == 0)
+			return one;
+	}
+	return NULL;
+}
+
+static double term_of(const json_t *in, const char *text)
+{
+	if (isdigit((unsigned char)*text))
+		return strtod(text, NULL);
+	return json_is_true(document_at(in, text)) ? 1 : number_or_0(in, text);
+}
+
+static double computed(const json_t *in, char *expression)
+{
+	char *rest, *sign, *word = strtok_r(expression, " ", &rest);
+	double value = term_of(in, word), other;
+
+	while ((sign = strtok_r(NULL, " ", &rest)) && (word = strtok_r(NULL, " ", &rest))) {
+		other = term_of(in, word);
+		value = *sign == '+'   ? value + other
+		        : *sign == '-' ? value - other
+		        : *sign == '*' ? value * other
+		        : other != 0   ? value / other
+		                       : 0;
+	}
+	return value;
+}
+
+static bool fill_figure(void *ctx, const char *name, FILE *out)
+{
+	const char *format = strchr(name, ':');
+	bool is_shown = isalnum((unsigned char)*name), is;
+	char expression[256];
+	const json_t *text;
+	double value;
+
+	snprintf(expression, sizeof(expression), "%.*s", (int)strcspn(name, ":"), name + !is_shown);
+	text = document_at(ctx, expression);
+	value = json_is_string(text) ? 0 : computed(ctx, expression);
+	is = json_is_string(text) ? *json_string_value(text) : value != 0;
+	if (is_shown && json_is_string(text))
+		fprintf(out, format ? format + 1 : "%s", json_string_value(text));
+	else if (is_shown)
+		fprintf(out, format ? format + 1 : "%.0f", value);
+	return is != (*name == '!');
+}
+
+void document_fill(const json_t *in, const char *template, FILE *out)
+{
+	stats_fill(&(struct stats_template){fill_figure, (void *)in}, template, out);
 }

@@ -77,3 +77,10 @@ double document_number(const json_t *in, const char *path);
 uint64_t document_whole(double value);
 // The text there; "": none.
 const char *document_text(const json_t *in, const char *path);
+// The member of the list whose text at path is this one; NULL: there is none.
+json_t *document_named(const json_t *list, const char *path, const char *text);
+
+// The template (stats/text.h) with figures of the object: "{server}" is a text, and "{answered +
+// failed * 100 / sent:%.2f}" a number as printf has it, %.0f without a format, computed from left
+// to right. What is not there is 0, and so is a share of 0.
+void document_fill(const json_t *in, const char *template, FILE *out);

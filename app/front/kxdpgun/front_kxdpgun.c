@@ -48,18 +48,6 @@ static int set_vlan(struct as_run *r, const char *value)
 	return 0;
 }
 
-static int set_drop(struct as_run *r, const char *value)
-{
-	own(r)->drop = true;
-	return 0;
-}
-
-static int set_json(struct as_run *r, const char *value)
-{
-	own(r)->json = true;
-	return 0;
-}
-
 // Modes are clients that misbehave, but for R: connections stay open.
 static int set_tcp(struct as_run *r, const char *value)
 {
@@ -81,19 +69,20 @@ static int show_version(struct as_run *r, const char *value)
 	return AS_DONE;
 }
 
+#define MEMBER(member) .place = offsetof(struct kxdpgun, member)
+
 static const struct as_option options[] = {
-	{'t', "duration", "SECONDS", "time of sending",
-		.number = offsetof(struct kxdpgun, duration_s), .least = 0.001, .most = 1e6},
+	{'t', "duration", "SECONDS", "time of sending", MEMBER(duration_s), .least = 0.001,
+		.most = 1e6},
 	{'T', "tcp", "[MODE]", "over TCP, a connection for each query; R: connections stay open",
 		NULL, .set = set_tcp},
 	{'U', "quic", "[MODE]", "", .refused = "QUIC is not built yet"},
-	{'Q', "qps", "RATE", "queries per second", .number = offsetof(struct kxdpgun, rate),
-		.least = 1, .most = 1e9},
+	{'Q', "qps", "RATE", "queries per second", MEMBER(rate), .least = 1, .most = 1e9},
 	{'b', "batch", "SIZE", "", .ignored = "each query is sent at its own time"},
-	{'r', "drop", NULL, "leave out the figures of replies", NULL, .set = set_drop},
+	{'r', "drop", NULL, "leave out the figures of replies", MEMBER(drop)},
 	{'p', "port", "PORT", "port of the server", ITEM "server_port"},
 	{'F', "affinity", "SPEC", "", .ignored = "ports.lan.cpus has the CPUs (--set)"},
-	{'i', "infile", "FILE", "queries", NULL, .set = queries_set_file},
+	{'i', "infile", "FILE", "queries", MEMBER(is.file)},
 	{'I', "interface", "NAME", "interface", "ports.lan.device"},
 	{'l', "local", "IP[/PREFIX]", "source address, or all of a subnet", NULL, .set = set_local},
 	{'L', "local-mac", "MAC", "", .refused = "the tester has the MAC address of its port"},
@@ -101,16 +90,16 @@ static const struct as_option options[] = {
 		.refused = "the MAC address of the next hop comes from ARP or neighbour discovery"},
 	{'v', "vlan", "ID", "VLAN tag of all packets", NULL, .set = set_vlan},
 	// Of kxdpgun 3.4.
-	{'B', "binary", NULL, "the file has whole messages, each behind its length", NULL,
-		.set = queries_set_binary},
+	{'B', "binary", NULL, "the file has whole messages, each behind its length",
+		MEMBER(is.binary)},
 	{'e', "edns-size", "SIZE", "",
 		.refused = "`--set traffic.queries.dns.edns.size=SIZE` sets it for all queries"},
 	{'m', "mode", "MODE", "", .ignored = "ports.lan.driver is the way of packets (--set)"},
 	{'G', "qlog", "FOLDER", "", .refused = "QUIC is not built yet"},
-	{'j', NULL, NULL, "figures as JSON lines (--json OUT is the result of ddiperf)", NULL,
-		.set = set_json},
-	{'S', "stats-period", "MS", "figures of each period, with -j",
-		.number = offsetof(struct kxdpgun, period_ms), .least = 10, .most = 1e9},
+	{'j', NULL, NULL, "figures as JSON lines (--json OUT is the result of ddiperf)",
+		MEMBER(json)},
+	{'S', "stats-period", "MS", "figures of each period, with -j", MEMBER(period_ms),
+		.least = 10, .most = 1e9},
 	{'h', "help", NULL, "this list", NULL, .set = as_show_options},
 	{'V', "version", NULL, "the version", NULL, .set = show_version},
 	{0},
@@ -153,12 +142,6 @@ static void on_line(void *ctx, const json_t *line)
 	fflush(stdout);
 }
 
-static void print_share(const struct kxdpgun *d, const char *label, double count, double of)
-{
-	printf("%-18s %.0f (%.0f pps) (%.0f%%)\n", label, count, count / d->duration_s,
-		of > 0 ? 100 * count / of : 0);
-}
-
 // Octets of headers that come with replies. Of TCP those that a kernel sends: a SYN with one option
 // for each connection, an acknowledgement for each query and one for each end.
 static double header_octets(const struct kxdpgun *d, const json_t *item, double replies)
@@ -171,50 +154,69 @@ static double header_octets(const struct kxdpgun *d, const json_t *item, double 
 	       replies * (2 * (ip + 20) + 2);
 }
 
-static void print_replies(const struct kxdpgun *d, const json_t *item, double sent, double replies)
-{
-	double octets = document_number(item, "dns.reply_bytes");
-	double bps = 8 * (octets + header_octets(d, item, replies)) / d->duration_s;
-	double there = document_number(item, "connections.established");
-	const char *name;
-	json_t *count;
+#define SHARE(label, figure)                                                                       \
+	label " {" figure "} ({" figure " / duration} pps) ({100 * " figure " / asked}%)\n"
 
-	if (d->is.tcp)
-		print_share(d, "total established:", there, sent);
-	print_share(d, "total replies:", replies, sent);
-	if (d->is.tcp)
-		print_share(d, "total closed:",
-			there - document_number(item, "connections.reset") -
-				document_number(item, "connections.left"),
-			sent);
-	printf("average DNS reply size: %.0f B\n", replies > 0 ? floor(octets / replies) : 0);
-	printf("average Ethernet reply rate: %.0f bps (%.2f Mbps)\n", bps, 1e-6 * bps);
+static void print_figures(const struct kxdpgun *d, const json_t *item)
+{
+	json_t *f = queries_figures(&d->is.is, item), *count;
+	double replies = document_number(f, "completed");
+	double octets = document_number(item, "dns.reply_bytes");
+	const char *name, *asked = d->is.tcp ? "connections.opened" : "sent";
+
+	json_object_set_new(f, "duration", json_real(d->duration_s));
+	json_object_set_new(f, "shown", json_boolean(!d->drop));
+	json_object_set_new(f, "tcp", json_boolean(d->is.tcp && !d->drop));
+	json_object_set_new(f, "asked", json_real(fmax(document_number(item, asked), 0)));
+	json_object_set_new(f, "closed",
+		json_real(document_number(item, "connections.established") -
+			  document_number(item, "connections.reset") -
+			  document_number(item, "connections.left")));
+	json_object_set_new(f, "size", json_real(replies > 0 ? floor(octets / replies) : 0));
+	json_object_set_new(f, "bps",
+		json_real(8 * fmax(octets + header_octets(d, item, replies), 0) / d->duration_s));
+	json_object_set_new(
+		f, "what", json_string(d->is.tcp ? "total SYNs:       " : "total queries:    "));
+	document_fill(f,
+		"thread#00: sent {sent}<{?shown}, received {completed}><, lost {unsent}>\n"
+		"{what} {asked} ({asked / duration} pps)\n"
+		"<{?tcp}" SHARE("total established:",
+			"connections.established") ">"
+						   "<{?shown}" SHARE("total replies:    ",
+							   "completed") ">"
+									"<{?tcp}" SHARE(
+										"total closed:    "
+										" ",
+										"closed") ">"
+											  "<{?"
+											  "shown}"
+											  "average "
+											  "DNS "
+											  "reply "
+											  "size: "
+											  "{size} "
+											  "B\n"
+											  "average "
+											  "Ethernet"
+											  " reply "
+											  "rate: "
+											  "{bps} "
+											  "bps "
+											  "({bps * "
+											  "1e-6:%."
+											  "2f} "
+											  "Mbps)"
+											  "\n>",
+		stdout);
 	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
 	{
-		if (json_number_value(count) > 0)
+		if (json_number_value(count) > 0 && !d->drop)
 			printf("responded %s: %*s%.0f\n", name,
 				strlen(name) < 9 ? 9 - (int)strlen(name) : 0, "",
 				json_number_value(count));
 	}
-}
-
-static void print_figures(const struct kxdpgun *d, const json_t *item)
-{
-	double sent = document_number(item, "sent"), unsent = document_number(item, "unsent");
-	double replies = document_number(item, "answered") + document_number(item, "failed");
-
-	printf("thread#00: sent %.0f", sent);
-	if (!d->drop)
-		printf(", received %.0f", replies);
-	if (unsent > 0)
-		printf(", lost %.0f", unsent);
-	if (d->is.tcp)
-		sent = document_number(item, "connections.opened");
-	printf("\n%-18s %.0f (%.0f pps)\n", d->is.tcp ? "total SYNs:" : "total queries:", sent,
-		sent / d->duration_s);
-	if (!d->drop)
-		print_replies(d, item, sent, replies);
 	printf("duration: %.0f s\n", d->duration_s);
+	json_decref(f);
 }
 
 static int on_end(void *ctx, struct document_reader *b, int code)
@@ -305,11 +307,10 @@ static int finish(struct as_run *r)
 		return as_refuse(r, "no file of queries (-i)");
 	d->is.server = r->operands[0];
 	front_set(&r->front, NULL, "run.warmup", "0s");
-	front_set(&r->front, "-t", "run.duration", arena_printf(r->arena, "%.9gs", d->duration_s));
-	front_set(&r->front, "-Q", ITEM "load.rate", arena_printf(r->arena, "%.9g", d->rate));
+	front_setf(&r->front, "-t", "run.duration", "%.9gs", d->duration_s);
+	front_setf(&r->front, "-Q", ITEM "load.rate", "%.9g", d->rate);
 	if (d->period_ms > 0 && d->json)
-		front_set(&r->front, "-S", "run.interval",
-			arena_printf(r->arena, "%.9gms", d->period_ms));
+		front_setf(&r->front, "-S", "run.interval", "%.9gms", d->period_ms);
 	else if (d->period_ms > 0)
 		as_note(r, "-S has no effect without -j");
 	d->lines.period_s = 1e-3 * d->period_ms;

@@ -8,6 +8,34 @@
 
 #include "engine/run/run.h"
 
+unsigned perfdhcp_times(const struct perfdhcp *p, char letter)
+{
+	unsigned n = 0;
+
+	PERFDHCP_EACH(g, p) n += g->letter == letter;
+	return n;
+}
+
+const char *perfdhcp_nth(const struct perfdhcp *p, char letter, unsigned n)
+{
+	PERFDHCP_EACH(g, p) if (g->letter == letter && n-- == 0) return g->value;
+	return NULL;
+}
+
+const char *perfdhcp_value(const struct perfdhcp *p, char letter)
+{
+	unsigned times = perfdhcp_times(p, letter);
+
+	return times ? perfdhcp_nth(p, letter, times - 1) : NULL;
+}
+
+bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter)
+{
+	const char *letters = perfdhcp_value(p, 'x');
+
+	return letters && strchr(letters, letter);
+}
+
 static void begin(struct as_run *r)
 {
 	struct perfdhcp *p = (struct perfdhcp *)r;
@@ -22,17 +50,11 @@ static void begin(struct as_run *r)
 static int keep(struct as_run *r, const char *value)
 {
 	struct perfdhcp *p = (struct perfdhcp *)r;
+	char letter = r->row->letter                    ? r->row->letter
+	              : strcmp(r->row->name, "or") == 0 ? PERFDHCP_OR
+	                                                : PERFDHCP_SCENARIO;
 
-	p->all[p->count++] =
-		(struct perfdhcp_given){r->row->letter ? r->row->letter : PERFDHCP_SCENARIO, value};
-	return 0;
-}
-
-static int keep_relay_option(struct as_run *r, const char *value)
-{
-	struct perfdhcp *p = (struct perfdhcp *)r;
-
-	p->all[p->count++] = (struct perfdhcp_given){PERFDHCP_OR, value};
+	p->all[p->count++] = (struct perfdhcp_given){letter, value};
 	return 0;
 }
 
@@ -43,84 +65,71 @@ static int show_version(struct as_run *r, const char *value)
 	return AS_DONE;
 }
 
+#define WHOLE(from, to) .least = (from), .most = (to)
+
 static const struct as_option rows[] = {
-	{'1', .help = "ask the server of the first offer", .set = keep,
+	{'1', NULL, NULL, "ask the server of the first offer",
 		.ignored = "each client asks the server whose offer it takes"},
-	{'4', .help = "DHCPv4 (default)", .set = keep},
-	{'6', .help = "DHCPv6", .set = keep},
-	{'A', .argument = "1", .help = "DHCPv6 behind a relay", .set = keep},
-	{'b', .argument = "mac=MAC|duid=HEX", .help = "identity of the first client", .set = keep},
-	{'B', .help = "broadcast", .set = keep,
+	{'4', NULL, NULL, "DHCPv4 (default)"},
+	{'6', NULL, NULL, "DHCPv6"},
+	{'A', NULL, "1", "DHCPv6 behind a relay", WHOLE(1, 1)},
+	{'b', NULL, "mac=MAC|duid=HEX", "identity of the first client"},
+	{'B', NULL, NULL, "broadcast",
 		.ignored = "a relay asks its server by unicast; all or -l INTERFACE broadcasts"},
-	{'c', .help = "rapid commit, with -6 -i", .set = keep},
-	{'C', .argument = "SEPARATOR", .help = "lines of -t as bare figures", .set = keep},
-	{'d', .argument = "SECONDS", .help = "time after which a message is lost", .set = keep},
-	{'D', .argument = "COUNT|PERCENT", .help = "end after so many losses", .set = keep},
-	{'e', .argument = "TYPE", .help = "address-only, prefix-only or address-and-prefix",
-		.set = keep},
-	{'E', .argument = "OFFSET", .help = "place of the elapsed time in the second -T",
-		.set = keep},
-	{'f', .argument = "RATE", .help = "renewals per second, on top of -r", .set = keep},
-	{'F', .argument = "RATE", .help = "releases per second, on top of -r", .set = keep},
-	{'g', .argument = "single|multi", .help = "threads", .set = keep,
-		.ignored = "one worker sends and receives"},
-	{'h', .help = "print these options", .set = as_show_options},
-	{'i', .help = "the first two messages only", .set = keep},
-	{'I', .argument = "OFFSET", .help = "place of the address in the second -T", .set = keep},
-	{'J', .argument = "FILE", .help = "addresses of relays", .set = keep},
-	{'l', .argument = "ADDRESS|INTERFACE", .help = "this host's end", .set = keep},
-	{'L', .argument = "PORT", .help = "UDP port of this host", .set = keep},
-	{'M', .argument = "FILE", .help = "MAC addresses of the clients", .set = keep},
-	{'n', .argument = "COUNT", .help = "end after so many exchanges", .set = keep},
-	{'N', .argument = "PORT", .help = "UDP port of the server", .set = keep},
-	{'o', .argument = "CODE,HEX", .help = "one more option in each message", .set = keep},
-	{'O', .argument = "OFFSET", .help = "last byte of the client's number in -T", .set = keep},
-	{'\0', "or", "CODE,HEX", .help = "one more option in each message of the relay (-A)",
-		.set = keep_relay_option},
-	{'p', .argument = "SECONDS", .help = "length of the run", .set = keep},
-	{'P', .argument = "COUNT", .help = "first send so many requests at once", .set = keep},
-	{'r', .argument = "RATE", .help = "exchanges per second", .set = keep},
-	{'R', .argument = "COUNT", .help = "clients", .set = keep},
-	{'s', .argument = "SEED", .help = "seed", .set = keep},
-	{'S', .argument = "OFFSET", .help = "place of the server identifier in the second -T",
-		.set = keep},
-	{'\0', "scenario", "NAME", .help = "basic or avalanche", .set = keep},
-	{'t', .argument = "SECONDS", .help = "time from one interim line to the next", .set = keep},
-	{'T', .argument = "FILE", .help = "template of DISCOVER or SOLICIT; the second: of REQUEST",
-		.set = keep},
-	{'u', .help = "count addresses that two clients hold", .set = keep},
-	{'v', .help = "print the version", .set = show_version},
-	{'V', .help = "print the version", .set = show_version},
-	{'W', .argument = "MICROSECONDS", .help = "wait at the end", .set = keep,
-		.ignored = "the run ends when each message was answered or is lost"},
-	{'w', .argument = "COMMAND", .help = "run COMMAND start before, COMMAND stop after",
-		.set = keep},
-	{'x', .argument = "LETTERS", .help = "diagnostics: a, e, i, l, s, t, T", .set = keep},
-	{'X', .argument = "OFFSET", .help = "place of the transaction id in -T", .set = keep},
-	{'y', .argument = "SECONDS", .help = "length of growing elapsed times", .set = keep},
-	{'Y', .argument = "SECONDS", .help = "time until elapsed times grow", .set = keep},
+	{'c', NULL, NULL, "rapid commit, with -6 -i"},
+	{'C', NULL, "SEPARATOR", "lines of -t as bare figures"},
+	{'d', NULL, "SECONDS", "time after which a message is lost"},
+	{'D', NULL, "COUNT|PERCENT", "end after so many losses"},
+	{'e', NULL, "TYPE", "address-only, prefix-only or address-and-prefix"},
+	{'E', NULL, "OFFSET", "place of the elapsed time in the second -T", WHOLE(0, INT32_MAX)},
+	{'f', NULL, "RATE", "renewals per second, on top of -r", WHOLE(1, INT32_MAX)},
+	{'F', NULL, "RATE", "releases per second, on top of -r", WHOLE(1, INT32_MAX)},
+	{'g', NULL, "single|multi", "threads", .ignored = "one worker sends and receives"},
+	{'h', NULL, NULL, "print these options", .set = as_show_options},
+	{'i', NULL, NULL, "the first two messages only"},
+	{'I', NULL, "OFFSET", "place of the address in the second -T", WHOLE(1, INT32_MAX)},
+	{'J', NULL, "FILE", "addresses of relays"},
+	{'l', NULL, "ADDRESS|INTERFACE", "this host's end"},
+	{'L', NULL, "PORT", "UDP port of this host", WHOLE(0, UINT16_MAX)},
+	{'M', NULL, "FILE", "MAC addresses of the clients"},
+	{'n', NULL, "COUNT", "end after so many exchanges", WHOLE(1, INT32_MAX)},
+	{'N', NULL, "PORT", "UDP port of the server", WHOLE(0, UINT16_MAX)},
+	{'o', NULL, "CODE,HEX", "one more option in each message"},
+	{'O', NULL, "OFFSET", "last byte of the client's number in -T", WHOLE(3, INT32_MAX)},
+	{'\0', "or", "CODE,HEX", "one more option in each message of the relay (-A)"},
+	{'p', NULL, "SECONDS", "length of the run", WHOLE(1, INT32_MAX)},
+	{'P', NULL, "COUNT", "first send so many requests at once", WHOLE(0, INT32_MAX)},
+	{'r', NULL, "RATE", "exchanges per second", WHOLE(1, INT32_MAX)},
+	{'R', NULL, "COUNT", "clients", WHOLE(0, UINT32_MAX)},
+	{'s', NULL, "SEED", "seed", WHOLE(0, INT32_MAX)},
+	{'S', NULL, "OFFSET", "place of the server identifier in the second -T",
+		WHOLE(1, INT32_MAX)},
+	{'\0', "scenario", "NAME", "basic or avalanche"},
+	{'t', NULL, "SECONDS", "time from one interim line to the next", WHOLE(1, INT32_MAX)},
+	{'T', NULL, "FILE", "template of DISCOVER or SOLICIT; the second: of REQUEST"},
+	{'u', NULL, NULL, "count addresses that two clients hold"},
+	{'v', NULL, NULL, "print the version", .set = show_version},
+	{'V', NULL, NULL, "print the version", .set = show_version},
+	{'W', NULL, "MICROSECONDS", "wait at the end",
+		.ignored = "the run ends when each message was answered or is lost",
+		WHOLE(0, INT32_MAX)},
+	{'w', NULL, "COMMAND", "run COMMAND start before, COMMAND stop after"},
+	{'x', NULL, "LETTERS", "diagnostics: a, e, i, l, s, t, T"},
+	{'X', NULL, "OFFSET", "place of the transaction id in -T", WHOLE(1, INT32_MAX)},
+	{'y', NULL, "SECONDS", "length of growing elapsed times", WHOLE(1, UINT16_MAX)},
+	{'Y', NULL, "SECONDS", "time until elapsed times grow", WHOLE(1, UINT16_MAX)},
 	{0},
 };
 
-// Options whose argument is a whole number.
-static const struct {
-	char letter;
-	uint64_t least, most;
-} numbers[] = {{'A', 1, 1}, {'E', 0, INT32_MAX}, {'f', 1, INT32_MAX}, {'F', 1, INT32_MAX},
-	{'I', 1, INT32_MAX}, {'L', 0, UINT16_MAX}, {'n', 1, INT32_MAX}, {'N', 0, UINT16_MAX},
-	{'O', 3, INT32_MAX}, {'p', 1, INT32_MAX}, {'P', 0, INT32_MAX}, {'r', 1, INT32_MAX},
-	{'R', 0, UINT32_MAX}, {'s', 0, INT32_MAX}, {'S', 1, INT32_MAX}, {'t', 1, INT32_MAX},
-	{'W', 0, INT32_MAX}, {'X', 1, INT32_MAX}, {'y', 1, UINT16_MAX}, {'Y', 1, UINT16_MAX}};
-
-static int check_number(const struct perfdhcp *p, unsigned n, const char *text)
+static int check_number(const struct perfdhcp *p, const struct as_option *row, const char *text)
 {
 	unsigned long long value = strtoull(text, NULL, 10);
 
 	if (*text && strlen(text) < 12 && text[strspn(text, "0123456789")] == '\0' &&
-		value >= numbers[n].least && value <= numbers[n].most)
+		(double)value >= row->least && (double)value <= row->most)
 		return 0;
-	return as_refuse(&p->run, "-%c %s: not a whole number from %llu to %llu", numbers[n].letter,
-		text, (unsigned long long)numbers[n].least, (unsigned long long)numbers[n].most);
+	return as_refuse(&p->run, "-%c %s: not a whole number from %.0f to %.0f", row->letter, text,
+		row->least, row->most);
 }
 
 static int check_numbers(const struct perfdhcp *p)
@@ -128,9 +137,9 @@ static int check_numbers(const struct perfdhcp *p)
 	int err = 0;
 
 	PERFDHCP_EACH(g, p)
-	for (unsigned n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++)
-		if (g->letter == numbers[n].letter && !err)
-			err = check_number(p, n, g->value);
+	for (const struct as_option *row = rows; row->letter || row->name; row++)
+		if (g->letter == row->letter && row->most > 0 && !err)
+			err = check_number(p, row, g->value);
 	return err;
 }
 
@@ -175,15 +184,25 @@ static bool has(const struct perfdhcp *p, char letter)
 	return perfdhcp_times(p, letter) > 0;
 }
 
+struct check {
+	bool wrong;
+	const char *why;
+};
+
+static int check_rows(const struct perfdhcp *p, const struct check *row)
+{
+	for (; row->why; row++)
+		if (row->wrong)
+			return as_refuse(&p->run, "%s", row->why);
+	return 0;
+}
+
 static int check_together(const struct perfdhcp *p)
 {
 	const bool two = has(p, 'i'),
 		   addresses = !has(p, 'e') || strcmp(perfdhcp_value(p, 'e'), "address-only") == 0;
 	const unsigned templates = perfdhcp_times(p, 'T');
-	const struct {
-		bool wrong;
-		const char *why;
-	} checks[] = {
+	const struct check first[] = {
 		{has(p, '4') && has(p, '6'), "-4 and -6 exclude each other"},
 		{p->v6 && has(p, 'B'), "-B is of DHCPv4"},
 		{!p->v6 && has(p, 'c'), "-c needs -6"},
@@ -192,18 +211,9 @@ static int check_together(const struct perfdhcp *p)
 		{!p->v6 && !addresses, "-e needs -6, unless it is address-only"},
 		{is_family_late(p), "-o needs -4 or -6 before it"},
 		{templates && !addresses, "-T needs -e address-only"},
-		{two && perfdhcp_times(p, 'n') > 1, "-i excludes a second -n"},
-		{two && perfdhcp_times(p, 'd') > 1, "-i excludes a second -d"},
-		{two && perfdhcp_times(p, 'D') > 1, "-i excludes a second -D"},
-		{two && templates > 1, "-i excludes a second -T"},
-		{two && perfdhcp_times(p, 'X') > 1, "-i excludes a second -X"},
-		{two && perfdhcp_times(p, 'O') > 1, "-i excludes a second -O"},
-		{two && has(p, '1'), "-i excludes -1"},
-		{two && has(p, 'E'), "-i excludes -E"},
-		{two && has(p, 'S'), "-i excludes -S"},
-		{two && has(p, 'I'), "-i excludes -I"},
-		{two && has(p, 'f'), "-i excludes -f"},
-		{two && has(p, 'F'), "-i excludes -F"},
+		{0},
+	};
+	const struct check last[] = {
 		{has(p, 'c') && !two, "-c needs -i"},
 		{!has(p, 'r') && has(p, 'f'), "-f needs -r"},
 		{!has(p, 'r') && has(p, 'F'), "-F needs -r"},
@@ -217,12 +227,17 @@ static int check_together(const struct perfdhcp *p)
 		{has(p, 'y') != has(p, 'Y'), "-y and -Y need each other"},
 		{has(p, 'M') && has(p, 'b'), "-M excludes -b"},
 		{p->avalanche && number(p, 'R') == 0, "--scenario avalanche needs -R"},
+		{0},
 	};
+	int err = check_rows(p, first);
 
-	for (unsigned i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-		if (checks[i].wrong)
-			return as_refuse(&p->run, "%s", checks[i].why);
-	return 0;
+	for (const char *c = "ndDTXO"; two && !err && *c; c++)
+		if (perfdhcp_times(p, *c) > 1)
+			err = as_refuse(&p->run, "-i excludes a second -%c", *c);
+	for (const char *c = "1ESIfF"; two && !err && *c; c++)
+		if (has(p, *c))
+			err = as_refuse(&p->run, "-i excludes -%c", *c);
+	return err ? err : check_rows(p, last);
 }
 
 static int check_words(const struct perfdhcp *p)
@@ -292,6 +307,7 @@ const struct as_tool front_perfdhcp = {.name = "perfdhcp",
 	.options = rows,
 	.size = sizeof(struct perfdhcp),
 	.begin = begin,
+	.set = keep,
 	.finish = finish,
 	.error_code = 1,
 	.usage_code = EXIT_CONFIG};

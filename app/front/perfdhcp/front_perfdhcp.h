@@ -44,7 +44,7 @@ extern const struct as_tool front_perfdhcp;
 #define PERFDHCP_EACH(g, p)                                                                        \
 	for (const struct perfdhcp_given *g = (p)->all; g < (p)->all + (p)->count; g++)
 
-// front_perfdhcp_given.c. How often the option was given; its last value; that of one occurrence.
+// How often the option was given; its last value; that of one occurrence.
 // NULL: there is none.
 unsigned perfdhcp_times(const struct perfdhcp *p, char letter);
 const char *perfdhcp_value(const struct perfdhcp *p, char letter);

@@ -2,6 +2,7 @@
 // The settings that a command line of perfdhcp stands for. Path: cold. Main thread.
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include "io/host/netif.h"
 
 #define ITEM            "traffic.leases."
+#define PRELOAD         "traffic.preload."
 #define DIAGNOSTICS     "aeilstT"
 #define PORT            "ports.lan."
 #define MAC_DEFAULT     "00:0c:01:02:03:04"
@@ -31,20 +33,26 @@ static const char *at(const struct perfdhcp *p, const char *setting)
 	return arena_printf(p->run.arena, ITEM "%s.%s", p->v6 ? "dhcp6" : "dhcp4", setting);
 }
 
-// The option as typed, for messages.
+// The option as typed, for messages; '\0': NULL.
 static const char *typed(const struct perfdhcp *p, char letter, const char *value)
 {
+	if (!letter)
+		return NULL;
 	return arena_printf(p->run.arena, "-%c%s%s", letter, value ? " " : "", value ? value : "");
 }
 
-static void set(struct perfdhcp *p, const char *path, const char *value)
+// A setting, which in "@mix.renew" is one of the family, from the option, or from none ('\0').
+__attribute__((format(printf, 4, 5))) static void put(
+	struct perfdhcp *p, char letter, const char *path, const char *fmt, ...)
 {
-	front_set(&p->run.front, NULL, path, value);
-}
+	char value[2 * LINE_MAX_LEN];
+	va_list args;
 
-static void give(struct perfdhcp *p, char letter, const char *path, const char *value)
-{
-	front_set(&p->run.front, typed(p, letter, perfdhcp_value(p, letter)), path, value);
+	va_start(args, fmt);
+	vsnprintf(value, sizeof(value), fmt, args);
+	va_end(args);
+	front_set(&p->run.front, typed(p, letter, perfdhcp_value(p, letter)),
+		*path == '@' ? at(p, path + 1) : path, arena_strdup(p->run.arena, value));
 }
 
 // The value as number; 0: the option is not given.
@@ -55,13 +63,6 @@ static unsigned long number(const struct perfdhcp *p, char letter)
 	return value ? strtoul(value, NULL, 10) : 0;
 }
 
-// A setting that has the option's value, unless that is 0 or not given.
-static void give_number(struct perfdhcp *p, char letter, const char *path)
-{
-	if (number(p, letter))
-		give(p, letter, path, perfdhcp_value(p, letter));
-}
-
 static unsigned long clients(const struct perfdhcp *p)
 {
 	return number(p, 'R') ? number(p, 'R') : 1;
@@ -70,19 +71,19 @@ static unsigned long clients(const struct perfdhcp *p)
 static void map_run(struct perfdhcp *p)
 {
 	const char *length = perfdhcp_value(p, 'p'), *every = perfdhcp_value(p, 't');
-	struct arena *a = p->run.arena;
 
-	set(p, "run.name", "perfdhcp");
-	set(p, "run.warmup", "0s");
+	put(p, 0, "run.name", "perfdhcp");
+	put(p, 0, "run.warmup", "0s");
 	if (length && !p->avalanche)
-		give(p, 'p', "run.duration", arena_printf(a, "%ss", length));
+		put(p, 'p', "run.duration", "%ss", length);
 	else
-		set(p, "run.duration", ENDLESS);
+		put(p, 0, "run.duration", ENDLESS);
 	if (every)
-		give(p, 't', "run.interval", arena_printf(a, "%ss", every));
+		put(p, 't', "run.interval", "%ss", every);
 	else if (perfdhcp_times(p, 'D'))
-		set(p, "run.interval", "100ms"); // stop rules are looked at once an interval
-	give_number(p, 's', "run.seed");
+		put(p, 0, "run.interval", "100ms"); // stop rules are looked at once an interval
+	if (number(p, 's'))
+		put(p, 's', "run.seed", "%s", perfdhcp_value(p, 's'));
 }
 
 // The first -d is about the first message and its reply, the second about all others.
@@ -105,34 +106,32 @@ static int map_timeout(struct perfdhcp *p)
 static void map_load(struct perfdhcp *p)
 {
 	if (p->avalanche) {
-		give(p, 'R', ITEM "load.outstanding", perfdhcp_value(p, 'R'));
-		give(p, 'R', ITEM "load.total", perfdhcp_value(p, 'R'));
+		put(p, 'R', ITEM "load.outstanding", "%s", perfdhcp_value(p, 'R'));
+		put(p, 'R', ITEM "load.total", "%s", perfdhcp_value(p, 'R'));
 		return;
 	}
 	if (perfdhcp_times(p, 'r'))
-		give(p, 'r', ITEM "load.rate", perfdhcp_value(p, 'r'));
+		put(p, 'r', ITEM "load.rate", "%s", perfdhcp_value(p, 'r'));
 	else
-		set(p, ITEM "load.outstanding",
-			arena_printf(p->run.arena, "%lu",
-				clients(p) < OUTSTANDING_MAX ? clients(p) : OUTSTANDING_MAX));
+		put(p, 0, ITEM "load.outstanding", "%lu",
+			clients(p) < OUTSTANDING_MAX ? clients(p) : OUTSTANDING_MAX);
 	if (perfdhcp_times(p, 'n'))
-		give(p, 'n', ITEM "load.total", perfdhcp_nth(p, 'n', 0));
+		put(p, 'n', ITEM "load.total", "%s", perfdhcp_nth(p, 'n', 0));
 }
 
 static void map_mix(struct perfdhcp *p)
 {
 	static const char *const names[2][2][2] = {{{"dora", "discover"}, {"dora", "discover"}},
 		{{"sarr", "solicit"}, {"sarr", "rapid"}}};
-	const char *exchange = names[p->v6][perfdhcp_times(p, 'c') > 0][perfdhcp_times(p, 'i') > 0];
-	struct arena *a = p->run.arena;
 
-	set(p, at(p, "exchange"), exchange);
+	put(p, 0, "@exchange", "%s",
+		names[p->v6][perfdhcp_times(p, 'c') > 0][perfdhcp_times(p, 'i') > 0]);
 	if (number(p, 'f') || number(p, 'F'))
-		set(p, at(p, "order"), "leases_random");
+		put(p, 0, "@order", "leases_random");
 	if (number(p, 'f'))
-		give(p, 'f', at(p, "mix.renew"), arena_printf(a, "%lu/s", number(p, 'f')));
+		put(p, 'f', "@mix.renew", "%lu/s", number(p, 'f'));
 	if (number(p, 'F'))
-		give(p, 'F', at(p, "mix.release"), arena_printf(a, "%lu/s", number(p, 'F')));
+		put(p, 'F', "@mix.release", "%lu/s", number(p, 'F'));
 }
 
 // Lines of a file that are not empty, each given to a function. 0, or an exit code.
@@ -195,9 +194,8 @@ static int set_duid(struct perfdhcp *p, const char *typed_as, const char *hex)
 	if (!p->v6)
 		return 0; // of no message
 	front_set(&p->run.front, typed(p, 'b', typed_as), at(p, "duid"), "hex");
-	front_set(&p->run.front, typed(p, 'b', typed_as), at(p, "duid_hex"),
-		arena_printf(p->run.arena, "%.*s%s", (int)(several ? len - 12 : len), hex,
-			several ? "{mac}" : ""));
+	front_setf(&p->run.front, typed(p, 'b', typed_as), at(p, "duid_hex"), "%.*s%s",
+		(int)(several ? len - 12 : len), hex, several ? "{mac}" : "");
 	return 0;
 }
 
@@ -232,8 +230,7 @@ static unsigned long endless_most(const struct perfdhcp *p)
 // clients with one address: as many as can be in flight when nobody answers.
 static void set_clients(struct perfdhcp *p)
 {
-	struct front *f = &p->run.front;
-	const char *option = number(p, 'R') ? typed(p, 'R', perfdhcp_value(p, 'R')) : NULL;
+	char option = number(p, 'R') ? 'R' : '\0';
 	unsigned long count = clients(p), most = endless_most(p);
 	const char *first = perfdhcp_nth(p, 'd', 0), *second = perfdhcp_nth(p, 'd', 1);
 	double waits = (first ? strtod(first, NULL) : 1) + (perfdhcp_times(p, 'i') ? 0
@@ -248,20 +245,14 @@ static void set_clients(struct perfdhcp *p)
 			count, most);
 		count = most;
 	}
-	begun = ceil(waits * (double)number(p, 'r') / (double)count);
-
-	if (begun <= 1 || p->avalanche) {
-		front_set(f, option, at(p, "clients"), arena_printf(f->arena, "%lu", count));
-		return;
-	}
-	front_set(
-		f, option, at(p, "clients"), arena_printf(f->arena, "%.0f", begun * (double)count));
-	front_set(f, option, at(p, "mac_count"), arena_printf(f->arena, "%lu", count));
+	begun = p->avalanche ? 1 : fmax(ceil(waits * (double)number(p, 'r') / (double)count), 1);
+	put(p, option, "@clients", "%.0f", begun * (double)count);
+	if (begun > 1)
+		put(p, option, "@mac_count", "%lu", count);
 }
 
 static int map_clients(struct perfdhcp *p)
 {
-	struct arena *a = p->run.arena;
 	const char *base, *macs = perfdhcp_value(p, 'M');
 	unsigned count;
 	int err = 0;
@@ -270,21 +261,21 @@ static int map_clients(struct perfdhcp *p)
 		err = read_lines(p, 'M', macs, NULL, &count);
 		if (err)
 			return err;
-		give(p, 'M', at(p, "clients"), arena_printf(a, "%u", count));
-		give(p, 'M', at(p, "mac_file"), macs);
-		give(p, 'M', at(p, "order"), "random");
+		put(p, 'M', "@clients", "%u", count);
+		put(p, 'M', "@mac_file", "%s", macs);
+		put(p, 'M', "@order", "random");
 		front_set_yaml(&p->run.front, NULL, at(p, "again"), "true");
 		if (p->v6)
-			set(p, at(p, "duid"), "ll");
+			put(p, 0, "@duid", "ll");
 		return 0;
 	}
 	set_clients(p);
 	if (!p->avalanche)
 		front_set_yaml(&p->run.front, NULL, at(p, "again"), "true");
-	set(p, at(p, "mac"), MAC_DEFAULT);
+	put(p, 0, "@mac", MAC_DEFAULT);
 	if (p->v6) {
-		set(p, at(p, "duid"), "hex"); // DUID-LLT of this moment
-		set(p, at(p, "duid_hex"), arena_printf(a, "%s{mac}", p->duid));
+		put(p, 0, "@duid", "hex"); // DUID-LLT of this moment
+		put(p, 0, "@duid_hex", "%s{mac}", p->duid);
 	}
 	for (unsigned i = 0; !err && (base = perfdhcp_nth(p, 'b', i)); i++)
 		err = map_base(p, base);
@@ -300,9 +291,9 @@ static void map_message(struct perfdhcp *p)
 
 	for (unsigned i = 0; p->v6 && type && i < sizeof(leases) / sizeof(leases[0]); i++)
 		if (strcmp(type, leases[i][0]) == 0)
-			give(p, 'e', at(p, "lease"), leases[i][1]);
+			put(p, 'e', "@lease", "%s", leases[i][1]);
 	if (p->request_timeout)
-		give(p, 'd', at(p, "request_timeout"), p->request_timeout);
+		put(p, 'd', "@request_timeout", "%s", p->request_timeout);
 	if (number(p, 'y'))
 		front_set_yaml(&p->run.front, typed(p, 'y', perfdhcp_value(p, 'y')),
 			at(p, p->v6 ? "elapsed" : "secs"),
@@ -311,7 +302,7 @@ static void map_message(struct perfdhcp *p)
 	if (p->v6)
 		return;
 	front_set_yaml(&p->run.front, NULL, at(p, "parameters"), "[" PARAMETERS "]");
-	set(p, at(p, "pad"), "0");
+	put(p, 0, "@pad", "0");
 }
 
 // More codes for option 55, as in the original.
@@ -326,39 +317,48 @@ static void add_parameters(struct perfdhcp *p, const char *typed_as, const char 
 	front_set_yaml(f, typed_as, at(p, "parameters"), list);
 }
 
+// CODE,HEX: the length of the code, and *hex; 0: it is something else.
+static int code_of(const char *text, const char **hex)
+{
+	const char *comma = strchr(text, ',');
+	size_t len = comma ? (size_t)(comma - text) : 0;
+
+	*hex = comma ? comma + 1 : "";
+	return strspn(text, "0123456789") == len && strlen(*hex) % 2 == 0 &&
+	                       !(*hex)[strspn(*hex, "0123456789abcdefABCDEF")]
+	               ? (int)len
+	               : 0;
+}
+
 static int map_option(struct perfdhcp *p, const char *value)
 {
-	const char *hex = strchr(value, ','), *typed_as = typed(p, 'o', value);
-	size_t code = hex ? (size_t)(hex++ - value) : 0;
+	const char *hex, *typed_as = typed(p, 'o', value);
+	int code = code_of(value, &hex);
 
-	if (!code || strspn(value, "0123456789") != code || strlen(hex) % 2 ||
-		hex[strspn(hex, "0123456789abcdefABCDEF")])
+	if (!code)
 		return as_refuse(&p->run, "%s: not CODE,HEX like 60,646f63736973", typed_as);
 	if (!p->v6 && strtoul(value, NULL, 10) == 55)
 		add_parameters(p, typed_as, hex);
 	else
 		front_add_yaml(&p->run.front, typed_as, at(p, "options"),
-			arena_printf(
-				p->run.arena, "{code: %.*s, hex: \"%s\"}", (int)code, value, hex));
+			arena_printf(p->run.arena, "{code: %.*s, hex: \"%s\"}", code, value, hex));
 	return 0;
 }
 
 // --or [1:]CODE,HEX: in the message of the relay. That of its interface has a setting of its own.
 static int map_relay_option(struct perfdhcp *p, const char *value)
 {
-	const char *typed_as = arena_printf(p->run.arena, "--or %s", value);
-	const char *code = strncmp(value, "1:", 2) == 0 ? value + 2 : value,
-		   *hex = strchr(code, ',');
-	size_t len = hex ? (size_t)(hex++ - code) : 0;
+	const char *typed_as = arena_printf(p->run.arena, "--or %s", value), *hex;
+	const char *code = strncmp(value, "1:", 2) == 0 ? value + 2 : value;
+	int len = code_of(code, &hex);
 	char *text;
 	unsigned byte;
 
-	if (!len || strspn(code, "0123456789") != len || !*hex || strlen(hex) % 2 ||
-		hex[strspn(hex, "0123456789abcdefABCDEF")])
+	if (!len || !*hex)
 		return as_refuse(&p->run, "%s: not CODE,HEX like 18,616263", typed_as);
 	if (strtoul(code, NULL, 10) != 18) {
 		front_add_yaml(&p->run.front, typed_as, at(p, "options"),
-			arena_printf(p->run.arena, "{code: %.*s, in: relay, hex: \"%s\"}", (int)len,
+			arena_printf(p->run.arena, "{code: %.*s, in: relay, hex: \"%s\"}", len,
 				code, hex));
 		return 0;
 	}
@@ -422,7 +422,7 @@ static int map_leases(struct perfdhcp *p)
 	if (!dump)
 		close(fd);
 	p->leases = arena_strdup(p->run.arena, dump ? "leases.csv" : file);
-	give(p, 'x', at(p, "leases.save"), p->leases);
+	put(p, 'x', "@leases.save", "%s", p->leases);
 	return 0;
 }
 
@@ -441,8 +441,8 @@ static void map_hooks(struct perfdhcp *p)
 
 	if (!command)
 		return;
-	give(p, 'w', "hooks.start", arena_printf(p->run.arena, "%s start", command));
-	give(p, 'w', "hooks.stop", arena_printf(p->run.arena, "%s stop", command));
+	put(p, 'w', "hooks.start", "%s start", command);
+	put(p, 'w', "hooks.stop", "%s stop", command);
 }
 
 static void map_avalanche(struct perfdhcp *p)
@@ -450,14 +450,14 @@ static void map_avalanche(struct perfdhcp *p)
 	if (!p->avalanche)
 		return;
 	if (p->v6) {
-		set(p, at(p, "retransmit.solicit.irt"), "1s");
-		set(p, at(p, "retransmit.solicit.mrt"), "64s");
-		set(p, at(p, "retransmit.solicit.mrc"), "16");
+		put(p, 0, "@retransmit.solicit.irt", "1s");
+		put(p, 0, "@retransmit.solicit.mrt", "64s");
+		put(p, 0, "@retransmit.solicit.mrc", "16");
 		return;
 	}
-	set(p, at(p, "retransmit.initial"), "1s");
-	set(p, at(p, "retransmit.jitter"), "500ms");
-	set(p, at(p, "retransmit.tries"), "16");
+	put(p, 0, "@retransmit.initial", "1s");
+	put(p, 0, "@retransmit.jitter", "500ms");
+	put(p, 0, "@retransmit.tries", "16");
 }
 
 // An address of the interface, of the family; len 0: it has none. An IPv6 one is global if
@@ -513,9 +513,9 @@ static void bypass(struct perfdhcp *p, const char *interface, const struct netif
 	struct netif netif;
 
 	if (netif_read(interface, &netif) == 0 && netif.mtu < MTU_DEFAULT)
-		set(p, PORT "mtu", arena_printf(p->run.arena, "%u", netif.mtu));
-	set(p, PORT "driver", "af_packet");
-	set(p, PORT "device", interface);
+		put(p, 0, PORT "mtu", "%u", netif.mtu);
+	put(p, 0, PORT "driver", "af_packet");
+	put(p, 0, PORT "device", "%s", interface);
 	front_set_yaml(f, NULL, PORT "force", "true");
 	if (own.addr.len)
 		front_add(f, NULL, PORT "addresses", addr_format_prefix(&own, text, sizeof(text)));
@@ -539,7 +539,7 @@ static int add_relay(struct perfdhcp *p, const char *text, const char *place)
 static void map_relay_port(struct perfdhcp *p)
 {
 	if (number(p, 'L') && number(p, 'L') != (p->v6 ? 547 : 67)) {
-		give(p, 'L', at(p, "relay.port"), perfdhcp_value(p, 'L'));
+		put(p, 'L', "@relay.port", "%s", perfdhcp_value(p, 'L'));
 		front_set_yaml(&p->run.front, NULL, at(p, "relay.source_port"), "false");
 	}
 }
@@ -554,7 +554,7 @@ struct way {
 // Messages of DHCPv6 go to a group.
 static void map_group(struct perfdhcp *p)
 {
-	set(p, at(p, "to"), strcmp(p->server, "ff05::1:3") == 0 ? "servers" : "all");
+	put(p, 0, "@to", strcmp(p->server, "ff05::1:3") == 0 ? "servers" : "all");
 }
 
 static int refuse_group(struct perfdhcp *p)
@@ -578,7 +578,7 @@ static int map_relay(struct perfdhcp *p, const struct way *w)
 		map_group(p);
 		own = address_of(p, w->interface).addr;
 	} else {
-		set(p, PORT "driver", "socket");
+		put(p, 0, PORT "driver", "socket");
 	}
 	if (p->interface)
 		own = address_of(p, p->interface).addr;
@@ -624,7 +624,7 @@ static int map_link(
 	if (group)
 		map_group(p);
 	else
-		set(p, at(p, "to"), "server");
+		put(p, 0, "@to", "server");
 	return 0;
 }
 
@@ -659,7 +659,7 @@ static int find_way(struct perfdhcp *p, struct way *w)
 		return p->run.tool->error_code;
 	}
 	w->interface = w->interface ? w->interface : w->route.name;
-	set(p, ITEM "server", front_server(&p->run.front, &server));
+	put(p, 0, ITEM "server", "%s", front_server(&p->run.front, &server));
 	return 0;
 }
 
@@ -675,19 +675,15 @@ static void map_preload(struct perfdhcp *p)
 {
 	struct front *f = &p->run.front;
 	unsigned long count = number(p, 'P');
-	const char *item = "traffic.preload.", *family = p->v6 ? "dhcp6." : "dhcp4.";
-	struct arena *a = p->run.arena;
 
 	if (count == 0 || p->avalanche)
 		return;
 	front_copy(f, "traffic.leases", "preload");
-	front_unset(f, "traffic.preload.load");
-	front_set(f, NULL, "traffic.preload.load.outstanding",
-		arena_printf(a, "%lu", count < clients(p) ? count : clients(p)));
-	front_set(f, typed(p, 'P', perfdhcp_value(p, 'P')), "traffic.preload.load.total",
-		perfdhcp_value(p, 'P'));
-	front_unset(f, arena_printf(a, "%s%smix", item, family));
-	front_set(f, NULL, arena_printf(a, "%s%sexchange", item, family),
+	front_unset(f, PRELOAD "load");
+	put(p, 0, PRELOAD "load.outstanding", "%lu", count < clients(p) ? count : clients(p));
+	put(p, 'P', PRELOAD "load.total", "%s", perfdhcp_value(p, 'P'));
+	front_unset(f, p->v6 ? PRELOAD "dhcp6.mix" : PRELOAD "dhcp4.mix");
+	put(p, 0, p->v6 ? PRELOAD "dhcp6.exchange" : PRELOAD "dhcp4.exchange",
 		p->v6 ? "solicit" : "discover");
 }
 
@@ -709,7 +705,8 @@ int perfdhcp_map(struct perfdhcp *p)
 		p->run.arena, "00010001%08lx", (unsigned long)(time(NULL) - DUID_EPOCH_S));
 	map_run(p);
 	err = find_way(p, &way);
-	give_number(p, 'N', ITEM "server_port");
+	if (number(p, 'N'))
+		put(p, 'N', ITEM "server_port", "%s", perfdhcp_value(p, 'N'));
 	err = err ? err : map_timeout(p);
 	map_load(p);
 	map_mix(p);

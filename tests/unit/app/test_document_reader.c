@@ -374,6 +374,27 @@ static void sums_of_a_run_that_was_killed_do_not_wrap(void **state)
 	reader_close(&reader);
 }
 
+static void a_template_computes_from_left_to_right(void **state)
+{
+	json_t *in = json_loads("{\"name\": \"q\", \"sent\": 8, \"inside\": {\"a\": 1, \"b\": 3}, "
+				"\"is\": true, \"none\": null}",
+		0, NULL);
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	document_fill(in,
+		"{name:%-3s}{sent} {inside.a + inside.b * 100 / sent:%.1f}% {sent - 10} {sent / "
+	        "none}"
+		"<, {none} none>< and {inside.a}><{?is}, {none}><{!is} never>",
+		f);
+	fclose(f);
+	assert_string_equal(text, "q  8 50.0% -2 0 and 1, 0");
+	assert_ptr_equal(document_named(NULL, "name", "q"), NULL);
+	free(text);
+	json_decref(in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +407,7 @@ int main(void)
 		cmocka_unit_test(sums_of_a_run_that_was_killed_do_not_wrap),
 		cmocka_unit_test(late_replies_go_back_to_the_interval_of_their_requests),
 		cmocka_unit_test(a_reply_goes_back_as_far_as_replies_are_told_apart),
+		cmocka_unit_test(a_template_computes_from_left_to_right),
 		cmocka_unit_test(intervals_are_those_of_one_run),
 		cmocka_unit_test(a_file_of_lines_is_a_result),
 		cmocka_unit_test(lines_end_where_they_are_damaged),
