@@ -17,6 +17,7 @@
 #include "conf/units.h"
 #include "engine/series/spread.h"
 #include "compare/figures.h"
+#include "compare/trend.h"
 
 #define RESULTS_MAX  26 // a letter each
 #define NAME_WIDTH   34
@@ -432,15 +433,10 @@ static int gate(const struct options *o, const struct results *r, const struct m
 // A run that says nothing about its server cannot be better or worse.
 static bool is_comparable(const struct figures *f)
 {
-	static const char *const verdicts[] = {"invalid", "interrupted", "unreachable"};
-
-	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
-		if (strcmp(f->status, verdicts[i]) == 0) {
-			log_warning("compare: %s: its verdict is %s, so it cannot be compared",
-				f->file, f->status);
-			return false;
-		}
-	return true;
+	if (trend_may_judge(f->status))
+		return true;
+	log_warning("compare: %s: its verdict is %s, so it cannot be compared", f->file, f->status);
+	return false;
 }
 
 #define SETTINGS_SHOWN 4

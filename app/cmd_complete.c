@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "campaign/campaign.h"
 #include "run/commands.h"
 #include "conf/schema.h"
@@ -121,16 +122,6 @@ static void complete_argument(const struct line *l, const char *name)
 		{"[FILE]", complete_configuration},
 		{"PATH=VALUE", complete_setting},
 		{"FORMAT", complete_format},
-		{"RESULT.json...", complete_file},
-		{"RESULT", complete_file},
-		{"HISTORY", complete_file},
-		{"OUT", complete_file},
-		{"DIR", complete_file},
-		{"CERT", complete_file},
-		{"KEY", complete_file},
-		{"CA", complete_file},
-		{"PCAP", complete_file},
-		{"FIGURES", complete_file},
 		{"CARD...", complete_card},
 		{"[CARD]...", complete_card},
 	};
@@ -138,6 +129,8 @@ static void complete_argument(const struct line *l, const char *name)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i].name, name) == 0)
 			kinds[i].complete(l);
+	if (word_is_among(name, "RESULT.json... RESULT HISTORY OUT DIR CERT KEY CA PCAP FIGURES"))
+		complete_file(l);
 	if (strchr(name, '|'))
 		complete_word(name, l);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path: cold. Main thread.
+// ddiperf list TABLE: its tables, a schema, or the agents of a fleet. Path: cold. Main thread.
 #include "list.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/nearest.h"
 #include "proto/table.h"
 #include "campaign/campaign.h"
 #include "conf/schema.h"
@@ -12,7 +14,9 @@
 #include "engine/result/result.h"
 #include "format/format.h"
 #include "format/format_select.h"
+#include "fleet/fleet_list.h"
 #include "io/driver/driver.h"
+#include "run/commands.h"
 #include "stats/text.h"
 
 static bool list_drivers(const struct list_choice *choice)
@@ -33,95 +37,26 @@ static bool list_protocols(const struct list_choice *choice)
 }
 
 // The settings that most files need; an item of a list stands for all.
-static const char *const basic[] = {
-	"run.warmup",
-	"run.duration",
-	"run.interval",
-	"run.seed",
-	"run.repeat", //
-	"ports[].name",
-	"ports[].driver",
-	"ports[].device",
-	"ports[].cpus",
-	"ports[].addresses",
-	"ports[].gateway",
-	"ports[].vlans", //
-	"traffic[].name",
-	"traffic[].port",
-	"traffic[].server",
-	"traffic[].servers",
-	"traffic[].timeout",
-	"traffic[].load.rate",
-	"traffic[].load.ramp.from",
-	"traffic[].load.ramp.to",
-	"traffic[].load.ramp.over",
-	"traffic[].load.steps[].rate",
-	"traffic[].load.steps[].for",
-	"traffic[].load.outstanding",
-	"traffic[].load.arrivals",
-	"traffic[].load.total", //
-	"traffic[].dns.transport",
-	"traffic[].dns.tcp.connections",
-	"traffic[].dns.tcp.pipeline",
-	"traffic[].dns.queries",
-	"traffic[].dns.names",
-	"traffic[].dns.wire",
-	"traffic[].dns.order",
-	"traffic[].dns.edns.size",
-	"traffic[].dns.edns.do",
-	"traffic[].dns.expect.rcode", //
-	"traffic[].dhcp4.exchange",
-	"traffic[].dhcp4.mix.renew",
-	"traffic[].dhcp4.mix.release",
-	"traffic[].dhcp4.clients",
-	"traffic[].dhcp4.again",
-	"traffic[].dhcp4.relay.addresses",
-	"traffic[].dhcp4.leases.save",
-	"traffic[].dhcp4.leases.load", //
-	"traffic[].dhcp6.exchange",
-	"traffic[].dhcp6.mix.renew",
-	"traffic[].dhcp6.mix.release",
-	"traffic[].dhcp6.clients",
-	"traffic[].dhcp6.again",
-	"traffic[].dhcp6.addresses",
-	"traffic[].dhcp6.prefixes",
-	"traffic[].dhcp6.relay.addresses", //
-	"traffic[].ntp",
-	"traffic[].echo.test",
-	"traffic[].echo.size", //
-	"events[].at",
-	"events[].run",
-	"events[].set",
-	"events[].link", //
-	"stop",
-	"criteria",
-	"validity.stolen", //
-	"output.capture.file",
-	"output.html",
-	"output.csv",
-	"output.jsonl",
-	"output.prometheus", //
-	"dut.probe.command",
-	"dut.control.address", //
-	"search.variable",
-	"search.from",
-	"search.to",
-	"search.goals[].loss",
-	"search.goals[].p99",
-	"search.width", //
-	"responder",
-	"fleet.agents",
-};
-
-#define BASIC (sizeof(basic) / sizeof(basic[0]))
-
-static bool is_basic(const char *path)
-{
-	for (size_t i = 0; i < BASIC; i++)
-		if (strcmp(basic[i], path) == 0)
-			return true;
-	return false;
-}
+static const char basic[] =
+	"run.warmup run.duration run.interval run.seed run.repeat ports[].name ports[].driver "
+	"ports[].device ports[].cpus ports[].addresses ports[].gateway ports[].vlans "
+	"traffic[].name traffic[].port traffic[].server traffic[].servers traffic[].timeout "
+	"traffic[].load.rate traffic[].load.ramp.from traffic[].load.ramp.to "
+	"traffic[].load.ramp.over traffic[].load.steps[].rate traffic[].load.steps[].for "
+	"traffic[].load.outstanding traffic[].load.arrivals traffic[].load.total "
+	"traffic[].dns.transport traffic[].dns.tcp.connections traffic[].dns.tcp.pipeline "
+	"traffic[].dns.queries traffic[].dns.names traffic[].dns.wire traffic[].dns.order "
+	"traffic[].dns.edns.size traffic[].dns.edns.do traffic[].dns.expect.rcode "
+	"traffic[].dhcp4.exchange traffic[].dhcp4.mix.renew traffic[].dhcp4.mix.release "
+	"traffic[].dhcp4.clients traffic[].dhcp4.again traffic[].dhcp4.relay.addresses "
+	"traffic[].dhcp4.leases.save traffic[].dhcp4.leases.load traffic[].dhcp6.exchange "
+	"traffic[].dhcp6.mix.renew traffic[].dhcp6.mix.release traffic[].dhcp6.clients "
+	"traffic[].dhcp6.again traffic[].dhcp6.addresses traffic[].dhcp6.prefixes "
+	"traffic[].dhcp6.relay.addresses traffic[].ntp traffic[].echo.test traffic[].echo.size "
+	"events[].at events[].run events[].set events[].link stop criteria validity.stolen "
+	"output.capture.file output.html output.csv output.jsonl output.prometheus "
+	"dut.probe.command dut.control.address search.variable search.from search.to "
+	"search.goals[].loss search.goals[].p99 search.width responder fleet.agents";
 
 // Those of the responder have a table of their own.
 static bool is_of_responder(const char *path)
@@ -142,7 +77,7 @@ static bool is_wanted(void *ctx, const char *path, const char *help)
 	bool wanted = word             ? strcasestr(path, word) || strcasestr(help, word)
 	              : w->responder   ? is_of_responder(path)
 	              : w->choice->all ? !is_of_responder(path) || strcmp(path, "responder") == 0
-	                               : is_basic(path);
+	                               : word_is_among(path, basic);
 
 	w->shown += wanted;
 	w->others += !wanted;
@@ -235,8 +170,59 @@ enum list_outcome list_table(const char *name, const struct list_choice *choice)
 	return LIST_NO_TABLE;
 }
 
-void list_names(void (*name)(void *ctx, const char *name), void *ctx)
+#define AGENTS   "agents"
+#define SETTINGS "settings"
+
+static int print_schema(const char *table)
 {
+	if (strcmp(table, SETTINGS) == 0) {
+		conf_json_schema(config_section(), "a run of ddiperf", stdout);
+	} else if (strcmp(table, "campaign") == 0) {
+		conf_json_schema(campaign_section(), "a campaign of ddiperf", stdout);
+	} else {
+		log_error("list: only settings have a schema (ddiperf list settings --schema, "
+			  "or list campaign --schema)");
+		return EXIT_CONFIG;
+	}
+	return EXIT_PASS;
+}
+
+int cmd_list(const struct options *o)
+{
+	struct nearest nearest = nearest_to(o->operand);
+	bool agents = strcmp(o->operand, AGENTS) == 0;
+
+	if (agents != (o->fleet != NULL) || (o->json && !agents)) {
+		log_error(agents ? "list agents: --fleet URL is missing, the server of NATS"
+				 : "list: --fleet and --json are for the table " AGENTS);
+		return EXIT_CONFIG;
+	}
+	if (o->schema)
+		return print_schema(o->operand);
+	if (agents) {
+		const struct bus_settings s = options_bus(o, "ddiperf list");
+
+		return fleet_list(&s, o->json, o->arena);
+	}
+	if ((o->all || o->search) && strcmp(o->operand, SETTINGS) != 0) {
+		log_error("list: --all and --search are for the table " SETTINGS);
+		return EXIT_CONFIG;
+	}
+	switch (list_table(o->operand, &(struct list_choice){o->all, o->search})) {
+	case LIST_DONE:
+		return EXIT_PASS;
+	case LIST_EMPTY:
+		log_error("list: no setting has %s in its path or help", o->search);
+		return EXIT_CONFIG;
+	case LIST_NO_TABLE:
+		break;
+	}
 	for (size_t i = 0; i < TABLES; i++)
-		name(ctx, tables[i].name);
+		nearest_try(&nearest, tables[i].name);
+	nearest_try(&nearest, AGENTS);
+	log_error("list: no such table: %s (%s%s%sdrivers, protocols, settings, responder, "
+		  "campaign, counters, formats, selectors or agents)",
+		o->operand, nearest.name ? "did you mean " : "", nearest.name ? nearest.name : "",
+		nearest.name ? "? " : "");
+	return EXIT_CONFIG;
 }

@@ -15,4 +15,3 @@ struct list_choice {
 enum list_outcome { LIST_DONE, LIST_EMPTY, LIST_NO_TABLE };
 
 enum list_outcome list_table(const char *name, const struct list_choice *choice);
-void list_names(void (*name)(void *ctx, const char *name), void *ctx);

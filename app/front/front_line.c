@@ -11,6 +11,7 @@
 
 #include "base/addr.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "run/commands.h"
 #include "line/front.h"
 #include "io/driver/driver.h"
@@ -335,13 +336,6 @@ static const char *const dhcp_advice[][2] = {
 		" (--leases FILE, with those that another run kept by --save-leases FILE)"},
 	{NULL, NULL}};
 
-// Does a relay send it for the client only if it is told so?
-static bool is_unicast(const char *exchange)
-{
-	return strcmp(exchange, "renew") == 0 || strcmp(exchange, "release") == 0 ||
-	       strcmp(exchange, "inform") == 0;
-}
-
 // protocol: "dhcp4" or "dhcp6".
 static int build_dhcp(struct front *f, const struct options *o, const char *protocol)
 {
@@ -361,7 +355,8 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 		err = follow_route(f, o, arena_printf(o->arena, "%s.relay.addresses", section),
 			strcmp(protocol, "dhcp4") == 0 ? AF_INET : AF_INET6);
 	for (unsigned i = 0; i < o->given_count; i++)
-		if (o->operand && o->given[i].row->letter == 'x' && is_unicast(o->given[i].value) &&
+		if (o->operand && o->given[i].row->letter == 'x' &&
+			word_is_among(o->given[i].value, "renew release inform") && // by unicast
 			strcmp(protocol, "dhcp4") == 0)
 			front_set_yaml(
 				f, NULL, arena_printf(o->arena, "%s.relay.all", section), "true");

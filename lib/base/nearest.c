@@ -50,3 +50,16 @@ void nearest_try(struct nearest *n, const char *name)
 	n->distance = d;
 	n->name = name;
 }
+
+bool word_is_among(const char *word, const char *words)
+{
+	size_t len = strlen(word);
+	const char *at = words;
+
+	while (len && (at = strstr(at, word))) {
+		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+			return true;
+		at += len;
+	}
+	return false;
+}

@@ -2,6 +2,8 @@
 // Suggests the name that a user probably meant. Path: cold. Any thread.
 #pragma once
 
+#include <stdbool.h>
+
 struct nearest {
 	const char *wanted;
 	const char *name;  // the nearest so far; NULL: none is near
@@ -11,6 +13,9 @@ struct nearest {
 
 // A third of the letters may differ.
 struct nearest nearest_to(const char *wanted);
+
+// Is it one of the words, which are separated by blanks?
+bool word_is_among(const char *word, const char *words);
 
 // The name stays the caller's.
 void nearest_try(struct nearest *n, const char *name);

@@ -257,13 +257,7 @@ static void flatten_search(struct flattening *f, const json_t *search)
 // Members that change nothing of what was measured.
 static bool is_aside(const char *path)
 {
-	static const char *const aside[] = {
-		"run.name", "run.id", "run.note", "run.labels", "run.seed", "output", "criteria"};
-
-	for (size_t i = 0; i < sizeof(aside) / sizeof(aside[0]); i++)
-		if (strcmp(path, aside[i]) == 0)
-			return true;
-	return false;
+	return word_is_among(path, "run.name run.id run.note run.labels run.seed output criteria");
 }
 
 static void put_setting(struct flattening *f, const char *path, const json_t *value)
@@ -451,40 +445,23 @@ bool figures_change_is_noise(const struct figures_change *c)
 	return !isnan(c->half) && fabs(c->b - c->a) <= c->half;
 }
 
-static const char *const headline[] = {"answered_per_s", "loss", "failed",
-	"latency.response.mean_ns", "latency.response.p50_ns", "latency.response.p90_ns",
-	"latency.response.p99_ns", "latency.response.p999_ns", "latency.response.max_ns",
-	"latency.service.p50_ns", "latency.service.p99_ns", NULL};
-
-static const char *const shown_of_steps[] = {
-	".lost", ".failed", ".latency.response.p50_ns", ".latency.response.p99_ns", NULL};
-
-static const char *const volumes[] = {"_bytes", NULL};
-
 static bool begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool ends_in_one_of(const char *text, const char *const *ends)
-{
-	for (; *ends; ends++) {
-		size_t len = strlen(*ends);
-
-		if (strlen(text) > len && strcmp(text + strlen(text) - len, *ends) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool figures_is_shown(const char *path)
 {
-	for (size_t i = 0; headline[i]; i++)
-		if (strcmp(path, headline[i]) == 0)
-			return true;
+	if (word_is_among(path, "answered_per_s loss failed latency.response.mean_ns "
+				"latency.response.p50_ns latency.response.p90_ns "
+				"latency.response.p99_ns latency.response.p999_ns "
+				"latency.response.max_ns latency.service.p50_ns "
+				"latency.service.p99_ns"))
+		return true;
 	if (begins(path, "steps."))
-		return ends_in_one_of(path, shown_of_steps);
-	if (ends_in_one_of(path, volumes))
-		return false;
-	return strchr(path, '.') && !begins(path, "latency.") && !begins(path, "send_lag.");
+		return ends_in(path, ".lost") || ends_in(path, ".failed") ||
+		       ends_in(path, ".latency.response.p50_ns") ||
+		       ends_in(path, ".latency.response.p99_ns");
+	return strchr(path, '.') && !ends_in(path, "_bytes") && !begins(path, "latency.") &&
+	       !begins(path, "send_lag.");
 }

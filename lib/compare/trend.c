@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/student.h"
 #include "document/document_reader.h"
 #include "engine/series/spread.h"
@@ -130,8 +131,7 @@ static void list_figures(struct trend *t, const json_t *entry, struct arena *a)
 
 bool trend_may_judge(const char *status)
 {
-	return strcmp(status, "invalid") != 0 && strcmp(status, "interrupted") != 0 &&
-	       strcmp(status, "unreachable") != 0;
+	return !word_is_among(status, "invalid interrupted unreachable");
 }
 
 static bool is_same_test(const json_t *a, const json_t *b)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of formats. Path: cold. Main thread.
+// The table of formats, and those of a few lines. Path: cold. Main thread.
 #include "format/format.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "format/format_select.h"
 #include "format/format_writers.h"
 #include "report/page.h"
 
@@ -20,6 +23,41 @@ OUTPUT_FILES(FILE_OF)
 static int html_write(const struct format_input *in, FILE *out)
 {
 	return page_write(in->readers, in->count, in->history, out);
+}
+
+#define FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
+
+static int json_write(const struct format_input *in, FILE *out)
+{
+	return reader_print(in->readers[0], out);
+}
+
+static int jsonl_write(const struct format_input *in, FILE *out)
+{
+	struct document_reader *b = in->readers[0];
+	const json_t *interval;
+	int rc = 0;
+
+	reader_rewind(b);
+	while ((interval = reader_next(b))) {
+		rc |= json_dumpf(interval, out, FLAGS) < 0 ? -EIO : 0;
+		fputc('\n', out);
+	}
+	return rc;
+}
+
+static int keyval_write(const struct format_input *in, FILE *out)
+{
+	struct arena *a = arena_new();
+	struct choice choice;
+	int rc = select_figures(in->readers[0], in->select, in->units, a, &choice);
+
+	for (uint32_t i = 0; rc == 0 && i < choice.count; i++)
+		for (uint32_t k = 0; k < choice.blocks[i].count; k++)
+			fprintf(out, "%s=%s\n", choice.blocks[i].list[k].name,
+				choice.blocks[i].list[k].text);
+	arena_free(a);
+	return rc;
 }
 
 const struct format formats[] = {

@@ -4,9 +4,6 @@
 
 #include "format/format.h"
 
-int json_write(const struct format_input *in, FILE *out);
-int jsonl_write(const struct format_input *in, FILE *out);
-int keyval_write(const struct format_input *in, FILE *out);
 int csv_write(const struct format_input *in, FILE *out);
 int hdr_write(const struct format_input *in, FILE *out);
 int hgrm_write(const struct format_input *in, FILE *out);

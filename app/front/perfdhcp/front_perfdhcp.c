@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "engine/run/run.h"
 
 unsigned perfdhcp_times(const struct perfdhcp *p, char letter)
@@ -249,12 +250,9 @@ static int check_words(const struct perfdhcp *p)
 		{PERFDHCP_SCENARIO, "basic avalanche"}};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		const char *value = perfdhcp_value(p, all[i].letter), *at;
-		size_t len = value ? strlen(value) : 0;
+		const char *value = perfdhcp_value(p, all[i].letter);
 
-		at = value ? strstr(all[i].words, value) : all[i].words;
-		if (!at || (value && (!len || (at[len] && at[len] != ' ') ||
-					     (at > all[i].words && at[-1] != ' '))))
+		if (value && !word_is_among(value, all[i].words))
 			return as_refuse(&p->run, "%s: not one of: %s", value, all[i].words);
 	}
 	if (perfdhcp_diagnoses(p, 'l') && has(p, 'i'))
