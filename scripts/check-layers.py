@@ -51,6 +51,8 @@ INSIDE = {
 
 MOST_FILES = 40  # of a folder
 MOST_FILES_OF_APP = 15  # of app itself
+CONTRACT = ["proto", "proto_server", "proto_router", "proto_followed", "proto_follower"]  # structs of proto/proto.h
+MOST_MEMBERS = 55  # of them together: an author reads one page
 
 # An outside header and the folders, or files of a name, that may include it, themselves or through a header of ours.
 OUTSIDE = {
@@ -197,6 +199,22 @@ def crowded(sources):
             yield f"{folder}: {files} files (at most {most}): divide it"
 
 
+def contract(sources):
+    """The structs that a protocol fills, if they have grown."""
+    if "proto/proto.h" not in sources:
+        return
+    text, members = "\n".join(sources["proto/proto.h"].lines), {}
+    for name in CONTRACT:
+        if body := re.search(rf"^struct {name} {{\n(.*?)^}};", text, re.M | re.S):
+            # Functions count once: a comma in them separates parameters.
+            members[name] = sum(
+                1 if "(" in one else 1 + one.count(",") for one in body[1].split(";") if one.strip()
+            )
+    if sum(members.values()) > MOST_MEMBERS:
+        each = ", ".join(f"{name} {count}" for name, count in members.items())
+        yield f"{sources['proto/proto.h'].path}:1: {sum(members.values())} members (at most {MOST_MEMBERS}): {each}"
+
+
 def violations(sources):
     protocols = protocol_pattern(sources)
     dpdk = re.compile(r"\brte_\w*")
@@ -216,6 +234,7 @@ def violations(sources):
     for name, way in circles(sources):
         yield f"{sources[name].path}:1: circle: {way}"
     yield from crowded(sources)
+    yield from contract(sources)
 
 
 def main(argv):

@@ -178,6 +178,14 @@ static inline void frame_template_aim(
 	t->udp_sum += sum;
 }
 
+// The same destination at another port.
+static inline void frame_template_port(struct frame_template *t, uint16_t dst_port)
+{
+	uint16_t port = csum_be16(dst_port);
+
+	memcpy(t->bytes + t->len - FRAME_UDP_LEN + 2, &port, sizeof(port));
+}
+
 // Makes a template for another destination from a template for any destination. Adding the
 // complement of the old destination's sum removes it from the sums.
 static inline void frame_template_turn(

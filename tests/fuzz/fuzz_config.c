@@ -89,17 +89,19 @@ static bool is_heavy(const struct proto *p, const void *settings)
 
 static void use_protocol(const struct item_settings *i, struct diag *d)
 {
+	void *common = NULL;
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
 		.clients = (uint32_t)i->facts.addresses,
-		.addr_len = i->server.len};
+		.addr_len = i->server.len,
+		.common = &common};
 	struct proto_ctx ctx = {0};
 	const void *settings = i->facts.settings;
 	const struct proto *p = i->facts.proto;
 
 	if (is_heavy(p, settings))
 		return;
-	ctx.shared = p->setup(settings, &env, d);
+	ctx.shared = p->setup(settings, &env, &(struct proto_facts){0}, d);
 	require(ctx.shared || diag_count(d));
 	if (!ctx.shared)
 		return;
@@ -162,7 +164,8 @@ static void use_responder(const struct responder_settings *r, struct diag *d)
 
 	for (unsigned k = 0; protos[k]; k++)
 		if (r->protocol[k]) {
-			void *shared = protos[k]->server->setup(r->protocol[k], &env, d);
+			void *shared = protos[k]->server->setup(
+				r->protocol[k], &env, &(struct proto_facts){0}, d);
 
 			require(shared || diag_count(d));
 			if (shared)

@@ -370,11 +370,11 @@ static void setup(void)
 	struct diag *d = diag_new();
 
 	log_set_level(LOG_QUIET);
-	run.shared = protos[0]->setup(&s, &env, d);
+	run.shared = protos[0]->setup(&s, &env, &(struct proto_facts){0}, d);
 	p->proto = protos[0];
 	p->server = protos[0]->server;
 	p->port = 53;
-	p->ctx.shared = p->server->setup(&answers, &env, d);
+	p->ctx.shared = p->server->setup(&answers, &env, &(struct proto_facts){0}, d);
 	p->ctx.counters = calloc(1, p->server->counters->size);
 	require(run.shared && p->ctx.shared && p->ctx.counters);
 	diag_free(d);

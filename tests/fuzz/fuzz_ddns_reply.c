@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/ddns/ddns.h"
+#include "lib/one_message.h"
 #include "proto/dns/ddns/ddns_internal.h"
 #include "proto/dns/client/dns_internal.h"
 
@@ -75,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		w->clients[0].seen = 0;
 	ddns_happened(&ctx, &event);
 	require(ddns_due(&ctx) == 0 && ddns_begin(&ctx, &t));
-	head = ddns_request(&ctx, &t, query, sizeof(query));
+	head = proto_request(&ddns_proto, &ctx, &t, query, sizeof(query));
 	require(head > DNS_HEADER_LEN);
 	len = (uint32_t)size - 1;
 	memcpy(reply, data + 1, len);
@@ -85,12 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(reply + 4, query + 4, 2);
 		memcpy(reply + DNS_HEADER_LEN, query + DNS_HEADER_LEN, head - DNS_HEADER_LEN);
 	}
-	v = ddns_reply(&ctx, &t, reply, len);
+	v = judge_one(&ddns_proto, &ctx, &t, reply, len);
 	require(sum_of(&n) == (ctx.mark != 0));
 	require(v == PROTO_DONE || ctx.mark == 0);
 	require(ctx.mark <= 2 * DDNS_KINDS);
 	t.over = true;
-	ddns_reply(&ctx, &t, reply, len);
+	judge_one(&ddns_proto, &ctx, &t, reply, len);
 	free(reply);
 	free(w);
 	return 0;

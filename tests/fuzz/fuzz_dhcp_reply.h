@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/one_message.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "net/csum.h"
@@ -52,7 +53,7 @@ struct fuzzed {
 
 struct side {
 	struct proto_ctx ctx;
-	struct dhcp_common *common;
+	void *common;
 	struct flight flights[TXNS];
 	uint8_t counters[COUNTERS_MAX] __attribute__((aligned(8)));
 };
@@ -76,32 +77,34 @@ static void start(struct side *d, bool relay, bool usual, bool living)
 		.addr_len = fuzzed.server.len,
 		.server = fuzzed.server,
 		.server_port = fuzzed.proto->default_port,
-		.rate = 1};
+		.rate = 1,
+		.threads = 1,
+		.common = &d->common};
 	struct diag *diag = diag_new();
+	struct proto_facts facts = {0};
 
 	log_set_level(LOG_QUIET);
 	memset(d, 0, sizeof(*d));
 	d->ctx.counters = d->counters;
 	d->ctx.shared = fuzzed.proto->setup(
-		fuzzed.settings(relay, usual, living && fuzzed.call), &env, diag);
+		fuzzed.settings(relay, usual, living && fuzzed.call), &env, &facts, diag);
 	check(d->ctx.shared && fuzzed.counters_size <= sizeof(d->counters));
-	d->common = dhcp_common_setup(&(void *){(void *)d->ctx.shared}, 1, 1);
-	env.common = d->common;
-	check(d->common && dhcp_open(&d->ctx, &env) == 0);
+	check(dhcp_open(&d->ctx, &env) == 0);
 	diag_free(diag);
 }
 
 static void send(struct side *d, struct flight *f)
 {
 	const struct proto *p = fuzzed.proto;
+	const struct proto_layout layout = ((const struct dhcp_plan *)d->ctx.shared)->layout;
+	struct proto_txn *txn = &f->txn;
+	struct proto_out out = {.buf = f->sent};
 	struct proto_flow flow;
-	struct proto_layout layout;
 
-	dhcp_layout(d->ctx.shared, &layout);
-	p->router->flow(&d->ctx, &f->txn, &flow);
+	p->request(&d->ctx, &txn, &flow, &out, 1, sizeof(f->sent));
 	check(flow.path < layout.paths.count);
-	d->ctx.sum = 0;
-	f->sent_len = p->request(&d->ctx, &f->txn, f->sent, sizeof(f->sent));
+	d->ctx.sum = out.sum;
+	f->sent_len = out.len;
 	check(f->sent_len >= fuzzed.shortest && f->txn.wait <= layout.waits.count);
 	if (d->ctx.sum ||
 		(fuzzed.summed && !((const struct dhcp_plan *)d->ctx.shared)->wrong.steps))
@@ -121,7 +124,7 @@ static void begin(struct side *d, struct flight *f, uint8_t exchange)
 	p->course.mix.otherwise = exchange % (fuzzed.exchanges - !p->relays);
 	last_key++;
 	f->txn = (struct proto_txn){.seq = last_key, .key = last_key & fuzzed.key_mask};
-	f->begun = fuzzed.proto->router->begin(&d->ctx, &f->txn);
+	f->begun = fuzzed.proto->begin(&d->ctx, &f->txn);
 	if (f->begun)
 		send(d, f);
 }
@@ -139,7 +142,7 @@ static void reply(struct side *d, struct flight *f, struct reader *r)
 	exact = malloc(len);
 	check(exact);
 	memcpy(exact, buf, len);
-	switch (fuzzed.proto->reply(&d->ctx, &f->txn, exact, len)) {
+	switch (judge_one(fuzzed.proto, &d->ctx, &f->txn, exact, len)) {
 	case PROTO_AGAIN:
 		check(!f->txn.over);
 		send(d, f);
@@ -265,7 +268,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (uint32_t i = 0; i < 2; i++) {
 		dhcp_close(&sides[i].ctx);
-		dhcp_common_teardown(sides[i].common);
 		dhcp_teardown((void *)sides[i].ctx.shared);
 	}
 	return 0;

@@ -29,7 +29,7 @@ static void server_open(struct proto_ctx *ctx)
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
 
-	ctx->shared = FAMILY(server).setup(&s, &env, d);
+	ctx->shared = FAMILY(server).setup(&s, &env, &(struct proto_facts){0}, d);
 	ctx->counters = &n;
 	diag_free(d);
 	if (!ctx->shared || FAMILY(server).open(ctx, &env) < 0)
@@ -59,7 +59,7 @@ static void go_on(struct proto_ctx *ctx, const uint8_t *request, uint32_t len, u
 	uint32_t answer, messages = 0;
 
 	while (ctx->more) {
-		answer = FAMILY(server).more(ctx, out, ROOM);
+		answer = FAMILY(server).more(ctx, NULL, 0, out, ROOM);
 		if (answer == 0 || ++messages > LEASES_MOST)
 			abort();
 		check_parses(out, answer);
@@ -77,18 +77,18 @@ static void hear(struct proto_ctx *ctx, const uint8_t *data, uint32_t len, bool 
 	ctx->more = 0;
 	if (request && out) {
 		memcpy(request, data, len);
-		ctx->later = false;
 		answer = FAMILY(server).answer(ctx, request, len, out, ROOM);
 	}
 	ctx->stream = false;
 	if (answer) {
 		check_parses(out, answer);
 		check_answers(request, len, out, answer);
-		FAMILY(server).direct(out, answer, &to);
+		FAMILY(direct)(out, answer, &to);
 		check_faults(out, answer);
-		go_on(ctx, request, len, out);
-		if (ctx->later) {
-			answer = FAMILY(server).later(ctx, request, len, out, ROOM);
+		if (stream)
+			go_on(ctx, request, len, out);
+		else if (ctx->more) {
+			answer = FAMILY(server).more(ctx, request, len, out, ROOM);
 			if (answer)
 				check_parses(out, answer);
 		}

@@ -24,7 +24,7 @@ static void *answers_new(bool proxy)
 	};
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
-	void *a = dns_answers_setup(&s, &env, d);
+	void *a = dns_answers_setup(&s, &env, &(struct proto_facts){0}, d);
 
 	diag_free(d);
 	if (!a)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/dns.h"
+#include "lib/one_message.h"
 #include "fuzz_text.h"
 
 #include "base/log.h"
@@ -54,14 +56,14 @@ static void ask(struct proto_ctx *ctx, uint64_t seq)
 {
 	uint8_t message[DNS_HEADER_LEN + DNS_QUESTION_MAX + DNS_OWN_OPT_MAX];
 	struct proto_txn t = {.seq = seq, .key = (uint16_t)seq};
-	uint32_t len = dns_request(ctx, &t, message, sizeof(message));
+	uint32_t len = proto_request(&dns_proto, ctx, &t, message, sizeof(message));
 
 	require(len > DNS_HEADER_LEN && len <= sizeof(message));
 	len = DNS_HEADER_LEN + dns_question_len(message, len);
 	require(len > DNS_HEADER_LEN);
 	message[2] |= 0x80; // QR
 	message[11] = 0;    // no OPT
-	require(dns_reply(ctx, &t, message, len) == PROTO_DONE);
+	require(judge_one(&dns_proto, ctx, &t, message, len) == PROTO_DONE);
 }
 
 static void ask_line(const char *line, bool mixed_case)
@@ -73,7 +75,7 @@ static void ask_line(const char *line, bool mixed_case)
 	struct proto_ctx ctx = {.counters = &n};
 	struct diag *d = diag_new();
 
-	ctx.shared = dns_setup(&s, &env, d);
+	ctx.shared = dns_setup(&s, &env, &(struct proto_facts){0}, d);
 	diag_free(d);
 	if (!ctx.shared)
 		return;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/dns.h"
+#include "lib/one_message.h"
 #include "proto/dns/client/dns_internal.h"
 
 #define ITEMS         6
@@ -48,11 +50,11 @@ static void item_start(struct item *it, bool edns, bool checks, bool plain)
 	struct proto_txn t = {.key = 0x1234};
 	struct diag *d = diag_new();
 
-	it->ctx.shared = dns_setup(&s, &env, d);
+	it->ctx.shared = dns_setup(&s, &env, &(struct proto_facts){0}, d);
 	if (!it->ctx.shared || dns_open(&it->ctx, &env) < 0)
 		abort();
 	it->ctx.counters = &it->n;
-	it->query_len = dns_request(&it->ctx, &t, it->query, sizeof(it->query));
+	it->query_len = proto_request(&dns_proto, &it->ctx, &t, it->query, sizeof(it->query));
 	diag_free(d);
 }
 
@@ -68,7 +70,7 @@ static void require_the_same(struct item *it, const uint8_t *reply, uint32_t len
 	for (int i = 0; i < 2; i++) {
 		it->ctx.shared = i ? plan : &slow;
 		it->ctx.counters = &n[i];
-		v[i] = dns_reply(&it->ctx, &t[i], reply, len);
+		v[i] = judge_one(&dns_proto, &it->ctx, &t[i], reply, len);
 	}
 	it->ctx.counters = &it->n;
 	if (v[0] != v[1] || memcmp(&n[0], &n[1], sizeof(n[0])) != 0)
@@ -121,9 +123,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dns_key(reply, (uint32_t)size - 1, &key);
 	if (((const struct dns_plan *)it->ctx.shared)->plain)
 		require_the_same(it, reply, (uint32_t)size - 1);
-	if (dns_reply(&it->ctx, &t, reply, (uint32_t)size - 1) == PROTO_AGAIN && t.tries != 1)
+	if (judge_one(&dns_proto, &it->ctx, &t, reply, (uint32_t)size - 1) == PROTO_AGAIN &&
+		t.tries != 1)
 		abort();
-	if (dns_request(&it->ctx, &t, it->query, sizeof(it->query)) == 0)
+	if (proto_request(&dns_proto, &it->ctx, &t, it->query, sizeof(it->query)) == 0)
 		abort();
 	require_one_digest(reply, (uint32_t)size - 1, question);
 	free(reply);

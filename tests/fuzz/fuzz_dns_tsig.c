@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proto/dns/dns.h"
+#include "lib/one_message.h"
 #include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
 #include "proto/dns/client/dns_tsig.h"
@@ -47,9 +49,9 @@ static struct ends *ends_new(void)
 	if (fd < 0 || write(fd, "AAECAwQFBgcICQoLDA0ODw==", 24) != 24)
 		abort();
 	close(fd);
-	e.asks.shared = dns_setup(&s, &env, d);
-	e.answers.shared = dns_answers_setup(&a, &env, d);
-	e.transfers.shared = dns_setup(&x, &env, d);
+	e.asks.shared = dns_setup(&s, &env, &(struct proto_facts){0}, d);
+	e.answers.shared = dns_answers_setup(&a, &env, &(struct proto_facts){0}, d);
+	e.transfers.shared = dns_setup(&x, &env, &(struct proto_facts){0}, d);
 	unlink(path);
 	if (!e.asks.shared || !e.answers.shared || !e.transfers.shared ||
 		dns_open(&e.asks, &env) < 0 || dns_open(&e.transfers, &env) < 0 ||
@@ -62,7 +64,7 @@ static struct ends *ends_new(void)
 	e.answers.counters = &e.answered;
 	e.asks.began_ms = e.answers.began_ms = NOW;
 	e.t.key = 0x1234;
-	e.request_len = dns_request(&e.asks, &e.t, e.request, sizeof(e.request));
+	e.request_len = proto_request(&dns_proto, &e.asks, &e.t, e.request, sizeof(e.request));
 	return &e;
 }
 
@@ -70,7 +72,7 @@ static struct ends *ends_new(void)
 static void reply(struct ends *e, const uint8_t *buf, uint32_t len)
 {
 	uint64_t before = e->asked.tsig_verified;
-	enum proto_verdict v = dns_reply(&e->asks, &e->t, buf, len);
+	enum proto_verdict v = judge_one(&dns_proto, &e->asks, &e->t, buf, len);
 
 	if (e->asked.tsig_verified != before)
 		abort();
@@ -89,7 +91,7 @@ static void transfer(struct ends *e, const uint8_t *data, size_t size)
 	enum proto_verdict v = PROTO_KEPT;
 	uint8_t question[512];
 
-	if (dns_request(&e->transfers, &t, question, sizeof(question)) == 0)
+	if (proto_request(&dns_proto, &e->transfers, &t, question, sizeof(question)) == 0)
 		abort();
 	while (v != PROTO_DONE && v != PROTO_FAIL && reader_left(&r) > 0) {
 		uint32_t len = read_be16(&r);
@@ -102,7 +104,7 @@ static void transfer(struct ends *e, const uint8_t *data, size_t size)
 		if (!exact)
 			abort();
 		memcpy(exact, at, len);
-		v = dns_reply(&e->transfers, &t, exact, len);
+		v = judge_one(&dns_proto, &e->transfers, &t, exact, len);
 		free(exact);
 	}
 	if (v == PROTO_DONE || e->asked.tsig_verified != before || e->asked.transfers)

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "proto/dns/dns.h"
+#include "lib/one_message.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "proto/dns/client/dns_internal.h"
@@ -25,6 +27,8 @@ static void require(bool condition)
 
 static const struct proto_env env = {.seed = 1, .workers = 1, .clients = 1, .addr_len = 4};
 
+static struct proto_facts facts;
+
 static void ask_all(struct proto_ctx *ctx, uint32_t count, bool captured)
 {
 	enum proto_verdict v;
@@ -32,17 +36,17 @@ static void ask_all(struct proto_ctx *ctx, uint32_t count, bool captured)
 	struct proto_txn t = {.key = 0x1234};
 
 	for (t.seq = 0; t.seq < count && t.seq < 64; t.seq++) {
-		uint32_t len = dns_request(ctx, &t, message, sizeof(message)), key;
+		uint32_t len = proto_request(&dns_proto, ctx, &t, message, sizeof(message)), key;
 
-		require(len >= DNS_HEADER_LEN && len <= dns_longest(ctx->shared));
+		require(len >= DNS_HEADER_LEN && len <= facts.longest);
 		message[2] |= 0x80; // QR
 		require(dns_key(message, len, &key) && key == t.key);
 		// A message that has one question may be anything else behind it.
-		dns_reply(ctx, &t, message,
+		judge_one(&dns_proto, ctx, &t, message,
 			len);   // any verdict: what follows the question may be anything
 		message[3] = 1; // FORMERR
 		memset(message + 4, 0, 8);
-		v = dns_reply(ctx, &t, message, DNS_HEADER_LEN);
+		v = judge_one(&dns_proto, ctx, &t, message, DNS_HEADER_LEN);
 		require(v == PROTO_DONE || (captured && v == PROTO_FAIL));
 		require((v == PROTO_FAIL) ==
 			(dns_reason(ctx, &t, message, DNS_HEADER_LEN) != NULL));
@@ -63,7 +67,7 @@ static void load_file(const uint8_t *data, size_t size, bool captured)
 
 	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ctx.shared = dns_setup(&s, &env, d);
+	ctx.shared = dns_setup(&s, &env, &facts, d);
 	require(ctx.shared || diag_count(d) > 0);
 	if (ctx.shared) {
 		require(dns_open(&ctx, &env) == 0);
@@ -88,10 +92,10 @@ static void transfer(const uint8_t *data, size_t size, bool incremental)
 	enum proto_verdict v = PROTO_KEPT;
 	uint8_t question[128];
 
-	ctx.shared = dns_setup(&s, &env, d);
+	ctx.shared = dns_setup(&s, &env, &facts, d);
 	diag_free(d);
 	require(ctx.shared && dns_open(&ctx, &env) == 0);
-	require(dns_request(&ctx, &t, question, sizeof(question)) > 0);
+	require(proto_request(&dns_proto, &ctx, &t, question, sizeof(question)) > 0);
 	while (v != PROTO_DONE && v != PROTO_FAIL && reader_left(&r) > 0) {
 		uint32_t len = read_be16(&r);
 		const uint8_t *at = read_bytes(&r, len);
@@ -102,7 +106,7 @@ static void transfer(const uint8_t *data, size_t size, bool incremental)
 		exact = malloc(len ? len : 1);
 		require(exact != NULL);
 		memcpy(exact, at, len);
-		v = dns_reply(&ctx, &t, exact, len);
+		v = judge_one(&dns_proto, &ctx, &t, exact, len);
 		free(exact);
 	}
 	require(n.transfers == (v == PROTO_DONE));

@@ -67,7 +67,7 @@ static void go_on(struct proto_ctx *ctx, uint32_t *more, const uint8_t *id)
 	static uint8_t out[65535];
 
 	for (ctx->more = *more; ctx->more;)
-		check_answer(id, out, dns_answer_more(ctx, out, sizeof(out)));
+		check_answer(id, out, dns_answer_more(ctx, NULL, 0, out, sizeof(out)));
 	*more = 0;
 }
 
@@ -81,7 +81,7 @@ static void ask(struct proto_ctx *ctx, const uint8_t *data, uint32_t len)
 	if (len == 0) { // the end: nobody wants the rest
 		ctx->more = more;
 		if (more)
-			dns_answer_more(ctx, NULL, 0);
+			dns_answer_more(ctx, NULL, 0, NULL, 0);
 		more = 0;
 		free(query);
 		return;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/one_message.h"
 #include "proto/echo/echo.h"
 #include "proto/echo/echo_internal.h"
 
@@ -41,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct echo_plan *plan;
 	const struct echo_settings s = {.size = 64, .reply = UINT64_MAX, .fill = ECHO_RANDOM};
 	const struct proto_env env = {.seed = 1};
-	const struct echo_server_plan server_plan = {ECHO_REPLY_MOST, 0, UINT64_MAX};
+	const struct echo_server_plan server_plan = {ECHO_REPLY_MOST, UINT64_MAX};
 	struct echo_counters n = {0};
 	struct echo_server_counters sn = {0};
 	struct proto_ctx client = {.counters = &n};
@@ -53,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 3 || size > LEN_MAX)
 		return 0;
-	plan = plan ? plan : echo_proto.setup(&s, &env, NULL);
+	plan = plan ? plan : echo_proto.setup(&s, &env, &(struct proto_facts){0}, NULL);
 	reply = malloc(size);
 	if (!plan || !reply)
 		abort();
@@ -62,11 +63,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	plan->reply = ECHO_HEAD + 4u * data[2];
 	len = (uint32_t)size - 3;
 	memcpy(reply, data + 3, len);
-	sent = echo_request(&client, &t, request, sizeof(request));
+	sent = proto_request(&echo_proto, &client, &t, request, sizeof(request));
 	got = echo_answer(&server, request, sent, answer, sizeof(answer));
-	require(got == plan->reply && echo_reply(&client, &t, answer, got) == PROTO_DONE);
+	require(got == plan->reply &&
+		judge_one(&echo_proto, &client, &t, answer, got) == PROTO_DONE);
 	memcpy(reply, answer, data[0] < len ? data[0] : len);
-	v = echo_reply(&client, &t, reply, len);
+	v = judge_one(&echo_proto, &client, &t, reply, len);
 	require(echo_key(reply, len, &key) == (v != PROTO_MALFORMED));
 	require(v != PROTO_DONE || (len == got && memcmp(reply, answer, len) == 0));
 	got = echo_answer(&server, reply, len, answer, sizeof(answer));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/one_message.h"
 #include "proto/dhcp/leasequery/leasequery.h"
 #include "proto/dhcp/leasequery/leasequery_internal.h"
 
@@ -37,7 +38,7 @@ static struct proto_ctx *ctx_of(bool v6, int32_t query)
 
 	memset(&counters, 0, sizeof(counters));
 	if (!ctx->shared) {
-		ctx->shared = p->setup(&s, &env, d);
+		ctx->shared = p->setup(&s, &env, &(struct proto_facts){0}, d);
 		require(ctx->shared && p->open(ctx, &env) == 0);
 		ctx->counters = &counters;
 	}
@@ -62,7 +63,7 @@ static enum proto_verdict hear(struct proto_ctx *ctx, const struct proto *p, str
 		bytes_put_be32(message + (p == &leasequery4_proto ? 4 : 0),
 			p == &leasequery4_proto ? KEY : (uint32_t)message[0] << 24 | KEY);
 	// Without a key, as a RECONFIGURE has none, a message is nobody's.
-	v = p->key(message, len, &key) ? p->reply(ctx, t, message, len) : PROTO_STRAY;
+	v = p->key(message, len, &key) ? judge_one(p, ctx, t, message, len) : PROTO_STRAY;
 	if (v == PROTO_STRAY || v == PROTO_MALFORMED)
 		require(memcmp(n, &before, sizeof(before)) == 0 && t->step == step);
 	else
@@ -86,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct proto_txn t = {.seq = 5, .key = KEY};
 	enum proto_verdict v = PROTO_KEPT;
 
-	require(p->request(ctx, &t, query, sizeof(query)) > 0);
+	require(proto_request(p, ctx, &t, query, sizeof(query)) > 0);
 	while (reader_left(&r) >= 2 && v != PROTO_DONE && v != PROTO_FAIL) {
 		uint32_t word = read_be16(&r), len = word & 0x7fff;
 

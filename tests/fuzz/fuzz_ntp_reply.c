@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/one_message.h"
+#include "proto/ntp/ntp.h"
 #include "proto/ntp/ntp_internal.h"
 
 #define GIVE_ORIGIN 1 // of the first byte
@@ -40,12 +42,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!reply)
 		return 0;
 	memcpy(reply, data + 1, len);
-	require(ntp_request(&client, &t, request, sizeof(request)) == NTP_LEN);
+	require(proto_request(&ntp_proto, &client, &t, request, sizeof(request)) == NTP_LEN);
 	if ((data[0] & GIVE_ORIGIN) && len >= 32)
 		memcpy(reply + 24, request + 40, 8);
 	if ((data[0] & GIVE_MODE) && len > 0)
 		reply[0] = (uint8_t)((reply[0] & 0xc0) | (request[0] & 0x38) | 4);
-	v = ntp_reply(&client, &t, reply, len);
+	v = judge_one(&ntp_proto, &client, &t, reply, len);
 	require(ntp_key(reply, len, &key) == (v != PROTO_MALFORMED));
 	require(v != PROTO_DONE || (n.reply_bytes == len && n.unsynchronised == 0));
 	if (ntp_answer(&server, reply, len, answer, sizeof(answer)))

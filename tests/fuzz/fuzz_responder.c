@@ -91,7 +91,7 @@ static void protocol_start(struct responder_protocol *p)
 	p->proto = protos[0];
 	p->server = p->proto->server;
 	p->port = protos[0]->default_port;
-	p->ctx.shared = p->server->setup(&s, &env, d);
+	p->ctx.shared = p->server->setup(&s, &env, &(struct proto_facts){0}, d);
 	p->ctx.counters = calloc(1, p->server->counters->size);
 	require(p->ctx.shared && p->ctx.counters);
 	faults_of_protocol(p->server, p->faults);

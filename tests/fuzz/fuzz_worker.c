@@ -262,7 +262,7 @@ static void setup(void)
 
 	log_set_level(LOG_QUIET);
 	for (uint32_t i = 0; i < ITEMS; i++) {
-		run.shared[i] = protos[0]->setup(&s, &envs[i], d);
+		run.shared[i] = protos[0]->setup(&s, &envs[i], &(struct proto_facts){0}, d);
 		require(run.shared[i] != NULL);
 	}
 	diag_free(d);

@@ -230,7 +230,7 @@ static uint64_t check_item(const struct plan_item *item, uint32_t worker)
 	require(sum.due >= sum.sent);
 	require(sum.sent == sum.answered + sum.failed + sum.lost + sum.no_reply);
 	require(it->books.response.count <= sum.answered + sum.failed);
-	for (uint32_t i = 0; it->steps && i < item->run->proto->step_count; i++)
+	for (uint32_t i = 0; it->steps && i < proto_steps(item->run->proto); i++)
 		answers += it->steps[i].answered + it->steps[i].failed;
 	if (!it->steps)
 		answers = sum.answered + sum.failed;

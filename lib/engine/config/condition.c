@@ -138,7 +138,7 @@ struct example {
 static struct example example_of(const struct parser *p, const struct item_settings *i)
 {
 	const struct proto *proto = i->facts.proto;
-	uint32_t count = proto->steps ? proto->step_count : 0;
+	uint32_t count = proto->steps ? proto_steps(proto) : 0;
 	struct result_step *steps = arena_zalloc(p->arena, (count + 1) * sizeof(*steps));
 	struct counter_list list = {steps, count};
 	const struct result_latencies latency = {
@@ -147,7 +147,7 @@ static struct example example_of(const struct parser *p, const struct item_setti
 		proto->counters, arena_zalloc(p->arena, proto->counters->size)};
 
 	for (uint32_t n = 0; n < count; n++)
-		steps[n] = (struct result_step){.name = proto->steps[n].name, .latency = latency};
+		steps[n] = (struct result_step){.name = proto->steps[n], .latency = latency};
 	return (struct example){
 		.item = {.name = i->name, .latency = latency, .steps = list, .counters = counters},
 		.interval = {.name = i->name,
@@ -456,10 +456,10 @@ static bool is_step(const struct proto *p, const char *figure)
 {
 	if (!p->steps || strncmp(figure, "steps.", 6) != 0)
 		return false;
-	for (uint32_t i = 0; i < p->step_count; i++) {
-		size_t len = strlen(p->steps[i].name);
+	for (uint32_t i = 0; p->steps[i]; i++) {
+		size_t len = strlen(p->steps[i]);
 
-		if (strncmp(figure + 6, p->steps[i].name, len) == 0 && figure[6 + len] == '.')
+		if (strncmp(figure + 6, p->steps[i], len) == 0 && figure[6 + len] == '.')
 			return true;
 	}
 	return false;

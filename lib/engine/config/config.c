@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "proto/table.h"
-#include "engine/config/routing.h"
 #include "engine/core/worker/evidence.h"
 #include "io/driver/driver.h"
 #include "io/driver/settings.h"
@@ -373,21 +372,42 @@ static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 		if (!settings)
 			continue;
 		if (!f->proto) {
-			f->proto = protos[n]->variant ? protos[n]->variant(settings) : protos[n];
+			const struct proto *row = proto_terms(protos[n], settings).row;
+
+			f->proto = row ? row : protos[n];
 			f->server_port =
 				i->server_port ? (uint16_t)i->server_port : f->proto->default_port;
 			f->index = n;
 			f->settings = settings;
 		}
-		if (protos[n]->router && protos[n]->router->servers)
-			f->further = protos[n]->router->servers(settings);
+		if (proto_terms(protos[n], settings).servers)
+			f->further = proto_terms(protos[n], settings).servers;
 	}
-	if (f->proto && f->proto->transport) {
-		const struct transport_settings *t = f->proto->transport(f->settings);
+	if (f->proto && proto_terms(f->proto, f->settings).transport) {
+		const struct transport_settings *t = proto_terms(f->proto, f->settings).transport;
 
 		f->tcp = transport_tcp(t);
 		f->stream = t->transport == TRANSPORT_TCP;
 	}
+}
+
+struct proto_terms config_terms(const struct item_settings *i)
+{
+	const struct item_facts *f = &i->facts;
+
+	return f->proto ? proto_terms(f->proto, f->settings) : (struct proto_terms){0};
+}
+
+void config_check_server(const struct item_settings *i, const struct addr *server, struct diag *d)
+{
+	const struct proto_terms t = config_terms(i);
+	const char *missing = i->facts.proto->router ? t.no_server
+	                                             : "is missing (the address of the server)";
+
+	if (server->len && t.server_len && server->len != t.server_len)
+		diag_error(d, server, NULL, "not an IPv%c address", t.server_len == 4 ? '4' : '6');
+	else if (server->len == 0 && missing)
+		diag_error(d, server, "server", "%s", missing);
 }
 
 static void resolve_port(
@@ -424,7 +444,7 @@ void config_resolve(const struct config *c)
 		f->asks = i->spread == SPREAD_STUB ? (uint32_t)i->attempts * (1 + i->servers.count)
 		                                   : 1;
 		f->wait_ns = f->asks * i->timeout_ns;
-		f->hold_ns = (f->proto && f->proto->step_count > 1 ? 3 : 1) * f->wait_ns;
+		f->hold_ns = (f->proto && f->proto->steps ? 3 : 1) * f->wait_ns;
 		f->reuses_keys = f->proto && (f->stream || has_few_keys(f));
 		for (uint32_t of = 0; i->after && of < n && !f->followed; of++)
 			if (strcmp(items[of].name, i->after->item) == 0)
@@ -455,11 +475,14 @@ void config_env_follower(const struct item_settings *i, struct proto_env *env)
 {
 	const struct item_facts *of = i->facts.followed ? &i->facts.followed->facts : NULL;
 	const char *const *wrong;
+	struct proto_terms terms;
 
 	if (!of || !of->proto || !of->proto->followed)
 		return;
+	terms = config_terms(i->facts.followed);
 	env->followed = of->proto->followed;
-	env->followed_clients = of->proto->followed->clients(of->settings);
+	env->followed_clients = terms.clients;
+	env->followed_named = terms.named;
 	env->happenings = config_happenings(i, of->proto->followed, &wrong);
 }
 
@@ -616,7 +639,7 @@ const uint64_t *config_source_ports(const struct config *c, struct arena *a)
 			const struct item_facts *f = &s.items[i].facts;
 
 			s.takes_part[i] =
-				f->proto && !routing_is_own(f->proto) && f->port == &ports[p];
+				f->proto && !f->proto->router && f->port == &ports[p];
 			any |= s.takes_part[i];
 		}
 		if (any)

@@ -230,6 +230,11 @@ void config_resolve(const struct config *c);
 // The happenings that it follows, a bit for each. UINT32_MAX: *wrong is none of that item.
 uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
 	const char *const **wrong);
+// What the settings of its protocol determine; all zero without a protocol.
+struct proto_terms config_terms(const struct item_settings *i);
+// Is this server's address (len 0: none was given) sufficient for the item, and of the right
+// family? Errors go to d.
+void config_check_server(const struct item_settings *i, const struct addr *server, struct diag *d);
 // The part of a follower in the environment of its protocol.
 void config_env_follower(const struct item_settings *i, struct proto_env *env);
 

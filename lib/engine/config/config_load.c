@@ -10,7 +10,6 @@
 #include "conf/schema.h"
 #include "engine/config/criteria.h"
 #include "engine/config/hosts.h"
-#include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "io/driver/driver.h"
 #include "io/driver/settings.h"
@@ -160,8 +159,10 @@ static const char *protocol_names(bool responder, struct arena *a)
 
 static bool check_protocol(const struct item_settings *i, struct arena *a, struct diag *d)
 {
+	struct proto_env env = {.server = i->server};
 	unsigned n = 0;
 
+	config_env_follower(i, &env);
 	for (unsigned k = 0; protos[k]; k++) {
 		if (!i->protocol[k])
 			continue;
@@ -169,7 +170,7 @@ static bool check_protocol(const struct item_settings *i, struct arena *a, struc
 			diag_error(
 				d, i->protocol[k], "", "a second protocol section (exactly one)");
 		if (protos[k]->check)
-			protos[k]->check(i->protocol[k], d);
+			protos[k]->check(i->protocol[k], &env, d);
 	}
 	if (n == 0)
 		diag_error(d, i, "", "no protocol section (exactly one of: %s)",
@@ -198,9 +199,6 @@ static void check_followed(const struct item_settings *i, struct diag *d)
 		diag_error(d, wrong, NULL, "\"%s\" is no step of %s (%s, %s)", *wrong, proto->name,
 			proto->followed->names[PROTO_LEASED],
 			proto->followed->names[PROTO_RELEASED]);
-	else
-		i->facts.proto->follower->check(
-			i->facts.settings, proto->followed->named(of->facts.settings), d);
 	if (of->facts.port != i->facts.port)
 		diag_error(d, i, "port", "must be that of \"%s\": the same worker follows a client",
 			of->name);
@@ -229,7 +227,7 @@ static void check_servers(const struct item_settings *i, struct diag *d)
 
 	if (!proto || !p)
 		return;
-	if ((own || i->spread == SPREAD_STUB) && routing_is_own(proto))
+	if ((own || i->spread == SPREAD_STUB) && proto->router)
 		diag_error(d, i, own ? "servers" : "spread",
 			"not with %s, which has its own (%s: {servers: ..., spread: ...})",
 			proto->name, proto->name);
@@ -247,7 +245,7 @@ static void check_servers(const struct item_settings *i, struct diag *d)
 			continue; // a name without an address
 		for (uint32_t k = 0; k < n; k++)
 			again = again || addr_equal(addr, &all[k].addr);
-		if (i->server.len && addr->len != i->server.len && routing_is_own(proto))
+		if (i->server.len && addr->len != i->server.len && proto->router)
 			continue; // the protocol says so
 		if (i->server.len && addr->len != i->server.len)
 			diag_error(d, addr, NULL, "not of the first server's family (IPv%c)",
@@ -280,7 +278,7 @@ static void check_item(
 		diag_error(d, i, "port", "missing: the file has %u ports (port: NAME)",
 			c->ports.count);
 	if (has_proto && (!i->host.name || i->server.len))
-		routing_of(proto)->check_server(i->facts.settings, &i->server, d);
+		config_check_server(i, &i->server, d);
 	if (!p || !has_proto || i->server.len == 0)
 		return;
 	if (p == config_responder_port(c))
@@ -291,7 +289,7 @@ static void check_item(
 			"is an address of the tester, on port %s (give the address of "
 			"the server)",
 			p->name);
-	if (!routing_is_own(proto)) {
+	if (!proto->router) {
 		check_source(i, d);
 		check_ports_suffice(c, i, own_ports, d);
 	}
@@ -350,7 +348,7 @@ static void check_faults_of_streams(const struct faults_settings *s, struct diag
 static bool answers_streams(const struct responder_settings *r)
 {
 	for (unsigned k = 0; protos[k]; k++)
-		if (r->protocol[k] && protos[k]->stream)
+		if (r->protocol[k] && protos[k]->server->stream)
 			return true;
 	return false;
 }
@@ -678,7 +676,7 @@ static void place_sources(const struct item_settings *i, struct item_facts *f, s
 			if (own[n].addr.len == i->server.len)
 				r[f->sources.count++] = (struct addr_range){own[n].addr, 1};
 		if (p->addresses.count == 0 && f->sockets && f->proto && i->server.len &&
-			!routing_is_own(f->proto)) {
+			!f->proto->router) {
 			*r = (struct addr_range){{.len = i->server.len}, 1};
 			sockets_route(&i->server, p->device, &r->first);
 			f->sources.count = 1;
@@ -705,7 +703,7 @@ void config_complete(const struct config *c, struct arena *a)
 						port_has(dut, &i->server));
 		if (f->port)
 			place_sources(i, f, a);
-		if (f->sockets && f->proto && !routing_is_own(f->proto) && i->server.len &&
+		if (f->sockets && f->proto && !f->proto->router && i->server.len &&
 			!i->source.ports.count) {
 			*r = (struct field_range){FREE_FIRST, FREE_LAST};
 			if (!f->stream) { // its sockets are opened before the run

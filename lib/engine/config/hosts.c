@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "engine/config/routing.h"
 #include "io/driver/driver.h"
 #include "io/sockets/sockets.h"
 
@@ -64,15 +63,14 @@ static bool item_reaches(const struct item_settings *i, const struct addr *addr)
 	const struct addr_prefix *own = p->addresses.items;
 	struct diag *wrong = diag_new();
 	struct addr from;
-	const struct proto *proto = i->facts.proto;
 	bool has = i->source.addresses.count > 0 && given[0].first.len == addr->len;
 
 	for (uint32_t n = 0; n < p->addresses.count && i->source.addresses.count == 0; n++)
 		has = has || own[n].addr.len == addr->len;
 	if (i->facts.sockets && !i->source.addresses.count && !p->addresses.count)
 		has = sockets_route(addr, p->device, &from) == 0;
-	if (proto)
-		routing_of(proto)->check_server(i->facts.settings, addr, wrong);
+	if (i->facts.proto)
+		config_check_server(i, addr, wrong);
 	has = has && diag_count(wrong) == 0 && config_reaches(p, addr) &&
 	      (i->server.len == 0 || i->server.len == addr->len);
 	diag_free(wrong);

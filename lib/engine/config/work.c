@@ -32,8 +32,8 @@ static double added(const struct item_settings *i)
 	double sum = 0;
 
 	for (unsigned k = 0; protos[k] && is_constant(&i->load); k++)
-		if (i->protocol[k] && protos[k]->extra)
-			sum += protos[k]->extra(i->protocol[k]);
+		if (i->protocol[k])
+			sum += proto_terms(protos[k], i->protocol[k]).extra;
 	return sum;
 }
 
@@ -62,17 +62,13 @@ static struct load_own own_pace(
 	const struct config *c, const struct proto *proto, const void *settings)
 {
 	double part_s = 1e-9 * (double)(c->run.warmup_ns + c->run.duration_ns) / PEAK_PARTS;
-	struct load_own own = {.settings = settings};
-	struct proto_pace pace;
+	const struct proto_terms t = proto_terms(proto, settings);
+	struct load_own own = {.settings = settings, .begun = t.begun, .at_once = t.at_once};
 
-	if (!proto->paces || !proto->paces(settings, &pace))
-		return own;
-	own.begun = pace.begun;
-	own.at_once = pace.at_once;
-	for (int i = 0; i < PEAK_PARTS; i++)
-		own.peak = fmax(own.peak, (pace.begun(settings, (i + 1) * part_s) -
-						  pace.begun(settings, i * part_s)) /
-						  part_s);
+	for (int i = 0; t.begun && i < PEAK_PARTS; i++)
+		own.peak = fmax(own.peak,
+			(t.begun(settings, (i + 1) * part_s) - t.begun(settings, i * part_s)) /
+				part_s);
 	return own;
 }
 
@@ -82,13 +78,12 @@ static struct load_own own_pace(
 static struct load_own follower_pace(const struct item_settings *i)
 {
 	const struct proto *proto = i->facts.proto;
-	struct proto_following f;
+	const struct proto_terms f = config_terms(i);
 	struct proto_env env = {0};
 
 	config_env_follower(i, &env);
 	if (!proto || !proto->follower || !env.followed)
 		return (struct load_own){0};
-	proto->follower->following(i->facts.settings, &f);
 	return (struct load_own){.after = &i->facts.followed->load,
 		.each = (double)f.each * ASKS_FORESEEN,
 		.every_ns = f.every_ns,

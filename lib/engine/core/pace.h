@@ -102,13 +102,13 @@ static inline fixed fixed_mul(fixed a, fixed b)
 	return (whole << 64) + (fixed)ai * bf + (fixed)af * bi + (((fixed)af * bf) >> 64);
 }
 
-// PACE_ASKED: the next one is due so long after the start; UINT64_MAX: later.
+// PACE_ASKED: the next one is due this time after the start; from PACE_LATER on: later.
 static inline void pace_ask(struct pace *p, uint64_t ms)
 {
 	uint64_t after = ms * p->gap + (uint64_t)(((fixed)ms * p->gap_frac) >> 64);
 	uint64_t tick = (uint64_t)(p->base >> 64) + after;
 
-	if (ms == UINT64_MAX)
+	if (ms >= PACE_LATER)
 		p->next = PACE_LATER;
 	else
 		p->next = tick < p->stop ? tick : PACE_NEVER;

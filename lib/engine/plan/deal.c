@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "engine/config/routing.h"
 #include "engine/core/pages.h"
 #include "engine/plan/plan_internal.h"
 #include "io/burst.h"
@@ -249,7 +248,7 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	uint32_t bits;
 
 	for (uint32_t i = 0; i < w->item_count; i++)
-		if (routing_is_own(w->items[i].proto))
+		if (w->items[i].proto->router)
 			tagged[w->tagged_count++] = &w->items[i];
 	w->tagged = tagged;
 	w->tag_bits = txn_bits_for(w->tagged_count);

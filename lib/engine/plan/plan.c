@@ -7,7 +7,6 @@
 
 #include "proto/table.h"
 #include "io/driver/driver.h"
-#include "engine/config/routing.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_internal.h"
 #include "io/sockets/sockets.h"
@@ -102,22 +101,6 @@ static uint32_t lanes_of(const struct plan_item *item)
 	return LANES;
 }
 
-// Of the client's choice, and of the times that a protocol says.
-static void place_verbs(struct worker_item *run)
-{
-	const struct proto_follower *follower = run->proto->follower;
-
-	if (run->router) {
-		run->begin = run->router->begin;
-		run->due = run->router->due;
-		run->waiting = run->router->waiting;
-	} else if (follower) {
-		run->begin = follower->begin;
-		run->due = follower->due;
-		run->waiting = follower->waiting;
-	}
-}
-
 // An item that follows one before it runs on the same workers.
 static void place_follower(struct plan *p, struct plan_item *item, struct arena *a)
 {
@@ -149,7 +132,9 @@ static void place_item(struct plan_item *item)
 		run->proto = item->settings->facts.proto;
 		run->router = run->proto->router;
 		run->asks = load_is_own(&item->settings->load);
-		place_verbs(run);
+		run->begin = run->proto->begin;
+		run->any_port = item->facts.any_port;
+		run->one_by_one = run->any_port || item->settings->facts.stream;
 		run->vlan_at = (uint8_t)(VLANS_AT + 4 * item->port->vlan_count);
 		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;
@@ -328,8 +313,6 @@ int plan_build(struct plan *p, struct arena *a)
 		rc = deal_port(p, &p->ports[i], a);
 	for (uint32_t i = 0; i < p->worker_count && rc == 0; i++)
 		plan_idle(p, i);
-	if (rc == 0)
-		rc = plan_open_common(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = plan_item_open(p, &p->items[i], a);
 	if (rc == 0)
@@ -442,9 +425,6 @@ int plan_free(struct plan *p)
 
 		rc = rc ? rc : closed;
 	}
-	for (unsigned k = 0; p->common && protos[k]; k++)
-		if (p->common[k])
-			routing_of(protos[k])->common_teardown(p->common[k]);
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].shared)
 			p->items[i].settings->facts.proto->teardown(p->items[i].shared);

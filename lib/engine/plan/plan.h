@@ -22,14 +22,15 @@ struct plan_item {
 	uint32_t place;                 // in the items of each of them
 	uint64_t seed;                  // of all that is random in it
 	struct worker_item *run;        // the first worker's
-	struct proto_layout layout;     // the router's; without one: a path to the server, no ports
+	struct proto_layout layout;     // of facts; without a router: a path to the server, no ports
 	struct field_list source_ports; // struct field_range: those that the engine chooses from
 	const uint8_t *homes;           // as in proto_env, where the device's hash or the fleet
 	                                // tells them; of the fleet's addresses and workers
 	const struct proto_path *paths; // of layout
 	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;
-	void *shared;         // the protocol's set-up
+	void *shared; // the protocol's set-up
+	struct proto_facts facts;
 	const char *times_of; // file whose times the protocol reads itself; NULL: none
 	struct timestamps replay;
 	struct schedule schedule; // of an open loop
@@ -58,10 +59,11 @@ struct plan {
 	struct neighbours *neighbours; // of each port
 	struct responder *responders;  // one for each worker of its port
 	uint32_t responder_count;
-	int32_t responder_port;            // index into ports, -1: none
-	const struct neigh_advert *router; // what the responder advertises; NULL: it is no router
-	void **responder_shared;           // set-up of its protocols, index as in protos[]
-	void **common; // state that all items of a protocol share, index as in protos[]
+	int32_t responder_port;              // index into ports, -1: none
+	const struct neigh_advert *router;   // what the responder advertises; NULL: it is no router
+	void **responder_shared;             // set-up of its protocols, index as in protos[]
+	struct proto_facts *responder_facts; // likewise
+	void **common;                       // proto_env.common, index as in protos[]
 	struct plan_item *items;
 	uint32_t item_count;
 	struct event_times events;
@@ -104,17 +106,13 @@ void plan_adopt(struct plan *p, const struct plan *before, struct arena *a);
 // The longest message of an item, in bytes; 0: each fits into any packet.
 static inline uint32_t plan_item_longest(const struct plan_item *i)
 {
-	const struct proto *proto = i->settings->facts.proto;
-
-	return proto->longest && i->shared ? proto->longest(i->shared) : 0;
+	return i->facts.longest;
 }
 
 // What its input file has that is used, if that is not all; NULL: all.
 static inline const char *plan_item_input(const struct plan_item *i)
 {
-	const struct proto *proto = i->shared ? i->settings->facts.proto : NULL;
-
-	return proto && proto->input ? proto->input(i->shared) : NULL;
+	return i->facts.input;
 }
 
 // Bytes that the tables and histograms of an item are going to take. Its input is read.

@@ -68,7 +68,7 @@ static struct conns_shape shape_of(const struct plan_item *i, uint64_t rows, uin
 		isinf(rate) ? CLOSING_UNKNOWN
 			    : fmax(rate * (1 + 1e-9 * (double)tcp->time_wait_ns), CLOSING_LEAST);
 	uint64_t seats = seats_of(f, 0);
-	uint64_t reply = f->proto->longest_reply ? f->proto->longest_reply(f->settings) : 0;
+	uint64_t reply = config_terms(i->settings).longest_reply;
 	double open = (double)seats * (rate > 0 ? 2 : 1 + SPARE);
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
@@ -274,10 +274,9 @@ int plan_conn_open(
 	wc->cs.of = wc;
 	wc->cs.host.counters = &wc->books.tcp;
 	wc->cs.framed = run->proto->framed;
-	if (run->proto->reply_len)
-		wc->cs.fixed = run->proto->reply_len(i->shared);
-	wc->silent = run->proto->one_way;
-	wc->connects = run->proto->connects;
+	wc->cs.fixed = i->facts.fixed;
+	wc->silent = i->facts.silent;
+	wc->connects = i->facts.connects;
 	wc->w = &i->worker[worker];
 	wc->it = run;
 	run->stream = f->stream;

@@ -25,9 +25,6 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 // Does its port carry the messages, and bring back the replies?
 void plan_item_check(const struct plan *p, const struct plan_item *i, struct diag *d);
 
-// The state that all items of a protocol share. 0 or -ENOMEM.
-int plan_open_common(struct plan *p, struct arena *a);
-
 // The tables of all its workers. 0, -ENOMEM or -ERANGE (slots).
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a);
 // 0, or -errno when its state could not be written.

@@ -6,7 +6,6 @@
 
 #include "proto/table.h"
 #include "base/log.h"
-#include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "engine/core/pages.h"
 #include "engine/core/worker/worker_conn.h"
@@ -24,7 +23,7 @@ static uint64_t key_seed(const struct plan_item *i, uint32_t worker)
 // Books of the steps, where there are several.
 static int item_steps(struct worker_item *run)
 {
-	uint32_t n = run->proto->step_count;
+	uint32_t n = proto_steps(run->proto);
 
 	if (n <= 1)
 		return 0;
@@ -121,6 +120,16 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 	return -ERANGE;
 }
 
+// Workers that have items.
+static uint32_t threads_of(const struct plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->worker_count; i++)
+		n += p->workers[i].item_count > 0;
+	return n;
+}
+
 static struct proto_env item_env(const struct plan *p, const struct plan_item *i)
 {
 	const struct item_settings *s = i->settings;
@@ -128,7 +137,8 @@ static struct proto_env item_env(const struct plan *p, const struct plan_item *i
 		.workers = s->facts.share.of,
 		.clients = (uint32_t)s->facts.addresses,
 		.name = s->name,
-		.common = p->common[s->facts.index],
+		.threads = threads_of(p),
+		.common = &p->common[s->facts.index],
 		.addr_len = s->server.len,
 		.server = s->server,
 		.server_port = s->facts.server_port,
@@ -150,7 +160,6 @@ static size_t marks_bytes(const struct proto *proto)
 uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 {
 	const struct item_facts *f = &i->settings->facts;
-	struct proto_env env = item_env(p, i);
 	struct txn_shape shape = {
 		.count = (uint32_t)fmin((double)slots_needed(p, i), 1u << 30),
 		.window = outcomes_needed(p, i, longest_wait_ns(i)),
@@ -158,16 +167,11 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 	uint64_t each = sizeof(struct worker_item) + SNAPSHOTS * sizeof(struct item_snapshot) +
 	                txn_bytes(&shape) + marks_bytes(f->proto) +
 	                plan_conn_memory(i, shape.count, f->port_count * f->addresses);
-	uint64_t sum = 0;
 
-	if (f->proto->step_count > 1)
+	if (f->proto->steps)
 		each += shape.count * sizeof(*i->run->step_due) +
-		        (1 + SNAPSHOTS) * f->proto->step_count * sizeof(struct step_books);
-	for (uint32_t n = 0; n < f->share.count; n++) {
-		env.worker = f->share.first + n;
-		sum += each + (f->proto->memory ? f->proto->memory(i->shared, &env) : 0);
-	}
-	return sum;
+		        (1 + SNAPSHOTS) * proto_steps(f->proto) * sizeof(struct step_books);
+	return f->share.count * each + i->facts.memory * f->share.count / f->share.of;
 }
 
 // Without a router a path leads to each server, from the item's source ports.
@@ -177,8 +181,8 @@ static void item_layout(struct plan_item *i, struct arena *a)
 	const struct field_list *further = &i->settings->servers;
 	struct proto_path *path;
 
-	routing_of(proto)->layout(i->shared, &i->layout);
-	if (routing_is_own(proto))
+	i->layout = i->facts.layout;
+	if (proto->router)
 		return;
 	path = arena_zalloc(a, (1 + further->count) * sizeof(*path));
 	path->dst = i->settings->server;
@@ -230,7 +234,7 @@ int plan_item_read(const struct plan *p, struct plan_item *i, struct arena *a, s
 
 	if (!replay)
 		return 0;
-	if (!replay->filter && f->proto->times)
+	if (!replay->filter)
 		i->times_of = diag_path(d, &replay->file, a);
 	if (!i->times_of || f->proto->fit) // fit needs to know how many there are
 		rc = replay_read(&i->replay, replay, a, d);
@@ -244,9 +248,9 @@ int plan_item_read(const struct plan *p, struct plan_item *i, struct arena *a, s
 // Where messages and times come from one file, the times are those of the messages.
 static int take_times(struct plan_item *i, struct arena *a, struct diag *d)
 {
-	const struct timestamps *t = i->settings->facts.proto->times(i->shared);
+	const struct timestamps *t = i->facts.times;
 
-	if (t->count)
+	if (t && t->count)
 		return replay_take(&i->replay, t);
 	return i->replay.count ? 0 : replay_read(&i->replay, i->settings->load.replay, a, d);
 }
@@ -257,7 +261,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	struct proto_env env = item_env(p, i);
 
 	env.times_of = i->times_of;
-	i->shared = f->proto->setup(f->settings, &env, d);
+	i->shared = f->proto->setup(f->settings, &env, &i->facts, d);
 	if (!i->shared || (i->times_of && take_times(i, a, d) < 0))
 		return diag_count(d) ? -EINVAL : -ENOMEM;
 	item_layout(i, a);
@@ -372,42 +376,12 @@ static uint64_t *item_waits(const struct plan *p, const struct plan_item *i, str
 	return out;
 }
 
-// Workers that have items.
-static uint32_t threads_of(const struct plan *p)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < p->worker_count; i++)
-		n += p->workers[i].item_count > 0;
-	return n;
-}
-
-int plan_open_common(struct plan *p, struct arena *a)
-{
-	void **shared = arena_zalloc(a, (p->item_count + 1) * sizeof(*shared));
-
-	for (uint32_t k = 0; protos[k]; k++) {
-		const struct proto_router *router = routing_of(protos[k]);
-		uint32_t n = 0;
-
-		for (uint32_t i = 0; i < p->item_count; i++)
-			if (p->items[i].settings->facts.proto == protos[k])
-				shared[n++] = p->items[i].shared;
-		if (n == 0 || !router->common_setup)
-			continue;
-		p->common[k] = router->common_setup(shared, n, threads_of(p));
-		if (!p->common[k])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static void snapshot_open(struct item_snapshot *s, const struct item_settings *i, struct arena *a)
 {
 	const struct proto *proto = i->facts.proto;
 
-	if (proto->step_count > 1)
-		s->steps = arena_zalloc(a, proto->step_count * sizeof(*s->steps));
+	if (proto->steps)
+		s->steps = arena_zalloc(a, proto_steps(proto) * sizeof(*s->steps));
 	if (i->facts.tcp)
 		s->conns = arena_zalloc(a, sizeof(*s->conns));
 	for (int b = 0; b < 2; b++)
@@ -529,7 +503,7 @@ static int item_free(const struct proto *proto, struct worker_item *run)
 		pages_free(run->servers->slots, run->txns.count * sizeof(*run->servers->slots));
 	pages_free(run->txns.slots, run->txns.bytes);
 	pages_free(run->step_due, run->txns.count * sizeof(*run->step_due));
-	pages_free(run->steps, proto->step_count * sizeof(*run->steps));
+	pages_free(run->steps, proto_steps(proto) * sizeof(*run->steps));
 	pages_free(run->marks, marks_bytes(proto));
 	return run->opened && proto->close ? proto->close(&run->ctx) : 0;
 }

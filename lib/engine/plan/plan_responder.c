@@ -40,15 +40,15 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 {
 	struct responder *r = &p->responders[worker];
 	struct responder_protocol *rp = &r->protocols[r->protocol_count++];
+	const struct proto_facts *facts = &p->responder_facts[proto];
 	struct proto_env env = responder_env(p, worker);
 
 	rp->proto = protos[proto];
 	rp->server = rp->proto->server;
 	rp->port = config_responder_server_port(p->config, rp->proto);
-	if (rp->server->has_preface && rp->server->has_preface(p->responder_shared[proto]))
-		rp->preface = rp->server->preface;
-	if (rp->server->request_len)
-		rp->request_len = rp->server->request_len(p->responder_shared[proto]);
+	rp->ports = facts->ports;
+	rp->preface = facts->preface;
+	rp->request_len = facts->fixed;
 	faults_of_protocol(rp->server, rp->faults);
 	rp->ctx.counters = arena_zalloc(a, rp->server->counters->size);
 	rp->told = arena_zalloc(a, rp->server->counters->size);
@@ -59,13 +59,10 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 }
 
 // Before any of it is touched. false: the box does not have it (logged).
-static bool has_memory(const struct plan *p, unsigned proto, const struct proto_env *env)
+static bool has_memory(const struct plan *p, unsigned proto)
 {
-	const struct proto_server *server = protos[proto]->server;
-	uint64_t need = server->memory ? server->memory(p->responder_shared[proto], env) : 0;
-	uint64_t available = memory_available();
+	uint64_t need = p->responder_facts[proto].memory, available = memory_available();
 
-	need *= p->responder_count;
 	if (available == 0 || need <= available)
 		return true;
 	log_error("responder.%s: not enough memory: %.0f MiB are needed and %.0f are available "
@@ -102,21 +99,32 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 	p->router = s->router ? router_of(s->router, a) : NULL;
 	p->responder_count = responders_wanted(p);
 	p->responders = arena_zalloc(a, p->responder_count * sizeof(*p->responders));
+	p->responder_facts = arena_zalloc(a, proto_count() * sizeof(*p->responder_facts));
 	for (uint32_t i = 0; i < p->responder_count; i++)
 		p->responders[i].protocols =
 			arena_zalloc(a, proto_count() * sizeof(*p->responders[i].protocols));
 	for (unsigned k = 0; protos[k] && rc == 0; k++) {
 		if (!s->protocol[k])
 			continue;
-		p->responder_shared[k] = protos[k]->server->setup(s->protocol[k], &env, d);
+		p->responder_shared[k] =
+			protos[k]->server->setup(s->protocol[k], &env, &p->responder_facts[k], d);
 		if (!p->responder_shared[k])
 			return diag_count(d) ? -EINVAL : -ENOMEM;
-		if (!has_memory(p, k, &env))
+		if (!has_memory(p, k))
 			return -ENOSPC;
 		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
 			rc = responder_add(p, k, i, a);
 	}
 	return rc;
+}
+
+static const struct proto_facts *facts_of(const struct plan *p, const struct responder_protocol *rp)
+{
+	unsigned k = 0;
+
+	while (protos[k] != rp->proto)
+		k++;
+	return &p->responder_facts[k];
 }
 
 // Each worker of the responder counts and draws for itself; the capacity is divided among them.
@@ -130,7 +138,7 @@ static int open_faults(const struct plan *p, struct responder *r, uint32_t n)
 	return rc;
 }
 
-// Messages of the servers' own accord wait where delayed answers do.
+// Further messages that leave after a time wait where delayed answers do.
 static int open_later(const struct plan *p, struct responder *r)
 {
 	const struct port_settings *port = p->ports[p->responder_port].settings;
@@ -139,8 +147,7 @@ static int open_later(const struct plan *p, struct responder *r)
 	for (uint32_t i = 0; i < r->protocol_count; i++) {
 		struct responder_protocol *rp = &r->protocols[i];
 
-		if (rp->server->after_ns)
-			rp->later = clock_ticks(&p->clock, rp->server->after_ns(rp->ctx.shared));
+		rp->later = clock_ticks(&p->clock, facts_of(p, rp)->after_ns);
 		longest = rp->later > longest ? rp->later : longest;
 	}
 	if (longest == 0 || r->faults.active)
@@ -160,9 +167,7 @@ static bool long_answers(const struct plan *p, struct responder *r)
 	for (uint32_t i = 0; i < r->protocol_count && !port->driver->sockets; i++) {
 		struct responder_protocol *rp = &r->protocols[i];
 
-		rp->is_long = rp->server->longest &&
-		              rp->server->longest(rp->ctx.shared) + FRAME_IPV6_LEN + FRAME_UDP_LEN >
-		                      r->mtu;
+		rp->is_long = facts_of(p, rp)->longest + FRAME_IPV6_LEN + FRAME_UDP_LEN > r->mtu;
 		any |= rp->is_long;
 	}
 	r->scratch = any ? malloc(FRAGMENTS_FRAME_MAX) : NULL;
@@ -198,7 +203,7 @@ static int responder_open(struct plan *p, uint32_t n)
 	for (uint32_t i = 0; i < r->protocol_count; i++) {
 		const struct responder_protocol *rp = &r->protocols[i];
 
-		r->timed |= rp->server->timed && (!rp->server->open || rp->ctx.own);
+		r->timed |= facts_of(p, rp)->timed && (!rp->server->open || rp->ctx.own);
 		r->protocols[i].ctx.began_ms = clock_wall_ns(&p->clock, r->start) / 1000000;
 		r->wire.any_vlan |= r->protocols[i].server->groups != NULL;
 	}

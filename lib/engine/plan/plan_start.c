@@ -140,7 +140,7 @@ static bool has_streams(const struct plan *p, const struct port_settings *port)
 	const struct responder_settings *r = p->config->responder;
 
 	for (unsigned k = 0; port == config_responder_port(p->config) && protos[k]; k++)
-		if (r->protocol[k] && protos[k]->stream)
+		if (r->protocol[k] && protos[k]->server->stream)
 			return true;
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].settings->facts.tcp && p->items[i].settings->facts.port == port)
@@ -262,8 +262,9 @@ static struct socket_group responder_group(const struct plan *p, struct arena *a
 
 		if (!p->config->responder->protocol[k])
 			continue;
-		ports[g.ports.count++] = (struct field_range){at, at};
-		if (protos[k]->stream)
+		ports[g.ports.count++] = (struct field_range){
+			at, at + (p->responder_facts ? p->responder_facts[k].ports : 0)};
+		if (protos[k]->server->stream)
 			g.connections = RESPONDER_CONNECTIONS;
 	}
 	return g;

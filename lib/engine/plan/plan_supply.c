@@ -97,14 +97,13 @@ static const char *shortage(const struct plan *p, const char *of, const struct p
 
 struct proto_stock plan_clients(const struct plan_item *i)
 {
-	const struct proto *proto = i->settings->facts.proto;
-	struct proto_stock s[PROTO_MAX_STOCKS] = {{0}};
+	struct proto_stock s = i->facts.stocks[0];
 
-	if (!proto->stocks || proto->stocks(i->shared, s) == 0)
-		s->remedy = "give it more clients";
-	if (!s->bound)
-		s->bound = "more of what binds them";
-	return *s;
+	if (!s.name)
+		s.remedy = "give it more clients";
+	if (!s.bound)
+		s.bound = "more of what binds them";
+	return s;
 }
 
 double plan_starved_s(const struct plan *p, const struct plan_item *i)
@@ -158,11 +157,9 @@ static void responder_shortages(
 static void item_shortages(const struct plan *p, const struct plan_item *i, double back_s,
 	struct arena *a, struct counter_list *out)
 {
-	const struct proto *proto = i->settings->facts.proto;
-	struct proto_stock s[PROTO_MAX_STOCKS];
-	uint32_t n = proto->stocks ? proto->stocks(i->shared, s) : 0;
+	const struct proto_stock *s = i->facts.stocks;
 
-	for (uint32_t m = 0; m < n; m++) {
+	for (uint32_t m = 0; m < PROTO_MAX_STOCKS && s[m].name; m++) {
 		const struct demand d = {i, s[m].each};
 		double after_s = lasts_s(p, &d, 1, s[m].left);
 

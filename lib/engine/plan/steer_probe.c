@@ -88,13 +88,6 @@ static void plan_syns(struct asking *s, const struct plan_item *i, uint32_t work
 	}
 }
 
-static bool is_harmless(const struct worker_item *run)
-{
-	const struct proto *proto = run->proto;
-
-	return proto->harmless && !(proto->changes && proto->changes(run->ctx.shared));
-}
-
 static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct arena *a)
 {
 	s->workers = &p->workers[p->first_worker[port]];
@@ -109,7 +102,7 @@ static void plan_all(struct plan *p, uint32_t port, struct asking *s, struct are
 				continue;
 			if (of->run->stream)
 				plan_syns(s, of, k);
-			else if (is_harmless(of->run))
+			else if (of->facts.harmless)
 				plan_questions(s, of, k);
 		}
 }
@@ -182,6 +175,7 @@ static bool is_for(const struct question *q, const struct frame *f)
 static bool answers(const struct question *q, const struct frame *f)
 {
 	struct worker_item *run = q->run;
+	const struct proto_message in = {f->payload, f->payload_len, NULL};
 	struct proto_txn view = {
 		.seq = q->place.seq, .key = q->place.key, .client = q->place.client, .over = true};
 	enum proto_verdict verdict;
@@ -190,7 +184,7 @@ static bool answers(const struct question *q, const struct frame *f)
 	if (!run->proto->key(f->payload, f->payload_len, &key) || key != q->place.key)
 		return false;
 	run->ctx.counters = run->shadow;
-	verdict = run->proto->reply(&run->ctx, &view, f->payload, f->payload_len);
+	verdict = proto_reply(run->proto, &run->ctx, &view, &in);
 	return verdict != PROTO_STRAY && verdict != PROTO_MALFORMED;
 }
 

@@ -134,7 +134,7 @@ static void warn_of_capture(const struct plan *p)
 	for (uint32_t i = 0; s && i < s->when.count; i++)
 		several |= when[i] != EVIDENCE_STEP;
 	for (uint32_t i = 0; i < p->item_count; i++)
-		several |= p->items[i].settings->facts.proto->step_count > 1;
+		several |= p->items[i].settings->facts.proto->steps != NULL;
 	if (!several)
 		log_warning("output.capture: when: [step] keeps replies that the next message of "
 			    "an exchange follows, and no item has exchanges of several messages: "

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/config/routing.h"
 #include "engine/core/txn.h"
 #include "engine/core/worker/worker.h"
 #include "io/driver/driver.h"
@@ -180,7 +179,7 @@ static struct forecast_item item_of(
 	if (!out.paced)
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
 	out.slots = config_slots_needed(c, s);
-	if (!routing_is_own(proto)) { // else it chooses addresses and ports itself
+	if (!proto->router) { // else it chooses addresses and ports itself
 		uint64_t per_port = s->facts.addresses << proto->key_bits;
 
 		out.source_addresses = s->facts.addresses;

@@ -7,7 +7,6 @@
 #include <malloc.h>
 
 #include "base/input.h"
-#include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_supply.h"
@@ -27,7 +26,6 @@ uint64_t wire_octets(uint64_t frame_len)
 // One item on both sides.
 struct pair {
 	const struct proto *proto;
-	const struct proto_router *router; // of proto
 	const struct plan_item *item;
 	struct proto_ctx ctx;
 	struct responder_protocol *server; // NULL: none
@@ -58,12 +56,14 @@ static uint32_t sample_answer(struct pair *p, const uint8_t *buf, uint32_t len, 
 static bool sample_step(struct pair *p, struct proto_txn *t)
 {
 	uint8_t buf[MESSAGE_ROOM], out[MESSAGE_ROOM];
+	struct proto_out request = {.buf = buf};
+	struct proto_message reply = {.buf = out};
 	struct proto_flow flow = {0};
-	enum proto_verdict verdict;
+	enum proto_verdict verdict = PROTO_FAIL;
 	uint32_t len, got, head;
 
-	p->router->flow(&p->ctx, t, &flow);
-	len = p->proto->request(&p->ctx, t, buf, sizeof(buf));
+	p->proto->request(&p->ctx, &t, &flow, &request, 1, sizeof(buf));
+	len = request.len;
 	if (len == 0)
 		return false;
 	head = headers(p, &flow);
@@ -73,11 +73,13 @@ static bool sample_step(struct pair *p, struct proto_txn *t)
 		return false;
 	got = sample_answer(p, buf, len, out);
 	p->sum->answer_octets += wire_octets(head + (got ? got : len));
-	verdict = got ? p->proto->reply(&p->ctx, t, out, got) : PROTO_FAIL;
+	reply.len = got;
+	if (got)
+		verdict = proto_reply(p->proto, &p->ctx, t, &reply);
 	if (verdict == PROTO_KEPT)
 		verdict = p->proto->timeout(&p->ctx, t);
-	p->sum->cut += p->server && p->proto->step_count > 1 && verdict != PROTO_AGAIN &&
-	               verdict != PROTO_DONE;
+	p->sum->cut +=
+		p->server && p->proto->steps && verdict != PROTO_AGAIN && verdict != PROTO_DONE;
 	return verdict == PROTO_AGAIN;
 }
 
@@ -86,7 +88,7 @@ static void exchange(struct pair *p, uint64_t seq)
 	struct proto_txn t = {
 		.seq = seq, .key = (uint32_t)((seq + 1) & ((1ull << p->proto->key_bits) - 1))};
 
-	if (!p->router->begin(&p->ctx, &t))
+	if (p->proto->begin && !p->proto->begin(&p->ctx, &t))
 		return;
 	p->sum->exchanges++;
 	for (int i = 0; i < MESSAGES_MAX; i++)
@@ -132,26 +134,16 @@ static int sample_item(
 	const struct item_settings *given = (const struct item_settings *)c->traffic.items + i;
 	struct plan_item *item = &plan->items[i];
 	const struct proto *proto = item->settings->facts.proto;
-	const struct proto_router *router = routing_of(proto);
 	struct proto_env env = env_of(item->settings);
 	struct pair p = {.proto = proto,
-		.router = router,
 		.item = item,
 		.ctx = {.shared = item->shared, .counters = arena_zalloc(a, proto->counters->size)},
 		.server = sample_server(plan, proto),
 		.port_vlans = (uint8_t)given->facts.port->vlans.count,
 		.sum = out};
-	int rc;
 
-	if (router->common_setup) {
-		env.common = router->common_setup(&item->shared, 1, 1);
-		if (!env.common)
-			return -ENOMEM;
-	}
-	rc = sample_exchanges(&p, &env);
-	if (env.common)
-		router->common_teardown(env.common);
-	return rc;
+	env.threads = 1;
+	return sample_exchanges(&p, &env);
 }
 
 static uint64_t heap_used(void)

@@ -10,7 +10,6 @@
 #include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
-#include "engine/config/routing.h"
 #include "engine/config/work.h"
 #include "io/driver/driver.h"
 
@@ -175,7 +174,7 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 		const struct item_facts *f = &it->facts;
 
 		// Addresses of an item are divided among a fleet again, those of a port never.
-		if (f->sockets && !routing_is_own(f->proto))
+		if (f->sockets && !f->proto->router)
 			it->source.addresses = elsewhere(
 				&f->sources, fleet_is_part(&f->share) ? f->share.of : 1, a);
 		else if (!fleet_is_part(&f->share))

@@ -32,14 +32,22 @@ static const struct counter dhcp6_rows[] = {
 	DHCP_COUNTERS(COUNTER_MEMBER_ROW, ROW6, COUNTER_ARRAY_ROW, ARRAY6, DHCP_NO_ROW,
 		COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW, COUNTER_MEMBER_ROW)};
 
-static const struct proto_step dhcp4_steps[] = {DHCP4_MESSAGES_LIST(DHCP_ROW_STEP)};
-static const struct proto_step dhcp6_steps[] = {DHCP6_MESSAGES_LIST(DHCP_ROW_STEP)};
+static const char *const dhcp4_steps[DHCP4_STEPS + 1] = {DHCP4_MESSAGES_LIST(DHCP_ROW_STEP)};
+static const char *const dhcp6_steps[DHCP6_STEPS + 1] = {DHCP6_MESSAGES_LIST(DHCP_ROW_STEP)};
 _Static_assert(DHCP4_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 
+static void *facts_add(struct dhcp_plan *p, const struct proto_env *env, struct proto_facts *facts)
+{
+	if (p && dhcp_facts(p, env, facts))
+		return p;
+	dhcp_teardown(p);
+	return NULL;
+}
+
 // Of the family dhcp4 or dhcp6, FAMILY in capitals; ack: the reply that gives a lease; key_bits_,
 // cost_ns_: as in struct proto, unasked_ as in struct proto_router.
-#define DHCP_PROTO(family, FAMILY, text, ack, key_bits_, cost_ns_, unasked_)                       \
+#define DHCP_PROTO(family, FAMILY, addr_len, text, ack, key_bits_, cost_ns_, unasked_)             \
 	static const struct counter_section family##_counters_section = {                          \
 		.name = #family,                                                                   \
 		.help = text " messages and leases",                                               \
@@ -49,26 +57,15 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 	};                                                                                         \
                                                                                                    \
 	static const struct proto_router family##_router = {                                       \
-		.servers = dhcp_servers,                                                           \
-		.check_server = family##_check_server,                                             \
-		.layout = dhcp_layout,                                                             \
-		.common_setup = dhcp_common_setup,                                                 \
-		.common_teardown = dhcp_common_teardown,                                           \
-		.begin = family##_begin,                                                           \
-		.due = dhcp_due,                                                                   \
-		.waiting = dhcp_waiting,                                                           \
-		.unasked = unasked_,                                                               \
-		.flow = family##_flow,                                                             \
-		.request_n = family##_request_n,                                                   \
-		.owns = family##_owns,                                                             \
-	};                                                                                         \
+		.unasked = unasked_, .owns = family##_owns};                                       \
                                                                                                    \
 	static void family##_fit(void *settings, const struct proto_work *work)                    \
 	{                                                                                          \
 		dhcp_fit(&family##_family, settings, work);                                        \
 	}                                                                                          \
                                                                                                    \
-	static void family##_check(const void *settings, struct diag *d)                           \
+	static void family##_check(                                                                \
+		const void *settings, const struct proto_env *env, struct diag *d)                 \
 	{                                                                                          \
 		dhcp_check(&family##_family, settings, d);                                         \
 	}                                                                                          \
@@ -81,13 +78,23 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
                                                                                                    \
 	static const struct proto_followed family##_followed = {                                   \
 		.names = {[PROTO_LEASED] = ack, [PROTO_RELEASED] = "release"},                     \
-		.clients = dhcp_followed_clients,                                                  \
-		.named = dhcp_named,                                                               \
-		.count = dhcp_count,                                                               \
 		.happened = family##_happened,                                                     \
 		.name = family##_name,                                                             \
 		.identity = family##_identity,                                                     \
 	};                                                                                         \
+                                                                                                   \
+	static void family##_terms(void *settings, struct proto_terms *out)                        \
+	{                                                                                          \
+		dhcp_terms(settings, out);                                                         \
+		out->server_len = addr_len;                                                        \
+		out->no_server = family##_no_server(settings);                                     \
+	}                                                                                          \
+                                                                                                   \
+	static void *family##_facts(const void *settings, const struct proto_env *env,             \
+		struct proto_facts *facts, struct diag *d)                                         \
+	{                                                                                          \
+		return facts_add(family##_setup(settings, env, d), env, facts);                    \
+	}                                                                                          \
                                                                                                    \
 	const struct proto family##_proto = {                                                      \
 		.name = #family,                                                                   \
@@ -95,35 +102,30 @@ _Static_assert(DHCP6_STEPS <= PROTO_MAX_STEPS, "steps of one protocol");
 		.default_port = FAMILY##_SERVER_PORT,                                              \
 		.key_bits = key_bits_,                                                             \
 		.steps = family##_steps,                                                           \
-		.step_count = FAMILY##_STEPS,                                                      \
-		.stream = true, /* the server, for lease queries */                                \
 		.cost_ns = cost_ns_,                                                               \
 		.settings = &family##_settings_section,                                            \
 		.counters = &family##_counters_section,                                            \
 		.server = &family##_server,                                                        \
 		.router = &family##_router,                                                        \
 		.followed = &family##_followed,                                                    \
-		.extra = dhcp_extra,                                                               \
-		.paces = dhcp_paces,                                                               \
+		.terms = family##_terms,                                                           \
 		.fit = family##_fit,                                                               \
 		.check = family##_check,                                                           \
-		.setup = family##_setup,                                                           \
+		.setup = family##_facts,                                                           \
 		.teardown = dhcp_teardown,                                                         \
-		.input = dhcp_input,                                                               \
-		.times = dhcp_times,                                                               \
-		.longest = dhcp_longest,                                                           \
-		.stocks = dhcp_stocks,                                                             \
-		.memory = dhcp_memory,                                                             \
-		.peer = dhcp_peer,                                                                 \
 		.open = dhcp_open,                                                                 \
 		.close = dhcp_close,                                                               \
+		.begin = family##_begin,                                                           \
+		.due = dhcp_due,                                                                   \
+		.waiting = dhcp_waiting,                                                           \
 		.request = family##_request,                                                       \
 		.key = family##_key,                                                               \
 		.reply = family##_reply,                                                           \
 		.reason = family##_reason,                                                         \
 		.timeout = family##_timeout,                                                       \
 		.gives_up = family##_gives_up,                                                     \
+		.peer = dhcp_peer,                                                                 \
 	};
 
-DHCP_PROTO(dhcp4, DHCP4, "DHCPv4", "ack", 32, 175, NULL)
-DHCP_PROTO(dhcp6, DHCP6, "DHCPv6", "reply", DHCP6_KEY_BITS, 285, dhcp6_unasked)
+DHCP_PROTO(dhcp4, DHCP4, 4, "DHCPv4", "ack", 32, 175, NULL)
+DHCP_PROTO(dhcp6, DHCP6, 16, "DHCPv6", "reply", DHCP6_KEY_BITS, 285, dhcp6_unasked)

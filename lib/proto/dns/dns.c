@@ -569,33 +569,22 @@ static const struct counter_section dns_answered_section = {
 static const struct proto_server dns_server = {
 	.settings = &dns_answers_section,
 	.counters = &dns_answered_section,
-	.timed = true,
+	.stream = true,
 	.setup = dns_answers_setup,
 	.teardown = dns_answers_teardown,
-	.memory = dns_answers_memory,
 	.open = dns_answers_open,
 	.close = dns_answers_close,
-	.longest = dns_answer_longest,
 	.answer = dns_answer,
 	.more = dns_answer_more,
-	.has_preface = dns_answers_proxied,
-	.preface = dns_proxy_framed,
-	.begun = dns_answer_begun,
 	.faults = dns_faults,
 };
 
-static const struct transport_settings *dns_transport(const void *settings)
+static void dns_terms(void *settings, struct proto_terms *out)
 {
 	const struct dns_settings *s = settings;
 
-	return &s->transport;
-}
-
-static uint32_t dns_longest_reply(const void *settings)
-{
-	const struct dns_settings *s = settings;
-
-	return s->transfers.count ? UINT16_MAX : 0;
+	out->transport = &s->transport;
+	out->longest_reply = s->transfers.count ? UINT16_MAX : 0;
 }
 
 const struct proto dns_proto = {
@@ -603,30 +592,20 @@ const struct proto dns_proto = {
 	.help = "DNS queries over UDP or TCP",
 	.default_port = DNS_PORT,
 	.key_bits = 16,
-	.step_count = 1,
-	.stream = true,
-	.harmless = true,
-	.changes = dns_changes,
 	.cost_ns = 85,
 	.settings = &dns_settings_section,
 	.counters = &dns_counters_section,
 	.server = &dns_server,
-	.transport = dns_transport,
+	.terms = dns_terms,
 	.check = dns_check,
 	.setup = dns_setup,
 	.teardown = dns_teardown,
-	.input = dns_input,
-	.times = dns_times,
-	.longest = dns_longest,
-	.longest_reply = dns_longest_reply,
 	.open = dns_open,
 	.close = dns_close,
 	.request = dns_request,
-	.request_n = dns_request_n,
 	.preface = dns_preface,
 	.key = dns_key,
 	.reply = dns_reply,
-	.reply_n = dns_reply_n,
 	.reason = dns_reason,
 	.timeout = dns_timeout,
 };

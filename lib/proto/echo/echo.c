@@ -68,14 +68,7 @@ static const struct counter_section echo_client_counters = {
 static const struct counter_section echo_server_counters = {"echo", "echo messages received",
 	COUNTER_ROWS(echo_server_rows), sizeof(struct echo_server_counters)};
 
-static const struct transport_settings *echo_transport(const void *settings)
-{
-	const struct echo_settings *s = settings;
-
-	return &s->transport;
-}
-
-static void echo_check(const void *settings, struct diag *d)
+static void echo_check(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct echo_settings *s = settings;
 
@@ -124,7 +117,8 @@ static uint8_t fill_byte(enum echo_fill fill, uint64_t seed, uint32_t i)
 	return 0;
 }
 
-static void *echo_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *echo_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct echo_settings *s = settings;
 	struct echo_plan *p = malloc(sizeof(*p));
@@ -139,21 +133,12 @@ static void *echo_setup(const void *settings, const struct proto_env *env, struc
 	for (uint32_t i = 0; i < sizeof(p->fill); i++)
 		p->fill[i] = fill_byte((enum echo_fill)s->fill, env->seed, i);
 	p->fill_sum = p->random ? 0 : csum_add(0, p->fill, p->size - p->head);
+	facts->harmless = true;
+	facts->silent = true;
+	facts->connects = s->test == ECHO_CONNECT;
+	facts->longest = p->size;
+	facts->fixed = p->head == ECHO_HEAD ? 0 : p->reply;
 	return p;
-}
-
-static uint32_t echo_longest(const void *shared)
-{
-	const struct echo_plan *p = shared;
-
-	return p->size;
-}
-
-static uint32_t echo_reply_len(const void *shared)
-{
-	const struct echo_plan *p = shared;
-
-	return p->head == ECHO_HEAD ? 0 : p->reply;
 }
 
 // An item without a header: the responder knows its lengths from its own settings alone.
@@ -191,71 +176,58 @@ static void echo_server_check(
 	}
 }
 
-static void *echo_server_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *echo_server_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct echo_server_settings *s = settings;
 	struct echo_server_plan *p = malloc(sizeof(*p));
 
 	if (p)
-		*p = (struct echo_server_plan){(uint32_t)s->longest,
-			s->request == UINT64_MAX ? 0 : (uint32_t)s->request, s->reply};
+		*p = (struct echo_server_plan){(uint32_t)s->longest, s->reply};
+	facts->longest = (uint32_t)s->longest;
+	facts->fixed = s->request == UINT64_MAX ? 0 : (uint32_t)s->request;
 	return p;
-}
-
-static uint32_t echo_server_longest(const void *shared)
-{
-	const struct echo_server_plan *p = shared;
-
-	return p->longest;
-}
-
-static uint32_t echo_request_len(const void *shared)
-{
-	const struct echo_server_plan *p = shared;
-
-	return p->request;
 }
 
 static const struct proto_server echo_server = {
 	.settings = &echo_server_section,
 	.counters = &echo_server_counters,
+	.stream = true,
 	.check = echo_server_check,
 	.setup = echo_server_setup,
 	.teardown = free,
-	.longest = echo_server_longest,
-	.request_len = echo_request_len,
 	.answer = echo_answer,
 	.faults = echo_faults,
 };
 
+static void echo_terms(void *settings, struct proto_terms *out);
+
 // The rows differ in the key and in what a reply is.
-#define ECHO_PROTO(bits, key_verb, reply_verb, ...)                                                \
+#define ECHO_PROTO(bits, key_, reply_)                                                             \
 	{                                                                                          \
 		.name = "echo", .help = "messages to an echo or discard server, over UDP or TCP",  \
-		.default_port = 7, .key_bits = (bits), .step_count = 1, .stream = true,            \
-		.one_way = true, .harmless = true, .cost_ns = 85,                                  \
+		.default_port = 7, .key_bits = (bits), .cost_ns = 85,                              \
 		.settings = &echo_client_section, .counters = &echo_client_counters,               \
-		.server = &echo_server, .transport = echo_transport, .framed = echo_framed,        \
-		.reply_len = echo_reply_len, .check = echo_check, .setup = echo_setup,             \
-		.teardown = free, .longest = echo_longest, .request = echo_request,                \
-		.key = (key_verb), .reply = (reply_verb), .timeout = echo_timeout, __VA_ARGS__     \
+		.server = &echo_server, .terms = echo_terms, .check = echo_check,                  \
+		.setup = echo_setup, .teardown = free, .request = echo_request,                    \
+		.framed = echo_framed, .key = (key_), .reply = (reply_), .timeout = echo_timeout,  \
 	}
 
-static const struct proto connect_row = ECHO_PROTO(32, echo_key, echo_connected, .connects = true);
+static const struct proto connect_row = ECHO_PROTO(32, echo_key, echo_connected);
 // Without a header, by the bytes of the key.
 static const struct proto bare_rows[ECHO_KEY_MOST] = {ECHO_PROTO(8, echo_key_1, echo_reply),
 	ECHO_PROTO(16, echo_key_2, echo_reply), ECHO_PROTO(24, echo_key_3, echo_reply),
 	ECHO_PROTO(32, echo_key_4, echo_reply)};
 
-static const struct proto *echo_variant(const void *settings)
+static void echo_terms(void *settings, struct proto_terms *out)
 {
 	const struct echo_settings *s = settings;
 
+	out->transport = &s->transport;
 	if (s->test == ECHO_CONNECT)
-		return &connect_row;
-	if (s->test == ECHO_RR && head_of(s) != ECHO_HEAD)
-		return &bare_rows[head_of(s) - 1];
-	return &echo_proto;
+		out->row = &connect_row;
+	else if (s->test == ECHO_RR && head_of(s) != ECHO_HEAD)
+		out->row = &bare_rows[head_of(s) - 1];
 }
 
-const struct proto echo_proto = ECHO_PROTO(32, echo_key, echo_reply, .variant = echo_variant);
+const struct proto echo_proto = ECHO_PROTO(32, echo_key, echo_reply);

@@ -44,8 +44,7 @@ struct echo_plan {
 
 struct echo_server_plan {
 	uint32_t longest;
-	uint32_t request; // 0: any
-	uint64_t reply;   // UINT64_MAX: as long as the request
+	uint64_t reply; // UINT64_MAX: as long as the request
 };
 
 // clang-format off
@@ -75,7 +74,8 @@ struct echo_server_counters {
 };
 
 // The verbs of proto.h.
-uint32_t echo_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void echo_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room);
 uint32_t echo_framed(const uint8_t *buf, uint32_t len);
 bool echo_key(const uint8_t *buf, uint32_t len, uint32_t *key);
 // The same of messages without a header, whose key has so many bytes.
@@ -83,10 +83,10 @@ bool echo_key_1(const uint8_t *buf, uint32_t len, uint32_t *key);
 bool echo_key_2(const uint8_t *buf, uint32_t len, uint32_t *key);
 bool echo_key_3(const uint8_t *buf, uint32_t len, uint32_t *key);
 bool echo_key_4(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict echo_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-enum proto_verdict echo_connected(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+uint32_t echo_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
+uint32_t echo_connected(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict echo_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t echo_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);

@@ -45,7 +45,8 @@ static bool has_head(const uint8_t *buf, uint32_t len)
 	       bytes_be16(buf + LENGTH) == len;
 }
 
-uint32_t echo_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+static uint32_t request_write(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct echo_plan *p = ctx->shared;
 	struct echo_counters *n = ctx->counters;
@@ -60,6 +61,8 @@ uint32_t echo_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, 
 	n->request_bytes += p->size;
 	return p->size;
 }
+
+PROTO_REQUEST(echo_request, request_write)
 
 uint32_t echo_framed(const uint8_t *buf, uint32_t len)
 {
@@ -129,7 +132,7 @@ static bool is_echo(const struct echo_plan *p, const struct proto_txn *t, const 
 	return true;
 }
 
-enum proto_verdict echo_reply(
+static enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	const struct echo_plan *p = ctx->shared;
@@ -154,12 +157,16 @@ enum proto_verdict echo_reply(
 	return PROTO_DONE;
 }
 
+PROTO_REPLY(echo_reply, reply_judge)
+
 // The server has accepted a connection, or it refuses it with a message.
-enum proto_verdict echo_connected(
+static enum proto_verdict connected_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	return len == 0 ? PROTO_DONE : PROTO_STRAY;
 }
+
+PROTO_REPLY(echo_connected, connected_judge)
 
 enum proto_verdict echo_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {

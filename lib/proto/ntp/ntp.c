@@ -65,30 +65,33 @@ static const struct counter_section ntp_client_counters = {
 static const struct counter_section ntp_server_counters = {"ntp", "NTP requests answered",
 	COUNTER_ROWS(ntp_server_rows), sizeof(struct ntp_server_counters)};
 
-static void *ntp_client_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *ntp_client_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct ntp_settings *s = settings;
 	struct ntp_plan *p = malloc(sizeof(*p));
 
 	if (p)
 		*p = (struct ntp_plan){env->seed, (uint8_t)s->version, (uint8_t)s->poll};
+	facts->harmless = true; // its messages change nothing on the server
 	return p;
 }
 
-static void *ntp_server_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *ntp_server_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct ntp_server_settings *s = settings;
 	struct ntp_server_plan *p = malloc(sizeof(*p));
 
 	if (p)
 		*p = (struct ntp_server_plan){(uint8_t)s->stratum};
+	facts->timed = true;
 	return p;
 }
 
 static const struct proto_server ntp_server = {
 	.settings = &ntp_server_section,
 	.counters = &ntp_server_counters,
-	.timed = true,
 	.setup = ntp_server_setup,
 	.teardown = free,
 	.answer = ntp_answer,
@@ -100,8 +103,6 @@ const struct proto ntp_proto = {
 	.help = "NTP client requests over UDP",
 	.default_port = 123,
 	.key_bits = 32,
-	.step_count = 1,
-	.harmless = true,
 	.cost_ns = 85, // as DNS: 1 112 instructions of the worker against 1 133
 	.settings = &ntp_client_section,
 	.counters = &ntp_client_counters,

@@ -63,10 +63,11 @@ struct ntp_server_counters {
 };
 
 // The verbs of proto.h.
-uint32_t ntp_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void ntp_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room);
 bool ntp_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict ntp_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+uint32_t ntp_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict ntp_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 uint32_t ntp_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);

@@ -52,7 +52,8 @@ static uint64_t cookie_of(const struct ntp_plan *p, const struct proto_txn *t)
 	return (uint64_t)(value | 1u << 31) << 32 | t->key;
 }
 
-uint32_t ntp_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+static uint32_t request_write(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct ntp_plan *p = ctx->shared;
 	struct ntp_counters *n = ctx->counters;
@@ -66,6 +67,8 @@ uint32_t ntp_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, u
 	n->request_bytes += NTP_LEN;
 	return NTP_LEN;
 }
+
+PROTO_REQUEST(ntp_request, request_write)
 
 bool ntp_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
@@ -100,7 +103,7 @@ static bool is_usable(const uint8_t *buf, struct ntp_counters *n)
 	return true;
 }
 
-enum proto_verdict ntp_reply(
+static enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	const struct ntp_plan *p = ctx->shared;
@@ -126,6 +129,8 @@ enum proto_verdict ntp_reply(
 	}
 	return right ? PROTO_DONE : PROTO_FAIL;
 }
+
+PROTO_REPLY(ntp_reply, reply_judge)
 
 enum proto_verdict ntp_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {

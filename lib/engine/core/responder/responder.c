@@ -16,6 +16,9 @@ static struct responder_protocol *protocol_of(struct responder *r, uint16_t port
 	for (uint32_t i = 0; i < r->protocol_count; i++)
 		if (r->protocols[i].port == port)
 			return &r->protocols[i];
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		if ((uint16_t)(port - r->protocols[i].port) <= r->protocols[i].ports)
+			return &r->protocols[i];
 	return NULL;
 }
 
@@ -79,7 +82,7 @@ static inline void address(struct responder *r, const struct frame *f,
 		*t = r->base;
 	}
 	frame_template_aim(t, known ? to->mac : f->eth + 6, elsewhere ? to->dst : f->src,
-		to ? to->dst_port : f->src_port);
+		to && to->dst_port ? to->dst_port : f->src_port);
 }
 
 // The destination of a broadcast request: our first address of its family.
@@ -107,7 +110,7 @@ static void answer_begin(struct responder *r, struct responder_protocol *p, cons
 {
 	uint32_t headers = frame_header_len(f->vlan_count, f->addr_len);
 	const struct proto_ends ends = wire_ends(&r->wire, f);
-	struct proto_direction to;
+	const struct proto_direction *to;
 	uint8_t *payload;
 
 	a->data = p->is_long ? r->scratch : rte_pktmbuf_mtod(m, uint8_t *);
@@ -115,15 +118,15 @@ static void answer_begin(struct responder *r, struct responder_protocol *p, cons
 	a->damaged = false;
 	payload = a->data + headers;
 	p->ctx.ends = &ends;
-	p->ctx.later = false;
+	p->ctx.more = p->ctx.directed = 0;
 	a->len = p->server->answer(&p->ctx, f->payload, f->payload_len, payload, a->room);
 	p->ctx.ends = NULL;
 	if (a->len == 0)
 		return;
 	memcpy(a->src, own_address(r, f), f->addr_len);
-	a->src_port = f->dst_port;
-	address(r, f, p->server->direct && p->server->direct(payload, a->len, &to) ? &to : NULL,
-		&a->t);
+	to = p->ctx.directed ? &p->ctx.to : NULL;
+	a->src_port = to && to->src_port ? to->src_port : f->dst_port;
+	address(r, f, to, &a->t);
 }
 
 static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)
@@ -319,33 +322,37 @@ static bool send_answer(struct responder *r, struct fault_answer *a, struct rte_
 	return true;
 }
 
-// A message of the server's own accord, which waits for its time beside the answer a. Without a
-// buffer there is none.
-static void send_later(struct responder *r, struct responder_protocol *p, const struct frame *f,
-	struct fault_answer *a, uint64_t now)
+// The further messages of an answer, each in a buffer of its own; they travel like the answer.
+// Those without a buffer are lost.
+static __attribute__((noinline)) void send_more(struct responder *r, struct responder_protocol *p,
+	const struct frame *f, const struct fault_answer *answer, uint64_t leave, uint64_t now)
 {
-	struct rte_mbuf *m;
+	for (uint32_t n = 0; p->ctx.more && n < PROTO_MAX_MORE; n++) {
+		struct fault_answer a = *answer;
+		struct rte_mbuf *m;
 
-	if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
-		r->tx_no_mbuf++;
-		return;
+		if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
+			r->tx_no_mbuf++;
+			return;
+		}
+		a.data = rte_pktmbuf_mtod(m, uint8_t *);
+		a.room = rte_pktmbuf_tailroom(m) - a.t.len;
+		a.len = p->server->more(
+			&p->ctx, f->payload, f->payload_len, a.data + a.t.len, a.room);
+		if (a.len == 0) {
+			burst_free(&m, 1);
+			return;
+		}
+		answer_finish(&a, m);
+		send_at(r, m, leave + p->later, now);
 	}
-	a->data = rte_pktmbuf_mtod(m, uint8_t *);
-	a->room = rte_pktmbuf_tailroom(m) - a->t.len;
-	a->len = p->server->later(&p->ctx, f->payload, f->payload_len, a->data + a->t.len, a->room);
-	if (a->len == 0) {
-		burst_free(&m, 1);
-		return;
-	}
-	answer_finish(a, m);
-	send_at(r, m, now + p->later, now);
 }
 
 // Answer a request that came at `now`.
 static void respond(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
 {
-	struct fault_answer a, later;
+	struct fault_answer a, first;
 	struct rte_mbuf *m;
 	uint64_t leave = now;
 
@@ -357,20 +364,22 @@ static void respond(
 		return;
 	}
 	answer_begin(r, p, f, m, &a);
-	p->ctx.later = p->ctx.later && a.len;
-	if (p->ctx.later)
-		later = a; // without its faults
+	if (a.len == 0)
+		p->ctx.more = 0;
+	if (p->ctx.more)
+		first = a; // without its faults
 	if (a.len && r->faults.active)
 		send_faulty(r, p, &a, m, leave, now);
 	else if (!send_answer(r, &a, m))
 		burst_free(&m, 1);
-	if (p->ctx.later)
-		send_later(r, p, f, &later, leave);
+	if (p->ctx.more)
+		send_more(r, p, f, &first, leave, now);
 }
 
 // The same in the buffer that the request came in: no line of it travels to the other CPU and back
 // more than once. The request is read from a copy. false: the buffer is still ours.
-static bool turn_round(struct responder *r, struct responder_protocol *p, struct rte_mbuf *m)
+static bool turn_round(
+	struct responder *r, struct responder_protocol *p, struct rte_mbuf *m, uint64_t now)
 {
 	uint8_t copy[REQUEST_MAX];
 	struct fault_answer a;
@@ -382,7 +391,11 @@ static bool turn_round(struct responder *r, struct responder_protocol *p, struct
 	burst_reset(m);
 	m->data_len = 0;
 	answer_begin(r, p, &f, m, &a);
-	return send_answer(r, &a, m);
+	if (!send_answer(r, &a, m))
+		return false;
+	if (__builtin_expect(p->ctx.more != 0, 0))
+		send_more(r, p, &f, &a, now, now);
+	return true;
 }
 
 // To one of our addresses, or a broadcast in a protocol that has them.
@@ -405,7 +418,7 @@ static bool responder_stream(struct responder *r, const struct frame *f, uint64_
 		return false;
 	if (p)
 		p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	responder_segment(r, p && p->proto->stream ? p : NULL, f, now);
+	responder_segment(r, p && p->server->stream ? p : NULL, f, now);
 	return true;
 }
 
@@ -429,7 +442,7 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
 	if (r->turns && !p->is_long && !r->faults.active && wire_packet(&r->wire, m, &f) == m &&
 		m->data_len <= REQUEST_MAX)
-		return turn_round(r, p, m);
+		return turn_round(r, p, m, now);
 	respond(r, p, &f, now);
 	return false;
 }

@@ -17,8 +17,9 @@ struct responder_protocol {
 	const struct proto *proto;
 	const struct proto_server *server; // of proto
 	uint16_t port;
+	uint16_t ports;       // that it has after that one
 	bool is_long;         // an answer may be longer than the MTU
-	uint64_t later;       // ticks from an answer to a message of the server's own accord
+	uint64_t later;       // ticks from an answer to its further messages
 	conn_framing preface; // of what connections begin with; NULL: of nothing
 	uint32_t request_len; // of each message over a connection; 0: its framing knows
 	struct proto_ctx ctx;

@@ -359,7 +359,7 @@ static bool go_on(struct responder *r, struct responder_more *of, uint64_t now, 
 		return true;
 	p->ctx.more = of->more;
 	p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	len = p->server->more(&p->ctx, is_open ? rc->cs.message + CONN_LENGTH : NULL,
+	len = p->server->more(&p->ctx, NULL, 0, is_open ? rc->cs.message + CONN_LENGTH : NULL,
 		CONN_MESSAGE_MAX - CONN_LENGTH);
 	of->more = is_open ? p->ctx.more : 0;
 	m->more -= there && of->more == 0;
@@ -394,16 +394,20 @@ bool responder_go_on(struct responder *r, uint64_t now)
 // What the connection begins with, before its first message. false: it is not there, or not right.
 static bool preface_read(struct responder *r, struct responder_protocol *p, uint32_t c)
 {
-	struct conns *cs = &r->conns->cs;
+	struct responder_conns *rc = r->conns;
+	struct conns *cs = &rc->cs;
 	const uint8_t *bytes;
-	uint32_t len;
+	uint32_t len, result;
 
 	cs->framed = p->preface;
 	cs->fixed = 0;
 	if (!conn_message(cs, c, &bytes, &len))
 		return false;
 	r->conns->all[c].flags |= BEGUN;
-	if (p->server->begun(&p->ctx, bytes, len))
+	p->ctx.stream = p->ctx.begins = true;
+	result = p->server->answer(&p->ctx, bytes, len, rc->request, sizeof(rc->request));
+	p->ctx.stream = p->ctx.begins = false;
+	if (result != PROTO_RESET)
 		return true;
 	tcp_abort(&cs->host, &cs->all[c].tcp);
 	return false;

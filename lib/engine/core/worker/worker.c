@@ -46,7 +46,7 @@ static void item_copy_books(struct item_snapshot *to, const struct worker_item *
 	hist_copy(&to->books.response, &it->books.response);
 	hist_copy(&to->books.service, &it->books.service);
 	hist_copy(&to->books.lag, &it->books.lag);
-	for (uint32_t n = 0; it->steps && n < it->proto->step_count; n++) {
+	for (uint32_t n = 0, steps = proto_steps(it->proto); it->steps && n < steps; n++) {
 		memcpy(&to->steps[n], &it->steps[n], offsetof(struct step_books, response));
 		hist_copy(&to->steps[n].response, &it->steps[n].response);
 		hist_copy(&to->steps[n].service, &it->steps[n].service);
@@ -157,7 +157,7 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 	it->answered_at = it->ended_at + INT64_MAX / 2;
 	it->left_over = it->pace.left;
 	if (it->asks)
-		it->pace.waiting = it->waiting(&it->ctx, worker_ms(w, it->ended_at));
+		it->pace.waiting = it->proto->waiting(&it->ctx, worker_ms(w, it->ended_at));
 	it->pace.left = 0;
 	it->ended = true;
 	worker_drop_pending(it, now);

@@ -184,19 +184,19 @@ struct worker_item {
 	uint64_t first_sent;    // tick, in the warm-up too; 0: nothing was sent
 	uint64_t last_answer;   // tick, after the end of sending too
 	struct item_looked looked;
-	struct step_books *steps;       // [proto->step_count]; NULL: there is only one
+	struct step_books *steps;       // [proto_steps(proto)]; NULL: there is only one
 	uint64_t *step_due;             // tick, of each slot
 	struct worker_conns *conns;     // NULL: all messages travel over UDP
 	struct worker_servers *servers; // NULL: there is one, and it is asked once
 	struct hist *waited; // response, by event: of those that were due before the end of its gap
 	bool stream;         // all travel over connections
-	bool asks;           // the protocol says when transactions begin, by `due`
-	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // NULL: each client is free
-	uint64_t (*due)(struct proto_ctx *ctx);
-	uint64_t (*waiting)(struct proto_ctx *ctx, uint64_t until_ms);
-	const struct worker_item *follows; // NULL: none
-	struct hist *marks;                // of a follower, by mark
-	struct worker_item **followers;    // follower_count; NULL: none
+	bool any_port;       // a server replies from any of its ports, and is asked there
+	bool one_by_one;     // stream or any_port: no block has its replies
+	bool asks;           // the protocol says when transactions begin (proto.due)
+	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // proto.begin
+	const struct worker_item *follows;                         // NULL: none
+	struct hist *marks;                                        // of a follower, by mark
+	struct worker_item **followers;                            // follower_count; NULL: none
 	uint32_t follower_count;
 	uint8_t vlan_at; // of the first VLAN inside those of the port, in a frame
 	struct pace pace;

@@ -57,8 +57,8 @@ static bool ask_once(struct worker_behave *b, uint32_t c, bool part)
 	b->asked++;
 	it->ctx.counters = it->shadow;
 	it->ctx.stream = true;
-	len = it->proto->request(
-		&it->ctx, &t, cs->message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
+	len = proto_request(
+		it->proto, &it->ctx, &t, cs->message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
 	it->ctx.stream = false;
 	if (len == 0)
 		return false;

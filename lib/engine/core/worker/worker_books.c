@@ -67,7 +67,6 @@ void worker_book_elsewhere(struct worker_item *it, bool judged, const struct pro
 {
 	struct item_elsewhere *e = &it->elsewhere;
 
-	it->ctx.elsewhere = false;
 	if (e->from.len == 0) {
 		e->from.len = ends->addr_len;
 		memcpy(e->from.bytes, ends->src, ends->addr_len);

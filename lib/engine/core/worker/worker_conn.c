@@ -158,8 +158,8 @@ static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *
 	it->ctx.counters = it->banks[s->judged];
 	it->ctx.now_ms = worker_ms(wc->w, now);
 	it->ctx.stream = true;
-	len = it->proto->request(
-		&it->ctx, &s->view, wc->cs.message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
+	len = proto_request(it->proto, &it->ctx, &s->view, wc->cs.message + CONN_LENGTH,
+		CONN_MESSAGE_MAX - CONN_LENGTH);
 	it->ctx.stream = false;
 	return len && conn_write(&wc->cs, c, len);
 }

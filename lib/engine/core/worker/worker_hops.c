@@ -23,7 +23,6 @@ static void item_aim(struct worker_item *it, const struct neighbours *n)
 void worker_turn_path(struct worker_item *it, const struct proto_ends *ends)
 {
 	frame_template_turn(&it->frames[it->ctx.path_found - 1], ends->dst_mac + 6, it->ctx.found);
-	it->ctx.path_found = 0;
 }
 
 static bool item_has_several(const struct worker_item *it)

@@ -84,9 +84,8 @@ static void item_afterwards(struct worker_item *it, const struct replies *r, uin
 	view = slot == TXN_NONE ? txn_of(it, at) : it->txns.slots[slot].view;
 	view.over = true;
 	it->ctx.counters = it->shadow;
-	it->ctx.ends = r->in[i].ends;
 	if (slot != TXN_NONE || !it->router)
-		verdict = it->proto->reply(&it->ctx, &view, r->in[i].buf, r->in[i].len);
+		verdict = proto_reply(it->proto, &it->ctx, &view, &r->in[i]);
 	why = reason_of(verdict);
 	if (why == EVIDENCE_MALFORMED)
 		worker_book_malformed(it, &view, r->in[i].buf, r->in[i].len);
@@ -353,42 +352,34 @@ HOT void item_complete(
 		item_book_waited(it, f, r);
 }
 
-// The same of a follower, whose replies may end what it waited for.
-APART void item_judge_marks(struct worker_item *it, struct found *f, const struct replies *r)
+// What the protocol noted about the i-th reply.
+APART void item_take_notes(
+	struct worker_item *it, const struct found *f, uint32_t i, const struct replies *r)
 {
-	for (uint32_t i = 0; i < f->count; i++) {
-		it->ctx.counters = it->banks[slot_of(f->views[i])->judged];
-		it->ctx.mark = 0;
-		f->verdicts[i] =
-			it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
-		if (it->ctx.mark && it->ctx.mark_from)
-			hist_add(&it->marks[it->ctx.mark - 1],
-				reply_at(r, f->index[i]) - it->ctx.mark_from);
-	}
+	const struct proto_ctx *ctx = &it->ctx;
+
+	if (ctx->elsewhere)
+		worker_book_elsewhere(it, slot_of(f->views[i])->judged, f->in[i].ends);
+	if (ctx->path_found)
+		worker_turn_path(it, f->in[i].ends);
+	if (ctx->mark && ctx->mark_from)
+		hist_add(&it->marks[ctx->mark - 1], reply_at(r, f->index[i]) - ctx->mark_from);
+	proto_notes_clear(&it->ctx);
 }
 
 // The verdict on each reply. Counters of the protocol are those of the part of the run in which the
 // transactions were due.
-HOT void item_judge(struct worker_item *it, struct found *f)
+HOT void item_judge(struct worker_item *it, struct found *f, const struct replies *r)
 {
 	for (uint32_t from = 0, n; from < f->count; from += n) {
 		n = f->count - from;
 		if (f->judged && f->judged < f->count) // rare: the measured part begins here
 			n = views_alike(f->views + from, n);
 		it->ctx.counters = it->banks[slot_of(f->views[from])->judged];
-		if (it->proto->reply_n)
-			it->proto->reply_n(
-				&it->ctx, f->views + from, f->in + from, f->verdicts + from, n);
-		for (uint32_t i = from; i < from + n && !it->proto->reply_n; i++) {
-			it->ctx.ends = f->in[i].ends;
-			f->verdicts[i] =
-				it->proto->reply(&it->ctx, f->views[i], f->in[i].buf, f->in[i].len);
-			if (__builtin_expect(it->ctx.elsewhere, 0))
-				worker_book_elsewhere(
-					it, slot_of(f->views[i])->judged, f->in[i].ends);
-			if (__builtin_expect(it->ctx.path_found != 0, 0))
-				worker_turn_path(it, f->in[i].ends);
-		}
+		n = it->proto->reply(
+			&it->ctx, f->views + from, f->in + from, f->verdicts + from, n);
+		if (__builtin_expect(it->ctx.noted, 0))
+			item_take_notes(it, f, from + n - 1, r);
 	}
 }
 
@@ -408,10 +399,7 @@ HOT void found_add(const struct worker_item *it, struct found *f, uint32_t slot,
 // stamped: as r->stamped, where the compiler knows it.
 HOT void found_end(struct worker_item *it, struct found *f, const struct replies *r, bool stamped)
 {
-	if (__builtin_expect(it->marks != NULL, 0))
-		item_judge_marks(it, f, r);
-	else
-		item_judge(it, f);
+	item_judge(it, f, r);
 	item_complete(it, f, r, stamped);
 }
 

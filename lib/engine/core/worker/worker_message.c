@@ -24,34 +24,34 @@ static uint32_t path_of(
 }
 
 // Let the protocol write the next message of a transaction. port: index of its source port; slot:
-// as path_of has it.
+// as path_of has it. A router chooses the path with the payload, which then moves to the end of its
+// headers.
 static void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view,
 	uint32_t slot, uint8_t *data, uint32_t room, struct message *out)
 {
-	uint32_t head;
+	uint32_t path = it->router ? 0 : path_of(it, slot, view, port);
+	uint32_t front = it->stream ? conn_front(it->proto->framed) : 0;
+	uint32_t head = it->router ? FRAME_HEADER_MAX : it->frames[path].len + front;
+	struct proto_out payload = {.buf = data + head};
+	struct proto_flow *flow = &out->flow;
 
-	if (it->router) {
-		it->router->flow(&it->ctx, view, &out->flow);
-		out->t = &it->frames[out->flow.path];
-	} else {
+	*flow = (struct proto_flow){0};
+	it->ctx.stream = it->stream;
+	it->proto->request(&it->ctx, &view, flow, &payload, 1, room - head);
+	out->payload = (struct frame_payload){payload.len, payload.sum};
+	if (!it->router) {
 		uint32_t client = view->client;
 
 		if (it->stream) { // as of the first connection at the seat
 			port = (uint32_t)recip_div(&it->conns->by_client, view->client);
 			client -= port * it->conns->client_count;
 		}
-		addr_list_nth_bytes(it->sources, client, out->flow.src);
-		out->flow.src_port = it->ports[port];
-		out->flow.own_mac = false;
-		out->flow.vlans[0] = 0;
-		out->flow.more = 0;
-		out->t = &it->frames[path_of(it, slot, view, port)];
+		addr_list_nth_bytes(it->sources, client, flow->src);
+		flow->src_port = it->ports[port];
+		flow->path = path;
 	}
-	it->ctx.sum = 0;
-	it->ctx.stream = it->stream;
-	head = out->t->len + (it->stream ? conn_front(it->proto->framed) : 0);
-	out->payload.len = it->proto->request(&it->ctx, view, data + head, room - head);
-	out->payload.sum = it->ctx.sum;
+	out->t = &it->frames[flow->path];
+	memmove(data + out->t->len + front, payload.buf, payload.len);
 }
 
 // The message as a segment of its own: nobody knows the numbers that it had. Those that it gets
@@ -88,6 +88,8 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 		return 0;
 	whole = message.t[copy];
 	whole.checksum_offload = false;
+	if (message.flow.dst_port && it->any_port)
+		frame_template_port(&whole, message.flow.dst_port);
 	if (it->stream)
 		return segment_again(&whole, &message, conn_front(it->proto->framed),
 			(uint32_t)view->seq << SEQ_SHIFT, buf);

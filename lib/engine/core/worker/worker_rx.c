@@ -213,8 +213,10 @@ HOT void worker_packet(
 		return;
 	}
 	ends = wire_ends(&w->wire, &f);
-	in = (struct proto_message){f.payload, f.payload_len, it->servers ? &ends : NULL};
-	if (f.src_port != it->server_port || !servers_have(it, f.src, f.addr_len)) {
+	in = (struct proto_message){
+		f.payload, f.payload_len, it->servers || it->any_port ? &ends : NULL};
+	if ((f.src_port != it->server_port && !it->any_port) ||
+		!servers_have(it, f.src, f.addr_len)) {
 		worker_book_elsewhere(it, now >= it->pace.measure, &ends);
 		item_book_odd(it, EVIDENCE_STRAY, m, came);
 		return;
@@ -311,7 +313,7 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uin
 	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
 		return false;
 	entry = w->by_port[bytes_be16(udp + 2)];
-	if (entry.item == PORT_NOBODY || w->items[entry.item].stream ||
+	if (entry.item == PORT_NOBODY || w->items[entry.item].one_by_one ||
 		!wire_plain_is_whole(&w->wire, m, len, addr_len))
 		return false;
 	it = &w->items[entry.item];

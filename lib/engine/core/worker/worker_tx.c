@@ -55,12 +55,13 @@ APART bool item_pick_client(
 void worker_ask(struct worker_item *it)
 {
 	const struct worker_item *of = it->follows;
+	uint64_t due;
 
 	if (!it->asks)
 		return;
-	pace_ask(&it->pace, it->due(&it->ctx));
-	if (of && of->ended && of->txns.in_flight == 0 && it->pace.next == PACE_LATER &&
-		!it->proto->follower->busy(&it->ctx))
+	due = it->proto->due(&it->ctx);
+	pace_ask(&it->pace, due);
+	if (of && of->ended && of->txns.in_flight == 0 && due == PROTO_NOT_DUE)
 		it->pace.next = PACE_NEVER;
 }
 
@@ -205,31 +206,7 @@ static void block_next(
 	}
 }
 
-// Let the protocol write n payloads from the one at `from` on.
-HOT void block_write_alike(
-	struct worker_item *it, struct block *b, uint32_t from, uint32_t n, uint32_t room)
-{
-	const struct proto *p = it->proto;
-
-	if (it->router && it->router->request_n) {
-		it->router->request_n(
-			&it->ctx, b->views + from, b->flows + from, b->out + from, n, room);
-		return;
-	}
-	if (p->request_n) {
-		p->request_n(&it->ctx, b->views + from, b->out + from, n, room);
-		return;
-	}
-	for (uint32_t i = from; i < from + n; i++) {
-		if (it->router)
-			it->router->flow(&it->ctx, b->views[i], &b->flows[i]);
-		it->ctx.sum = 0;
-		b->out[i].len = p->request(&it->ctx, b->views[i], b->out[i].buf, room);
-		b->out[i].sum = it->ctx.sum;
-	}
-}
-
-// head: room in front of each payload.
+// Let the protocol write all payloads. head: room in front of each.
 HOT void block_write(struct worker_item *it, struct block *b, uint32_t head)
 {
 	uint32_t room = it->pending[0]->buf_len - RTE_PKTMBUF_HEADROOM - head;
@@ -239,7 +216,8 @@ HOT void block_write(struct worker_item *it, struct block *b, uint32_t head)
 		if (b->judged && b->judged < b->count) // rare: the measured part begins here
 			n = views_alike(b->views + from, n);
 		it->ctx.counters = it->banks[slot_of(b->views[from])->judged];
-		block_write_alike(it, b, from, n, room);
+		it->proto->request(
+			&it->ctx, b->views + from, b->flows + from, b->out + from, n, room);
 	}
 }
 
@@ -280,23 +258,32 @@ HOT void block_stamp_plain(const struct worker_item *it, const struct block *b)
 	}
 }
 
-// The same of all kinds.
+// The headers of the i-th frame, of any kind.
+static inline void stamp_one(const struct worker *w, const struct worker_item *it,
+	const struct block *b, uint32_t i, const struct frame_template *t)
+{
+	const struct proto_out *out = &b->out[i];
+	struct rte_mbuf *m = it->pending[i];
+	struct frame_template at;
+	uint8_t src[16];
+
+	if (it->any_port && b->flows[i].dst_port) {
+		at = *t;
+		frame_template_port(&at, b->flows[i].dst_port);
+		t = &at;
+	}
+	addr_list_nth_bytes(it->sources, b->views[i]->client, src);
+	m->data_len = (uint16_t)frame_stamp(t, out->buf - t->len, src, it->ports[b->ports[i]],
+		(struct frame_payload){out->len, out->sum});
+	m->pkt_len = m->data_len;
+	if (w->wire.checksum_offload)
+		wire_offload(m, t);
+}
+
 APART void block_stamp(const struct worker *w, const struct worker_item *it, const struct block *b)
 {
-	for (uint32_t i = 0; i < b->count; i++) {
-		const struct proto_out *out = &b->out[i];
-		struct rte_mbuf *m = it->pending[i];
-		uint8_t src[16];
-		uint32_t len;
-
-		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
-		len = frame_stamp(it->frames, out->buf - it->frames->len, src,
-			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
-		m->data_len = (uint16_t)len;
-		m->pkt_len = len;
-		if (w->wire.checksum_offload)
-			wire_offload(m, it->frames);
-	}
+	for (uint32_t i = 0; i < b->count; i++)
+		stamp_one(w, it, b, i, it->frames);
 }
 
 // The same of an item with several servers: where each message goes, and its headers.
@@ -306,24 +293,13 @@ APART void block_stamp_servers(
 	const struct worker_servers *s = it->servers;
 
 	for (uint32_t i = 0; i < b->count; i++) {
-		const struct txn_slot *txn = slot_of(b->views[i]);
 		struct slot_servers *of = &s->slots[it->pending_slots[i]];
-		const struct proto_out *out = &b->out[i];
-		struct rte_mbuf *m = it->pending[i];
-		const struct frame_template *t;
-		uint8_t src[16];
 
-		if (!txn->begun)
+		if (!slot_of(b->views[i])->begun)
 			*of = (struct slot_servers){
 				.path = (uint8_t)servers_of_new(it, b->views[i], b->ports[i])};
 		servers_ask(of, s->of_path[of->path]);
-		t = &it->frames[of->path];
-		addr_list_nth_bytes(it->sources, txn->client, src);
-		m->data_len = (uint16_t)frame_stamp(t, out->buf - t->len, src,
-			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
-		m->pkt_len = m->data_len;
-		if (w->wire.checksum_offload)
-			wire_offload(m, t);
+		stamp_one(w, it, b, i, &it->frames[of->path]);
 	}
 }
 
@@ -425,12 +401,14 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 		it->pending[i] = m;
 		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, head);
 	}
+	for (uint32_t i = 0; it->any_port && i < b.count; i++)
+		b.flows[i].dst_port = 0;
 	block_write(it, &b, head);
 	if (it->router)
 		block_stamp_routed(w, it, &b);
 	else if (it->servers)
 		block_stamp_servers(w, it, &b);
-	else if (frame_template_is_plain(it->frames))
+	else if (frame_template_is_plain(it->frames) && !it->any_port)
 		block_stamp_plain(it, &b);
 	else
 		block_stamp(w, it, &b);

@@ -141,7 +141,7 @@ struct result_peer *peer_result(const struct plan *p, const struct result_respon
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
 			const struct worker_item *it = plan_run(&p->items[i], k);
 
-			whole = whole && it->proto->step_count == 1;
+			whole = whole && !it->proto->steps;
 			for (int b = 0; b < 2; b++) {
 				out->sent += it->books.ledger[b].sent;
 				out->replies += replies_of(&it->books.ledger[b]);

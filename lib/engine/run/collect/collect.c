@@ -104,7 +104,7 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 	hist_clear(&s->books.response);
 	hist_clear(&s->books.service);
 	hist_clear(&s->books.lag);
-	for (uint32_t n = 0; s->steps && n < proto->step_count; n++) {
+	for (uint32_t n = 0; s->steps && n < proto_steps(proto); n++) {
 		memset(&s->steps[n], 0, offsetof(struct step_books, response));
 		hist_clear(&s->steps[n].response);
 		hist_clear(&s->steps[n].service);
@@ -150,7 +150,7 @@ void collect_sums_add(struct item_sums *s, const struct proto *proto, const stru
 	hist_merge(&s->books.response, &b->response);
 	hist_merge(&s->books.service, &b->service);
 	hist_merge(&s->books.lag, &b->lag);
-	for (uint32_t n = 0; steps && n < proto->step_count; n++)
+	for (uint32_t n = 0; steps && n < proto_steps(proto); n++)
 		step_add(&s->steps[n], &steps[n]);
 }
 
@@ -228,7 +228,7 @@ static bool step_is_used(const struct step_books *s)
 struct counter_list collect_steps(const struct plan *p, const struct proto *proto,
 	const struct item_sums *ever, const struct item_sums *s, struct arena *a)
 {
-	uint32_t count = ever->steps && proto->step_count > 1 ? proto->step_count : 0, n = 0;
+	uint32_t count = ever->steps && proto->steps ? proto_steps(proto) : 0, n = 0;
 	struct result_step *out;
 
 	for (uint32_t step = 0; step < count; step++)
@@ -237,7 +237,7 @@ struct counter_list collect_steps(const struct plan *p, const struct proto *prot
 	n = 0;
 	for (uint32_t step = 0; step < count; step++)
 		if (step_is_used(&ever->steps[step]))
-			out[n++] = step_result(p, proto->steps[step].name, &s->steps[step], a);
+			out[n++] = step_result(p, proto->steps[step], &s->steps[step], a);
 	return (struct counter_list){out, n};
 }
 
@@ -455,7 +455,7 @@ static struct result_item item_result(
 	};
 	struct result_item *to = &out;
 
-	*sum = collect_sums_of(proto->step_count, proto->counters->size, i->run->conns, a);
+	*sum = collect_sums_of(proto_steps(proto), proto->counters->size, i->run->conns, a);
 	collect_sums_all(sum, i);
 	out.ledger = *l;
 	out.counters = (struct counter_choice){proto->counters, sum->counters[1]};
@@ -750,7 +750,7 @@ static bool item_latencies_agree(const struct plan_item *i)
 {
 	for (uint32_t k = 0; k < i->worker_count; k++) {
 		const struct worker_item *run = plan_run(i, k);
-		uint32_t steps = run->steps ? run->proto->step_count : 0;
+		uint32_t steps = run->steps ? proto_steps(run->proto) : 0;
 
 		if (!latencies_agree(&run->books.response, &run->books.service))
 			return false;

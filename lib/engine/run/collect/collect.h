@@ -12,7 +12,7 @@
 // What an item's workers have counted, summed up.
 struct item_sums {
 	struct item_books books;
-	struct step_books *steps; // [proto->step_count]; NULL: there is only one
+	struct step_books *steps; // [proto_steps(proto)]; NULL: there is only one
 	struct conn_books *conns; // NULL: it has no connections
 	void *counters[2];        // the protocol's, as item_books.ledger
 	struct server_books servers[SERVERS_MAX];

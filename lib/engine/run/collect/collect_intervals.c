@@ -24,10 +24,10 @@ void collect_start(const struct plan *p, struct collect_state *s, struct arena *
 		const struct proto *proto = p->items[i].run->proto;
 
 		s->before[i] = collect_sums_of(
-			proto->step_count, proto->counters->size, p->items[i].run->conns, a);
+			proto_steps(proto), proto->counters->size, p->items[i].run->conns, a);
 		conns |= p->items[i].run->conns != NULL;
 		collect_sums_clear(&s->before[i], proto);
-		steps = proto->step_count > steps ? proto->step_count : steps;
+		steps = proto_steps(proto) > steps ? proto_steps(proto) : steps;
 		counters = proto->counters->size > counters ? proto->counters->size : counters;
 	}
 	collect_box_start(p, &s->box, a);
@@ -68,7 +68,7 @@ static void sums_since(struct collect_state *s, struct item_sums *before, const 
 	hist_difference(&to->service, &now->service, &then->service);
 	hist_difference(&to->lag, &now->lag, &then->lag);
 	before->books = *now;
-	for (uint32_t n = 0; before->steps && n < proto->step_count; n++) {
+	for (uint32_t n = 0; before->steps && n < proto_steps(proto); n++) {
 		step_since(&s->since.steps[n], &s->now.steps[n], &before->steps[n]);
 		before->steps[n] = s->now.steps[n];
 	}

@@ -54,42 +54,47 @@ bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct prot
 	return true;
 }
 
-void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads)
+// An item joins those of env.common, before any of them is open. false: no memory.
+static bool common_join(struct dhcp_plan *p, void **common)
 {
-	struct dhcp_common *c = calloc(1, sizeof(*c));
-	bool keys = false;
-	uint64_t leases = 0;
+	struct dhcp_common *c = *common ? *common : calloc(1, sizeof(*c));
+	const struct dhcp_plan **plans =
+		c ? realloc(c->plans, (c->count + 1) * sizeof(*plans)) : NULL;
 
-	if (!c)
-		return NULL;
-	c->plans = calloc(count, sizeof(*c->plans));
-	for (; c->plans && c->count < count; c->count++) {
-		struct dhcp_plan *p = shared[c->count];
-
-		c->plans[c->count] = p;
-		p->owner = (uint32_t)leases;
-		leases += (uint64_t)p->clients * p->stride;
-		keys = p->family->addr_len == 16;
-	}
-	if (c->plans && dhcp_leases_init(&c->leases, leases, keys, threads > 1) == 0)
-		return c;
-	free(c->plans);
-	free(c);
-	return NULL;
+	*common = c;
+	if (!plans)
+		return false;
+	c->plans = plans;
+	plans[c->count++] = p;
+	c->users++;
+	p->common = c;
+	p->owner = (uint32_t)c->lease_count;
+	c->lease_count += (uint64_t)p->clients * p->stride;
+	return true;
 }
 
-void dhcp_common_teardown(void *common)
+// With the first worker, when all items are known.
+static int common_open(struct dhcp_common *c, uint32_t threads)
 {
-	struct dhcp_common *c = common;
+	if (c->open)
+		return 0;
+	c->open = dhcp_leases_init(&c->leases, c->lease_count, c->plans[0]->family->addr_len == 16,
+			  threads > 1) == 0;
+	return c->open ? 0 : -ENOMEM;
+}
 
-	dhcp_leases_free(&c->leases);
+void dhcp_common_leave(struct dhcp_common *c)
+{
+	if (!c || --c->users)
+		return;
+	if (c->open)
+		dhcp_leases_free(&c->leases);
 	free(c->plans);
 	free(c);
 }
 
-uint64_t dhcp_memory(const void *shared, const struct proto_env *env)
+static uint64_t worker_memory(const struct dhcp_plan *p, const struct proto_env *env)
 {
-	const struct dhcp_plan *p = shared;
 	uint64_t leases = (uint64_t)p->clients * p->stride;
 	uint32_t clients = dhcp_share(p->clients, env->worker, env->workers);
 	const struct dhcp_life_plan *life = p->course.life;
@@ -99,6 +104,22 @@ uint64_t dhcp_memory(const void *shared, const struct proto_env *env)
 	       (uint64_t)clients * p->secret_size +
 	       dhcp_turns_memory(env, p->clients, p->relay_count) +
 	       dhcp_leases_memory(leases, p->family->addr_len == 16) / env->workers;
+}
+
+bool dhcp_facts(struct dhcp_plan *p, const struct proto_env *env, struct proto_facts *facts)
+{
+	struct proto_env one = *env;
+
+	if (!common_join(p, env->common))
+		return false;
+	facts->longest = p->longest;
+	for (one.worker = 0; one.worker < env->workers; one.worker++)
+		facts->memory += worker_memory(p, &one);
+	facts->input = p->used;
+	facts->times = &p->times;
+	dhcp_stocks(p, facts->stocks);
+	facts->layout = p->layout;
+	return true;
 }
 
 // Loaded leases become those of the worker's clients.
@@ -134,6 +155,10 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 	struct proto_env deal = *env;
 
 	ctx->own = NULL;
+	if (common_open(p->common, env->threads) < 0) {
+		free(w);
+		return -ENOMEM;
+	}
 	if (p->from) // replies to all relays reach the same worker
 		deal.homes = NULL;
 	if (!w || dhcp_work_open(&w->work, &p->course, &deal, p->clients, p->family->client_size,
@@ -150,7 +175,7 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 		}
 	}
 	w->plan = p;
-	w->common = env->common;
+	w->common = p->common;
 	w->work.owner = p->owner;
 	if (p->turns)
 		p->turns[env->worker] = &w->work.turns;
@@ -158,6 +183,7 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 	if (p->leases.save && !env->dry) // a dry run has nothing to save
 		p->leases.workers[env->worker] = w;
 	ctx->own = w;
+	ctx->clients = w->work.clients.count;
 	return 0;
 }
 
@@ -166,37 +192,16 @@ static double dhcp_begun(const void *settings, double until_s)
 	return dhcp_life_begun(((const struct dhcp_settings *)settings)->life, until_s);
 }
 
-bool dhcp_paces(const void *settings, struct proto_pace *out)
+void dhcp_terms(struct dhcp_settings *s, struct proto_terms *out)
 {
-	const struct dhcp_settings *s = settings;
-
+	out->servers = &s->servers;
+	out->extra = dhcp_extra(s);
+	out->clients = dhcp_clients(s);
+	out->named = s->fqdn && strchr(s->fqdn->name, '.');
 	if (!s->life)
-		return false;
-	out->at_once = dhcp_clients(s);
+		return;
 	out->begun = dhcp_begun;
-	return true;
-}
-
-uint64_t dhcp_followed_clients(const void *settings)
-{
-	return dhcp_clients(settings);
-}
-
-struct field_list *dhcp_servers(void *settings)
-{
-	return &((struct dhcp_settings *)settings)->servers;
-}
-
-bool dhcp_named(const void *settings)
-{
-	const struct dhcp_settings *s = settings;
-
-	return s->fqdn && strchr(s->fqdn->name, '.');
-}
-
-uint32_t dhcp_count(const struct proto_ctx *ctx)
-{
-	return ((const struct dhcp_worker *)ctx->own)->work.clients.count;
+	out->at_once = out->clients;
 }
 
 // Both: a protocol whose settings have no life is not asked.

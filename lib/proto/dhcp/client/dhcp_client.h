@@ -110,12 +110,16 @@ struct dhcp_plan {
 	struct dhcp_lease_file leases;
 	struct arena *arena;
 	const char *name; // of the item
-	uint32_t owner;   // number of the first lease of client 0 among those of all items
+	struct dhcp_common *common;
+	uint32_t owner; // number of the first lease of client 0 among those of all items
 };
 
-// Of all items together.
+// What all items share: made with the first of them, ended with the last.
 struct dhcp_common {
-	struct dhcp_leases leases;
+	struct dhcp_leases leases; // if open
+	bool open;
+	uint64_t lease_count;
+	uint32_t users;                 // plans that were not torn down yet
 	const struct dhcp_plan **plans; // in the order of their owners
 	uint32_t count;
 };
@@ -233,7 +237,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 void dhcp_teardown(void *shared);
 // dhcp_supply.c, for struct proto
 void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct proto_work *w);
-uint32_t dhcp_stocks(const void *shared, struct proto_stock *out);
+void dhcp_stocks(const struct dhcp_plan *p, struct proto_stock *out);
 // Clients that an exchange uses up, on average, unless they start over.
 double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s);
 // Addresses, or prefixes, that an exchange uses up, on average.
@@ -243,42 +247,30 @@ uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
 // Addresses that the list has room for; UINT64_MAX: it is empty.
 uint64_t dhcp_room(const struct field_list *ranges);
 
-void dhcp_layout(const void *shared, struct proto_layout *out);
-const char *dhcp_input(const void *shared);
-const struct timestamps *dhcp_times(const void *shared);
-bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
-uint32_t dhcp_longest(const void *shared);
-
 // dhcp_client.c, for struct proto
-void *dhcp_common_setup(void *const *shared, uint32_t count, uint32_t threads);
-void dhcp_common_teardown(void *common);
-uint64_t dhcp_memory(const void *shared, const struct proto_env *env);
+void dhcp_terms(struct dhcp_settings *s, struct proto_terms *out);
+// The rest of a set-up: facts, and the place among all items. false: no memory.
+bool dhcp_facts(struct dhcp_plan *p, const struct proto_env *env, struct proto_facts *facts);
+// The end of one of its plans. NULL: nothing.
+void dhcp_common_leave(struct dhcp_common *c);
+bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dhcp_close(struct proto_ctx *ctx);
-bool dhcp_paces(const void *settings, struct proto_pace *out);
-uint64_t dhcp_followed_clients(const void *settings);
-bool dhcp_named(const void *settings);
-struct field_list *dhcp_servers(void *settings);
-uint32_t dhcp_count(const struct proto_ctx *ctx);
 uint64_t dhcp_due(struct proto_ctx *ctx);
 uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 
 // The verbs of a family for struct proto and struct dhcp_family.
 #define DHCP_VERBS_DECLARED(family)                                                                \
-	void family##_check_server(                                                                \
-		const void *settings, const struct addr *server, struct diag *d);                  \
+	/* Why the server's address may not be missing; NULL: it may. */                           \
+	const char *family##_no_server(const void *settings);                                      \
 	int family##_templates(                                                                    \
 		struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);               \
 	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t);                           \
-	void family##_flow(                                                                        \
-		struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out);         \
-	uint32_t family##_request(                                                                 \
-		struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);          \
-	void family##_request_n(struct proto_ctx *ctx, struct proto_txn *const *t,                 \
+	void family##_request(struct proto_ctx *ctx, struct proto_txn *const *t,                   \
 		struct proto_flow *flow, struct proto_out *out, uint32_t n, uint32_t room);        \
 	bool family##_key(const uint8_t *buf, uint32_t len, uint32_t *key);                        \
-	enum proto_verdict family##_reply(                                                         \
-		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);     \
+	uint32_t family##_reply(struct proto_ctx *ctx, struct proto_txn *const *t,                 \
+		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);         \
 	const char *family##_captured(const struct dhcp_settings *s, const uint8_t *buf,           \
 		uint32_t len, struct dhcp_captured_client *out);                                   \
 	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \

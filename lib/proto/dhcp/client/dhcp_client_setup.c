@@ -659,6 +659,7 @@ void dhcp_teardown(void *shared)
 		return;
 	if (p->family->unload)
 		p->family->unload(p);
+	dhcp_common_leave(p->common);
 	dhcp_macs_free(&p->macs);
 	dhcp_table_free(&p->table);
 	timestamps_free(&p->times);
@@ -667,26 +668,4 @@ void dhcp_teardown(void *shared)
 	free(p->vlans.places);
 	arena_free(p->arena);
 	free(p);
-}
-
-uint32_t dhcp_longest(const void *shared)
-{
-	return ((const struct dhcp_plan *)shared)->longest;
-}
-
-const char *dhcp_input(const void *shared)
-{
-	return ((const struct dhcp_plan *)shared)->used;
-}
-
-const struct timestamps *dhcp_times(const void *shared)
-{
-	return &((const struct dhcp_plan *)shared)->times;
-}
-
-void dhcp_layout(const void *shared, struct proto_layout *out)
-{
-	const struct dhcp_plan *p = shared;
-
-	*out = p->layout;
 }

@@ -374,7 +374,7 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 	w->heard = true;
 	if (ctx->ends && !t->over && f->is_elsewhere(h, ctx->ends, t)) {
 		n->other_source++;
-		ctx->elsewhere = true;
+		ctx->noted = ctx->elsewhere = true;
 	}
 	if (f->limits_keep && !t->over)
 		f->limits_keep(h);
@@ -464,13 +464,15 @@ DHCP_INLINE bool dhcp_happened(
 		return addr_len == (len) && dhcp_owns(&family##_messages, ctx, addr, mac);         \
 	}                                                                                          \
                                                                                                    \
-	enum proto_verdict family##_reply(                                                         \
+	DHCP_INLINE enum proto_verdict family##_reply_one(                                         \
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t buf_len)  \
 	{                                                                                          \
 		struct family##_heard h;                                                           \
                                                                                                    \
 		return dhcp_reply(&family##_messages, ctx, t, buf, buf_len, &h.is);                \
 	}                                                                                          \
+                                                                                                   \
+	PROTO_REPLY(family##_reply, family##_reply_one)                                            \
                                                                                                    \
 	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \
 		const uint8_t *buf, uint32_t buf_len)                                              \

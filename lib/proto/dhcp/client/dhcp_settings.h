@@ -126,7 +126,7 @@ static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
 }
 
 // What rates of the mix add to the rate of the load, per second; 0: it has shares.
-double dhcp_extra(const void *settings);
+double dhcp_extra(const struct dhcp_settings *s);
 
 // The shares of a mix, or NULL.
 static inline const double *dhcp_shares(const struct dhcp_settings *s)

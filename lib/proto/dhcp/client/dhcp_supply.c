@@ -84,9 +84,8 @@ uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s)
 	return least(f->identities(s), AUTO_MAX);
 }
 
-double dhcp_extra(const void *settings)
+double dhcp_extra(const struct dhcp_settings *s)
 {
-	const struct dhcp_settings *s = settings;
 	double sum = 0;
 
 	for (uint32_t e = 0; s->mix && e < DHCP_MIX_MAX; e++)
@@ -159,11 +158,9 @@ double dhcp_leases_used(const struct dhcp_family *f, const struct dhcp_settings 
 	return dhcp_uses(f, s) * (double)f->each(s, prefixes);
 }
 
-uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
+void dhcp_stocks(const struct dhcp_plan *p, struct proto_stock *out)
 {
-	const struct dhcp_plan *p = shared;
-
-	out[0] = (struct proto_stock){.name = "clients",
+	*out = (struct proto_stock){.name = "clients",
 		.remedy = p->automatic ? "there are no more addresses in expect, or hardware "
 	                                 "addresses, or memory"
 	                               : p->family->more_clients[p->course.again],
@@ -173,5 +170,4 @@ uint32_t dhcp_stocks(const void *shared, struct proto_stock *out)
 		.left = p->clients - p->leases.count / p->stride,
 		.each = p->uses,
 		.chosen = p->automatic};
-	return 1;
 }

@@ -51,7 +51,7 @@ struct dhcp_start {
 #define DHCP_ROW_NUMBER(number, ...)                       number,
 #define DHCP_ROW_NAME(number, name, ...)                   name,
 #define DHCP_ROW_START(number, name, step, from, to, help) {step, DHCP_IS_##from, DHCP_IS_##to},
-#define DHCP_ROW_STEP(step, name, result, ...)             {result},
+#define DHCP_ROW_STEP(step, name, result, ...)             result,
 #define DHCP_ROW_KIND(step, name, result, ...)             {__VA_ARGS__},
 
 enum dhcp_spread { DHCP_FIRST, DHCP_ROUND_ROBIN, DHCP_BY_CLIENT, DHCP_TO_EACH };

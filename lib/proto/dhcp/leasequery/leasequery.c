@@ -105,14 +105,15 @@ static const struct counter_section counters4 = {"leasequery4", "DHCPv4 bulk lea
 static const struct counter_section counters6 = {"leasequery6", "DHCPv6 bulk lease queries",
 	COUNTER_ROWS(rows6), sizeof(struct leasequery_counters)};
 
-static const struct proto_step steps[LEASEQUERY_STEPS] = {
-	[LEASEQUERY_FIRST] = {"query-first"}, [LEASEQUERY_REST] = {"first-last"}};
+static const char *const steps[LEASEQUERY_STEPS + 1] = {
+	[LEASEQUERY_FIRST] = "query-first", [LEASEQUERY_REST] = "first-last"};
 
-static const struct transport_settings *leasequery_transport(const void *settings)
+static void leasequery_terms(void *settings, struct proto_terms *out)
 {
 	const struct leasequery_settings *s = settings;
 
-	return &s->transport;
+	out->transport = &s->transport;
+	out->longest_reply = REPLY_LONGEST;
 }
 
 static void check(const struct leasequery_settings *s, bool subject, struct diag *d)
@@ -134,14 +135,14 @@ static void check(const struct leasequery_settings *s, bool subject, struct diag
 			LEASEQUERY_PARAMETERS_MAX);
 }
 
-static void leasequery4_check(const void *settings, struct diag *d)
+static void leasequery4_check(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct leasequery_settings *s = settings;
 
 	check(s, s->query != LEASEQUERY4_ALL, d);
 }
 
-static void leasequery6_check(const void *settings, struct diag *d)
+static void leasequery6_check(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct leasequery_settings *s = settings;
 	bool by_address = s->query + DHCP6_QUERY_BY_ADDRESS == DHCP6_QUERY_BY_ADDRESS;
@@ -198,7 +199,7 @@ static bool build_subject(struct leasequery_plan *p, const struct leasequery_set
 }
 
 static void *leasequery_setup(const struct leasequery_settings *s, const struct proto_env *env,
-	uint8_t addr_len, uint32_t most, struct diag *d)
+	uint8_t addr_len, uint32_t most, struct proto_facts *facts, struct diag *d)
 {
 	struct leasequery_plan *p = calloc(1, sizeof(*p));
 	const uint64_t *parameters = s->parameters.items;
@@ -216,6 +217,8 @@ static void *leasequery_setup(const struct leasequery_settings *s, const struct 
 	for (uint32_t i = 0; i < s->parameters.count; i++)
 		p->parameters[i] = (uint16_t)parameters[i];
 	recip_init(&p->clients, s->clients);
+	facts->longest = REQUEST_LONGEST;
+	facts->harmless = true;
 	if (env->addr_len != addr_len)
 		diag_error(d, s, "query", "needs an IPv%d server", addr_len == 4 ? 4 : 6);
 	if (build_subject(p, s, most, d) && env->addr_len == addr_len)
@@ -224,16 +227,18 @@ static void *leasequery_setup(const struct leasequery_settings *s, const struct 
 	return NULL;
 }
 
-static void *leasequery4_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *leasequery4_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct leasequery_settings *s = settings;
 
 	// An option 82 with one sub-option is one option.
-	return leasequery_setup(
-		s, env, 4, s->query == LEASEQUERY4_MAC ? MAC_MAX : LEASEQUERY_SUBJECT_MAX - 2, d);
+	return leasequery_setup(s, env, 4,
+		s->query == LEASEQUERY4_MAC ? MAC_MAX : LEASEQUERY_SUBJECT_MAX - 2, facts, d);
 }
 
-static void *leasequery6_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *leasequery6_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct leasequery_settings *s = settings;
 
@@ -241,17 +246,7 @@ static void *leasequery6_setup(const void *settings, const struct proto_env *env
 		s->query + DHCP6_QUERY_BY_ADDRESS == DHCP6_QUERY_BY_REMOTE_ID
 			? LEASEQUERY_SUBJECT_MAX
 			: DHCP6_DUID_MAX,
-		d);
-}
-
-static uint32_t leasequery_longest(const void *shared)
-{
-	return REQUEST_LONGEST;
-}
-
-static uint32_t leasequery_longest_reply(const void *settings)
-{
-	return REPLY_LONGEST;
+		facts, d);
 }
 
 static int leasequery_open(struct proto_ctx *ctx, const struct proto_env *env)
@@ -291,18 +286,13 @@ static enum proto_verdict leasequery_timeout(struct proto_ctx *ctx, struct proto
 		.default_port = port,                                                              \
 		.key_bits = bits,                                                                  \
 		.steps = steps,                                                                    \
-		.step_count = LEASEQUERY_STEPS,                                                    \
-		.stream = true,                                                                    \
-		.harmless = true,                                                                  \
 		.cost_ns = 100,                                                                    \
 		.settings = &section##family,                                                      \
 		.counters = &counters##family,                                                     \
-		.transport = leasequery_transport,                                                 \
+		.terms = leasequery_terms,                                                         \
 		.check = leasequery##family##_check,                                               \
 		.setup = leasequery##family##_setup,                                               \
 		.teardown = leasequery_teardown,                                                   \
-		.longest = leasequery_longest,                                                     \
-		.longest_reply = leasequery_longest_reply,                                         \
 		.open = leasequery_open,                                                           \
 		.close = leasequery_close,                                                         \
 		.request = leasequery##family##_request,                                           \

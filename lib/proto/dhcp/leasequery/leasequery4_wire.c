@@ -32,7 +32,7 @@ static void relay_info_write(
 	write_bytes(w, id, len);
 }
 
-uint32_t leasequery4_request(
+static uint32_t request_write(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct leasequery_plan *p = ctx->shared;
@@ -60,6 +60,8 @@ uint32_t leasequery4_request(
 	n->request_bytes += written;
 	return written;
 }
+
+PROTO_REQUEST(leasequery4_request, request_write)
 
 bool leasequery4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
@@ -92,7 +94,7 @@ static uint32_t status_of(const uint8_t *buf, uint32_t len)
 	return buf[at + 1] ? buf[at + 2] : DHCP4_STATUSES;
 }
 
-enum proto_verdict leasequery4_reply(
+static enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	struct leasequery_worker *w = ctx->own;
@@ -120,3 +122,5 @@ enum proto_verdict leasequery4_reply(
 	}
 	return leasequery_fail(&n->unexpected);
 }
+
+PROTO_REPLY(leasequery4_reply, reply_judge)

@@ -33,7 +33,7 @@ static void subject_write(const struct proto_ctx *ctx, const struct proto_txn *t
 	dhcp6_write_option(w, subject_codes[query], subject, len);
 }
 
-uint32_t leasequery6_request(
+static uint32_t request_write(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct leasequery_plan *p = ctx->shared;
@@ -59,6 +59,8 @@ uint32_t leasequery6_request(
 	n->request_bytes += written;
 	return written;
 }
+
+PROTO_REQUEST(leasequery6_request, request_write)
 
 bool leasequery6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
@@ -98,7 +100,7 @@ static enum proto_verdict data_take(
 	return leasequery_goes_on(t);
 }
 
-enum proto_verdict leasequery6_reply(
+static enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	struct leasequery_counters *n = ctx->counters;
@@ -125,3 +127,5 @@ enum proto_verdict leasequery6_reply(
 		return leasequery_over(n, status, DHCP6_STATUSES, true);
 	return has_data ? data_take(ctx, t, &s) : leasequery_fail(&n->unexpected);
 }
+
+PROTO_REPLY(leasequery6_reply, reply_judge)

@@ -137,13 +137,13 @@ static inline enum proto_verdict leasequery_fail(uint64_t *counter)
 }
 
 // The verbs of proto.h.
-uint32_t leasequery4_request(
-	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void leasequery4_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room);
 bool leasequery4_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict leasequery4_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-uint32_t leasequery6_request(
-	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+uint32_t leasequery4_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
+void leasequery6_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room);
 bool leasequery6_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict leasequery6_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+uint32_t leasequery6_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);

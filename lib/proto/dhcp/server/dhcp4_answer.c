@@ -180,4 +180,4 @@ static const struct dhcp_server_family dhcp4_server_family = {
 
 static const struct addr dhcp4_groups[] = {{4, {255, 255, 255, 255}}, {0}};
 
-DHCP_SERVER(dhcp4, NULL, NULL)
+DHCP_SERVER(dhcp4)

@@ -37,7 +37,8 @@ extern const struct proto_server dhcp4_server; // dhcp4_answer.c
 // dhcp4_answer_wire.c: the verbs on messages
 uint32_t dhcp4_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
-uint32_t dhcp4_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
+uint32_t dhcp4_more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);
 
 extern const struct proto_fault dhcp4_faults[]; // dhcp4_faults_wire.c

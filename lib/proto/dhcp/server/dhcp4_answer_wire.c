@@ -414,7 +414,8 @@ static uint32_t answer4_stream(struct dhcp4_query *q)
 	return answer4_bulk(q);
 }
 
-uint32_t dhcp4_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
+uint32_t dhcp4_more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	const struct dhcp4_answers *a = ctx->shared;
 	struct dhcp4_server_state *s = ctx->own;
@@ -430,15 +431,15 @@ uint32_t dhcp4_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
 		.server_id = a->server_id,
 		.claim = {.pool = &s->common.pools[DHCP_ADDRESSES],
 			.now_s = (uint32_t)(ctx->now_ms / 1000)}};
-	uint32_t len;
+	uint32_t made;
 
 	if (!out) {
 		dhcp_bulk_end(ctx, &n->bulk_dropped);
 		return 0;
 	}
-	len = bulk_go_on(&q, b);
-	n->sent[q.type] += len > 0;
-	return len;
+	made = bulk_go_on(&q, b);
+	n->sent[q.type] += made > 0;
+	return made;
 }
 
 static void client_read(struct dhcp4_query *q, struct dhcp_server *s, uint32_t now_s)
@@ -464,33 +465,6 @@ static void client_read(struct dhcp4_query *q, struct dhcp_server *s, uint32_t n
 	override = relay_sub_option(m->relay_info, m->relay_info_len, RELAY_SERVER_ID, &len);
 	if (override && len == 4)
 		q->server_id = bytes_be32(override);
-}
-
-uint32_t dhcp4_answer(
-	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
-{
-	struct dhcp_answer_counters *n = ctx->counters;
-	struct dhcp4_server_state *s = ctx->own;
-	struct dhcp4_query q = {.a = ctx->shared,
-		.n = n,
-		.ctx = ctx,
-		.stream = ctx->stream,
-		.buf = buf,
-		.out = out};
-	uint32_t answer;
-	bool right;
-
-	n->received++;
-	right = dhcp4_parse(buf, len, &s->scratch, &q.m);
-	n->type[q.m.type < DHCP4_TYPES ? q.m.type : 0]++;
-	if (!right || q.m.hlen > DHCP4_CHADDR_LEN || q.m.type == 0)
-		return dhcp_claim_silent(&n->malformed);
-	if (q.m.op != DHCP4_REQUEST_OP || room < DHCP4_ANSWER_PAD)
-		return dhcp_claim_silent(&n->ignored);
-	q.w = writer_of(out, room);
-	client_read(&q, &s->common, (uint32_t)(ctx->now_ms / 1000));
-	answer = q.stream ? answer4_stream(&q) : answer4_dispatch(&q);
-	return dhcp_claim_answered(n, q.type, &q.w, answer);
 }
 
 static void direct_to(struct proto_direction *out, const uint8_t *address, uint16_t port)
@@ -537,4 +511,34 @@ bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *o
 	direct_to(out, yiaddr, DHCP4_CLIENT_PORT);
 	memcpy(out->mac, answer + DHCP4_AT_CHADDR, 6);
 	return true;
+}
+
+uint32_t dhcp4_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	struct dhcp_answer_counters *n = ctx->counters;
+	struct dhcp4_server_state *s = ctx->own;
+	struct dhcp4_query q = {.a = ctx->shared,
+		.n = n,
+		.ctx = ctx,
+		.stream = ctx->stream,
+		.buf = buf,
+		.out = out};
+	uint32_t answer;
+	bool right;
+
+	n->received++;
+	right = dhcp4_parse(buf, len, &s->scratch, &q.m);
+	n->type[q.m.type < DHCP4_TYPES ? q.m.type : 0]++;
+	if (!right || q.m.hlen > DHCP4_CHADDR_LEN || q.m.type == 0)
+		return dhcp_claim_silent(&n->malformed);
+	if (q.m.op != DHCP4_REQUEST_OP || room < DHCP4_ANSWER_PAD)
+		return dhcp_claim_silent(&n->ignored);
+	q.w = writer_of(out, room);
+	client_read(&q, &s->common, (uint32_t)(ctx->now_ms / 1000));
+	answer = q.stream ? answer4_stream(&q) : answer4_dispatch(&q);
+	answer = dhcp_claim_answered(n, q.type, &q.w, answer);
+	if (answer && !q.stream)
+		ctx->directed = dhcp4_direct(out, answer, &ctx->to);
+	return answer;
 }

@@ -226,7 +226,7 @@ static void dhcp6_own_set(const struct dhcp_server_family *f, void *answers, con
 	a->preference = (uint8_t)s->preference;
 	a->prefix_length = (uint8_t)s->common.prefix_length;
 	if (s->reconfigure) {
-		a->call_after_ns = s->reconfigure->after_ns;
+		a->common.after_ns = s->reconfigure->after_ns;
 		a->call = calls[s->reconfigure->message];
 		a->bad_every = s->reconfigure->bad_every;
 	}
@@ -269,9 +269,4 @@ static const struct dhcp_server_family dhcp6_server_family = {
 	.same_clients = dhcp6_same_clients,
 };
 
-static uint64_t dhcp6_after_ns(const void *shared)
-{
-	return ((const struct dhcp6_answers *)shared)->call_after_ns;
-}
-
-DHCP_SERVER(dhcp6, dhcp6_later, dhcp6_after_ns)
+DHCP_SERVER(dhcp6)

@@ -40,7 +40,6 @@ struct dhcp6_answers {
 	uint8_t prefix_length;
 	uint8_t server_id_len;
 	uint8_t server_id[DHCP6_DUID_MAX];
-	uint64_t call_after_ns; // 0: no client is called on
 	uint64_t bad_every;
 	uint8_t call; // type of the message that is asked for
 };
@@ -58,6 +57,9 @@ extern const struct proto_server dhcp6_server; // dhcp6_answer.c
 // dhcp6_answer_wire.c: the verbs on messages
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
+bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);
+uint32_t dhcp6_more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 
 // dhcp6_calls_wire.c: the relay messages of a request, around the answer to it; begins: for
 // dhcp6_option_end of each
@@ -71,9 +73,8 @@ static inline bool dhcp6_gives_key(uint8_t type)
 {
 	return type == DHCP6_REQUEST || type == DHCP6_INFORMATION;
 }
-uint32_t dhcp6_later(
+// The RECONFIGURE that follows the REPLY to this request; its length, 0: none.
+uint32_t dhcp6_reconfigure_write(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
-uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
-bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out);
 
 extern const struct proto_fault dhcp6_faults[]; // dhcp6_faults_wire.c

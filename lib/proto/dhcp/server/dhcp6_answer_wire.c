@@ -516,7 +516,7 @@ static uint32_t answer6_bulk(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
-uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
+static uint32_t bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
 {
 	struct dhcp_answer_counters *n = ctx->counters;
 	struct dhcp_bulk *b = dhcp_bulk_of(ctx);
@@ -547,6 +547,12 @@ uint32_t dhcp6_bulk_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
 	}
 	n->sent[q.type]++;
 	return reply_end(&q);
+}
+
+uint32_t dhcp6_more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	return buf ? dhcp6_reconfigure_write(ctx, buf, len, out, room) : bulk_more(ctx, out, room);
 }
 
 static bool answer6_is_for_us(const struct dhcp6_query *q)
@@ -658,6 +664,17 @@ static bool query_read(struct dhcp6_query *q, const uint8_t *buf, uint32_t len)
 	return true;
 }
 
+// RFC 8415 sections 7.2 and 19.3: to the relay or client that sent the request, at its well-known
+// port; a relay with a port of its own (RFC 8357) gets the reply there.
+bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
+{
+	bool relayed = len >= DHCP6_RELAY_LEN && answer[0] == DHCP6_RELAY_REPL;
+
+	memset(out, 0, sizeof(*out));
+	out->dst_port = relayed ? DHCP6_SERVER_PORT : DHCP6_CLIENT_PORT;
+	return !relayed || !dhcp6_find_option(answer, DHCP6_RELAY_LEN, len, DHCP6_OPT_RELAY_PORT);
+}
+
 uint32_t dhcp6_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -678,16 +695,8 @@ uint32_t dhcp6_answer(
 	if (!query_read(&q, buf, len))
 		return dhcp_claim_silent(&n->malformed);
 	answer = query_answer(&q);
-	return dhcp_claim_answered(n, q.type, &q.w, answer);
-}
-
-// RFC 8415 sections 7.2 and 19.3: to the relay or client that sent the request, at its well-known
-// port; a relay with a port of its own (RFC 8357) gets the reply there.
-bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
-{
-	bool relayed = len >= DHCP6_RELAY_LEN && answer[0] == DHCP6_RELAY_REPL;
-
-	memset(out, 0, sizeof(*out));
-	out->dst_port = relayed ? DHCP6_SERVER_PORT : DHCP6_CLIENT_PORT;
-	return !relayed || !dhcp6_find_option(answer, DHCP6_RELAY_LEN, len, DHCP6_OPT_RELAY_PORT);
+	answer = dhcp_claim_answered(n, q.type, &q.w, answer);
+	if (answer && !ctx->stream)
+		ctx->directed = dhcp6_direct(out, answer, &ctx->to);
+	return answer;
 }

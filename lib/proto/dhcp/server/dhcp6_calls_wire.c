@@ -39,14 +39,15 @@ void dhcp6_accept_write(struct proto_ctx *ctx, const struct dhcp6_message *m, ui
 	struct dhcp6_server *s = ctx->own;
 	uint8_t key[DHCP6_RKAP_VALUE];
 
-	if (!a->call_after_ns || !dhcp6_has(m, DHCP6_OPT_RECONFIGURE_ACCEPT) || !m->client_id.data)
+	if (!a->common.after_ns || !dhcp6_has(m, DHCP6_OPT_RECONFIGURE_ACCEPT) ||
+		!m->client_id.data)
 		return;
 	dhcp6_write_option(w, DHCP6_OPT_RECONFIGURE_ACCEPT, NULL, 0);
 	if (!gives)
 		return;
 	key_make(a, duid, key);
 	dhcp6_rkap_write(w, DHCP6_RKAP_KEY, ++s->replay, key);
-	ctx->later = m->type != DHCP6_INFORMATION;
+	ctx->more = m->type != DHCP6_INFORMATION;
 }
 
 // The reason for which the next RECONFIGURE is bad; DHCP6_BADS: it is right.
@@ -101,7 +102,7 @@ static void message_write(struct proto_ctx *ctx, const struct dhcp6_bytes *clien
 }
 
 // The request was answered, so it is well formed.
-uint32_t dhcp6_later(
+uint32_t dhcp6_reconfigure_write(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	struct writer w = writer_of(out, room);
@@ -109,6 +110,7 @@ uint32_t dhcp6_later(
 	struct dhcp6_envelope e;
 	struct dhcp6_message m;
 
+	ctx->more = 0;
 	if (!dhcp6_unwrap(buf, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &m))
 		return 0;
 	dhcp6_relays_begin(&w, &e, begins);

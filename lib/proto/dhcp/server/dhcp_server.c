@@ -222,8 +222,19 @@ void dhcp_ready_add_addresses(const struct dhcp_server_family *f, struct dhcp_an
 		dhcp_ready_add(f, a, code, data, (uint32_t)(w.at - data));
 }
 
+static uint64_t worker_memory(
+	const struct dhcp_server_family *f, const struct dhcp_answers *a, uint32_t workers)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
+		bytes += dhcp_pool_memory(
+			(a->leases[kind] + workers - 1) / workers, a->lease_size, f->by_hardware);
+	return bytes;
+}
+
 void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
-	const struct proto_env *env, struct diag *d)
+	const struct proto_env *env, struct proto_facts *facts, struct diag *d)
 {
 	const struct dhcp_answers_settings *s = settings;
 	struct dhcp_answers *a = calloc(1, f->answers_size);
@@ -247,24 +258,15 @@ void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings
 		return NULL;
 	}
 	f->own_set(f, a, s, env);
+	facts->memory = env->workers * worker_memory(f, a, env->workers);
+	facts->timed = true;
+	facts->after_ns = a->after_ns;
 	return a;
 }
 
 void dhcp_server_teardown(void *shared)
 {
 	free(shared);
-}
-
-uint64_t dhcp_server_memory(
-	const struct dhcp_server_family *f, const void *shared, const struct proto_env *env)
-{
-	const struct dhcp_answers *a = shared;
-	uint64_t bytes = 0;
-
-	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
-		bytes += dhcp_pool_memory((a->leases[kind] + env->workers - 1) / env->workers,
-			a->lease_size, f->by_hardware);
-	return bytes;
 }
 
 // The pool of one worker: its part of all leases, where its neighbours' begin and end.

@@ -94,6 +94,7 @@ struct dhcp_answers {
 	struct dhcp_ready ready[DHCP_READY_MAX]; // for clients that ask for them
 	uint32_t ready_count;
 	size_t lease_size; // of a record; the family's, unless its settings want more
+	uint64_t after_ns; // RECONFIGURE follows a REPLY after this time; 0: none does
 };
 
 #define DHCP_BULK_HEAD 44 // bytes of a DHCPv4 header, up to the hardware address
@@ -159,17 +160,14 @@ void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answers,
 	const void *item, struct proto_stock *out);
 void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
-	const struct proto_env *env, struct diag *d);
+	const struct proto_env *env, struct proto_facts *facts, struct diag *d);
 void dhcp_server_teardown(void *shared);
-uint64_t dhcp_server_memory(
-	const struct dhcp_server_family *f, const void *shared, const struct proto_env *env);
 int dhcp_server_open(
 	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp_server_close(struct proto_ctx *ctx);
 
-// The server of a family: its set-up verbs, and the row of struct proto. later_, after_ns_: as
-// there.
-#define DHCP_SERVER(family, later_, after_ns_)                                                     \
+// The server of a family: its set-up functions, and the row of struct proto.
+#define DHCP_SERVER(family)                                                                        \
 	static void family##_server_check(                                                         \
 		const void *settings, const void *const *items, uint32_t count, struct diag *d)    \
 	{                                                                                          \
@@ -182,15 +180,10 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		return dhcp_server_stocks(&family##_server_family, settings, item, out);           \
 	}                                                                                          \
                                                                                                    \
-	static void *family##_server_setup(                                                        \
-		const void *settings, const struct proto_env *env, struct diag *d)                 \
+	static void *family##_server_setup(const void *settings, const struct proto_env *env,      \
+		struct proto_facts *facts, struct diag *d)                                         \
 	{                                                                                          \
-		return dhcp_server_setup(&family##_server_family, settings, env, d);               \
-	}                                                                                          \
-                                                                                                   \
-	static uint64_t family##_server_memory(const void *shared, const struct proto_env *env)    \
-	{                                                                                          \
-		return dhcp_server_memory(&family##_server_family, shared, env);                   \
+		return dhcp_server_setup(&family##_server_family, settings, env, facts, d);        \
 	}                                                                                          \
                                                                                                    \
 	static int family##_server_open(struct proto_ctx *ctx, const struct proto_env *env)        \
@@ -202,18 +195,14 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		.settings = &family##_answers_section,                                             \
 		.counters = &family##_answered_section,                                            \
 		.groups = family##_groups,                                                         \
-		.timed = true,                                                                     \
+		.stream = true, /* for lease queries */                                            \
 		.check = family##_server_check,                                                    \
 		.stocks = family##_server_stocks,                                                  \
 		.setup = family##_server_setup,                                                    \
 		.teardown = dhcp_server_teardown,                                                  \
-		.memory = family##_server_memory,                                                  \
 		.open = family##_server_open,                                                      \
 		.close = dhcp_server_close,                                                        \
 		.answer = family##_answer,                                                         \
-		.later = later_,                                                                   \
-		.after_ns = after_ns_,                                                             \
-		.more = family##_bulk_more,                                                        \
-		.direct = family##_direct,                                                         \
+		.more = family##_more,                                                             \
 		.faults = family##_faults,                                                         \
 	};

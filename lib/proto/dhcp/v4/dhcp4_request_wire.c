@@ -342,14 +342,7 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 		bytes_put_be32(out->src, a->client->offered);
 }
 
-void dhcp4_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
-{
-	const struct asking a = asking_of(ctx, t);
-
-	flow_make(&a, out);
-}
-
-void dhcp4_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+void dhcp4_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -358,16 +351,6 @@ void dhcp4_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct p
 		flow_make(&a, &flow[i]); // first: a silent message ends the lease that it is about
 		message_make(ctx, t[i], &a, &out[i], room);
 	}
-}
-
-uint32_t dhcp4_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
-{
-	struct proto_out out = {.buf = buf};
-	struct proto_flow flow;
-
-	dhcp4_request_n(ctx, &t, &flow, &out, 1, room);
-	ctx->sum = out.sum;
-	return out.len;
 }
 
 void dhcp4_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w)

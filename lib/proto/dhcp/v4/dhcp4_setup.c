@@ -380,12 +380,9 @@ const struct dhcp_family dhcp4_family = {
 	.lease_save = dhcp4_lease_save,
 };
 
-void dhcp4_check_server(const void *settings, const struct addr *server, struct diag *d)
+const char *dhcp4_no_server(const void *settings)
 {
 	const struct dhcp_settings *s = settings;
 
-	if (!dhcp_family_check(server, server, 4, d) || server->len)
-		return;
-	if (s->relay)
-		diag_error(d, server, "server", "is missing (the relays send to it)");
+	return s->relay ? "is missing (the relays send to it)" : NULL;
 }

@@ -429,6 +429,7 @@ static inline void server_keep(struct proto_ctx *ctx, const struct dhcp4_heard *
 	}
 	if ((p->named >> k->head.server & 1) || !ctx->ends)
 		return;
+	ctx->noted = true;
 	ctx->path_found = dhcp_vlans_place(&p->is.vlans, h->is.number) * p->is.path_stride +
 	                  p->path_server + k->head.server + 1;
 	bytes_put_be32(ctx->found, k->server_id);

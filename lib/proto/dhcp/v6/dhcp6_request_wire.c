@@ -306,7 +306,8 @@ static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ct
 	return len;
 }
 
-uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+static uint32_t request_write(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
@@ -331,7 +332,7 @@ uint32_t dhcp6_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf,
 	return len;
 }
 
-void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+static void flow_make(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
@@ -357,13 +358,13 @@ void dhcp6_flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_f
 	addr_link_local(out->mac, out->src);
 }
 
-void dhcp6_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+void dhcp6_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		dhcp6_flow(ctx, t[i], &flow[i]);
+		flow_make(ctx, t[i], &flow[i]);
 		ctx->sum = 0;
-		out[i].len = dhcp6_request(ctx, t[i], out[i].buf, room);
+		out[i].len = request_write(ctx, t[i], out[i].buf, room);
 		out[i].sum = ctx->sum;
 	}
 }

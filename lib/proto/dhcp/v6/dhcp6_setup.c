@@ -527,14 +527,11 @@ const struct dhcp_family dhcp6_family = {
 	.lease_save = dhcp6_lease_save,
 };
 
-void dhcp6_check_server(const void *settings, const struct addr *server, struct diag *d)
+const char *dhcp6_no_server(const void *settings)
 {
 	const struct dhcp6_settings *s = settings;
 
-	if (!dhcp_family_check(server, server, 16, d) || server->len)
-		return;
 	if (to_servers(s))
-		diag_error(d, server, "server", "is missing (or to: all, to: servers)");
-	else if (s->unicast)
-		diag_error(d, server, "server", "is missing: the address for unicast: true");
+		return "is missing (or to: all, to: servers)";
+	return s->unicast ? "is missing: the address for unicast: true" : NULL;
 }

@@ -106,7 +106,6 @@ struct dns_plan {
 	struct recip count;   // of queries
 	struct recip run;     // transactions that have one message of a list, one after the other
 	struct recip round;   // that have all of them
-	bool changes;         // a message may change what the server has
 	struct recip padding; // block that a query is padded to; divisor 0: none
 	struct dns_proxy proxy;
 	struct dns_alias *alias;
@@ -222,25 +221,19 @@ bool dns_soa_serial(
 	const uint8_t *buf, uint32_t len, const uint8_t *data, uint32_t *steps, uint32_t *serial);
 
 // dns_request_wire.c, dns_reply_wire.c: the verbs of proto.h
-uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
-void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
-	uint32_t n, uint32_t room);
+void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room);
 uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict dns_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
-void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
-	enum proto_verdict *verdicts, uint32_t n);
+uint32_t dns_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
 const char *dns_reason(
 	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
 // dns_setup.c
-void dns_check(const void *settings, struct diag *d);
-void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d);
-bool dns_changes(const void *shared);
-uint32_t dns_longest(const void *shared);
-const char *dns_input(const void *shared);
-const struct timestamps *dns_times(const void *shared);
+void dns_check(const void *settings, const struct proto_env *env, struct diag *d);
+void *dns_setup(const void *settings, const struct proto_env *env, struct proto_facts *facts,
+	struct diag *d);
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);

@@ -468,27 +468,18 @@ static inline __attribute__((always_inline)) void replies_judge(struct proto_ctx
 	counters->empty += empty;
 }
 
-void dns_reply_n(struct proto_ctx *ctx, struct proto_txn *const *t, const struct proto_message *in,
-	enum proto_verdict *verdicts, uint32_t n)
+uint32_t dns_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n)
 {
 	const struct dns_plan *p = ctx->shared;
 
-	if (p->queries.own_opts)
+	if (__builtin_expect(t[0]->over, 0)) // it is alone
+		verdicts[0] = reply_judge(ctx, t[0], in[0].buf, in[0].len);
+	else if (p->queries.own_opts)
 		replies_judge(ctx, t, in, verdicts, n, true);
 	else
 		replies_judge(ctx, t, in, verdicts, n, false);
-}
-
-enum proto_verdict dns_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
-{
-	const struct proto_message in = {buf, len};
-	enum proto_verdict verdict;
-
-	if (t->over)
-		return reply_judge(ctx, t, buf, len);
-	dns_reply_n(ctx, &t, &in, &verdict, 1);
-	return verdict;
+	return n;
 }
 
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t)

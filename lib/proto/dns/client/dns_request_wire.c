@@ -289,8 +289,8 @@ uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint3
 	return p->proxy.len;
 }
 
-void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_out *out,
-	uint32_t n, uint32_t room)
+void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room)
 {
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *counters = ctx->counters;
@@ -305,13 +305,4 @@ void dns_request_n(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 		out[i].len = request_apart(ctx, t[i], out[i].buf, room);
 		out[i].sum = 0;
 	}
-}
-
-uint32_t dns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
-{
-	struct proto_out out = {.buf = buf};
-
-	dns_request_n(ctx, &t, &out, 1, room);
-	ctx->sum = out.sum;
-	return out.len;
 }

@@ -159,7 +159,7 @@ static void check_proxy(const struct dns_proxy_settings *s, struct diag *d)
 		check_data(&tlvs[i], d);
 }
 
-void dns_check(const void *settings, struct diag *d)
+void dns_check(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct dns_settings *s = settings;
 	int lists = (s->queries != NULL) + (s->names.count > 0) + (s->wire != NULL) +
@@ -460,13 +460,6 @@ static bool any_changes(const struct dns_plan *p)
 	return any;
 }
 
-bool dns_changes(const void *shared)
-{
-	const struct dns_plan *p = shared;
-
-	return p->changes;
-}
-
 static uint32_t entry_len(const struct dns_plan *p, uint32_t i)
 {
 	const uint8_t *entry = p->queries.blob + p->queries.offsets[i];
@@ -495,13 +488,6 @@ static uint32_t longest_message(const struct dns_plan *p)
 	       (p->wrong ? DNS_WRONG_MORE : 0) + p->proxy.len;
 }
 
-uint32_t dns_longest(const void *shared)
-{
-	const struct dns_plan *p = shared;
-
-	return longest_message(p) + (p->tsig ? dns_tsig_record_len(p->tsig) : 0);
-}
-
 static int load_key(struct dns_plan *p, const struct dns_settings *s, struct diag *d)
 {
 	const struct field_list one = {s->key, 1};
@@ -511,17 +497,8 @@ static int load_key(struct dns_plan *p, const struct dns_settings *s, struct dia
 	return s->key && !p->tsig ? -EINVAL : 0;
 }
 
-const struct timestamps *dns_times(const void *shared)
-{
-	return &((const struct dns_plan *)shared)->queries.times;
-}
-
-const char *dns_input(const void *shared)
-{
-	return ((const struct dns_plan *)shared)->queries.used;
-}
-
-void *dns_setup(const void *settings, const struct proto_env *env, struct diag *d)
+void *dns_setup(const void *settings, const struct proto_env *env, struct proto_facts *facts,
+	struct diag *d)
 {
 	const struct dns_settings *s = settings;
 	// Without `edns`, for cookies and for lines that ask for an OPT record.
@@ -555,7 +532,10 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct diag *
 		build_wrong(p, s->wrong);
 	p->varies = p->case_0x20 || p->queries.random_lens;
 	build_sums(p);
-	p->changes = any_changes(p);
+	facts->longest = longest_message(p) + (p->tsig ? dns_tsig_record_len(p->tsig) : 0);
+	facts->harmless = !any_changes(p);
+	facts->input = p->queries.used;
+	facts->times = &p->queries.times;
 	return p;
 }
 

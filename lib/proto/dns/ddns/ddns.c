@@ -66,18 +66,21 @@ static uint32_t records_of(const struct ddns_settings *s)
 	return set;
 }
 
-static void ddns_following(const void *settings, struct proto_following *out)
+static void ddns_terms(void *settings, struct proto_terms *out)
 {
 	const struct ddns_settings *s = settings;
 
-	*out = (struct proto_following){(uint32_t)__builtin_popcount(records_of(s)), s->every_ns};
+	out->each = (uint32_t)__builtin_popcount(records_of(s));
+	out->every_ns = s->every_ns;
 }
 
-static void ddns_check_after(const void *settings, bool named, struct diag *d)
+static void ddns_check(const void *settings, const struct proto_env *env, struct diag *d)
 {
 	const struct ddns_settings *s = settings;
 
-	if (!s->name && !named)
+	if (!env->followed)
+		return; // reported
+	if (!s->name && !env->followed_named)
 		diag_error(d, s, "name",
 			"is missing (like host-{client}.example.com): the clients of the followed "
 			"item have no fqdn with a domain");
@@ -142,7 +145,8 @@ static void ddns_teardown(void *shared)
 	free(p);
 }
 
-static void *ddns_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *ddns_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	const struct ddns_settings *s = settings;
 	struct ddns_plan *p = calloc(1, sizeof(*p));
@@ -156,23 +160,16 @@ static void *ddns_setup(const void *settings, const struct proto_env *env, struc
 		.every_ms = s->every_ns / MS_NS,
 		.within_ms = s->within_ns / MS_NS,
 		.rd = s->rd};
+	facts->memory = env->followed_clients * sizeof(struct ddns_client);
 	if (build_name(p, s, env, d))
 		return p;
 	ddns_teardown(p);
 	return NULL;
 }
 
-static uint64_t ddns_memory(const void *shared, const struct proto_env *env)
-{
-	uint64_t all = env->followed_clients * sizeof(struct ddns_client);
-
-	return env->workers ? all / env->workers : all;
-}
-
 static int ddns_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
-	const struct ddns_plan *p = ctx->shared;
-	uint32_t count = ctx->followed ? p->followed->count(ctx->followed) : 1;
+	uint32_t count = ctx->followed ? ctx->followed->clients : 1;
 	struct ddns_worker *w;
 
 	ctx->own = NULL;
@@ -196,13 +193,7 @@ static int ddns_close(struct proto_ctx *ctx)
 
 static const struct proto_follower ddns_follower = {
 	.marks = marks,
-	.following = ddns_following,
-	.check = ddns_check_after,
 	.happened = ddns_happened,
-	.begin = ddns_begin,
-	.due = ddns_due,
-	.waiting = ddns_waiting,
-	.busy = ddns_busy,
 	.over = ddns_over,
 };
 
@@ -211,16 +202,19 @@ const struct proto ddns_proto = {
 	.help = "DNS records that appear and go with leases",
 	.default_port = DNS_PORT,
 	.key_bits = 16,
-	.step_count = 1,
 	.cost_ns = 250, // a name is made for the question and again for the answer
 	.settings = &ddns_section,
 	.counters = &ddns_counters,
 	.follower = &ddns_follower,
+	.terms = ddns_terms,
+	.check = ddns_check,
 	.setup = ddns_setup,
 	.teardown = ddns_teardown,
-	.memory = ddns_memory,
 	.open = ddns_open,
 	.close = ddns_close,
+	.begin = ddns_begin,
+	.due = ddns_due,
+	.waiting = ddns_waiting,
 	.request = ddns_request,
 	.key = ddns_key,
 	.reply = ddns_reply,

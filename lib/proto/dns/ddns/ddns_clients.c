@@ -167,7 +167,7 @@ uint64_t ddns_due(struct proto_ctx *ctx)
 		struct ddns_client *c;
 
 		if (!l)
-			return UINT64_MAX;
+			break;
 		c = &w->clients[l->first];
 		if (c->turn)
 			return c->due_ms;
@@ -178,7 +178,7 @@ uint64_t ddns_due(struct proto_ctx *ctx)
 			return c->due_ms;
 		turn_over(w, p, l, ctx->now_ms);
 	}
-	return UINT64_MAX;
+	return w->waited ? PROTO_NOT_YET : PROTO_NOT_DUE;
 }
 
 bool ddns_begin(struct proto_ctx *ctx, struct proto_txn *t)
@@ -212,11 +212,6 @@ uint64_t ddns_waiting(struct proto_ctx *ctx, uint64_t until_ms)
 				w->clients[k].turn ? w->clients[k].turn
 						   : w->clients[k].pending & ~w->clients[k].asked);
 	return n;
-}
-
-bool ddns_busy(const struct proto_ctx *ctx)
-{
-	return ((const struct ddns_worker *)ctx->own)->waited;
 }
 
 void ddns_over(struct proto_ctx *ctx)
@@ -267,6 +262,7 @@ void ddns_found(struct proto_ctx *ctx, const struct proto_txn *t, enum ddns_foun
 	} else {
 		c->counters->gone[kind]++;
 	}
+	ctx->noted = true;
 	ctx->mark = 1 + kind + (ours ? 0 : DDNS_KINDS);
 	ctx->mark_from = c->at;
 }

@@ -116,7 +116,6 @@ void ddns_happened(struct proto_ctx *ctx, const struct proto_event *event);
 bool ddns_begin(struct proto_ctx *ctx, struct proto_txn *t);
 uint64_t ddns_due(struct proto_ctx *ctx);
 uint64_t ddns_waiting(struct proto_ctx *ctx, uint64_t until_ms);
-bool ddns_busy(const struct proto_ctx *ctx);
 void ddns_over(struct proto_ctx *ctx);
 void ddns_found(struct proto_ctx *ctx, const struct proto_txn *t, enum ddns_found found);
 void ddns_lost(struct proto_ctx *ctx, const struct proto_txn *t);
@@ -127,8 +126,9 @@ uint32_t ddns_name(const struct proto_ctx *ctx, uint32_t client, uint8_t *out);
 #define DDNS_DHCID_LEN 35
 void ddns_dhcid(const struct proto_identity *identity, const uint8_t *name, uint32_t len,
 	uint8_t out[DDNS_DHCID_LEN]);
-uint32_t ddns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room);
+void ddns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
+	struct proto_out *out, uint32_t n, uint32_t room);
 bool ddns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-enum proto_verdict ddns_reply(
-	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len);
+uint32_t ddns_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
+	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
 enum proto_verdict ddns_timeout(struct proto_ctx *ctx, struct proto_txn *t);

@@ -124,7 +124,8 @@ static uint32_t question_of(const struct proto_ctx *ctx, const struct proto_txn 
 	return len + 4;
 }
 
-uint32_t ddns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+static uint32_t request_write(
+	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	const struct ddns_plan *p = ctx->shared;
 	struct ddns_counters *n = ctx->counters;
@@ -143,6 +144,8 @@ uint32_t ddns_request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, 
 	n->request_bytes += len;
 	return len;
 }
+
+PROTO_REQUEST(ddns_request, request_write)
 
 bool ddns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
@@ -233,7 +236,7 @@ static enum ddns_found answer_find(const struct proto_ctx *ctx, const struct pro
 	return others ? DDNS_OTHERS : DDNS_ABSENT;
 }
 
-enum proto_verdict ddns_reply(
+static enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	struct ddns_counters *n = ctx->counters;
@@ -270,6 +273,8 @@ enum proto_verdict ddns_reply(
 				      : answer_find(ctx, t, buf, len, DNS_HEADER_LEN + question));
 	return PROTO_DONE;
 }
+
+PROTO_REPLY(ddns_reply, reply_judge)
 
 enum proto_verdict ddns_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {

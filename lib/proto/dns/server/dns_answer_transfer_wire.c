@@ -98,13 +98,14 @@ static uint32_t message_sign(
 	return dns_tsig_chain_sign(&x->chain, is_due ? &say : NULL, out, len, room);
 }
 
-uint32_t dns_answer_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
+uint32_t dns_answer_more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	const struct dns_answers *a = ctx->shared;
 	struct dns_answerer *own = ctx->own;
 	struct dns_answer_counters *n = ctx->counters;
 	struct dns_transfer *x = &own->transfers[ctx->more - 1];
-	uint32_t signature = x->is_signed ? dns_tsig_record_len(x->chain.signer.key) : 0, len;
+	uint32_t signature = x->is_signed ? dns_tsig_record_len(x->chain.signer.key) : 0, made;
 	struct writer w;
 	uint16_t records = 0;
 
@@ -129,10 +130,10 @@ uint32_t dns_answer_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room)
 		n->transfers_overtaken++;
 	}
 	ctx->more = records && !dns_zone_transfer_is_over(&x->cursor) ? ctx->more : 0;
-	len = (uint32_t)(w.at - out);
+	made = (uint32_t)(w.at - out);
 	if (x->is_signed)
-		len = message_sign(ctx, x, out, len, room);
+		made = message_sign(ctx, x, out, made, room);
 	if (ctx->more == 0)
 		transfer_give(own, x);
-	return len;
+	return made;
 }

@@ -294,9 +294,8 @@ static uint32_t query_answer(
 	return q->m.padding ? answer_pad(out, bare, limit, opt_len(ctx, &q->m)) : bare;
 }
 
-uint32_t dns_answer_longest(const void *shared)
+uint32_t dns_answer_longest(const struct dns_answers *a)
 {
-	const struct dns_answers *a = shared;
 	uint32_t longest = 0;
 
 	for (uint32_t i = 0; i < DNS_TYPE_BUCKETS; i++)
@@ -307,13 +306,6 @@ uint32_t dns_answer_longest(const void *shared)
 	       KEEPALIVE_LEN + (uint32_t)OUR_NSID_LEN + 4 + DNS_COOKIE_CLIENT_LEN +
 	       SERVER_COOKIE_LEN + a->extra_len + DNS_OPTION_HEAD + ZONEVERSION_LEN +
 	       DNS_OPTION_HEAD + PADDING_BLOCK + (a->key_count ? DNS_TSIG_MAX : 0);
-}
-
-bool dns_answers_proxied(const void *shared)
-{
-	const struct dns_answers *a = shared;
-
-	return a->proxy;
 }
 
 // Length of the PROXY header, which is counted; 0: there is no right one.
@@ -327,11 +319,6 @@ static uint32_t proxy_take(struct proto_ctx *ctx, const uint8_t *buf, uint32_t l
 	n->proxied_local += kind == DNS_PROXY_LOCAL;
 	n->proxy_bad += kind == DNS_PROXY_BAD;
 	return kind == DNS_PROXY_BAD ? 0 : head;
-}
-
-bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len)
-{
-	return proxy_take(ctx, buf, len, true) > 0;
 }
 
 // The answer to a message of which a header is there.
@@ -396,6 +383,8 @@ uint32_t dns_answer(
 	struct dns_answer_counters *n = ctx->counters;
 	uint32_t answer;
 
+	if (a->proxy && ctx->begins)
+		return proxy_take(ctx, buf, len, true) ? 0 : PROTO_RESET;
 	n->received++;
 	if (a->proxy && !ctx->stream) {
 		uint32_t head = proxy_take(ctx, buf, len, false);

@@ -96,7 +96,18 @@ static bool build_extra(struct dns_answers *a, const struct dns_answers_settings
 	return true;
 }
 
-void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d)
+static uint64_t worker_memory(const struct dns_answers *a)
+{
+	uint64_t transfers = PROTO_MAX_MORE * sizeof(struct dns_transfer);
+
+	if (!a->zones)
+		return 0;
+	return transfers +
+	       (a->zone_room ? dns_zones_room_bytes(a->zones, a->zone_room, a->journal) : 0);
+}
+
+void *dns_answers_setup(
+	const void *answers, const struct proto_env *env, struct proto_facts *facts, struct diag *d)
 {
 	const struct dns_answers_settings *s = answers;
 	uint32_t ttl = (uint32_t)(s->ttl_ns / NS_PER_S);
@@ -126,10 +137,15 @@ void *dns_answers_setup(const void *answers, const struct proto_env *env, struct
 		a->key_count = s->keys.count;
 		right = (a->keys = dns_tsig_keys_load(&s->keys, d)) != NULL;
 	}
-	if (right)
-		return a;
-	dns_answers_teardown(a);
-	return NULL;
+	if (!right) {
+		dns_answers_teardown(a);
+		return NULL;
+	}
+	facts->longest = dns_answer_longest(a);
+	facts->memory = env->workers * worker_memory(a);
+	facts->timed = true;
+	facts->preface = a->proxy ? dns_proxy_framed : NULL;
+	return a;
 }
 
 void dns_answers_teardown(void *shared)
@@ -141,17 +157,6 @@ void dns_answers_teardown(void *shared)
 	dns_zones_free(a->zones);
 	dns_tsig_keys_free(a->keys, a->key_count);
 	free(a);
-}
-
-uint64_t dns_answers_memory(const void *shared, const struct proto_env *env)
-{
-	const struct dns_answers *a = shared;
-	uint64_t transfers = PROTO_MAX_MORE * sizeof(struct dns_transfer);
-
-	if (!a->zones)
-		return 0;
-	return transfers +
-	       (a->zone_room ? dns_zones_room_bytes(a->zones, a->zone_room, a->journal) : 0);
 }
 
 static struct dns_tsig_server *tsig_open(const struct dns_answers *a)

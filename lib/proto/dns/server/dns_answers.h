@@ -36,19 +36,18 @@ struct dns_answers {
 };
 
 // dns_answer_wire.c: the verbs of proto.h
-uint32_t dns_answer_longest(const void *shared);
-bool dns_answers_proxied(const void *shared);
-bool dns_answer_begun(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len);
+uint32_t dns_answer_longest(const struct dns_answers *a);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
-uint32_t dns_answer_more(struct proto_ctx *ctx, uint8_t *out, uint32_t room);
+uint32_t dns_answer_more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 
 // dns_faults_wire.c: the responder's faults
 extern const struct proto_fault dns_faults[];
 
 // dns_answers.c
-void *dns_answers_setup(const void *answers, const struct proto_env *env, struct diag *d);
+void *dns_answers_setup(const void *answers, const struct proto_env *env, struct proto_facts *facts,
+	struct diag *d);
 void dns_answers_teardown(void *shared);
-uint64_t dns_answers_memory(const void *shared, const struct proto_env *env);
 int dns_answers_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dns_answers_close(struct proto_ctx *ctx);

@@ -36,9 +36,10 @@ static const struct counter small_counters[] = {
 	{"seen", "packets", "messages"},
 };
 
-static uint32_t alive; // set-ups and common states that were not torn down
+static uint32_t alive; // set-ups that were not torn down
 
-static void *small_setup(const void *settings, const struct proto_env *env, struct diag *d)
+static void *small_setup(const void *settings, const struct proto_env *env,
+	struct proto_facts *facts, struct diag *d)
 {
 	alive++;
 	return malloc(1);
@@ -50,20 +51,17 @@ static void small_teardown(void *shared)
 	free(shared);
 }
 
-static void *small_common(void *const *shared, uint32_t count, uint32_t threads)
-{
-	return small_setup(NULL, NULL, NULL);
-}
-
-static uint32_t small_request(
+static uint32_t small_request_one(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	memcpy(buf, &t->key, sizeof(t->key));
 	return sizeof(t->key);
 }
 
-static uint32_t small_answer(
-	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+static PROTO_REQUEST(small_request, small_request_one)
+
+	static uint32_t small_answer(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len,
+		uint8_t *out, uint32_t room)
 {
 	memcpy(out, buf, len);
 	return len;
@@ -77,31 +75,20 @@ static bool small_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 
 static enum proto_verdict verdict; // on each reply
 
-static enum proto_verdict small_reply(
+static enum proto_verdict small_reply_one(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	return verdict;
 }
 
-static enum proto_verdict small_timeout(struct proto_ctx *ctx, struct proto_txn *t)
+static PROTO_REPLY(small_reply, small_reply_one)
+
+	static enum proto_verdict small_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	return PROTO_FAIL;
 }
 
-static void small_check_server(const void *settings, const struct addr *server, struct diag *d)
-{
-}
-
-static void small_layout(const void *shared, struct proto_layout *out)
-{
-}
-
-static const struct proto_router router = {
-	.check_server = small_check_server,
-	.layout = small_layout,
-	.common_setup = small_common,
-	.common_teardown = small_teardown,
-};
+static const struct proto_router router;
 
 #define SECTION(n)                                                                                 \
 	static const struct field_section section_##n = {                                          \
@@ -118,7 +105,7 @@ static const struct proto_router router = {
 	&(const struct proto)                                                                      \
 	{                                                                                          \
 		.name = #n, .help = "one of twelve", .default_port = 1000, .key_bits = 16,         \
-		.step_count = 1, .settings = &section_##n, .counters = &counters_##n,              \
+		.settings = &section_##n, .counters = &counters_##n,                               \
 		.server = has_server ? &server_##n : NULL, .router = has_router ? &router : NULL,  \
 		.setup = small_setup, .teardown = small_teardown, .request = small_request,        \
 		.key = small_key, .reply = small_reply, .timeout = small_timeout                   \
@@ -285,10 +272,7 @@ static void a_plan_has_room_for_every_protocol(void **state)
 	assert_int_equal(p.responders[0].protocol_count, 3);
 	assert_ptr_equal(p.responders[0].protocols[2].server, protos[11]->server);
 	assert_non_null(p.responder_shared[11]);
-	assert_int_equal(plan_open_common(&p, a), 0);
-	for (uint32_t k = 0; k < proto_count(); k++)
-		assert_int_equal(p.common[k] != NULL, k == 11);
-	assert_int_equal(alive, 5);
+	assert_int_equal(alive, 4);
 	assert_int_equal(plan_free(&p), 0);
 }
 

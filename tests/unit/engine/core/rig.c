@@ -21,7 +21,7 @@ static const struct addr_range sources6[] = {
 static const uint16_t ports[RIG_ITEMS][2] = {
 	{RIG_PORT, RIG_PORT + 1}, {RIG_PORT + 100, RIG_PORT + 101}};
 static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1}, client_mac[6] = {2, 0, 0, 0, 1, 1};
-static const struct proto_step steps[RIG_STEPS] = {{"first"}, {"second"}};
+static const char *const steps[RIG_STEPS + 1] = {"first", "second"};
 static uint64_t banks[RIG_ITEMS][3];
 static struct step_books step_books[RIG_STEPS];
 static uint64_t kept_banks[SNAPSHOTS][RIG_ITEMS][2];
@@ -55,7 +55,7 @@ static void flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_
 	memcpy(out->mac, client_mac, 6);
 }
 
-static uint32_t request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+static uint32_t request_one(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
 	struct rig_script *s = ctx->own;
 
@@ -73,6 +73,16 @@ static uint32_t request(struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf
 	return 14;
 }
 
+static PROTO_REQUEST(request, request_one)
+
+	static void routed(struct proto_ctx *ctx, struct proto_txn *const *t,
+		struct proto_flow *flows, struct proto_out *out, uint32_t n, uint32_t room)
+{
+	for (uint32_t i = 0; i < n; i++)
+		flow(ctx, t[i], &flows[i]);
+	request(ctx, t, flows, out, n, room);
+}
+
 static bool key(const uint8_t *buf, uint32_t len, uint32_t *out)
 {
 	if (len < 6)
@@ -81,7 +91,7 @@ static bool key(const uint8_t *buf, uint32_t len, uint32_t *out)
 	return true;
 }
 
-static enum proto_verdict reply(
+static enum proto_verdict reply_one(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	struct rig_script *s = ctx->own;
@@ -91,6 +101,7 @@ static enum proto_verdict reply(
 	s->now_ms = ctx->now_ms;
 	s->had_ends = ctx->ends != NULL;
 	if (s->finds) {
+		ctx->noted = true;
 		ctx->path_found = 1;
 		memcpy(ctx->found, s->finds, 4);
 	}
@@ -104,7 +115,9 @@ static enum proto_verdict reply(
 	return verdict;
 }
 
-static enum proto_verdict timeout(struct proto_ctx *ctx, struct proto_txn *t)
+static PROTO_REPLY(reply, reply_one)
+
+	static enum proto_verdict timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct rig_script *s = ctx->own;
 
@@ -130,7 +143,7 @@ static bool owns(struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, u
 	return true;
 }
 
-static const struct proto_router router = {.begin = begin, .flow = flow, .owns = owns};
+static const struct proto_router router = {.owns = owns};
 
 static void sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 {
@@ -293,7 +306,6 @@ void rig_closed(uint64_t outstanding)
 void rig_steps(void)
 {
 	rig.proto.steps = steps;
-	rig.proto.step_count = RIG_STEPS;
 	memset(step_books, 0, sizeof(step_books));
 	for (uint32_t i = 0; i < RIG_STEPS; i++) {
 		hist_clear(&step_books[i].response);
@@ -323,8 +335,9 @@ void rig_routed(void)
 {
 	struct worker_item *it = &rig.items[0];
 
+	rig.proto.request = routed;
 	it->router = &router;
-	it->begin = router.begin;
+	it->begin = begin;
 	it->tag = TAG;
 	it->tag_shift = TAG_SHIFT;
 	tagged[0] = it;

@@ -241,12 +241,13 @@ static uint64_t asked_due(struct proto_ctx *ctx)
 // When the next one is due may have changed since the last pass.
 static void a_protocol_is_asked_anew_when_it_is_due(void **state)
 {
+	static const struct proto paced = {.due = asked_due};
 	uint64_t due_ms = 7;
 
 	w.ms_scale = clock_ms_scale(&nanoseconds);
 	w.times.start = NOW;
 	items[0].asks = true;
-	items[0].due = asked_due;
+	items[0].proto = &paced;
 	items[0].ctx.own = &due_ms;
 	items[0].pace = (struct pace){.kind = PACE_RATE,
 		.next = PACE_LATER,

@@ -62,13 +62,9 @@ static uint32_t answer(
 	t.now_ms = ctx->now_ms;
 	for (uint32_t i = 0; i < len; i++)
 		out[i] = buf[i] + 1;
+	ctx->directed = t.directs;
+	ctx->to = t.to;
 	return t.silent ? 0 : len;
-}
-
-static bool direct(const uint8_t *buf, uint32_t len, struct proto_direction *out)
-{
-	*out = t.to;
-	return t.directs;
 }
 
 static uint32_t spoil(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
@@ -79,7 +75,7 @@ static uint32_t spoil(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random
 	return buf[1] == 100 ? PROTO_NO_ANSWER : len;
 }
 
-static struct proto_server server = {.answer = answer, .direct = direct};
+static struct proto_server server = {.answer = answer};
 static struct proto proto = {.name = "test", .server = &server};
 static const struct proto_fault spoiled = {"spoiled", "", false, spoil};
 static const struct proto_fault beside = {"beside", "", true, spoil};

@@ -146,7 +146,7 @@ static void exchanges_of_several_messages_have_books_of_their_steps(void **state
 	assert_null(dns->steps);
 	assert_null(dns->step_due);
 	assert_non_null(dhcp->step_due);
-	for (uint32_t i = 0; i < dhcp->proto->step_count; i++) {
+	for (uint32_t i = 0; i < proto_steps(dhcp->proto); i++) {
 		assert_int_equal(dhcp->steps[i].response.min, UINT64_MAX);
 		assert_int_equal(dhcp->steps[i].service.min, UINT64_MAX);
 	}

@@ -6,6 +6,7 @@
 
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_supply.h"
+#include "lib/one_message.h"
 
 #define CLIENTS 2112 // whole rounds of all numbers of relays
 #define V4      "198.18.0.2"
@@ -74,9 +75,9 @@ static uint32_t play(const struct plan_item *i, uint32_t worker, uint32_t *all)
 		struct steer_flow reply = {i->settings->server.bytes, flow.src,
 			i->settings->server.len, run->server_port, 0};
 
-		if (!run->router->begin(&run->ctx, &t))
+		if (!run->proto->begin(&run->ctx, &t))
 			return home;
-		run->router->flow(&run->ctx, &t, &flow);
+		flow_one(run->proto, &run->ctx, &t, &flow);
 		reply.dst_port = flow.src_port;
 		home += !steer_is_known(s) || steer_queue(s, &reply) == worker;
 	}

@@ -274,7 +274,7 @@ static void a_ledger_that_is_off_by_one_is_told(void **state)
 
 static void an_interval_has_all_figures_of_its_time(void **state)
 {
-	static const struct proto_step names[] = {{.name = "first"}, {.name = "second"}};
+	static const char *const names[] = {"first", "second", NULL};
 	struct fixture *f = fixture_new();
 	struct proto stepped = *protos[0];
 	struct step_books steps[2] = {0};
@@ -283,7 +283,6 @@ static void an_interval_has_all_figures_of_its_time(void **state)
 	uint64_t *banks[2];
 
 	stepped.steps = names;
-	stepped.step_count = 2;
 	f->settings.facts.proto = f->run.proto = &stepped;
 	for (int n = 0; n < 2; n++) {
 		banks[n] = calloc(1, stepped.counters->size);
@@ -993,6 +992,7 @@ static void more_in_flight_than_in_the_tables_is_told(void **state)
 // Response latency counts from an earlier time than service latency.
 static void a_service_latency_above_the_response_latency_is_told(void **state)
 {
+	static const char *const names[] = {"first", "second", NULL};
 	struct fixture *f = fixture_new();
 	struct step_books *steps = calloc(2, sizeof(*steps));
 	struct proto proto = *f->run.proto;
@@ -1015,7 +1015,7 @@ static void a_service_latency_above_the_response_latency_is_told(void **state)
 	assert_non_null(check(f)); // one more than the other
 	hist_add(&f->run.books.service, 1);
 	assert_null(check(f));
-	proto.step_count = 2;
+	proto.steps = names;
 	f->settings.facts.proto = f->run.proto = &proto;
 	f->run.steps = steps;
 	for (int i = 0; i < 2; i++) {

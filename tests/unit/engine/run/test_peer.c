@@ -91,7 +91,8 @@ static void a_protocol_of_another_version_is_left_out(void **state)
 
 static void losses_are_those_of_this_run(void **state)
 {
-	static const struct proto steps = {.step_count = 3};
+	static const char *const names[] = {"a", "b", "c", NULL};
+	static const struct proto steps = {.steps = names};
 	struct worker_item run = {.proto = proto_find("echo")};
 	struct worker worker = {.items = &run};
 	struct plan_item item = {.worker = &worker, .worker_count = 1};

@@ -4,6 +4,9 @@
 // before. Path: tests only.
 #pragma once
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
+
 static inline struct VERB(worker) * worker_of(FIXTURE *f)
 {
 	return f->ctx.own;
@@ -53,7 +56,9 @@ static inline void fixture_check(FIXTURE *f)
 static inline void fixture_setup(FIXTURE *f)
 {
 	fixture_link(f);
-	f->ctx.shared = dhcp_setup(&VERB(family), &f->settings.is, &f->env, f->diag);
+	f->facts = (struct proto_facts){0};
+	f->env.common = f->env.common ? f->env.common : (void **)&f->common;
+	f->ctx.shared = VERB(proto).setup(&f->settings, &f->env, &f->facts, f->diag);
 	if (!f->ctx.shared)
 		diag_print(f->diag, stderr);
 	assert_non_null(f->ctx.shared);
@@ -63,9 +68,7 @@ static inline void fixture_setup(FIXTURE *f)
 static inline FIXTURE *fixture_open(FIXTURE *f)
 {
 	fixture_setup(f);
-	f->common = dhcp_common_setup(&(void *){(void *)f->ctx.shared}, 1, f->env.workers);
-	assert_non_null(f->common);
-	f->env.common = f->common;
+	f->env.threads = f->env.workers;
 	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
 	return f;
 }
@@ -73,17 +76,12 @@ static inline FIXTURE *fixture_open(FIXTURE *f)
 // Two items of one run; the first one is to be ended last.
 static inline void fixture_open_both(FIXTURE *f, FIXTURE *g)
 {
-	void *shared[2];
-
 	f->env.name = "first";
 	g->env.name = "second";
 	fixture_setup(f);
+	g->env.common = f->env.common;
 	fixture_setup(g);
-	shared[0] = (void *)f->ctx.shared;
-	shared[1] = (void *)g->ctx.shared;
-	f->common = dhcp_common_setup(shared, 2, 1);
-	assert_non_null(f->common);
-	f->env.common = g->env.common = f->common;
+	f->env.threads = g->env.threads = 1;
 	assert_int_equal(dhcp_open(&f->ctx, &f->env), 0);
 	assert_int_equal(dhcp_open(&g->ctx, &g->env), 0);
 }
@@ -92,8 +90,6 @@ static inline void fixture_end(FIXTURE *f)
 {
 	if (f->ctx.shared) {
 		dhcp_close(&f->ctx);
-		if (f->common)
-			dhcp_common_teardown(f->common);
 		dhcp_teardown((void *)f->ctx.shared);
 	}
 	diag_free(f->diag);
@@ -145,7 +141,7 @@ static inline enum proto_verdict fixture_verdict(FIXTURE *f)
 	exact = malloc(f->reply_len);
 	assert_non_null(exact);
 	memcpy(exact, f->reply, f->reply_len);
-	v = VERB(reply)(&f->ctx, &f->txn, exact, f->reply_len);
+	v = judge_one(&VERB(proto), &f->ctx, &f->txn, exact, f->reply_len);
 	free(exact);
 	return v;
 }

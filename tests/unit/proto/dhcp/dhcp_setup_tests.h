@@ -70,10 +70,14 @@ static void memory_has_the_pattern_of_the_relays(void **state)
 {
 	FIXTURE *f = fixture_open(fixture_new(100));
 	struct dhcp_plan p = *(const struct dhcp_plan *)f->ctx.shared;
-	uint64_t before = dhcp_memory(&p, &f->env);
+	uint64_t before = f->facts.memory;
 
+	p.common = NULL;
 	p.relay_count = 50;
-	assert_int_equal(dhcp_memory(&p, &f->env) - before, 49 * sizeof(uint32_t));
+	f->facts.memory = 0;
+	assert_true(dhcp_facts(&p, &f->env, &f->facts));
+	assert_int_equal(f->facts.memory - before, 49 * sizeof(uint32_t));
+	p.common->users--; // it is no item
 	fixture_end(f);
 }
 

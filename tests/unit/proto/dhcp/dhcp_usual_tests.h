@@ -9,6 +9,9 @@
 // and after it the functions declared first.
 #pragma once
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
+
 #define CLIENTS 3
 
 // One message that a client gets a reply to, and how.
@@ -41,7 +44,7 @@ static void ends_set(const FIXTURE *f)
 	const struct addr server = SERVER_OF(f);
 	struct proto_flow flow;
 
-	VERB(flow)((struct proto_ctx *)&f->ctx, &f->txn, &flow);
+	flow_one(&VERB(proto), (struct proto_ctx *)&f->ctx, &f->txn, &flow);
 	memcpy(ends_src, server.bytes, server.len);
 	memcpy(ends_dst, flow.src, server.len);
 	if (memcmp(ends_dst, nobody, server.len) == 0)
@@ -87,7 +90,7 @@ static enum proto_verdict heard(FIXTURE *f)
 
 	assert_non_null(exact);
 	memcpy(exact, f->reply, f->reply_len);
-	v = VERB(reply)(&f->ctx, &f->txn, exact, f->reply_len);
+	v = judge_one(&VERB(proto), &f->ctx, &f->txn, exact, f->reply_len);
 	free(exact);
 	return v;
 }

@@ -8,6 +8,9 @@
 //   TAGGED(clients), tagged_ends: a fixture, and how the replies to its clients come
 #pragma once
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
+
 #define BLOCK 6
 
 static void assert_same_flow(const struct proto_flow *a, const struct proto_flow *b)
@@ -42,10 +45,10 @@ static void a_block_of_messages_is_as_they_are_one_by_one(void **state)
 			out[i] = (struct proto_out){.buf = bytes[i]};
 		}
 		f->ctx.now_ms += 2500;
-		VERB(request_n)(&f->ctx, views, flows, out, BLOCK, sizeof(bytes[0]));
+		VERB(request)(&f->ctx, views, flows, out, BLOCK, sizeof(bytes[0]));
 		for (uint32_t i = 0; i < BLOCK; i++) {
 			f->txn = txns[i];
-			VERB(flow)(&f->ctx, &f->txn, &flow);
+			flow_one(&VERB(proto), &f->ctx, &f->txn, &flow);
 			fixture_send(f);
 			assert_same_flow(&flows[i], &flow);
 			assert_int_equal(out[i].len, f->sent_len);
@@ -54,7 +57,7 @@ static void a_block_of_messages_is_as_they_are_one_by_one(void **state)
 				assert_int_equal(csum_fold(out[i].sum),
 					csum_fold(csum_add(0, f->sent, f->sent_len)));
 		}
-		VERB(request_n)(&f->ctx, views, flows, out, BLOCK, 10);
+		VERB(request)(&f->ctx, views, flows, out, BLOCK, 10);
 		for (uint32_t i = 0; i < BLOCK; i++)
 			assert_int_equal(out[i].len, 0);
 		fixture_end(f);

@@ -4,15 +4,18 @@
 // Path: tests only.
 #pragma once
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
+
 // The next exchange; its message, of any form, in f->sent.
 static void wrong_next(FIXTURE *f)
 {
-	uint32_t room = dhcp_longest(f->ctx.shared);
+	uint32_t room = ((const struct dhcp_plan *)f->ctx.shared)->longest;
 
 	assert_true(fixture_begin(f));
 	memset(f->sent, 0xee, sizeof(f->sent));
 	f->ctx.sum = 0;
-	f->sent_len = VERB(request)(&f->ctx, &f->txn, f->sent, room);
+	f->sent_len = proto_request(&VERB(proto), &f->ctx, &f->txn, f->sent, room);
 	assert_in_range(f->sent_len, 1, room);
 	assert_int_equal(f->sent[room], 0xee);
 	assert_int_equal(f->ctx.sum, 0); // the engine adds up
@@ -62,11 +65,13 @@ static void any_answer_ends_the_exchange_apart(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		wrong_next(f);
 		f->txn.key = KEY;
-		assert_int_equal(VERB(reply)(&f->ctx, &f->txn, offer, len - 3), IF_CUT);
+		assert_int_equal(judge_one(&VERB(proto), &f->ctx, &f->txn, offer, len - 3), IF_CUT);
 		f->txn.key ^= 2;
-		assert_int_equal(VERB(reply)(&f->ctx, &f->txn, offer, len), PROTO_STRAY);
+		assert_int_equal(
+			judge_one(&VERB(proto), &f->ctx, &f->txn, offer, len), PROTO_STRAY);
 		f->txn.key ^= 2;
-		assert_int_equal(VERB(reply)(&f->ctx, &f->txn, offer, len), PROTO_APART);
+		assert_int_equal(
+			judge_one(&VERB(proto), &f->ctx, &f->txn, offer, len), PROTO_APART);
 	}
 	assert_int_equal(f->n.wrong_answered[DHCP_WRONG_COUNT - 1], 2);
 	assert_int_equal(f->n.received[FIRST_REPLY], 2);
@@ -84,7 +89,8 @@ static void shares_are_of_all_messages(void **state)
 		uint64_t before = f->n.wrong_sent[1] + f->n.wrong_sent[5];
 
 		assert_true(fixture_begin(f));
-		f->sent_len = VERB(request)(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
+		f->sent_len =
+			proto_request(&VERB(proto), &f->ctx, &f->txn, f->sent, sizeof(f->sent));
 		right += f->n.wrong_sent[1] + f->n.wrong_sent[5] == before;
 		VERB(timeout)(&f->ctx, &f->txn);
 	}

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "proto/dns/dns.h"
+#include "one_message.h"
 #include "proto/dns/server/dns_answers.h"
 #include "diag_text.h"
 #include "net/csum.h"
@@ -25,6 +27,7 @@ struct dns_fixture {
 	const char *names[8];
 	struct diag *diag;
 	struct proto_env env;
+	struct proto_facts facts;
 	struct proto_ctx ctx;
 	struct dns_counters n;
 	struct proto_txn txn;
@@ -58,7 +61,7 @@ static inline struct dns_fixture *fixture_new(const char *name)
 
 static inline void fixture_open(struct dns_fixture *f)
 {
-	f->ctx.shared = dns_setup(&f->settings, &f->env, f->diag);
+	f->ctx.shared = dns_setup(&f->settings, &f->env, &f->facts, f->diag);
 	if (!f->ctx.shared)
 		diag_print(f->diag, stderr);
 	assert_non_null(f->ctx.shared);
@@ -97,7 +100,7 @@ static inline void fixture_ask(struct dns_fixture *f, uint64_t seq)
 {
 	f->txn.seq = seq;
 	f->ctx.sum = 0;
-	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+	f->query_len = proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
 	assert_true(f->query_len > DNS_HEADER_LEN);
 	assert_int_equal(f->ctx.sum != 0, ((const struct dns_plan *)f->ctx.shared)->fixed);
 	if (f->ctx.sum)
@@ -145,14 +148,14 @@ static inline enum proto_verdict fixture_judge(
 	enum proto_verdict v;
 
 	if (!plan->plain)
-		return dns_reply(&f->ctx, &f->txn, reply, len);
+		return judge_one(&dns_proto, &f->ctx, &f->txn, reply, len);
 	slow.plain = false;
 	f->ctx.shared = &slow;
-	v = dns_reply(&f->ctx, &t, reply, len);
+	v = judge_one(&dns_proto, &f->ctx, &t, reply, len);
 	judged = *n;
 	*n = before;
 	f->ctx.shared = plan;
-	assert_int_equal(dns_reply(&f->ctx, &f->txn, reply, len), v);
+	assert_int_equal(judge_one(&dns_proto, &f->ctx, &f->txn, reply, len), v);
 	assert_memory_equal(n, &judged, sizeof(judged));
 	return v;
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <nettle/base64.h>
 
+#include "one_message.h"
 #include "proto/dns/ddns/ddns.h"
 #include "proto/dns/ddns/ddns_internal.h"
 #include "proto/dns/client/dns_internal.h"
@@ -90,7 +91,7 @@ static bool ask(uint64_t now_ms)
 	txn = (struct proto_txn){.key = 0x1234};
 	if (!ddns_begin(&ctx, &txn))
 		return false;
-	query_len = ddns_request(&ctx, &txn, query, sizeof(query));
+	query_len = proto_request(&ddns_proto, &ctx, &txn, query, sizeof(query));
 	assert_true(query_len > DNS_HEADER_LEN);
 	return true;
 }
@@ -121,7 +122,7 @@ static void answer_add(uint16_t type, const void *data, uint16_t len)
 static enum proto_verdict judge(void)
 {
 	ctx.mark = 0;
-	return ddns_reply(&ctx, &txn, reply, reply_len);
+	return judge_one(&ddns_proto, &ctx, &txn, reply, reply_len);
 }
 
 static const uint8_t own[4] = {192, 0, 2, 1}, other[4] = {192, 0, 2, 99};
@@ -193,7 +194,7 @@ static void a_record_is_asked_for_until_it_is_there(void **state)
 	assert_int_equal(ctx.mark_from, 1007);
 	assert_int_equal(n.visible[DDNS_A], 1);
 	assert_false(ask(1000));
-	assert_false(ddns_busy(&ctx));
+	assert_int_equal(ddns_due(&ctx), PROTO_NOT_DUE);
 }
 
 static void one_without_an_answer_is_asked_for_after_its_loss(void **state)
@@ -216,7 +217,7 @@ static void what_is_given_up_has_no_record_or_anothers(void **state)
 	assert_int_equal(n.leased[DDNS_A], 2);
 	assert_int_equal(n.wrong[DDNS_A], 1);
 	assert_int_equal(n.never[DDNS_A], 1);
-	assert_false(ddns_busy(&ctx));
+	assert_int_equal(ddns_due(&ctx), PROTO_NOT_DUE);
 }
 
 static void only_what_was_seen_is_followed_until_it_is_gone(void **state)

@@ -58,7 +58,7 @@ static void every_verb_is_there(void **state)
 
 	assert_int_equal(p->default_port, 53);
 	assert_int_equal(p->key_bits, 16);
-	assert_int_equal(p->step_count, 1);
+	assert_int_equal(proto_steps(p), 1);
 	assert_true(p->check && p->setup && p->teardown && p->open && p->close);
 	assert_true(p->request && p->key && p->reply && p->timeout && !p->router);
 	assert_true(p->server->setup && p->server->teardown && p->server->answer);

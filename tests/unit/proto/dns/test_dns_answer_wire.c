@@ -29,7 +29,7 @@ static struct responder *responder_new(int32_t rcode)
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
 
-	r->ctx.shared = dns_answers_setup(&s, &env, d);
+	r->ctx.shared = dns_answers_setup(&s, &env, &(struct proto_facts){0}, d);
 	assert_non_null(r->ctx.shared);
 	assert_int_equal(dns_open(&r->ctx, &env), 0);
 	r->ctx.counters = &r->n;
@@ -265,7 +265,7 @@ static void a_long_name_and_text_keep_to_512_bytes_without_edns(void **state)
 	struct diag *d = diag_new();
 	uint32_t len = 12 + 255;
 
-	r.ctx.shared = dns_answers_setup(&s, &env, d);
+	r.ctx.shared = dns_answers_setup(&s, &env, &(struct proto_facts){0}, d);
 	for (int i = 0; i < 254; i += 2)
 		query[12 + i] = 1;
 	memcpy(query + len, "\0\x10\0\1", 4);
@@ -291,7 +291,7 @@ static void addresses_of_the_wrong_family_are_refused(void **state)
 	const struct proto_env env = {.workers = 1};
 	struct diag *d = diag_new();
 
-	assert_null(dns_answers_setup(&s, &env, d));
+	assert_null(dns_answers_setup(&s, &env, &(struct proto_facts){0}, d));
 	assert_int_equal(diag_count(d), 2);
 	diag_free(d);
 }

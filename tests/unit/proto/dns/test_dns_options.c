@@ -151,7 +151,7 @@ static void a_query_is_padded_to_its_block(void **state)
 	assert_int_equal(f->query_len, 128);
 	assert_opt(f, opt, 99);
 	assert_int_equal(f->n.request_bytes, 128);
-	assert_true(dns_longest(f->ctx.shared) >= 128);
+	assert_true(f->facts.longest >= 128);
 	fixture_end(f);
 }
 
@@ -173,7 +173,7 @@ static void padding_is_the_last_option_whatever_stands_before_it(void **state)
 			fixture_ask(f, seq);
 			at = DNS_HEADER_LEN + dns_question_len(f->query, f->query_len);
 			assert_int_equal(f->query_len % blocks[i], 0);
-			assert_true(f->query_len <= dns_longest(f->ctx.shared));
+			assert_true(f->query_len <= f->facts.longest);
 			assert_true(dns_message_walk(f->query, f->query_len, at, &m));
 			assert_int_equal(m.left, 0);
 			assert_int_equal(m.cookie_len, seq ? 16 : 8);
@@ -202,7 +202,7 @@ static void hex_and_text_are_one_or_the_other(void **state)
 
 	f->settings.edns = &f->edns;
 	f->edns.options = (struct field_list){options, 1};
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "stands beside hex");
 	fixture_end(f);
 }
@@ -269,7 +269,7 @@ static void answered_by(struct dns_fixture *f, const struct dns_answers_settings
 	struct dns_answer_counters n = {0};
 	struct proto_ctx ctx = {.counters = &n};
 
-	ctx.shared = dns_answers_setup(s, &f->env, f->diag);
+	ctx.shared = dns_answers_setup(s, &f->env, &(struct proto_facts){0}, f->diag);
 	assert_non_null(ctx.shared);
 	fixture_ask(f, 0);
 	f->reply_len = dns_answer(&ctx, f->query, f->query_len, f->reply, 1400);
@@ -338,11 +338,11 @@ static void a_wrong_agent_or_too_many_errors_are_refused(void **state)
 		.errors = {codes, DNS_EXTRA_EDES + 1}};
 	struct dns_fixture *f = fixture_new("a A");
 
-	assert_null(dns_answers_setup(&s, &f->env, f->diag));
+	assert_null(dns_answers_setup(&s, &f->env, &(struct proto_facts){0}, f->diag));
 	assert_diag_has(f->diag, "more than 8 extended errors");
 	s.errors.count = 0;
 	s.report_channel = "a..b";
-	assert_null(dns_answers_setup(&s, &f->env, f->diag));
+	assert_null(dns_answers_setup(&s, &f->env, &(struct proto_facts){0}, f->diag));
 	assert_int_equal(diag_count(f->diag), 2);
 	fixture_end(f);
 }

@@ -2,6 +2,7 @@
 // PROXY headers: as haproxy's specification has them, who is claimed, and what the responder takes.
 // Path: tests only.
 
+#include "proto/dns/dns.h"
 #include "dns_fixture.h"
 
 #define SIGNATURE "\r\n\r\n\0\r\nQUIT\n"
@@ -27,8 +28,8 @@ static struct dns_fixture *proxy_new(const char *clients, const char *server)
 static void ask(struct dns_fixture *f, uint64_t seq)
 {
 	f->txn.seq = seq;
-	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
-	assert_true(f->query_len > 16 && f->query_len <= dns_longest(f->ctx.shared));
+	f->query_len = proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
+	assert_true(f->query_len > 16 && f->query_len <= f->facts.longest);
 }
 
 static void each_datagram_begins_with_a_header(void **state)
@@ -41,8 +42,8 @@ static void each_datagram_begins_with_a_header(void **state)
 	assert_memory_equal(f->query, UDP4, 28);
 	assert_memory_equal(f->query + 28, "\x12\x34\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1", 19);
 	assert_int_equal(f->n.request_bytes, 19);
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 46), 0);
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 20), 0);
+	assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, f->query, 46), 0);
+	assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, f->query, 20), 0);
 	fixture_end(f);
 }
 
@@ -75,11 +76,11 @@ static void values_stand_at_the_end_of_each_header(void **state)
 	dns_close(&f->ctx);
 	dns_teardown((void *)f->ctx.shared);
 	tlvs[0].hex.len = 251;
-	f->ctx.shared = dns_setup(&f->settings, &f->env, f->diag);
+	f->ctx.shared = dns_setup(&f->settings, &f->env, &f->facts, f->diag);
 	assert_null(f->ctx.shared);
 	assert_diag_has(f->diag, "more than 256 bytes");
 	tlvs[1] = (struct dns_option_settings){.text = "a", .hex = {most, 1}};
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "stands beside hex");
 	fixture_end(f);
 }
@@ -104,7 +105,7 @@ static void a_client_of_ipv6_needs_a_server_of_ipv6(void **state)
 {
 	struct dns_fixture *f = proxy_new("2001:db8::/64", NULL);
 
-	assert_null(dns_setup(&f->settings, &f->env, f->diag));
+	assert_null(dns_setup(&f->settings, &f->env, &(struct proto_facts){0}, f->diag));
 	assert_diag_has(f->diag, "not of the family of clients");
 	fixture_end(f);
 	f = proxy_new("2001:db8::fe-2001:db8::ff", "2001:db8:1::2");
@@ -168,11 +169,11 @@ static void clients_or_local_is_needed(void **state)
 	struct dns_fixture *f = fixture_new("a A");
 
 	f->settings.proxy = &proxy;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "needs clients");
 	proxy = (struct dns_proxy_settings){
 		.local = true, .clients = {.first = {4, {192, 0, 2, 1}}, .count = 1}};
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "stands beside clients");
 	fixture_end(f);
 }
@@ -241,10 +242,11 @@ static void the_responder_takes_what_is_behind_the_header(void **state)
 	struct dns_fixture *f = proxy_new("192.0.2.0/24", NULL);
 	struct dns_answer_counters n = {0};
 	struct proto_ctx ctx = {.counters = &n};
+	struct proto_facts facts = {0};
 
 	fixture_open(f);
-	ctx.shared = dns_answers_setup(&s, &f->env, f->diag);
-	assert_true(dns_answers_proxied(ctx.shared));
+	ctx.shared = dns_answers_setup(&s, &f->env, &facts, f->diag);
+	assert_ptr_equal(facts.preface, dns_proxy_framed);
 	ask(f, 0);
 	f->reply_len = dns_answer(&ctx, f->query, f->query_len, f->reply, 512);
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
@@ -257,9 +259,11 @@ static void the_responder_takes_what_is_behind_the_header(void **state)
 	assert_int_equal(n.proxied, 2);
 	assert_int_equal(n.proxied_local, 1);
 	assert_int_equal(n.proxy_bad, 1);
-	assert_false(dns_answer_begun(&ctx, f->query, 28));
-	assert_true(dns_answer_begun(&ctx, (const uint8_t *)SIGNATURE "\x20\0\0\0", 16));
-	ctx.stream = true;
+	ctx.stream = ctx.begins = true;
+	assert_int_equal(dns_answer(&ctx, f->query, 28, f->reply, 512), PROTO_RESET);
+	assert_int_equal(
+		dns_answer(&ctx, (const uint8_t *)SIGNATURE "\x20\0\0\0", 16, f->reply, 512), 0);
+	ctx.begins = false;
 	assert_int_equal(dns_answer(&ctx, f->query + 28, 19, f->reply, 512), 35);
 	dns_answers_teardown((void *)ctx.shared);
 	fixture_end(f);

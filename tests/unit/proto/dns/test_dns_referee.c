@@ -209,7 +209,7 @@ static void a_capture_without_answers_is_refused(void **state)
 	struct dns_fixture *f = fixture_captured(path, capture, sizeof(capture) - 1);
 	char *text;
 
-	assert_null(dns_setup(&f->settings, &f->env, f->diag));
+	assert_null(dns_setup(&f->settings, &f->env, &(struct proto_facts){0}, f->diag));
 	text = diag_text(f->diag);
 	assert_non_null(strstr(text, "holds no answer over UDP to any of its queries"));
 	free(text);

@@ -18,16 +18,16 @@ static void exactly_one_source_of_queries_is_right(void **state)
 {
 	struct dns_fixture *f = checked();
 
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	f->settings.queries = "q.txt";
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "remove the others");
 	f->settings.names.count = 0;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 1);
 	f->settings.queries = NULL;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "no queries");
 	fixture_end(f);
 }
@@ -44,7 +44,7 @@ static void client_subnet_bits_fit_the_prefix(void **state)
 
 		f->edns.client_subnet = (struct addr_prefix){{4, {10}}, 16};
 		f->edns.client_subnet_bits = cases[i].bits;
-		dns_check(&f->settings, f->diag);
+		dns_check(&f->settings, NULL, f->diag);
 		assert_int_equal(diag_count(f->diag), cases[i].errors);
 		fixture_end(f);
 	}
@@ -55,7 +55,7 @@ static void client_subnet_bits_need_a_prefix(void **state)
 	struct dns_fixture *f = checked();
 
 	f->edns.client_subnet_bits = 24;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "needs client_subnet");
 	fixture_end(f);
 }
@@ -88,18 +88,18 @@ static void options_that_are_too_long_together_are_refused(void **state)
 	f->edns.zoneversion = true;
 	f->edns.client_subnet = (struct addr_prefix){{16, {0}}, 128};
 	f->settings.cookies = DNS_COOKIES_FULL;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	fixture_open(f); // the longest that there is
 	fixture_ask(f, 0);
 	assert_int_equal(f->query_len, 12 + 7 + 11 + 4 + 24 + 4 + 500 + 4 + 4 + 468 + 12);
 	options[1].hex.len += 1;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 1);
 	diag_free(f->diag);
 	f->diag = diag_new();
 	options[0].hex.len = UINT32_MAX;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 1);
 	fixture_end(f);
 }
@@ -108,7 +108,7 @@ static void bad_names_give_no_plan(void **state)
 {
 	struct dns_fixture *f = fixture_new("a");
 
-	assert_null(dns_setup(&f->settings, &f->env, f->diag));
+	assert_null(dns_setup(&f->settings, &f->env, &(struct proto_facts){0}, f->diag));
 	assert_int_equal(diag_count(f->diag), 1);
 	fixture_end(f);
 }
@@ -137,7 +137,7 @@ static void query_files_are_relative_to_the_file_that_names_them(void **state)
 	f->settings.queries = path; // absolute
 	fixture_reopen(f);
 	f->settings.queries = "none.txt";
-	assert_null(dns_setup(&f->settings, &f->env, f->diag));
+	assert_null(dns_setup(&f->settings, &f->env, &(struct proto_facts){0}, f->diag));
 	assert_diag_has(f->diag, "run.yaml:3:5: dns.queries: ");
 	assert_diag_has(f->diag, "none.txt: No such file");
 	unlink(path);

@@ -41,7 +41,7 @@ static void wrong_serials_are_refused(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct dns_fixture *f = fixture_transfer(lines[i]);
 
-		assert_null(dns_setup(&f->settings, &f->env, f->diag));
+		assert_null(dns_setup(&f->settings, &f->env, &(struct proto_facts){0}, f->diag));
 		assert_int_equal(diag_count(f->diag), 1);
 		fixture_end(f);
 	}
@@ -143,13 +143,13 @@ static void settings_of_queries_are_refused(void **state)
 	struct dns_fixture *f = fixture_transfer("a");
 
 	f->settings.transport.transport = TRANSPORT_TCP;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	f->settings.case_0x20 = true;
 	f->settings.opcode = DNS_NOTIFY;
 	f->settings.cookies = DNS_COOKIES_FULL;
 	f->settings.transport.transport = TRANSPORT_UDP;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 4);
 	fixture_end(f);
 }

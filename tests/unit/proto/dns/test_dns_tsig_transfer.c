@@ -2,6 +2,7 @@
 // Signed zone transfers as the client verifies them (RFC 8945 section 5.3.1): which messages may be
 // unsigned, and a counter for each mistake. Path: tests only.
 
+#include "proto/dns/dns.h"
 #include "dns_fixture.h"
 #include "dns_secret_fixture.h"
 
@@ -183,7 +184,8 @@ static void built_again_the_request_is_the_same_and_the_chain_goes_on(void **sta
 
 	assert_int_equal(message(x, '5', 's'), PROTO_KEPT);
 	x->f->ctx.began_ms += 100000;
-	assert_int_equal(dns_request(&x->f->ctx, &copy, again, sizeof(again)), x->f->query_len);
+	assert_int_equal(proto_request(&dns_proto, &x->f->ctx, &copy, again, sizeof(again)),
+		x->f->query_len);
 	assert_memory_equal(again, x->f->query, x->f->query_len);
 	assert_int_equal(message(x, '5', 's'), PROTO_DONE);
 	transfer_free(x);

@@ -2,6 +2,7 @@
 // TSIG byte by byte, against messages that dnspython signed: requests, replies and their verdicts,
 // transfers of several messages, and the responder's side. Path: tests only.
 
+#include "proto/dns/dns.h"
 #include "proto/dns/server/dns_answers.h"
 #include "dns_fixture.h"
 #include "dns_tsig_vectors.h"
@@ -80,7 +81,7 @@ static void requests_are_those_of_another_implementation(void **state)
 		assert_string_equal(dns_tsig_algorithms[i].name, vectors[i].algorithm);
 		assert_int_equal(f->query_len, from_hex(vectors[i].request, theirs));
 		assert_memory_equal(f->query, theirs, f->query_len);
-		assert_int_equal(dns_longest(f->ctx.shared), f->query_len);
+		assert_int_equal(f->facts.longest, f->query_len);
 		assert_int_equal(f->n.request_bytes, f->query_len);
 		fixture_end(f);
 	}
@@ -281,7 +282,7 @@ static void a_request_without_room_is_not_signed(void **state)
 	uint8_t *exact = malloc(f->query_len);
 
 	for (uint32_t room = 0; room <= f->query_len; room++)
-		assert_int_equal(dns_request(&f->ctx, &f->txn, exact, room),
+		assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, exact, room),
 			room == f->query_len ? f->query_len : 0);
 	free(exact);
 	fixture_end(f);
@@ -432,7 +433,7 @@ static struct responder *responder_new(int64_t skew_s)
 	r->keys[1] = key_settings(SHA256 + 1);
 	skew(&r->keys[1], skew_s);
 	s.keys = (struct field_list){r->keys, 2};
-	r->ctx.shared = dns_answers_setup(&s, &env, d);
+	r->ctx.shared = dns_answers_setup(&s, &env, &(struct proto_facts){0}, d);
 	assert_non_null(r->ctx.shared);
 	assert_int_equal(dns_answers_open(&r->ctx, &env), 0);
 	r->ctx.counters = &r->n;
@@ -606,7 +607,8 @@ static void full_cookies_are_signed(void **state)
 	assert_int_equal(fixture_verdict_of(f, answers[1], lens[1]), PROTO_DONE);
 	assert_int_equal(f->n.cookies_learnt, 1);
 	f->txn.seq = 0;
-	assert_true(dns_request(&f->ctx, &f->txn, early, sizeof(early)) > f->query_len);
+	assert_true(
+		proto_request(&dns_proto, &f->ctx, &f->txn, early, sizeof(early)) > f->query_len);
 	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);
 	assert_int_equal(f->n.tsig_verified, 2);
 	// Another request has its place: nobody knows the MAC.

@@ -2,6 +2,7 @@
 // Updates from text to wire: against messages that dnspython made, errors with their places,
 // patterns and names that are compressed to one place. Path: tests only.
 
+#include "proto/dns/dns.h"
 #include "dns_fixture.h"
 
 #include <errno.h>
@@ -321,7 +322,8 @@ static void runs_repeat_names_in_their_order(void **state)
 
 		f->txn.seq = i;
 		f->txn.user = 0;
-		f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+		f->query_len =
+			proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
 		assert_int_equal(message[DNS_HEADER_LEN + 7], 12);
 		memcpy(names[i], message + DNS_HEADER_LEN + 8, 12);
 		assert_int_equal(bytes_be16(message + DNS_HEADER_LEN + 24), class[i / 4 % 3]);
@@ -353,7 +355,7 @@ static void each_name_belongs_to_one_worker(void **state)
 		for (uint32_t i = 0; i < 8; i++) {
 			f->txn.seq = i;
 			f->txn.user = 0;
-			dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+			proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
 			memcpy(names[worker][i], f->query + DNS_HEADER_LEN + 8, 12);
 			assert_int_equal(
 				bytes_be16(f->query + DNS_HEADER_LEN + 24), i / 2 % 2 ? 255 : 1);

@@ -2,6 +2,7 @@
 // Queries byte by byte, and the judgement of every kind of reply with its counter. Path: tests
 // only.
 
+#include "proto/dns/dns.h"
 #include "dns_fixture.h"
 
 #include "base/log.h"
@@ -101,7 +102,7 @@ static void a_line_can_have_an_opt_of_its_own(void **state)
 			assert_int_equal(f->query[11], len > 0);
 			assert_memory_equal(f->query + 17, opt, len);
 		}
-		assert_true(dns_longest(f->ctx.shared) >= f->query_len);
+		assert_true(f->facts.longest >= f->query_len);
 		fixture_ask(f, 1);
 		assert_int_equal(
 			f->query_len, 12 + 7 + (i & 2 ? (i & 1) * 15 : 11 + 9 + (i & 1) * 4));
@@ -182,10 +183,10 @@ static void a_query_that_does_not_fit_is_not_written(void **state)
 	struct dns_fixture *f = fixture_start(NAME);
 
 	memset(f->query, 0xee, sizeof(f->query));
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 32), 0);
+	assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, f->query, 32), 0);
 	assert_int_equal(f->query[0], 0xee);
 	assert_int_equal(f->n.request_bytes, 0);
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 33), 33);
+	assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, f->query, 33), 33);
 	assert_int_equal(f->query[33], 0xee);
 	fixture_end(f);
 }
@@ -234,7 +235,7 @@ static void a_block_has_the_queries_that_each_has_alone(void **state)
 			views[k] = &txns[k];
 			out[k] = (struct proto_out){.buf = bufs[k], .len = 1, .sum = 1};
 		}
-		dns_request_n(&f->ctx, views, out, N, sizeof(bufs[0]));
+		dns_request(&f->ctx, views, NULL, out, N, sizeof(bufs[0]));
 		for (size_t k = 0; k < N; k++) {
 			f->txn.key = txns[k].key;
 			fixture_ask(f, seqs[k]);
@@ -980,7 +981,7 @@ static void server_cookies_are_learnt_per_client_and_sent_back(void **state)
 	assert_int_equal(fixture_verdict(f), PROTO_DONE);
 	fixture_ask(f, 3);
 	assert_int_equal(f->query_len, 72);
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 71), 0);
+	assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, f->query, 71), 0);
 	f->txn.client = 4; // more than there are: asked without
 	fixture_ask(f, 4);
 	assert_int_equal(f->query_len, 40);

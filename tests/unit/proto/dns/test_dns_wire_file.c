@@ -2,6 +2,7 @@
 // Files of whole messages: what is read, what is refused, and how replies to such messages are
 // judged. Path: tests only.
 
+#include "proto/dns/dns.h"
 #include "dns_fixture.h"
 
 #include <unistd.h>
@@ -40,13 +41,14 @@ static void messages_go_as_they_are_but_for_the_id(void **state)
 		BYTES("\0\x21\xff\xff\1\x20\0\1\0\0\0\0\0\0" QUESTION "\0\x0d\0\0" TWO "\0"));
 
 	fixture_open(f);
-	assert_int_equal(dns_longest(f->ctx.shared), 33);
+	assert_int_equal(f->facts.longest, 33);
 	fixture_ask(f, 0);
 	assert_int_equal(f->query_len, 33);
 	assert_memory_equal(f->query, "\x12\x34\1\x20\0\1\0\0\0\0\0\0" QUESTION, 33);
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, 32), 0);
+	assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, f->query, 32), 0);
 	f->txn.seq = 1;
-	assert_int_equal(dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query)), 13);
+	assert_int_equal(
+		proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query)), 13);
 	assert_memory_equal(f->query, "\x12\x34" TWO "\0", 13);
 	assert_int_equal(f->n.request_bytes, 33 + 13);
 	fixture_ask(f, 2);
@@ -65,7 +67,7 @@ static void a_record_behind_the_message_is_counted(void **state)
 	fixture_ask(f, 0);
 	assert_int_equal(f->query_len, 35 + DNS_OPT_HEADER_LEN);
 	assert_memory_equal(f->query + 10, "\0\2" QUESTION "\0\0\0\0\x29\x04\xd0", 2 + 21 + 7);
-	assert_int_equal(dns_longest(f->ctx.shared), f->query_len);
+	assert_int_equal(f->facts.longest, f->query_len);
 	file_end(f);
 }
 
@@ -109,7 +111,7 @@ static void two_questions_are_known_by_id(void **state)
 
 	fixture_open(f);
 	f->txn.seq = 0;
-	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+	f->query_len = proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
 	assert_int_equal(f->query_len, 22);
 	assert_int_equal(
 		fixture_verdict_of(f, "\x12\x34\x81\1\0\2\0\0\0\0\0\0\0\0\1\0\1\0\0\1\0\2", 22),
@@ -183,7 +185,7 @@ static void every_error_names_its_message(void **state)
 		struct dns_fixture *f = fixture_file(cases[i].bytes, cases[i].len);
 		char *text;
 
-		assert_null(dns_setup(&f->settings, &f->env, f->diag));
+		assert_null(dns_setup(&f->settings, &f->env, &(struct proto_facts){0}, f->diag));
 		text = diag_text(f->diag);
 		if (!strstr(text, cases[i].error))
 			fail_msg("%s", text);
@@ -224,7 +226,7 @@ static void what_a_capture_has_besides_is_counted_by_what_it_is(void **state)
 	const char *used;
 
 	fixture_open(f);
-	used = dns_input(f->ctx.shared);
+	used = f->facts.input;
 	assert_non_null(strstr(used, "1 of 4 packets of ddiperf-wire-"));
 	assert_non_null(
 		strstr(used, "; left out: 1 GRE, 1 queries to other ports, 1 DNS over TCP"));
@@ -238,13 +240,13 @@ static void times_are_those_of_the_messages(void **state)
 
 	f->env.times_of = path;
 	fixture_open(f);
-	assert_int_equal(dns_times(f->ctx.shared)->count, 1);
-	assert_int_equal(dns_times(f->ctx.shared)->ns[0], 1000002000);
+	assert_int_equal(f->facts.times->count, 1);
+	assert_int_equal(f->facts.times->ns[0], 1000002000);
 	file_end(f);
 	f = fixture_file(BYTES(CAPTURE));
 	f->env.times_of = "another";
 	fixture_open(f);
-	assert_int_equal(dns_times(f->ctx.shared)->count, 0);
+	assert_int_equal(f->facts.times->count, 0);
 	file_end(f);
 }
 
@@ -259,7 +261,8 @@ static void messages_that_end_within_the_header_have_no_answer(void **state)
 
 		f->txn.seq = i;
 		f->txn.silent = 0;
-		f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
+		f->query_len =
+			proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
 		assert_int_equal(f->query_len, lens[i]);
 		assert_int_equal(f->txn.silent, i < 3);
 	}
@@ -276,14 +279,14 @@ static void messages_beyond_a_datagram_are_left_out_over_udp(void **state)
 	file[2 + 65535 + 1] = 13;
 	f = fixture_file(file, 2 + 65535 + 2 + 13);
 	fixture_open(f);
-	used = dns_input(f->ctx.shared);
+	used = f->facts.input;
 	assert_non_null(strstr(used, "1 of 2 messages of "));
 	assert_non_null(strstr(used, "left out: 1 longer than a datagram can be"));
 	file_end(f);
 	f = fixture_file(file, 2 + 65535 + 2 + 13);
 	f->settings.transport.transport = TRANSPORT_TCP;
 	fixture_open(f);
-	assert_null(dns_input(f->ctx.shared));
+	assert_null(f->facts.input);
 	file_end(f);
 }
 
@@ -294,7 +297,7 @@ static void settings_of_questions_are_refused(void **state)
 	f->settings.edns = &f->edns;
 	f->settings.opcode = DNS_NOTIFY;
 	f->settings.queries = "q.txt";
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 3); // two lists, opcode, edns
 	file_end(f);
 }

@@ -2,6 +2,7 @@
 // Messages that are wrong on purpose: each kind is wrong in its way alone, the responder and the
 // judge agree about it, and answers of other kinds are told apart. Path: tests only.
 
+#include "proto/dns/dns.h"
 #include "dns_fixture.h"
 #include "dns_secret_fixture.h"
 
@@ -28,8 +29,8 @@ static struct dns_fixture *wrong_new(const char *line, enum dns_wrong kind)
 static void ask(struct dns_fixture *f, uint64_t seq)
 {
 	f->txn.seq = seq;
-	f->query_len = dns_request(&f->ctx, &f->txn, f->query, sizeof(f->query));
-	assert_true(f->query_len >= 2 && f->query_len <= dns_longest(f->ctx.shared));
+	f->query_len = proto_request(&dns_proto, &f->ctx, &f->txn, f->query, sizeof(f->query));
+	assert_true(f->query_len >= 2 && f->query_len <= f->facts.longest);
 	assert_memory_equal(f->query, "\x12\x34", 2); // the ID stays
 }
 
@@ -186,7 +187,7 @@ static void without_room_nothing_is_written(void **state)
 		uint8_t *exact = malloc(20);
 
 		fixture_open(f);
-		assert_int_equal(dns_request(&f->ctx, &f->txn, exact, 20), 0);
+		assert_int_equal(proto_request(&dns_proto, &f->ctx, &f->txn, exact, 20), 0);
 		free(exact);
 		fixture_end(f);
 	}
@@ -211,7 +212,8 @@ static void the_responder_and_the_judge_agree(void **state)
 			if (kind == DNS_WRONG_TSIG_MAC)
 				keyed.keys = (struct field_list){&key, 1};
 			fixture_open(f);
-			ctx.shared = dns_answers_setup(&keyed, &f->env, f->diag);
+			ctx.shared = dns_answers_setup(
+				&keyed, &f->env, &(struct proto_facts){0}, f->diag);
 			assert_int_equal(dns_answers_open(&ctx, &f->env), 0);
 			ask(f, seq);
 			f->reply_len = dns_answer(
@@ -338,15 +340,15 @@ static void a_share_beyond_the_whole_is_refused(void **state)
 	for (uint32_t i = 0; i < DNS_WRONG_COUNT; i++)
 		shares.shares[i] = 1.0 / DNS_WRONG_COUNT;
 	f->settings.wrong = &shares;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "needs key");
 	diag_free(f->diag);
 	f->diag = diag_new();
 	f->settings.key = &key;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_int_equal(diag_count(f->diag), 0);
 	shares.shares[0] += 0.001;
-	dns_check(&f->settings, f->diag);
+	dns_check(&f->settings, NULL, f->diag);
 	assert_diag_has(f->diag, "more than 100%");
 	fixture_end(f);
 }

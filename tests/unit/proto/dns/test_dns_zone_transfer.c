@@ -59,7 +59,7 @@ static uint32_t transfer(struct responder *r, int64_t serial, char *text)
 	assert_int_equal(transfer_begin(r, serial), 0);
 	records_append(r, text);
 	for (; r->ctx.more; messages++) {
-		r->len = dns_answer_more(&r->ctx, r->out, sizeof(r->out));
+		r->len = dns_answer_more(&r->ctx, NULL, 0, r->out, sizeof(r->out));
 		assert_memory_equal(r->out, "\xab\xcd\x84\0\0\1", 6);
 		records_append(r, text);
 	}
@@ -198,7 +198,7 @@ static void a_zone_that_changes_overtakes_its_transfers(void **state)
 	r->ctx.stream = false;
 	assert_int_equal(update(r, "z\nadd a 1 A 1.1.1.1\nsend\n"), 0);
 	r->ctx.more = more;
-	r->len = dns_answer_more(&r->ctx, r->out, sizeof(r->out));
+	r->len = dns_answer_more(&r->ctx, NULL, 0, r->out, sizeof(r->out));
 	assert_int_equal(r->out[3] & 15, DNS_SERVFAIL);
 	assert_int_equal(r->len, 19);
 	assert_int_equal(r->ctx.more, 0);
@@ -219,7 +219,7 @@ static void transfers_at_a_time_are_bounded_and_those_dropped_have_room_again(vo
 	assert_int_equal(transfer_begin(r, -1), DNS_SERVFAIL);
 	assert_int_equal(r->ctx.more, 0);
 	r->ctx.more = last;
-	assert_int_equal(dns_answer_more(&r->ctx, NULL, 0), 0);
+	assert_int_equal(dns_answer_more(&r->ctx, NULL, 0, NULL, 0), 0);
 	assert_int_equal(r->ctx.more, 0);
 	assert_int_equal(r->n.transfers_dropped, 1);
 	assert_int_equal(transfer_begin(r, -1), 0);

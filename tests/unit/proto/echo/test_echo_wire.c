@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "one_message.h"
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/echo/echo.h"
@@ -20,6 +21,7 @@ static struct echo_counters n;
 static struct echo_server_counters sn;
 static struct echo_server_plan server_plan;
 static struct proto_ctx client, server;
+static struct proto_facts facts;
 static struct proto_txn txn;
 static const struct proto *row; // of the item
 static uint8_t request[ROOM], reply[ROOM];
@@ -29,7 +31,7 @@ static int fresh(void **state)
 {
 	memset(&n, 0, sizeof(n));
 	memset(&sn, 0, sizeof(sn));
-	server_plan = (struct echo_server_plan){ECHO_REPLY_MOST, 0, UINT64_MAX};
+	server_plan = (struct echo_server_plan){ECHO_REPLY_MOST, UINT64_MAX};
 	server = (struct proto_ctx){.shared = &server_plan, .counters = &sn};
 	return 0;
 }
@@ -49,17 +51,19 @@ static void exchange(uint64_t size, uint64_t wanted, enum echo_test test, enum e
 	const struct proto_env env = {.seed = 7};
 
 	over(NULL);
-	client = (struct proto_ctx){.shared = echo_proto.setup(&s, &env, NULL), .counters = &n};
+	client = (struct proto_ctx){
+		.shared = echo_proto.setup(&s, &env, &facts, NULL), .counters = &n};
 	assert_non_null(client.shared);
-	row = echo_proto.variant(&s);
+	row = proto_terms(&echo_proto, &s).row;
+	row = row ? row : &echo_proto;
 	txn = (struct proto_txn){.seq = 3, .key = 0x12345678};
-	request_len = echo_request(&client, &txn, request, sizeof(request));
+	request_len = proto_request(&echo_proto, &client, &txn, request, sizeof(request));
 	reply_len = echo_answer(&server, request, request_len, reply, sizeof(reply));
 }
 
 static enum proto_verdict judge(void)
 {
-	return echo_reply(&client, &txn, reply, reply_len);
+	return judge_one(&echo_proto, &client, &txn, reply, reply_len);
 }
 
 static void a_request_has_a_header_and_a_fill(void **state)
@@ -84,10 +88,10 @@ static void the_same_seed_gives_the_same_bytes(void **state)
 	uint8_t again[ROOM];
 
 	exchange(1000, UINT64_MAX, ECHO_RR, ECHO_RANDOM);
-	echo_request(&client, &txn, again, sizeof(again));
+	proto_request(&echo_proto, &client, &txn, again, sizeof(again));
 	assert_memory_equal(again, request, 1000);
 	txn.seq++;
-	echo_request(&client, &txn, again, sizeof(again));
+	proto_request(&echo_proto, &client, &txn, again, sizeof(again));
 	assert_memory_equal(again, request, 8);
 	assert_memory_not_equal(again + 8, request + 8, 8);
 	assert_memory_not_equal(again + 20, request + 20, 980);
@@ -96,7 +100,7 @@ static void the_same_seed_gives_the_same_bytes(void **state)
 static void a_request_needs_room(void **state)
 {
 	exchange(64, UINT64_MAX, ECHO_RR, ECHO_ZEROS);
-	assert_int_equal(echo_request(&client, &txn, request, 63), 0);
+	assert_int_equal(proto_request(&echo_proto, &client, &txn, request, 63), 0);
 }
 
 static void the_sum_of_a_request_is_known_without_reading_it(void **state)
@@ -244,7 +248,7 @@ static void a_message_below_the_header_begins_with_its_key(void **state)
 			continue;
 		}
 		assert_int_equal(row->key_bits, kinds[i].bits);
-		assert_int_equal(row->reply_len(client.shared), kinds[i].reply);
+		assert_int_equal(facts.fixed, kinds[i].reply);
 		assert_int_equal(request_len, kinds[i].size);
 		assert_int_equal(reply_len, kinds[i].reply);
 		assert_true(row->key(reply, reply_len, &key));
@@ -288,7 +292,7 @@ static void a_message_says_itself_whether_it_has_a_header(void **state)
 	exchange(64, 100, ECHO_RR, ECHO_ZEROS);
 	assert_int_equal(reply_len, 100);
 	assert_ptr_equal(row, &echo_proto);
-	assert_int_equal(row->reply_len(client.shared), 0);
+	assert_int_equal(facts.fixed, 0);
 	assert_int_equal(judge(), PROTO_DONE);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "one_message.h"
 #include "base/bytes.h"
 #include "proto/ntp/ntp.h"
 #include "proto/ntp/ntp_internal.h"
@@ -31,14 +32,15 @@ static int begin(void **state)
 	client = (struct proto_ctx){.shared = &plan, .counters = &n};
 	server = (struct proto_ctx){.shared = &server_plan, .counters = &sn, .now_ms = 1500};
 	txn = (struct proto_txn){.seq = 3, .key = 0x12345678};
-	assert_int_equal(ntp_request(&client, &txn, request, sizeof(request)), NTP_LEN);
+	assert_int_equal(
+		proto_request(&ntp_proto, &client, &txn, request, sizeof(request)), NTP_LEN);
 	assert_int_equal(ntp_answer(&server, request, NTP_LEN, reply, sizeof(reply)), NTP_LEN);
 	return 0;
 }
 
 static enum proto_verdict judge(void)
 {
-	return ntp_reply(&client, &txn, reply, NTP_LEN);
+	return judge_one(&ntp_proto, &client, &txn, reply, NTP_LEN);
 }
 
 static void a_request_has_only_version_mode_poll_and_transmit_time(void **state)
@@ -58,20 +60,20 @@ static void the_same_seed_gives_the_same_bytes(void **state)
 {
 	uint8_t again[NTP_LEN];
 
-	ntp_request(&client, &txn, again, sizeof(again));
+	proto_request(&ntp_proto, &client, &txn, again, sizeof(again));
 	assert_memory_equal(again, request, NTP_LEN);
 	txn.seq++;
-	ntp_request(&client, &txn, again, sizeof(again));
+	proto_request(&ntp_proto, &client, &txn, again, sizeof(again));
 	assert_memory_not_equal(again + 40, request + 40, 4);
 	txn.seq--;
 	plan.seed++;
-	ntp_request(&client, &txn, again, sizeof(again));
+	proto_request(&ntp_proto, &client, &txn, again, sizeof(again));
 	assert_memory_not_equal(again + 40, request + 40, 4);
 }
 
 static void a_request_needs_room(void **state)
 {
-	assert_int_equal(ntp_request(&client, &txn, request, NTP_LEN - 1), 0);
+	assert_int_equal(proto_request(&ntp_proto, &client, &txn, request, NTP_LEN - 1), 0);
 }
 
 static void the_key_is_read_from_replies_of_a_server_only(void **state)
@@ -99,7 +101,7 @@ static void the_answer_of_the_responder_is_right(void **state)
 	assert_int_equal(reply[2], 6);
 	assert_int_equal(bytes_be32(reply + 40), 3976214401u); // 2026-01-01 00:00:01.5
 	assert_int_equal(bytes_be32(reply + 44), 0x80000000u);
-	assert_int_equal(ntp_reply(&client, &txn, reply, NTP_LEN - 1), PROTO_MALFORMED);
+	assert_int_equal(judge_one(&ntp_proto, &client, &txn, reply, NTP_LEN - 1), PROTO_MALFORMED);
 }
 
 static void another_origin_is_a_stray(void **state)
@@ -162,7 +164,7 @@ static void a_reply_may_have_extension_fields(void **state)
 	uint8_t longer[NTP_LEN + 20] = {0};
 
 	memcpy(longer, reply, NTP_LEN);
-	assert_int_equal(ntp_reply(&client, &txn, longer, sizeof(longer)), PROTO_DONE);
+	assert_int_equal(judge_one(&ntp_proto, &client, &txn, longer, sizeof(longer)), PROTO_DONE);
 	assert_int_equal(n.reply_bytes, sizeof(longer));
 }
 

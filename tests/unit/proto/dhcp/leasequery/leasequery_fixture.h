@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "one_message.h"
 #include "proto/dhcp/leasequery/leasequery.h"
 #include "proto/dhcp/leasequery/leasequery_internal.h"
 
@@ -36,16 +37,17 @@ static inline void ask(struct asked *a, const struct leasequery_settings *s, uin
 
 	*a = (struct asked){.t = {.seq = seq, .key = 0x123456}};
 	a->ctx.counters = &a->n;
-	a->ctx.shared = proto_of()->setup(s, &env, d);
+	a->ctx.shared = proto_of()->setup(s, &env, &(struct proto_facts){0}, d);
 	assert_int_equal(diag_count(d), 0);
 	diag_free(d);
 	assert_non_null(a->ctx.shared);
 	assert_int_equal(proto_of()->open(&a->ctx, &env), 0);
-	a->len = proto_of()->request(&a->ctx, &a->t, a->query, sizeof(a->query));
+	a->len = proto_request(proto_of(), &a->ctx, &a->t, a->query, sizeof(a->query));
 	assert_true(a->len > 0);
 	assert_int_equal(a->n.request_bytes, a->len);
 	for (uint32_t room = 0; room < a->len; room++)
-		assert_int_equal(proto_of()->request(&a->ctx, &a->t, (uint8_t[512]){0}, room), 0);
+		assert_int_equal(
+			proto_request(proto_of(), &a->ctx, &a->t, (uint8_t[512]){0}, room), 0);
 }
 
 static inline void asked_end(struct asked *a)
@@ -61,7 +63,7 @@ static inline enum proto_verdict hear(struct asked *a, const void *bytes, uint32
 	enum proto_verdict v;
 
 	memcpy(exact, bytes, len);
-	v = proto_of()->reply(&a->ctx, &a->t, exact, len);
+	v = judge_one(proto_of(), &a->ctx, &a->t, exact, len);
 	free(exact);
 	return v;
 }

@@ -39,7 +39,7 @@ static inline struct server *server_open(
 	struct server *v = calloc(1, sizeof(*v));
 	struct diag *d = diag_new();
 
-	v->ctx.shared = FAMILY(server).setup(s, env, d);
+	v->ctx.shared = FAMILY(server).setup(s, env, &(struct proto_facts){0}, d);
 	assert_int_equal(diag_count(d), 0);
 	assert_non_null(v->ctx.shared);
 	assert_int_equal(FAMILY(server).open(&v->ctx, env), 0);
@@ -91,7 +91,7 @@ static inline void assert_refused_for(const struct FAMILY(answers_settings) * s,
 	const struct proto_env env = {.workers = workers};
 	struct diag *d = diag_new();
 
-	assert_null(FAMILY(server).setup(s, &env, d));
+	assert_null(FAMILY(server).setup(s, &env, &(struct proto_facts){0}, d));
 	assert_int_equal(diag_count(d), 1);
 	diag_free(d);
 }

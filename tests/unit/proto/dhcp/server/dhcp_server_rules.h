@@ -350,8 +350,8 @@ static void any_byte_may_have_any_value(void **state)
 			buf[from + rand_scale(bits, len - from)] = (uint8_t)(bits >> 8);
 		}
 		if (hear(v, buf, len))
-			FAMILY(server).direct(v->out, v->len, &to);
-		FAMILY(server).direct(buf, len, &to);
+			FAMILY(direct)(v->out, v->len, &to);
+		FAMILY(direct)(buf, len, &to);
 	}
 	assert_true(v->n.answered > 1000 && v->n.malformed > 1000);
 	server_end(v);

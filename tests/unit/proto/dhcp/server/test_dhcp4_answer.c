@@ -33,7 +33,7 @@ static void the_largest_pool_is_accepted(void **state)
 	void *shared;
 
 	s.common.pool = LIST(&largest, 1);
-	shared = dhcp4_server.setup(&s, &env, NULL);
+	shared = dhcp4_server.setup(&s, &env, &(struct proto_facts){0}, NULL);
 	assert_non_null(shared);
 	dhcp4_server.teardown(shared);
 }
@@ -94,11 +94,11 @@ static void without_a_server_id_it_is_the_responders_address(void **state)
 	struct dhcp4_answers *a;
 
 	s.server_id = (struct addr){0};
-	a = dhcp4_server.setup(&s, &env, d);
+	a = dhcp4_server.setup(&s, &env, &(struct proto_facts){0}, d);
 	assert_int_equal(a->server_id, IP(192, 0, 2, 1));
 	dhcp_server_teardown(a);
 	env.server = (struct addr){4, {198, 18, 0, 9}};
-	a = dhcp4_server.setup(&s, &env, d);
+	a = dhcp4_server.setup(&s, &env, &(struct proto_facts){0}, d);
 	assert_int_equal(a->server_id, IP(198, 18, 0, 9));
 	dhcp_server_teardown(a);
 	diag_free(d);

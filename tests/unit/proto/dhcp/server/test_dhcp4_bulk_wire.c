@@ -20,7 +20,7 @@ static uint8_t ask(struct server *v, struct said c)
 // The type of the next message of the answer, in a block of exactly its size.
 static uint8_t go_on(struct server *v)
 {
-	v->len = dhcp4_bulk_more(&v->ctx, v->out, sizeof(v->out));
+	v->len = dhcp4_more(&v->ctx, NULL, 0, v->out, sizeof(v->out));
 	assert_true(v->len > 0);
 	reply_read(v);
 	assert_int_equal(v->m.xid, XID);
@@ -158,7 +158,7 @@ static void more_answers_than_there_is_room_for_are_refused(void **state)
 	assert_int_equal(v->ctx.more, 0);
 	for (uint32_t i = 0; i < PROTO_MAX_MORE; i++) { // their connections end
 		v->ctx.more = more[i];
-		assert_int_equal(dhcp4_bulk_more(&v->ctx, NULL, 0), 0);
+		assert_int_equal(dhcp4_more(&v->ctx, NULL, 0, NULL, 0), 0);
 		assert_int_equal(v->ctx.more, 0);
 	}
 	assert_int_equal(v->n.bulk_dropped, PROTO_MAX_MORE);

@@ -95,7 +95,7 @@ static void without_a_server_id_it_is_made_of_the_address(void **state)
 	struct dhcp6_answers *a;
 
 	s.server_id.len = 0;
-	a = dhcp6_server.setup(&s, &env, d);
+	a = dhcp6_server.setup(&s, &env, &(struct proto_facts){0}, d);
 	assert_int_equal(a->server_id_len, 2 + 4 + 1 + 16);
 	assert_memory_equal(a->server_id, "\0\2\0\0\x7e\xd9\x10\x20\1", 9);
 	assert_int_equal(a->server_id[22], 9);

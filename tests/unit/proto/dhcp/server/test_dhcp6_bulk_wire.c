@@ -35,7 +35,7 @@ static uint16_t ask(struct server *v, uint8_t type, const void *option, uint32_t
 
 static uint8_t go_on(struct server *v)
 {
-	v->len = dhcp6_bulk_more(&v->ctx, v->out, sizeof(v->out));
+	v->len = dhcp6_more(&v->ctx, NULL, 0, v->out, sizeof(v->out));
 	assert_true(v->len > 0);
 	reply_read(v);
 	assert_int_equal(v->m.xid, XID);
@@ -144,7 +144,7 @@ static void an_answer_whose_connection_ends_is_dropped(void **state)
 
 	sarr(v, 1);
 	assert_int_equal(ask(v, LINK, "", 0), DHCP6_STATUS_NONE);
-	assert_int_equal(dhcp6_bulk_more(&v->ctx, NULL, 0), 0);
+	assert_int_equal(dhcp6_more(&v->ctx, NULL, 0, NULL, 0), 0);
 	assert_int_equal(v->ctx.more, 0);
 	assert_int_equal(v->n.bulk_dropped, 1);
 	server_end(v);

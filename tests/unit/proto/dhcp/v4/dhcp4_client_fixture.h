@@ -3,6 +3,7 @@
 // server that answers right unless told otherwise. Path: tests only.
 #pragma once
 
+#include "proto/dhcp/dhcp.h"
 #include "diag_text.h"
 
 #include "base/bytes.h"
@@ -48,6 +49,7 @@ struct dhcp4_fixture {
 	struct proto_env env;
 	struct proto_ctx ctx;
 	struct dhcp_common *common;
+	struct proto_facts facts;
 	struct dhcp_counters n;
 	struct proto_txn txn;
 	struct reply_plan answer;
@@ -125,7 +127,7 @@ static inline void fixture_pool(struct dhcp4_fixture *f)
 static inline void fixture_send(struct dhcp4_fixture *f)
 {
 	memset(f->sent, 0xee, sizeof(f->sent));
-	f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
+	f->sent_len = proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent, sizeof(f->sent));
 	assert_true(f->sent_len > DHCP4_OPTIONS_AT);
 	assert_int_equal(f->sent[f->sent_len], 0xee);
 	assert_true(f->ctx.sum < 1ull << 48);

@@ -3,6 +3,8 @@
 // messages, the time that clients pretend to have waited, the subject of lease queries,
 // addresses without a lease, and whole messages. Path: tests only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp4_client_fixture.h"
 
 static struct dhcp4_header_settings header_none(void)
@@ -54,7 +56,7 @@ static void a_given_ciaddr_stands_in_renewals_which_leave_from_the_lease(void **
 	fixture_open(f);
 	fixture_bound(f, DHCP4_RENEW);
 	assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), 0x01010101);
-	dhcp4_flow(&f->ctx, &f->txn, &flow);
+	flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 	assert_int_equal(bytes_be32(flow.src), POOL);
 	fixture_end(f);
 }
@@ -222,7 +224,8 @@ static void asks_about(enum dhcp4_query query, bool ciaddr, bool chaddr, bool cl
 	f->reply[DHCP4_AT_HTYPE] = 1;
 	f->reply[DHCP4_AT_HLEN] = 6;
 	f->reply[DHCP4_AT_CHADDR] = 2;
-	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_DONE);
+	assert_int_equal(
+		judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len), PROTO_DONE);
 	fixture_end(f);
 }
 
@@ -266,7 +269,7 @@ static void clients_inform_without_a_lease(void **state)
 	for (uint32_t i = 0; i < 4; i++) {
 		fixture_next(f);
 		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_CIADDR), 0x0a000001 + i % 2);
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_memory_equal(flow.src, addresses[i % 2], 4);
 		ANSWER(f, DHCP4_ACK, PROTO_DONE, a->yiaddr = 0, a->lease_time = 0);
 		assert_int_equal(client_of(f, f->txn.user)->head.state, DHCP_IS_FREE);
@@ -308,7 +311,8 @@ static void messages_can_be_given_as_a_whole(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		if (i)
 			assert_true(fixture_begin(f));
-		f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, dhcp_longest(f->ctx.shared));
+		f->sent_len = proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent,
+			((const struct dhcp_plan *)f->ctx.shared)->longest);
 		assert_int_equal(f->ctx.sum, 0);
 		assert_int_equal(f->sent_len, 240 + 3 + 9 + 4 + 1);
 		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_XID), KEY);
@@ -318,7 +322,8 @@ static void messages_can_be_given_as_a_whole(void **state)
 		assert_true(len == 2 && data[1] == i);
 	}
 	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	f->sent_len = dhcp4_request(&f->ctx, &f->txn, f->sent, dhcp_longest(f->ctx.shared));
+	f->sent_len = proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent,
+		((const struct dhcp_plan *)f->ctx.shared)->longest);
 	data = option_sent(f, DHCP4_OPT_REQUESTED_ADDRESS, &len);
 	assert_int_equal(bytes_be32(data), POOL + 1);
 	data = option_sent(f, DHCP4_OPT_SERVER_ID, &len);

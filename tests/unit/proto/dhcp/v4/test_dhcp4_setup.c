@@ -2,6 +2,8 @@
 // DHCPv4 settings: what is refused and how, where messages go, files of MACs and of leases. Path:
 // tests only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp4_client_fixture.h"
 #include "dhcp_file_fixture.h"
 
@@ -184,9 +186,10 @@ static void the_room_is_that_of_the_longest_message(void **state)
 		fixture_open(f);
 		fixture_next(f);
 		fixture_requesting(f);
-		assert_int_equal(f->sent_len + rows[i].spare, dhcp_longest(f->ctx.shared));
+		assert_int_equal(f->sent_len + rows[i].spare, f->facts.longest);
 		assert_int_equal(
-			dhcp4_request(&f->ctx, &f->txn, f->sent, f->sent_len + rows[i].spare - 1),
+			proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent,
+				f->sent_len + rows[i].spare - 1),
 			0);
 		fixture_end(f);
 	}
@@ -229,21 +232,16 @@ static void jitter_is_shorter_than_the_wait(void **state)
 
 static void a_server_is_needed_by_relays_only(void **state)
 {
-	static const struct addr none, six = {.len = 16};
 	struct dhcp4_fixture *f = fixture_new(1);
 
-	dhcp4_check_server(&f->settings, &none, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	dhcp4_check_server(&f->settings, &six, f->diag);
-	assert_diag_has(f->diag, "not an IPv4 address");
+	assert_int_equal(proto_terms(&dhcp4_proto, &f->settings).server_len, 4);
+	assert_null(proto_terms(&dhcp4_proto, &f->settings).no_server);
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	fixture_link(f);
-	assert_int_equal(diag_count(f->diag), 1);
-	dhcp4_check_server(&f->settings, &none, f->diag);
-	assert_int_equal(diag_count(f->diag), 1);
+	assert_null(proto_terms(&dhcp4_proto, &f->settings).no_server);
 	f->settings.is.relay = &f->relay.is;
-	dhcp4_check_server(&f->settings, &none, f->diag);
-	assert_diag_has(f->diag, "the relays send to it");
+	assert_string_equal(proto_terms(&dhcp4_proto, &f->settings).no_server,
+		"is missing (the relays send to it)");
 	fixture_end(f);
 }
 
@@ -253,7 +251,7 @@ static void assert_layout(struct dhcp4_fixture *f, uint32_t paths, uint32_t port
 	struct proto_layout layout;
 
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	assert_int_equal(layout.paths.count, paths);
 	assert_int_equal(layout.ports.count, ports);
 	assert_memory_equal(layout.ports.items, port, ports * sizeof(*port));
@@ -297,7 +295,7 @@ static void paths_are_the_broadcast_and_the_servers(void **state)
 	f->mix.share[DHCP4_RENEW] = 0.1;
 	f->servers[0].addr = v4(SERVER_ID + 1);
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 1 + DHCP_SERVERS_MAX);
 	assert_true(addr_equal(&paths[0].dst, &all));
@@ -416,7 +414,7 @@ static void a_loaded_lease_is_renewed_with_the_server_that_gave_it(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(fixture_begin(f));
 		assert_int_equal(f->txn.user, i);
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, servers[i]);
 	}
 	fixture_end(f);

@@ -2,6 +2,8 @@
 // Messages of DHCPv4 clients byte by byte in both topologies, exchanges from begin to end, and
 // every check of a reply with its counter. Path: tests only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp4_client_fixture.h"
 
 #include "base/log.h"
@@ -117,7 +119,7 @@ static void assert_flow(
 	struct proto_flow flow;
 
 	memset(&flow, 0xee, sizeof(flow));
-	dhcp4_flow(&f->ctx, &f->txn, &flow);
+	flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 	assert_int_equal(flow.path, path);
 	assert_int_equal(flow.src_port, port);
 	assert_int_equal(bytes_be32(flow.src), src);
@@ -191,10 +193,10 @@ static void a_message_that_does_not_fit_is_not_written(void **state)
 
 	assert_true(fixture_begin(f));
 	f->sent[0] = 0xee;
-	assert_int_equal(dhcp4_request(&f->ctx, &f->txn, f->sent, 299), 0);
+	assert_int_equal(proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent, 299), 0);
 	assert_int_equal(f->sent[0], 0xee);
 	assert_int_equal(f->n.sent[DHCP4_DISCOVER], 0);
-	assert_int_equal(dhcp4_request(&f->ctx, &f->txn, f->sent, 300), 300);
+	assert_int_equal(proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent, 300), 300);
 	fixture_end(f);
 }
 
@@ -441,7 +443,7 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	f->vlans[0] = (struct dhcp_vlan_settings){{1, 2}, {f->vlan_ids, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{3, 3}, {f->vlan_ids + 1, 2}};
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 3);
 	assert_int_equal(paths[0].vlan_count, 0);
@@ -451,7 +453,7 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	assert_int_equal(paths[2].vlans[1], 200);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_true(fixture_begin(f));
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, expected[i]);
 	}
 	fixture_end(f);
@@ -469,7 +471,7 @@ static void no_path_is_without_clients(void **state)
 	f->vlans[0] = (struct dhcp_vlan_settings){{4, 9}, {f->vlan_ids + 1, 1}};
 	f->vlans[1] = (struct dhcp_vlan_settings){{0, 3}, {f->vlan_ids, 1}};
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 3);
 	for (uint32_t i = 0; i < 3; i++)
@@ -501,7 +503,7 @@ static void an_inform_behind_a_relay_is_answered_at_both_addresses(void **state)
 		f->settings.is.exchange = DHCP4_INFORMS;
 		f->settings.inform_address = (struct addr_range){v4(0x0a4d0301), 4};
 		fixture_open(f);
-		dhcp_layout(f->ctx.shared, &layout);
+		layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 		assert_true(layout.own_answers && !layout.own_addresses);
 		assert_int_equal(layout.ports.count, 2);
 		assert_int_equal(((const uint16_t *)layout.ports.items)[1], 68);
@@ -751,7 +753,7 @@ static void a_release_ends_once_however_often_it_is_made(void **state)
 	release = f->txn;
 	fixture_only(f, DHCP4_DORA);
 	assert_true(fixture_begin(f));
-	dhcp4_request(&f->ctx, &release, f->sent, sizeof(f->sent));
+	proto_request(&dhcp4_proto, &f->ctx, &release, f->sent, sizeof(f->sent));
 	release.over = true;
 	dhcp4_timeout(&f->ctx, &release);
 	assert_int_equal(f->n.released, 1);
@@ -873,7 +875,8 @@ static void lease_queries_are_about_an_address(void **state)
 	f->reply[DHCP4_AT_HTYPE] = 1;
 	f->reply[DHCP4_AT_HLEN] = 6;
 	memcpy(f->reply + DHCP4_AT_CHADDR, f->settings.is.mac, 6);
-	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_DONE);
+	assert_int_equal(
+		judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len), PROTO_DONE);
 	fixture_end(f);
 }
 
@@ -887,7 +890,7 @@ static void messages_are_sent_again_with_the_same_xid_and_longer_waits(void **st
 
 	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	waits = layout.waits.items;
 	assert_int_equal(layout.waits.count, 64);
 	assert_true(fixture_begin(f));
@@ -937,7 +940,7 @@ static void tries_that_wait_for_as_long_share_a_wait(void **state)
 	f->retransmit = (struct dhcp4_retransmit_settings){1000000000, 10, 0, 16};
 	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	assert_int_equal(layout.waits.count, 6); // the longest is a day
 	assert_int_equal(((uint64_t *)layout.waits.items)[1], 10000000000);
 	assert_int_equal(((uint64_t *)layout.waits.items)[5], 24 * 3600 * 1000000000ull);
@@ -1061,7 +1064,7 @@ static void relays_with_one_sender_are_answered_there_or_at_their_own(void **sta
 
 		f->relay.is.from = v4(0xc0000209);
 		fixture_next(fixture_open(f));
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_memory_equal(flow.src, sender, 4);
 		assert_int_equal(bytes_be32(f->sent + DHCP4_AT_GIADDR), RELAY);
 		f->ctx.ends = &ends;
@@ -1173,7 +1176,8 @@ static void option_82_that_was_not_sent_must_not_come(void **state)
 	f->answer.no_end = true;
 	fixture_compose(f);
 	memcpy(f->reply + f->reply_len, "\x52\4\1\2p0\xff", 7);
-	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len + 7), PROTO_FAIL);
+	assert_int_equal(
+		judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len + 7), PROTO_FAIL);
 	assert_int_equal(f->n.relay_info_wrong, 1);
 	fixture_end(f);
 }
@@ -1187,7 +1191,8 @@ static void a_lease_of_no_time_is_none(void **state)
 	fixture_compose(f);
 	bytes_put_be32(
 		f->reply + dhcp4_find_option(f->reply, f->reply_len, DHCP4_OPT_LEASE_TIME) + 2, 0);
-	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_FAIL);
+	assert_int_equal(
+		judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len), PROTO_FAIL);
 	assert_int_equal(f->n.lease_time_missing, 1);
 	fixture_end(f);
 }
@@ -1238,7 +1243,7 @@ static enum proto_verdict with_another_identifier(struct dhcp4_fixture *f, uint3
 
 	dhcp4_write_option_be32(&w, DHCP4_OPT_SERVER_ID, id);
 	write_u8(&w, DHCP4_OPT_END);
-	return dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len + 7);
+	return judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len + 7);
 }
 
 static void an_option_that_is_there_twice_is_used_if_both_are_equal(void **state)
@@ -1288,7 +1293,8 @@ static void overloaded_and_split_options_are_read(void **state)
 	// 82 in two pieces, 61 in the file field.
 	memcpy(f->reply + f->reply_len, "\x34\1\1\x52\1\1\x52\3\2p0\xff", 12);
 	memcpy(f->reply + DHCP4_AT_FILE, "\x3d\7\1\2\0\0\0\0\0\xff", 10);
-	assert_int_equal(dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len + 12), PROTO_AGAIN);
+	assert_int_equal(judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len + 12),
+		PROTO_AGAIN);
 	assert_int_equal(f->n.overloaded, 1);
 	assert_int_equal(f->n.client_id_missing, 0);
 	fixture_end(f);
@@ -1306,7 +1312,7 @@ static void what_does_not_parse_is_malformed_at_any_length(void **state)
 
 		assert_non_null(exact);
 		memcpy(exact, f->reply, len);
-		v = dhcp4_reply(&f->ctx, &f->txn, exact, len);
+		v = judge_one(&dhcp4_proto, &f->ctx, &f->txn, exact, len);
 		free(exact);
 		if (len < DHCP4_OPTIONS_AT)
 			assert_int_equal(v, PROTO_MALFORMED);
@@ -1394,8 +1400,8 @@ static void a_reply_has_the_hardware_address_that_was_sent(void **state)
 		fixture_plan(f, DHCP4_OFFER);
 		fixture_compose(f);
 		f->reply[rows[i].at] ^= 1;
-		assert_int_equal(
-			dhcp4_reply(&f->ctx, &f->txn, f->reply, f->reply_len), rows[i].verdict);
+		assert_int_equal(judge_one(&dhcp4_proto, &f->ctx, &f->txn, f->reply, f->reply_len),
+			rows[i].verdict);
 	}
 	assert_int_equal(f->n.chaddr_wrong, 3);
 	fixture_end(f);
@@ -1597,7 +1603,7 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 	fixture_open(f);
 	for (uint32_t i = 0; i < 6; i++) {
 		fixture_next(f);
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, i % 3);
 		ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + i % 3);
 		fixture_send(f);
@@ -1608,7 +1614,7 @@ static void servers_are_asked_in_turn_and_leases_go_back_to_theirs(void **state)
 	fixture_only(f, DHCP4_RENEW);
 	for (uint32_t i = 0; i < 6; i++) {
 		assert_true(fixture_begin(f));
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, i % 3);
 	}
 	fixture_end(f);
@@ -1626,7 +1632,7 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 	assert_true(fixture_begin(f));
 	for (uint32_t step = 0; step < 2; step++) {
 		fixture_send(f);
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, 0);
 		assert_int_equal(flow.more, 2);
 		ANSWER(f, step ? DHCP4_ACK : DHCP4_OFFER, step ? PROTO_DONE : PROTO_AGAIN,
@@ -1637,7 +1643,7 @@ static void all_servers_are_asked_but_one_is_renewed_with(void **state)
 	assert_int_equal(f->n.server[1], 1);
 	fixture_only(f, DHCP4_RENEW);
 	assert_true(fixture_begin(f));
-	dhcp4_flow(&f->ctx, &f->txn, &flow);
+	flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 	assert_int_equal(flow.path, 1);
 	assert_int_equal(flow.more, 0);
 	fixture_end(f);
@@ -1657,7 +1663,7 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	assert_int_equal(f->n.server[1], 1);
 	fixture_only(f, DHCP4_RENEW);
 	assert_true(fixture_begin(f));
-	dhcp4_flow(&f->ctx, &f->txn, &flow);
+	flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 	assert_int_equal(flow.path, 1);
 	fixture_end(f);
 }
@@ -1685,7 +1691,7 @@ static void on_a_link_each_renewal_goes_to_the_server_of_its_lease(void **state)
 		if (i == count)
 			fixture_only(f, DHCP4_RENEW);
 		fixture_next(f);
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, i < count || beyond ? 0 : 1 + server);
 		if (i < count) {
 			ANSWER(f, DHCP4_OFFER, PROTO_AGAIN, a->server_id = SERVER_ID + server);
@@ -1702,7 +1708,7 @@ static void on_a_link_each_renewal_goes_to_the_server_of_its_lease(void **state)
 	fixture_only(f, DHCP4_RELEASES);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(fixture_begin(f));
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, 1 + i);
 	}
 	fixture_end(f);
@@ -1784,7 +1790,7 @@ static void another_server_than_the_named_one_renews_its_own_leases(void **state
 	fixture_only(f, DHCP4_RENEW);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_true(fixture_begin(f));
-		dhcp4_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp4_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, 17 + 1 + i);
 	}
 	fixture_end(f);

@@ -3,6 +3,7 @@
 // server that answers right unless told otherwise. Path: tests only.
 #pragma once
 
+#include "proto/dhcp/dhcp.h"
 #include "diag_text.h"
 
 #include "base/bytes.h"
@@ -59,6 +60,7 @@ struct dhcp6_fixture {
 	struct proto_env env;
 	struct proto_ctx ctx;
 	struct dhcp_common *common;
+	struct proto_facts facts;
 	struct dhcp_counters n;
 	struct proto_txn txn;
 	struct reply_plan answer;
@@ -141,7 +143,7 @@ static inline void fixture_send(struct dhcp6_fixture *f)
 {
 	memset(f->sent, 0xee, sizeof(f->sent));
 	f->ctx.sum = 0;
-	f->sent_len = dhcp6_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
+	f->sent_len = proto_request(&dhcp6_proto, &f->ctx, &f->txn, f->sent, sizeof(f->sent));
 	assert_true(f->sent_len > DHCP6_HEADER_LEN);
 	assert_int_equal(f->sent[f->sent_len], 0xee);
 	if (f->ctx.sum) {

@@ -4,6 +4,8 @@
 // whole messages. Path: tests
 // only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp6_client_fixture.h"
 
 static bool has_sent(const struct dhcp6_fixture *f, uint16_t code)
@@ -177,7 +179,7 @@ static uint32_t path_of(struct dhcp6_fixture *f)
 {
 	struct proto_flow flow;
 
-	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	flow_one(&dhcp6_proto, &f->ctx, &f->txn, &flow);
 	return flow.path;
 }
 

@@ -2,6 +2,8 @@
 // Lease queries of relays (RFC 5007): their subjects read, the messages, and what answers do to the
 // client. Path: tests only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp6_client_fixture.h"
 
 #define DUID      "\0\1\0\12\0\3\0\1\2\0\0\0\0\0"
@@ -96,7 +98,7 @@ static void a_relay_asks_by_itself_under_its_own_name(void **state)
 	assert_true(dhcp6_parse_subject(&f->m.query, true, &s));
 	address_of(f, 0, address);
 	assert_memory_equal(s.leases[0].address, address, 16);
-	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	flow_one(&dhcp6_proto, &f->ctx, &f->txn, &flow);
 	assert_int_equal(flow.src_port, DHCP6_CLIENT_PORT);
 	assert_memory_equal(flow.src, relay, 16);
 	fixture_end(f);
@@ -122,7 +124,7 @@ static enum proto_verdict told(struct dhcp6_fixture *f, uint16_t code, const cha
 	f->reply_len = (uint32_t)(w.at - f->reply);
 	exact = malloc(f->reply_len);
 	memcpy(exact, f->reply, f->reply_len);
-	verdict = dhcp6_reply(&f->ctx, &f->txn, exact, f->reply_len);
+	verdict = judge_one(&dhcp6_proto, &f->ctx, &f->txn, exact, f->reply_len);
 	free(exact);
 	return verdict;
 }

@@ -2,6 +2,8 @@
 // DHCPv6 settings: what is refused and how, where messages go, files of MACs, DUIDs and leases.
 // Path: tests only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp6_client_fixture.h"
 #include "dhcp_file_fixture.h"
 
@@ -30,16 +32,13 @@ static void right_settings_have_no_complaint(void **state)
 
 static void a_server_is_of_this_family_and_needed_by_unicasts_only(void **state)
 {
-	static const struct addr none, four = {4, {198, 18, 0, 2}};
 	struct dhcp6_fixture *f = fixture_new(1);
 
-	dhcp6_check_server(&f->settings, &none, f->diag);
-	assert_int_equal(diag_count(f->diag), 0);
-	dhcp6_check_server(&f->settings, &four, f->diag);
-	assert_diag_has(f->diag, "not an IPv6 address");
+	assert_int_equal(proto_terms(&dhcp6_proto, &f->settings).server_len, 16);
+	assert_null(proto_terms(&dhcp6_proto, &f->settings).no_server);
 	f->settings.to = DHCP6_TO_SERVER;
-	dhcp6_check_server(&f->settings, &none, f->diag);
-	assert_diag_has(f->diag, "is missing (or to: all, to: servers)");
+	assert_string_equal(proto_terms(&dhcp6_proto, &f->settings).no_server,
+		"is missing (or to: all, to: servers)");
 	fixture_end(f);
 }
 
@@ -184,7 +183,7 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	f->servers[0].addr = v6("2001:db8::3");
 	f->settings.is.spread = DHCP_ROUND_ROBIN;
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	paths = layout.paths.items;
 	assert_int_equal(layout.paths.count, 6);
 	assert_int_equal(paths[1].vlan_count, 0);
@@ -195,7 +194,7 @@ static void each_client_has_its_vlans_and_its_server(void **state)
 	assert_true(addr_equal(&paths[5].dst, &f->servers[0].addr));
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_true(fixture_begin(f));
-		dhcp6_flow(&f->ctx, &f->txn, &flow);
+		flow_one(&dhcp6_proto, &f->ctx, &f->txn, &flow);
 		assert_int_equal(flow.path, expected[i]);
 	}
 	fixture_end(f);

@@ -2,6 +2,8 @@
 // DHCPv6 clients: every exchange, what each message has, each check of an answer with its counter,
 // who holds what, and when the next try is. Path: tests only.
 
+#include "proto/dhcp/dhcp.h"
+#include "one_message.h"
 #include "dhcp6_client_fixture.h"
 
 #define LEASE_S          4000
@@ -469,7 +471,7 @@ static void messages_are_sent_as_often_as_told(void **state)
 
 	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	waits = layout.waits.items;
 	fixture_begin(f);
 	for (int i = 0; i < 4; i++) {
@@ -495,7 +497,7 @@ static void the_first_wait_of_a_solicit_is_longer_than_irt(void **state)
 
 	f->settings.is.retransmit = &f->retransmit;
 	fixture_open(f);
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	waits = layout.waits.items;
 	for (int i = 0; i < 100; i++) {
 		fixture_next(f);
@@ -535,7 +537,7 @@ static uint64_t wait_of_try(struct dhcp6_fixture *f, uint8_t tries)
 {
 	struct proto_layout layout;
 
-	dhcp_layout(f->ctx.shared, &layout);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
 	f->txn.tries = tries;
 	fixture_send(f);
 	return ((const uint64_t *)layout.waits.items)[f->txn.wait - 1];
@@ -753,8 +755,8 @@ static void messages_go_where_they_are_to(void **state)
 	const struct proto_path *path;
 
 	fixture_begin(f);
-	dhcp_layout(f->ctx.shared, &layout);
-	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
+	flow_one(&dhcp6_proto, &f->ctx, &f->txn, &flow);
 	path = layout.paths.items;
 	assert_memory_equal(path[flow.path].dst.bytes, v6("2001:db8::2").bytes, 16);
 	assert_memory_equal(flow.src, v6("2001:db8::100").bytes, 16);
@@ -763,8 +765,8 @@ static void messages_go_where_they_are_to(void **state)
 	fixture_end(f);
 	f = fixture_open(fixture_new(8));
 	fixture_begin(f);
-	dhcp_layout(f->ctx.shared, &layout);
-	dhcp6_flow(&f->ctx, &f->txn, &flow);
+	layout = ((const struct dhcp_plan *)f->ctx.shared)->layout;
+	flow_one(&dhcp6_proto, &f->ctx, &f->txn, &flow);
 	path = layout.paths.items;
 	assert_memory_equal(path[flow.path].dst.bytes, v6("ff02::1:2").bytes, 16);
 	assert_memory_equal(flow.src, v6("fe80::ff:fe00:0").bytes, 16);
@@ -785,13 +787,15 @@ static void a_reply_with_an_option_twice_is_used(void **state)
 	dhcp6_write_option(&w, DHCP6_OPT_SERVER_ID, SERVER_DUID, DUID_LEN);
 	w.at[-1] ^= 1;
 	f->reply_len = (uint32_t)(w.at - f->reply);
-	assert_int_equal(dhcp6_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_MALFORMED);
+	assert_int_equal(
+		judge_one(&dhcp6_proto, &f->ctx, &f->txn, f->reply, f->reply_len), PROTO_MALFORMED);
 	assert_non_null(strstr(dhcp6_reason(&f->ctx, &f->txn, f->reply, f->reply_len),
 		"twice, with different content"));
 	w.at[-1] ^= 1;
 	write_u8(&w, 0); // padding
 	f->reply_len++;
-	assert_int_equal(dhcp6_reply(&f->ctx, &f->txn, f->reply, f->reply_len), PROTO_AGAIN);
+	assert_int_equal(
+		judge_one(&dhcp6_proto, &f->ctx, &f->txn, f->reply, f->reply_len), PROTO_AGAIN);
 	assert_int_equal(f->n.option_repeated, 1);
 	assert_int_equal(f->n.trailing, 1);
 	fixture_end(f);
@@ -966,7 +970,7 @@ static void what_is_cut_is_malformed(void **state)
 		enum proto_verdict v;
 
 		memcpy(cut, f->reply, len);
-		v = dhcp6_reply(&f->ctx, &f->txn, cut, len);
+		v = judge_one(&dhcp6_proto, &f->ctx, &f->txn, cut, len);
 		assert_true(v == PROTO_MALFORMED);
 		free(cut);
 	}

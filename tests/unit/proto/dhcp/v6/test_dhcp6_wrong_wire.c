@@ -2,6 +2,7 @@
 // DHCPv6 messages that are wrong on purpose: what is wrong with each kind, and the judgement of
 // what a server does with them. Path: tests only.
 
+#include "proto/dhcp/dhcp.h"
 #include "dhcp6_client_fixture.h"
 
 #include "base/log.h"
@@ -94,7 +95,8 @@ static void images_are_of_right_messages_alone(void **state)
 		uint8_t type;
 
 		assert_true(fixture_begin(f));
-		f->sent_len = dhcp6_request(&f->ctx, &f->txn, f->sent, sizeof(f->sent));
+		f->sent_len =
+			proto_request(&dhcp6_proto, &f->ctx, &f->txn, f->sent, sizeof(f->sent));
 		assert_true(dhcp6_unwrap(f->sent, f->sent_len, &f->e));
 		type = f->e.inner[0];
 		assert_int_equal(type >= 200, f->n.wrong_sent[DHCP6_WRONG_TYPE] - before);
