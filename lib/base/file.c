@@ -18,6 +18,18 @@
 
 static struct file_draft *drafts; // that have a file
 
+const char *file_first_line(const char *path, char *line, size_t room)
+{
+	FILE *f = fopen(path, "re");
+
+	if (!f || !fgets(line, (int)room, f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
 int file_check_writable(const char *path)
 {
 	bool is_new = access(path, F_OK) < 0;

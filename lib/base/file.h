@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that a run is going to write. Path: cold. One thread at a time.
+// Files that a run is going to write, and lines of small ones. Path: cold. One thread at a time.
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
+
+// The first line without its newline, cut to the room; "" if it cannot be read. Returns line.
+const char *file_first_line(const char *path, char *line, size_t room);
 
 // Can the path be written? 0 or -errno. The path is left unchanged: a file keeps its content, a
 // link its missing target. Does not wait for the reader of a pipe. Errors such as a full disk show

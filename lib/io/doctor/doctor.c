@@ -15,6 +15,7 @@
 #include <rte_version.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
 #include "io/host/netif.h"
@@ -52,21 +53,6 @@ __attribute__((format(printf, 2, 3))) static void fix(struct doctor_row *row, co
 	va_end(args);
 }
 
-// First line of a file without its newline, "" if it cannot be read.
-static const char *read_line(const char *path, char *buf, size_t room)
-{
-	FILE *f = fopen(path, "re");
-
-	buf[0] = '\0';
-	if (!f)
-		return buf;
-	if (!fgets(buf, (int)room, f))
-		buf[0] = '\0';
-	fclose(f);
-	buf[strcspn(buf, "\n")] = '\0';
-	return buf;
-}
-
 // The value of the first line of /proc/cpuinfo that begins with key.
 static void read_cpuinfo(const char *key, char *buf, size_t room)
 {
@@ -98,7 +84,7 @@ static void add_cpus(struct doctor_report *r)
 		model[0] ? model : "unknown model");
 	if (usable < 3)
 		fix(row, "exact timing needs one CPU for management and one for each worker");
-	read_line("/sys/devices/system/cpu/isolated", list, sizeof(list));
+	file_first_line("/sys/devices/system/cpu/isolated", list, sizeof(list));
 	row = add(r, "cpu", "isolated CPUs", list[0] ? DOCTOR_OK : DOCTOR_WARN, "%s",
 		list[0] ? list : "none: the kernel may interrupt workers");
 	if (!list[0] && usable >= 3)
@@ -132,7 +118,7 @@ static void add_clock(struct doctor_report *r)
 #else
 	(void)flags;
 #endif
-	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+	file_first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
 		sizeof(source));
 	row = add(r, "cpu", "clock source", DOCTOR_OK, "%s", source[0] ? source : "unknown");
 	if (strcmp(source, "hpet") && strcmp(source, "acpi_pm"))
@@ -146,7 +132,7 @@ static void add_governor(struct doctor_report *r)
 	char governor[64];
 	struct doctor_row *row;
 
-	read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor,
+	file_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor,
 		sizeof(governor));
 	if (!governor[0])
 		return;
@@ -176,7 +162,7 @@ static void add_hugepages(struct doctor_report *r)
 	}
 	if (!count)
 		add(r, "memory", "hugepages", DOCTOR_WARN, "this kernel has none");
-	read_line("/sys/kernel/mm/transparent_hugepage/enabled", thp, sizeof(thp));
+	file_first_line("/sys/kernel/mm/transparent_hugepage/enabled", thp, sizeof(thp));
 	row = add(r, "memory", "transparent hugepages",
 		strstr(thp, "[never]") ? DOCTOR_WARN : DOCTOR_OK, "%s", thp[0] ? thp : "none");
 	if (strstr(thp, "[never]"))
@@ -284,7 +270,7 @@ static const char *forwarding_file(const char *name, char *path, size_t room)
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		snprintf(path, room, "/proc/sys/net/%s/conf/%s/forwarding", families[i], name);
-		if (strtoul(read_line(path, value, sizeof(value)), NULL, 10))
+		if (strtoul(file_first_line(path, value, sizeof(value)), NULL, 10))
 			return path;
 	}
 	return "";
@@ -297,9 +283,9 @@ static void add_conntrack(struct doctor_report *r)
 	struct doctor_row *row;
 	bool used;
 
-	if (!*read_line("/proc/sys/net/netfilter/nf_conntrack_count", count, sizeof(count)))
+	if (!*file_first_line("/proc/sys/net/netfilter/nf_conntrack_count", count, sizeof(count)))
 		return;
-	read_line("/proc/sys/net/netfilter/nf_conntrack_max", max, sizeof(max));
+	file_first_line("/proc/sys/net/netfilter/nf_conntrack_max", max, sizeof(max));
 	used = strtoul(count, NULL, 10);
 	row = add(r, "kernel", "connection tracking", used ? DOCTOR_WARN : DOCTOR_OK,
 		"%s of %s connections%s", count, max,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -17,6 +18,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include "base/file.h"
 #include "io/driver/explain.h"
 #include "io/handoff.h"
 
@@ -25,7 +27,8 @@
 #define LCORE_CACHE   512 // mbufs: a pool's cache, with its flush threshold
 #define POOL_OVERHEAD (256u << 10)
 
-_Static_assert(PORT_HEADROOM == RTE_PKTMBUF_HEADROOM, "what net/ builds in front of the data");
+_Static_assert(
+	PORT_HEADROOM == RTE_PKTMBUF_HEADROOM, "headers that net/ builds in front of the data");
 
 static uint64_t automatic(uint64_t set, uint64_t otherwise)
 {
@@ -195,18 +198,10 @@ void port_free_rings(struct port *port)
 
 static uint64_t read_number(const char *folder, const char *file)
 {
-	char path[512];
-	uint64_t n = 0;
-	FILE *f;
+	char path[512], line[32];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%" SCNu64, &n) != 1)
-		n = 0;
-	fclose(f);
-	return n;
+	return strtoull(file_first_line(path, line, sizeof(line)), NULL, 10);
 }
 
 // The number behind a word at the start of a line; 0: the file does not have it.

@@ -11,24 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define ISOLATED   "/sys/devices/system/cpu/isolated"
 #define ONLINE     "/sys/devices/system/cpu/online"
 #define GROUPS     "/sys/fs/cgroup"
 #define OLD_GROUPS "/cpu" // below it, of version 1
 #define THREADS    "/proc/[0-9]*/task/[0-9]*/status"
-
-// The first line of a file without its newline; "" if it cannot be read.
-static const char *read_line(const char *path, char *line, size_t room)
-{
-	FILE *f = fopen(path, "re");
-
-	if (!f || !fgets(line, (int)room, f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
-	line[strcspn(line, "\n")] = '\0';
-	return line;
-}
 
 // "0-3,8", as the kernel writes it.
 static void read_set(const char *path, cpu_set_t *out)
@@ -36,7 +25,7 @@ static void read_set(const char *path, cpu_set_t *out)
 	char line[4096], *at = line, *end;
 
 	CPU_ZERO_S(CPUS_SET_LEN, out);
-	read_line(path, line, sizeof(line));
+	file_first_line(path, line, sizeof(line));
 	for (;; at = end + 1) {
 		unsigned long first = strtoul(at, &end, 10), last = first;
 
@@ -58,7 +47,7 @@ static double group_number(const char *group, const char *file, double *second)
 	double first = NAN;
 
 	snprintf(path, sizeof(path), GROUPS "%s%s", group, file);
-	if (sscanf(read_line(path, line, sizeof(line)), "%lf %lf", &first, second) < 1)
+	if (sscanf(file_first_line(path, line, sizeof(line)), "%lf %lf", &first, second) < 1)
 		return NAN;
 	return first;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "io/driver/explain.h"
 #include "io/pci/pci_internal.h"
 #include "io/driver/state.h"
@@ -68,18 +69,11 @@ const char *pci_text(const struct pci_box *b, char text[PCI_ID_SIZE], const char
 {
 	char path[PATH_MAX];
 	va_list args;
-	FILE *f;
 
 	va_start(args, fmt);
 	pci_path(b, path, fmt, args);
 	va_end(args);
-	f = fopen(path, "re");
-	if (!f || !fgets(text, PCI_ID_SIZE, f))
-		text[0] = '\0';
-	if (f)
-		fclose(f);
-	text[strcspn(text, "\n")] = '\0';
-	return text;
+	return file_first_line(path, text, PCI_ID_SIZE);
 }
 
 const char *pci_link(const struct pci_box *b, char name[PCI_ID_SIZE], const char *fmt, ...)
@@ -426,22 +420,14 @@ int pci_check_group(const struct pci_box *b, const struct pci_card *c, char *con
 		c->group, g.names);
 }
 
-// Does the kernel support VFIO without an IOMMU, and is it on? '\0' if unknown or unsupported.
-static char no_iommu(const struct pci_box *b)
-{
-	char text[PCI_ID_SIZE];
-
-	return *pci_text(b, text, NO_IOMMU);
-}
-
 int pci_check_iommu(const struct pci_box *b, const struct pci_card *c, struct io_error *e)
 {
-	char mode = no_iommu(b);
 	const char *command = "";
+	char mode[PCI_ID_SIZE]; // VFIO without an IOMMU: "Y", "N", or "" if the kernel cannot do it
 
-	if (c->group[0] || mode == 'Y')
+	if (c->group[0] || *pci_text(b, mode, NO_IOMMU) == 'Y')
 		return 0;
-	if (mode)
+	if (mode[0])
 		command = "`echo 1 > " NO_IOMMU "`";
 	else if (!pci_has(b, F_OK, SYS "/module/vfio"))
 		command = "`modprobe vfio enable_unsafe_noiommu_mode=1`, if the kernel has that";

@@ -42,6 +42,23 @@ static int teardown(void **state)
 	return rmdir(folder);
 }
 
+static void the_first_line_has_no_newline(void **state)
+{
+	FILE *f = fopen(path, "w");
+	char line[8] = "before";
+
+	(void)state;
+	assert_string_equal(file_first_line(link_path, line, sizeof(line)), "");
+	fputs("one\ntwo\n", f);
+	fclose(f);
+	assert_ptr_equal(file_first_line(path, line, sizeof(line)), line);
+	assert_string_equal(line, "one");
+	assert_string_equal(file_first_line(path, line, 3), "on");
+	assert_int_equal(truncate(path, 0), 0);
+	assert_string_equal(file_first_line(path, line, sizeof(line)), "");
+	unlink(path);
+}
+
 static void what_is_there_stays_as_it_is(void **state)
 {
 	struct stat st;
@@ -340,6 +357,7 @@ static void a_draft_says_why_it_cannot_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_line_has_no_newline),
 		cmocka_unit_test(what_is_there_stays_as_it_is),
 		cmocka_unit_test(what_is_not_there_is_not_there_afterwards),
 		cmocka_unit_test(what_cannot_be_written_is_an_error),
