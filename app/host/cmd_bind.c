@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "run/commands.h"
+#include "io/driver/explain.h"
 #include "io/driver/memory.h"
 #include "io/pci/pci_bind.h"
 #include "io/driver/state.h"
@@ -18,11 +19,6 @@ static int read_box(struct pci_box *b)
 	if (err)
 		log_error("network interfaces cannot be listed: %s", strerror(-err));
 	return err;
-}
-
-static void print_head(void)
-{
-	printf("%-12s  %-9s  %-12s  %-12s  %s\n", "card", "id", "driver", "interface", "IOMMU");
 }
 
 static void print_card(const struct pci_box *b, const struct pci_card *c)
@@ -43,7 +39,8 @@ static int print_cards(const struct options *o)
 	if (read_box(&b) < 0)
 		return EXIT_ENVIRONMENT;
 	if (b.card_count)
-		print_head();
+		printf("%-12s  %-9s  %-12s  %-12s  %s\n", "card", "id", "driver", "interface",
+			"IOMMU");
 	for (unsigned i = 0; i < b.card_count; i++) {
 		bool meant = !o->operand_count;
 
@@ -60,41 +57,7 @@ static int print_cards(const struct options *o)
 	return EXIT_PASS;
 }
 
-// Names the hugepages that a run on the cards still needs.
-static void print_hugepages(void)
-{
-	if (!hugepages_free())
-		printf("no hugepages are free: `sysctl -w vm.nr_hugepages=512` makes a run "
-		       "faster\n");
-}
-
-int cmd_bind(const struct options *o)
-{
-	struct pci_box b = {.root = ""};
-	struct io_error e = {""};
-	char dir[256];
-	int err;
-
-	if (!o->operand_count)
-		return print_cards(o);
-	err = read_box(&b);
-	if (err)
-		return EXIT_ENVIRONMENT;
-	err = state_directory(dir, sizeof(dir));
-	if (err)
-		log_error("bind: %s cannot be used: %s", dir, strerror(-err));
-	else if ((err = pci_bind(&b, o->operands, o->operand_count, o->force, o->user, dir, &e)))
-		log_error("bind: %s", e.text);
-	state_leave_directory(dir);
-	pci_free(&b);
-	if (err)
-		return EXIT_ENVIRONMENT;
-	print_cards(o);
-	print_hugepages();
-	return EXIT_PASS;
-}
-
-int cmd_unbind(const struct options *o)
+static int change(const struct options *o, bool binds)
 {
 	struct pci_box b = {.root = ""};
 	struct io_error e = {""};
@@ -105,11 +68,29 @@ int cmd_unbind(const struct options *o)
 		return EXIT_ENVIRONMENT;
 	err = state_directory(dir, sizeof(dir));
 	if (err)
-		log_error("unbind: %s cannot be used: %s", dir, strerror(-err));
-	for (unsigned i = 0; !err && i < o->operand_count; i++)
-		if ((err = pci_unbind(&b, o->operands[i], dir, &e)))
-			log_error("unbind: %s", e.text);
+		io_fail(&e, err, "%s cannot be used: %s", dir, strerror(-err));
+	else if (binds)
+		err = pci_bind(&b, o->operands, o->operand_count, o->force, o->user, dir, &e);
+	for (unsigned i = 0; !err && !binds && i < o->operand_count; i++)
+		err = pci_unbind(&b, o->operands[i], dir, &e);
+	if (err)
+		log_error("%s: %s", binds ? "bind" : "unbind", e.text);
 	state_leave_directory(dir);
 	pci_free(&b);
 	return err ? EXIT_ENVIRONMENT : print_cards(o);
+}
+
+int cmd_bind(const struct options *o)
+{
+	int rc = o->operand_count ? change(o, true) : print_cards(o);
+
+	if (rc == EXIT_PASS && o->operand_count && !hugepages_free())
+		printf("no hugepages are free: `sysctl -w vm.nr_hugepages=512` makes a run "
+		       "faster\n");
+	return rc;
+}
+
+int cmd_unbind(const struct options *o)
+{
+	return change(o, false);
 }

@@ -44,11 +44,6 @@ static size_t field_size(const struct field *f)
 	return f->type == FIELD_SECTION ? f->section->size : value_size(f);
 }
 
-static const char *kind_name(const struct node *n)
-{
-	return n->kind == NODE_LIST ? "a list" : "a mapping";
-}
-
 // Report a node of the wrong kind.
 static void expect_error(struct apply *c, const struct node *n, const char *expected)
 {
@@ -57,7 +52,8 @@ static void expect_error(struct apply *c, const struct node *n, const char *expe
 	else if (n->kind == NODE_SCALAR)
 		node_error(c->d, c->a, n, "\"%s\" is not %s", text_shown(n->text, c->a), expected);
 	else
-		node_error(c->d, c->a, n, "is %s, expected %s", kind_name(n), expected);
+		node_error(c->d, c->a, n, "is %s, expected %s",
+			n->kind == NODE_LIST ? "a list" : "a mapping", expected);
 }
 
 // One scalar into dst, which is left as it is after an error.
@@ -250,22 +246,18 @@ static void apply_absent(struct apply *c, const struct scope *s, const struct fi
 		missing_error(c, s, f);
 }
 
-static void apply_scalar(struct apply *c, const struct field *f, const struct node *n, char *dst)
-{
-	node_mark(c, n, dst, value_size(f));
-	apply_value(c, f, n, dst);
-}
-
 static void apply_present(struct apply *c, const struct field *f, const struct node *n, char *dst)
 {
-	if (f->list)
+	if (f->list) {
 		apply_list(c, f, n, (struct field_list *)dst);
-	else if (is_in_place(f))
+	} else if (is_in_place(f)) {
 		apply_map(c, f->section, n, dst);
-	else if (f->type == FIELD_SECTION)
+	} else if (f->type == FIELD_SECTION) {
 		apply_pointer(c, f->section, n, (void **)dst);
-	else
-		apply_scalar(c, f, n, dst);
+	} else {
+		node_mark(c, n, dst, value_size(f));
+		apply_value(c, f, n, dst);
+	}
 }
 
 static void apply_choices(

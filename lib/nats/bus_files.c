@@ -309,19 +309,11 @@ static int store_meta(struct bus *b, const char *hash, const struct meta *m)
 	return rc;
 }
 
-// The chunks of a file that did not become one.
-static void purge(struct bus *b, const char *chunks)
-{
-	int rc = 0;
-
-	json_decref(ask(b, "PURGE", json_pack("{s:s}", "filter", chunks), &rc));
-}
-
 static int put(struct bus *b, int fd, const char *hash, struct meta *m, const unsigned char *sum)
 {
 	unsigned char again[HASH_SIZE];
 	char inbox[80];
-	int rc = make_stream(b);
+	int rc = make_stream(b), ignored = 0;
 
 	if (rc < 0)
 		return rc;
@@ -333,8 +325,8 @@ static int put(struct bus *b, int fd, const char *hash, struct meta *m, const un
 		rc = -ESTALE;
 	if (rc == 0)
 		rc = store_meta(b, hash, m);
-	if (rc < 0)
-		purge(b, m->chunks);
+	if (rc < 0) // no chunks of an incomplete file stay
+		json_decref(ask(b, "PURGE", json_pack("{s:s}", "filter", m->chunks), &ignored));
 	return rc;
 }
 
@@ -472,7 +464,7 @@ int bus_get_file(struct bus *b, const char *hash, const char *path)
 			file_draft_abandon(&draft);
 	}
 	if (rc == -EBADMSG)
-		log_error("%s: what NATS has is damaged", hash);
+		log_error("%s: the file in NATS is damaged", hash);
 	else if (rc == -ENOTSUP)
 		log_error("%s: the NATS server runs without JetStream", hash);
 	else if (rc < 0)

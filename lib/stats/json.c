@@ -67,14 +67,6 @@ static json_t *strings_json(const struct counter_list *list)
 	return a;
 }
 
-static json_t *inside_json(const struct counter *r, const void *place)
-{
-	const void *data;
-	const struct counter_section *section = row_inside(r, place, &data);
-
-	return section && data ? stats_json(section, data) : NULL;
-}
-
 json_t *stats_number(const char *name, double x)
 {
 	size_t len = strlen(name);
@@ -89,6 +81,8 @@ json_t *stats_number(const char *name, double x)
 // NULL: left out.
 static json_t *row_json(const struct counter *r, const void *place)
 {
+	const struct counter_section *section;
+	const void *data;
 	const char *text;
 
 	switch (r->type) {
@@ -113,7 +107,8 @@ static json_t *row_json(const struct counter *r, const void *place)
 		return strings_json(place);
 	case COUNTER_SECTION:
 	case COUNTER_CHOICE:
-		return inside_json(r, place);
+		section = row_inside(r, place, &data);
+		return section && data ? stats_json(section, data) : NULL;
 	}
 	return NULL;
 }

@@ -169,14 +169,6 @@ static int check_cpus(const struct lcore_plan *lcores, const cpu_set_t *allowed,
 	return err;
 }
 
-static int read_cpus(struct io_error *e)
-{
-	int err = cpus_read(&eal.cpus);
-
-	return err ? io_fail(e, err, "the CPUs of this process cannot be read: %s", strerror(-err))
-	           : 0;
-}
-
 // Where a file descriptor is missing DPDK and libraries of the C library abort the process. The
 // soft limit is raised as far as it may be.
 static int check_descriptors(const struct lcore_plan *lcores, unsigned ports, struct io_error *e)
@@ -225,14 +217,6 @@ static void restore_affinity(void)
 	sched_setaffinity(0, CPUS_SET_LEN, &eal.cpus.given.set);
 }
 
-static int not_enough_hugepages(uint64_t need, uint64_t have, struct io_error *e)
-{
-	return io_fail(e, -ENOMEM,
-		"host.memory: hugepages: %" PRIu64 " MiB are needed and %" PRIu64 " are free: "
-		"`echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`, or host.memory: pages",
-		need / MIB, have / MIB, hugepages_to_set(need));
-}
-
 // *pages_mib: ordinary pages to take, 0: hugepages.
 static int choose_memory(const struct host_settings *h, const struct port_settings *ports,
 	unsigned count, uint64_t *pages_mib, struct io_error *e)
@@ -254,10 +238,14 @@ static int choose_memory(const struct host_settings *h, const struct port_settin
 		need = h->memory_size;
 	}
 	*pages_mib = 0;
-	if (h->memory == MEMORY_HUGEPAGES)
-		return have >= need ? 0 : not_enough_hugepages(need, have, e);
-	if (h->memory == MEMORY_AUTO && have >= need)
+	if (h->memory != MEMORY_PAGES && have >= need)
 		return 0;
+	if (h->memory == MEMORY_HUGEPAGES)
+		return io_fail(e, -ENOMEM,
+			"host.memory: hugepages: %" PRIu64 " MiB are needed and %" PRIu64
+			" are free: `echo %" PRIu64
+			" > /proc/sys/vm/nr_hugepages`, or host.memory: pages",
+			need / MIB, have / MIB, hugepages_to_set(need));
 	*pages_mib = need / MIB + 1;
 	if (h->memory == MEMORY_AUTO && matters)
 		log_note("packet memory takes ordinary pages, which are slower than hugepages ("
@@ -339,8 +327,11 @@ int io_start(const struct host_settings *h, const struct lcore_plan *lcores,
 
 	if (eal.tried)
 		return io_fail(e, -EALREADY, "DPDK can be started once in a process");
-	err = read_cpus(e);
-	err = err ? err : check_cpus(lcores, &eal.cpus.allowed.set, e);
+	err = cpus_read(&eal.cpus);
+	if (err)
+		return io_fail(
+			e, err, "the CPUs of this process cannot be read: %s", strerror(-err));
+	err = check_cpus(lcores, &eal.cpus.allowed.set, e);
 	err = err ? err : check_descriptors(lcores, count, e);
 	err = err ? err : choose_memory(h, ports, count, &pages_mib, e);
 	if (err)
@@ -416,7 +407,7 @@ int io_drop_privileges(const struct port_settings *ports, unsigned count, struct
 	rte_eal_mp_wait_lcore();
 	if (dropped.done != rte_lcore_count() - 1)
 		return io_fail(e, -EIO,
-			"capabilities of threads cannot be given up: a thread does not hear");
+			"capabilities of threads cannot be given up: a thread does not respond");
 	err = drop_in_interrupts();
 	err = err ? err : dropped.err;
 	err = err ? err : privileges_keep(closing);

@@ -53,26 +53,14 @@ static void write_key(const struct port_settings *p, unsigned queues, uint8_t *k
 	steer_key_addresses(key, len, &p->relays, queues);
 }
 
-// For UDP, and for TCP if the port uses it.
-static uint64_t rx_checksums(const struct port_settings *p)
-{
-	return RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM |
-	       (p->has_streams ? RTE_ETH_RX_OFFLOAD_TCP_CKSUM : 0);
-}
-
-static uint64_t tx_checksums(const struct port_settings *p)
-{
-	return RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-	       (p->has_streams ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : 0);
-}
-
 // Drivers accept RSS that they do not have, so it is asked for only where the device names its hash
 // fields and is a card. The key makes the queue a function of the source port or of the relay,
 // if the card accepts one. A responder has one server port, and keeps the card's own key.
 static void choose_receive(
 	struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
-	uint64_t checksums = rx_checksums(port->settings);
+	uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM |
+	                     (port->settings->has_streams ? RTE_ETH_RX_OFFLOAD_TCP_CKSUM : 0);
 	uint64_t hash =
 		info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
 
@@ -109,7 +97,8 @@ static void choose_transmit(
 	const struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
 {
 	const struct port_settings *p = port->settings;
-	uint64_t checksums = tx_checksums(p);
+	uint64_t checksums = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+	                     (p->has_streams ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : 0);
 
 	if (p->checksum_offload && port->driver->checksum_offload &&
 		(info->tx_offload_capa & checksums) == checksums)
