@@ -15,7 +15,7 @@ static const char prefix_is[] = "an address with a prefix length (like 198.18.0.
 				"2001:db8::1/64)";
 static const char range_is[] = "an address range (like 198.18.0.1, 198.18.0.0/24 or "
 			       "198.18.0.16-198.18.0.31)";
-static const char range_order[] = "an address range whose first address comes before its last";
+static const char range_order[] = "an address range in ascending order";
 static const char range_family[] = "an address range with both ends of one IP version";
 static const char range_64[] = "an IPv6 address range within one /64 (prefixes /64 to /128)";
 static const char range_big[] = "an address range of at most 2^32 addresses";

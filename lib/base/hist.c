@@ -114,7 +114,8 @@ static uint64_t hist_middle(const struct hist *h, uint32_t bucket)
 
 #define NUMBER_SAFE 18 // digits that any number may have
 
-// Digits alone, up to *text afterwards. false: there are none, or the number is above max.
+// Reads digits and advances *text behind them. Returns false if there are none, or if the number is
+// above max.
 static bool read_number(const char **text, uint64_t max, uint64_t *out)
 {
 	const char *from = *text;

@@ -270,7 +270,7 @@ int input_open(const char *path, const void *setting, struct diag *d)
 		if (fstat(k->fd, &now) < 0 || !is_same(&now, &k->first)) {
 			diag_error(d, setting, NULL,
 				"%s: has changed since the first run read it: all runs of a series "
-				"read the same",
+				"must read the same content",
 				path);
 			return -1;
 		}

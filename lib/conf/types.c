@@ -301,7 +301,7 @@ static int range_parse(struct value_input *in, void *dst)
 		rest = range_end_parse(rest + 1, &v.last);
 	if (!rest || *rest)
 		return -EINVAL;
-	in->what = "a range whose first number comes before its last (like 4-7)";
+	in->what = "a range in ascending order (like 4-7)";
 	if (v.last < v.first)
 		return -EINVAL;
 	*(struct field_range *)dst = v;

@@ -120,7 +120,7 @@ void scrape_line(void *ctx, const json_t *line)
 	s->daemon = serve_start(&(struct serve_daemon){
 		.fd = s->fd, .connections = CONNECTIONS, .answer = answer, .ctx = s});
 	if (!s->daemon)
-		log_warning(OPTION ": nobody can answer, so there are no metrics");
+		log_warning(OPTION ": no thread can answer, so there are no metrics");
 }
 
 void scrape_tick(void *ctx)

@@ -19,5 +19,6 @@ struct drops {
 // unknown) and count from here.
 void drops_start(struct drops *d, const char *device, unsigned queues);
 
-// Packets dropped since drops_start. *known false: only a part of them, or none.
+// Packets dropped since drops_start. Sets *known to false if only a part of them, or none, is
+// known.
 uint64_t drops_read(struct drops *d, bool *known);

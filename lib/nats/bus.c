@@ -119,8 +119,8 @@ static bool has_room(struct bus_subscription *s, size_t size)
 	s->queued += room ? size : 0;
 	pthread_mutex_unlock(&s->bus->lock);
 	if (!room && !was_full)
-		log_warning("messages to %s come faster than they are handled: what is beyond %u "
-			    "MiB is dropped",
+		log_warning("messages to %s arrive faster than they are handled: beyond %u MiB "
+			    "they are dropped",
 			s->subject, QUEUE >> 20);
 	return room;
 }

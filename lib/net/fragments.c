@@ -256,7 +256,8 @@ static void part_write(
 	}
 }
 
-// Make room for blocks of d at the cost of the oldest others. false: there are not that many.
+// Makes room for blocks of d by dropping the oldest other datagrams. Returns false if that is not
+// enough.
 static bool blocks_reserve(struct fragments *t, const struct fragments_datagram *d, uint32_t blocks,
 	struct fragments_counts count)
 {

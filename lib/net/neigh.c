@@ -181,8 +181,8 @@ static void close_icmp(const struct frame_ip *ip, uint8_t *message)
 	memcpy(message + 2, &check, 2);
 }
 
-// The link-layer address in the option of this type; without one *mac is unchanged. false: the
-// options are not well formed (RFC 4861 section 7.1: the message must be dropped).
+// The link-layer address in the option of this type; without one *mac is unchanged. Returns false
+// if the options are malformed (RFC 4861 section 7.1: the message must be dropped).
 static bool read_nd_options(struct reader *r, uint8_t wanted, const uint8_t **mac)
 {
 	while (reader_left(r) > 0) {

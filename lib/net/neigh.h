@@ -72,8 +72,8 @@ uint32_t neigh_ask(const struct neigh_self *self, const struct addr *from,
 uint32_t neigh_solicit(
 	const struct neigh_self *self, const uint8_t *from, uint8_t *out, uint32_t room);
 
-// A valid router advertisement (RFC 4861 section 6.1.2). false: any other frame. Does not look at
-// the VLANs.
+// A valid router advertisement (RFC 4861 section 6.1.2). Returns false for any other frame. Does
+// not look at the VLANs.
 bool neigh_advert(enum frame_kind kind, const struct frame *f, struct neigh_advert *out);
 
 // The group that a neighbour solicitation for the target goes to (RFC 4291 section 2.7.1).

@@ -131,7 +131,7 @@ static uint32_t input_syn_again(struct tcp_host *h, struct tcp *t, const struct 
 	return 0;
 }
 
-// true: our FIN was acknowledged by it.
+// Returns true if it acknowledged our FIN.
 static bool acknowledged(struct tcp_host *h, struct tcp *t, uint32_t ack)
 {
 	uint32_t acked = ack - t->una, bytes = tcp_least(acked, t->queued);
@@ -172,7 +172,7 @@ static void input_window(struct tcp *t, const struct tcp_segment *s, bool newer)
 	t->window_seq = s->seq;
 }
 
-// false: the segment is to be dropped.
+// Returns false if the segment is to be dropped.
 static bool input_ack(struct tcp_host *h, struct tcp *t, const struct tcp_segment *s, bool *fin)
 {
 	bool same = s->window && (uint32_t)s->window << t->send_scale == t->peer_window;

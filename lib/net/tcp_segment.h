@@ -32,9 +32,10 @@ struct tcp_segment {
 	uint32_t from;       // to be sent: sequence number of its first byte, for tcp_copy
 };
 
-// From a TCP header and all behind it. false: truncated, or with options that do not fit.
+// Parses a TCP header and the bytes behind it. Returns false if it is truncated, or its options do
+// not fit.
 bool tcp_parse(const uint8_t *bytes, uint32_t len, struct tcp_segment *out);
-// Length of the header that tcp_write writes: up to TCP_HEADER_MAX.
+// Length of the header that tcp_header writes: up to TCP_HEADER_MAX.
 uint32_t tcp_header_len(const struct tcp_segment *s);
-// Write the header, the ports and the checksum left zero.
+// Writes the header, with ports and checksum zero.
 void tcp_header(const struct tcp_segment *s, uint8_t *to);

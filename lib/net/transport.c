@@ -42,7 +42,7 @@ const char *tcp_behaviour_name(uint32_t behaviour)
 
 static const struct field behave_fields[] = {
 	TCP_BEHAVIOURS(BEHAVIOUR_ROW){.name = "hold",
-		.help = "such a client begins anew after so long",
+		.help = "time after which such a client starts again",
 		.type = FIELD_DURATION,
 		.offset = offsetof(struct tcp_behave_settings, hold_ns),
 		.def = "5s",
@@ -52,8 +52,8 @@ static const struct field behave_fields[] = {
 
 static const struct field_section behave_section = {
 	.name = "behave",
-	.help = "clients that do their worst: a share of the connections, beside them, or so many "
-		"new ones per second",
+	.help = "misbehaving clients: a share of the connections, in addition to them, or new ones "
+		"per second",
 	FIELD_ROWS(behave_fields),
 	.size = sizeof(struct tcp_behave_settings),
 };
@@ -68,7 +68,7 @@ static const struct field tcp_fields[] = {
 		.min = 1,
 		.max = 1u << 24},
 	{.name = "queries_per_connection",
-		.help = "messages that a connection takes; another one follows it then",
+		.help = "messages on a connection before another one replaces it",
 		.type = FIELD_COUNT,
 		.offset = TCP(queries_per_connection),
 		.def = "any",
@@ -85,7 +85,7 @@ static const struct field tcp_fields[] = {
 		.min = 1,
 		.max = 32767},
 	{.name = "idle",
-		.help = "a connection without a message for so long is closed",
+		.help = "close a connection after this time without a message",
 		.type = FIELD_DURATION,
 		.offset = TCP(idle_ns),
 		.def = "never",
@@ -93,7 +93,7 @@ static const struct field tcp_fields[] = {
 		.min = 1e6,
 		.max = 1e12},
 	{.name = "closed",
-		.help = "messages whose connection the server closes: lost, or sent again on "
+		.help = "messages on a connection that the server closes: lost, or sent again on "
 			"another",
 		.type = FIELD_ENUM,
 		.offset = TCP(closed),
@@ -121,21 +121,21 @@ static const struct field tcp_fields[] = {
 		.offset = TCP(keepalive),
 		.def = "false"},
 	{.name = "syn_tries",
-		.help = "SYN is sent so often before a connection counts as timed out",
+		.help = "transmissions of SYN before a connection counts as timed out",
 		.type = FIELD_COUNT,
 		.offset = TCP(syn_tries),
 		.def = "4",
 		.min = 1,
 		.max = 10},
 	{.name = "time_wait",
-		.help = "a port of a closed connection rests for so long (RFC 6191)",
+		.help = "time before the port of a closed connection is used again (RFC 6191)",
 		.type = FIELD_DURATION,
 		.offset = TCP(time_wait_ns),
 		.def = "1s",
 		.min = 1e6,
 		.max = 240e9},
 	{.name = "ack_delay",
-		.help = "an answer is acknowledged with the next message, or after so long; 0s: at "
+		.help = "acknowledge an answer with the next message, or after this time; 0s: at "
 			"once",
 		.type = FIELD_DURATION,
 		.offset = TCP(ack_delay_ns),
@@ -160,7 +160,7 @@ static const struct field tcp_fields[] = {
 		.offset = TCP(nagle),
 		.def = "false"},
 	{.name = "behave",
-		.help = "clients that do their worst, beside those of the load",
+		.help = "misbehaving clients, in addition to those of the load",
 		.type = FIELD_SECTION,
 		.optional = true,
 		.offset = TCP(behave),

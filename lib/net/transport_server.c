@@ -33,7 +33,7 @@ static const struct field rows[] = {
 		.def = "refuse",
 		.names = full_names},
 	{.name = "idle",
-		.help = "a connection without a message for so long is closed (RFC 7766)",
+		.help = "close a connection after this time without a message (RFC 7766)",
 		.type = FIELD_DURATION,
 		AT(idle_ns),
 		.def = "never",

@@ -208,7 +208,7 @@ def what_nobody_handles_does_not_fill_the_memory():
             other.does("large", "work", 100)
             other.does("request", "marks", 5000, "x")  # behind them
             assert len(bus.came(31)) == 31
-            assert bus.said().count("messages to work come faster than they are handled") == n + 1, bus.said()
+            assert bus.said().count("messages to work arrive faster than they are handled") == n + 1, bus.said()
         assert not bus.came(0)
 
 

@@ -141,7 +141,7 @@ def what_the_kernel_does_not_give_is_said_before_the_run():
                 (config(server, source={"ports": [taken]}), (), [f"UDP port {taken} of 127.0.0.1 is in use by another program"]),
                 (config(server, source={"ports": "30000-30999"}), ("prlimit", "--nofile=512:512"),
                  ["are 1000 sockets, and this process may have 512 open files", "`ulimit -n 1256`"]),
-                (config(server, port={"addresses": ["192.0.2.77/24"]}), (), ["192.0.2.77 is no address of this host"])):
+                (config(server, port={"addresses": ["192.0.2.77/24"]}), (), ["192.0.2.77 is not an address of this host"])):
             result = as_nobody(text, prefix=prefix)
             assert result.code == EXIT["environment"] and all(one in result.stderr for one in words), (words, result)
         assert not server.received, server.received

@@ -41,7 +41,7 @@ int port_fail(struct io_error *e, const struct port_settings *p, int err, const 
 	return err;
 }
 
-// *saved: a copy; -1: fd is closed. false: no copy could be made.
+// *saved is a copy, or -1 if fd is closed. Returns false if no copy could be made.
 static bool save_fd(int fd, int *saved)
 {
 	*saved = dup(fd);
@@ -170,7 +170,7 @@ static const struct complaint {
 	{"VFIO group is not viable", -EBUSY,
 		"other devices of its IOMMU group are still with a kernel driver: "
 		"`ddiperf bind` lists them"},
-	{"/dev/vfio/vfio", -ENODEV, "VFIO is not there: `ddiperf bind {device}`"},
+	{"/dev/vfio/vfio", -ENODEV, "VFIO is not available: `ddiperf bind {device}`"},
 	{"unsupported cpu type", -ENOTSUP, "DPDK does not run on this CPU"},
 	{"/dev/net/tun", -ENODEV, "/dev/net/tun is not usable: `modprobe tun`, and run as root"},
 	{"/dev/vhost-net", -ENODEV,

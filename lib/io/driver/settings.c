@@ -112,7 +112,7 @@ static const struct field port_fields[] = {
 		.min = 1024,
 		.max = 16777216},
 	{.name = "send_buffer",
-		.help = "driver: socket: bytes that the kernel keeps of what each socket sends "
+		.help = "driver: socket: size of the kernel's buffer for sending on each socket "
 			"(SO_SNDBUF); auto: by tx_descriptors, over TCP the kernel's choice",
 		.type = FIELD_SIZE,
 		.offset = AT(send_buffer),
@@ -121,8 +121,8 @@ static const struct field port_fields[] = {
 		.min = 1,
 		.max = 1 << 30},
 	{.name = "receive_buffer",
-		.help = "driver: socket: the same of what it receives (SO_RCVBUF); auto: by "
-			"rx_descriptors, over TCP the kernel's choice",
+		.help = "driver: socket: size of the kernel's buffer for receiving on each socket "
+			"(SO_RCVBUF); auto: by rx_descriptors, over TCP the kernel's choice",
 		.type = FIELD_SIZE,
 		.offset = AT(receive_buffer),
 		.def = "auto",

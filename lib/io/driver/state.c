@@ -529,7 +529,7 @@ static int undo_own(const struct port_settings *p, struct state *s)
 	if (!err && s->link)
 		log_note("port %s: %s is %s as before, but the kernel drops routes and IPv6 "
 			 "addresses of an interface that goes down: `ip route` and `ip -6 address` "
-			 "show what is left",
+			 "show the remaining ones",
 			p->name, p->device, link_word(s->flags));
 	return err;
 }

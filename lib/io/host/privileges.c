@@ -72,8 +72,9 @@ const char *capabilities_command(uint64_t caps, char *buf, size_t room)
 	capabilities_names(caps, names, sizeof(names));
 	lower_case(names);
 	snprintf(buf, room,
-		"`sudo setcap %s+ep %s` (after `chgrp GROUP` and `chmod 0750` of it: all that may "
-		"run it have these rights)",
+		"`sudo setcap %s+ep %s` (after `chgrp GROUP` and `chmod 0750` on it: every user "
+		"who "
+		"may run it gets these rights)",
 		names, program);
 	return buf;
 }

@@ -457,7 +457,7 @@ int pci_unbind(const struct pci_box *b, const char *address, const char *dir, st
 		return err;
 	if (r.driver[0] && !pci_has(b, F_OK, DRIVERS "/%s", r.driver))
 		return io_fail(e, -ENODEV,
-			"%s had the driver %s, which is not loaded any more: `modprobe %s`", c->bdf,
+			"%s had the driver %s, which is no longer loaded: `modprobe %s`", c->bdf,
 			r.driver, r.driver);
 	if (pci_is_used(b, c)) // VFIO would wait for the end of it
 		return io_fail(e, -EBUSY, "%s is in use by a process: wait for its end", c->bdf);

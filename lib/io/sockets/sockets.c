@@ -179,8 +179,8 @@ static int check_descriptors(const struct port_settings *p, struct io_error *e)
 		return 0;
 	if (connections)
 		return port_fail(e, p, -EMFILE,
-			"connections, and those that are being closed, are %" PRIu64
-			" sockets beside %" PRIu64 " of UDP, and this process may have %" PRIu64
+			"connections, open and closing, are %" PRIu64 " sockets beside %" PRIu64
+			" of UDP, and this process may have %" PRIu64
 			" open files: fewer tcp.connections, or `ulimit -n %" PRIu64 "`",
 			connections, need, (uint64_t)limit.rlim_cur,
 			need + connections + FDS_BESIDE);
@@ -304,8 +304,8 @@ static int explain_bind(const struct port_settings *p, const struct addr *a, uin
 			port, text);
 	if (err == -EADDRNOTAVAIL)
 		return port_fail(e, p, err,
-			"%s is no address of this host: other addresses, or none for the one that "
-			"the routing table chooses",
+			"%s is not an address of this host: use other addresses, or none to take "
+			"the choice of the routing table",
 			text);
 	if (err == -EACCES)
 		return port_fail(e, p, err,

@@ -104,7 +104,7 @@ static void frame_make(const struct socket_end *s, const union socket_addr *from
 	m->ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 }
 
-// The ICMP message behind an error, as the frame in which it came. false: there was none.
+// The ICMP message behind an error, as the frame in which it came. Returns false without one.
 static bool error_make(const struct socket_end *s, const struct sock_extended_err *why,
 	const union socket_addr *from, struct rte_mbuf *m)
 {
@@ -304,7 +304,7 @@ static uint16_t send_out(struct socket_queue *q, struct socket_end *s, uint16_t 
 }
 
 // Send the packets from `first` on that leave by the same socket; their bits in done are set as far
-// as the kernel took them. false: it has no room.
+// as the kernel took them. Returns false if it has no room.
 static bool send_group(struct socket_queue *q, struct rte_mbuf **pkts, const uint32_t *by,
 	uint16_t first, uint16_t n, uint64_t *done)
 {

@@ -367,7 +367,7 @@ static bool conn_open(
 }
 
 // The worker's bytes, as far as they are new. All that comes after bytes that were not taken comes
-// again. true: they were taken to their end.
+// again. Returns true if all were taken.
 static bool take_bytes(struct socket_conn *of, const struct tcp_segment *s)
 {
 	uint32_t skip = of->rcv - s->seq;
