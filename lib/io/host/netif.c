@@ -47,7 +47,7 @@ static struct nlmsghdr *request(
 static int ask(const struct nlmsghdr *h, mnl_cb_t each, struct table *t)
 {
 	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	char buf[REPLY_SIZE];
+	_Alignas(8) char buf[REPLY_SIZE];
 	int more = nl && mnl_socket_sendto(nl, h, h->nlmsg_len) >= 0 ? MNL_CB_OK : -1, err;
 
 	while (more > 0) {
@@ -67,7 +67,7 @@ static int ask(const struct nlmsghdr *h, mnl_cb_t each, struct table *t)
 static int dump(uint16_t type, uint8_t family, mnl_cb_t each, struct table *t)
 {
 	const struct rtgenmsg body = {.rtgen_family = family};
-	char buf[REQUEST_SIZE];
+	_Alignas(8) char buf[REQUEST_SIZE];
 
 	return ask(request(buf, type, NLM_F_DUMP, &body, sizeof(body)), each, t);
 }
@@ -395,7 +395,7 @@ static int ignore(const struct nlmsghdr *h, void *table)
 static void detach_mode(uint32_t index, uint32_t mode)
 {
 	const struct ifinfomsg body = {.ifi_family = AF_UNSPEC, .ifi_index = (int)index};
-	char buf[REQUEST_SIZE];
+	_Alignas(8) char buf[REQUEST_SIZE];
 	struct nlmsghdr *h = request(buf, RTM_SETLINK, NLM_F_ACK, &body, sizeof(body));
 	struct nlattr *nest = mnl_attr_nest_start(h, IFLA_XDP);
 
@@ -596,7 +596,7 @@ int netif_route(const struct addr *to, const char *link, struct netif_route *out
 {
 	const struct rtmsg body = {.rtm_family = to->len == 4 ? AF_INET : AF_INET6,
 		.rtm_dst_len = (uint8_t)(8 * to->len)};
-	char buf[REQUEST_SIZE];
+	_Alignas(8) char buf[REQUEST_SIZE];
 	struct nlmsghdr *h = request(buf, RTM_GETROUTE, NLM_F_ACK, &body, sizeof(body));
 	uint32_t index = link ? if_nametoindex(link) : 0;
 	struct table t = {0};
