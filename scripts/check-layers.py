@@ -41,7 +41,7 @@ INSIDE = {
     "proto": ["", "echo", "ntp", "dns", "dhcp", "table.h", "table.c"],
     "proto/dhcp": ["client", "v4", "v6", "server", "leasequery", ""],
     "proto/dhcp/client": ["lease", ""],
-    "engine/run": ["collect", "around", ""],
+    "engine/run": ["collect", "around", "orders.h", "run_options.h", "run_state.h", "judge", ""],
     "engine/core": ["", "worker", "responder"],
     "io": ["", "host", "driver", "pci", "doctor", "sockets", "port"],
     "engine": ["core", "result", "config", "plan", "run", "series", "tools"],
@@ -53,6 +53,39 @@ MOST_FILES = 40  # of a folder
 MOST_FILES_OF_APP = 15  # of app itself
 CONTRACT = ["proto", "proto_server", "proto_router", "proto_followed", "proto_follower"]  # structs of proto/proto.h
 MOST_MEMBERS = 55  # of them together: an author reads one page
+
+# Functions of a folder that are declared neither in the header of their own file nor in the folder's *_internal.h: at
+# most so many, and none in folders that are not named. These numbers only go down.
+DECLARED_ELSEWHERE = {
+    "app": 9,
+    "app/campaign": 2,
+    "app/front/kxdpgun": 3,
+    "app/front/perfdhcp": 11,
+    "app/host": 3,
+    "app/run": 10,
+    "app/web": 8,
+    "base": 1,
+    "conf": 18,
+    "document": 7,
+    "engine/core/responder": 4,
+    "engine/core/worker": 6,
+    "fleet/coordinator": 1,
+    "format": 14,
+    "http": 1,
+    "io/doctor": 3,
+    "io/pci": 2,
+    "io/port": 6,
+    "nats": 9,
+    "net": 16,
+    "proto/dhcp/client": 28,
+    "proto/dhcp/server": 13,
+    "proto/dhcp/v4": 16,
+    "proto/dhcp/v6": 41,
+    "proto/dns": 2,
+    "proto/dns/client": 42,
+    "proto/dns/server": 38,
+    "report": 6,
+}
 
 # An outside header and the folders, or files of a name, that may include it, themselves or through a header of ours.
 OUTSIDE = {
@@ -190,6 +223,36 @@ def circles(sources):
         yield from visit(name)
 
 
+DEFINED = re.compile(r"^(?!static\b)[a-zA-Z_][^;{}#=]*?\b(\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)\n\{$", re.M)
+DECLARED = re.compile(r"^(?!static\b|typedef\b)[a-zA-Z_][^;{}#=]*?\b(\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)[^;{}()]*;", re.M)
+
+
+def elsewhere(sources):
+    """Functions whose declaration is not where their definition makes one look for it: by folder, a text for each."""
+    headers, found = {}, {}
+    for name, source in sources.items():
+        if name.endswith(".h"):
+            for declared in DECLARED.findall("\n".join(source.lines)):
+                headers.setdefault(declared, []).append(name)
+    for name, source in sources.items():
+        folder, text = name.rpartition("/")[0], "\n".join(source.lines)
+        own = re.compile(rf"{re.escape(name[:-1])}h|{folder}/\w*_internal\.h")
+        for function in DEFINED.finditer(text) if name.endswith(".c") else ():
+            declared = headers.get(function[1], [])
+            if declared and not any(own.fullmatch(header) for header in declared):
+                line = text.count("\n", 0, function.start(1)) + 1
+                found.setdefault(folder, []).append(f"{source.path}:{line}: {function[1]} is declared in {declared[0]}")
+    return found
+
+
+def check_declared(sources):
+    for folder, functions in sorted(elsewhere(sources).items()):
+        most = DECLARED_ELSEWHERE.get(folder, 0)
+        if len(functions) > most:
+            yield from functions
+            yield f"{folder}: {len(functions)} functions are declared elsewhere (at most {most}): declare them in their file's header"
+
+
 def crowded(sources):
     """Folders with more files than one takes in at a glance."""
     count = Counter(source.path.parent for source in sources.values())
@@ -233,6 +296,7 @@ def violations(sources):
             yield f"{source.path}:{number}: {text}"
     for name, way in circles(sources):
         yield f"{sources[name].path}:1: circle: {way}"
+    yield from check_declared(sources)
     yield from crowded(sources)
     yield from contract(sources)
 

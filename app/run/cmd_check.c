@@ -13,6 +13,7 @@
 #include "document/document.h"
 #include "engine/config/config_load.h"
 #include "engine/series/series.h"
+#include "engine/series/series_run.h"
 #include "engine/tools/forecast.h"
 #include "line/front.h"
 #include "io/driver/driver.h"

@@ -15,6 +15,7 @@
 #include "run/commands.h"
 #include "run/control.h"
 #include "document/document.h"
+#include "engine/run/run_course.h"
 #include "engine/series/series.h"
 #include "engine/tools/dryrun.h"
 #include "engine/tools/selfcheck.h"

@@ -13,7 +13,7 @@
 #include "engine/config/criteria.h"
 #include "engine/result/result_fold.h"
 #include "engine/run/around/cpu.h"
-#include "engine/run/limit.h"
+#include "engine/run/judge/limit.h"
 #include "engine/run/run.h"
 #include "fleet/fleet_clock.h"
 #include "stats/json.h"

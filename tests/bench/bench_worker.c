@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/plan_start.h"
 
 #define ROUNDS  15   // the best of them counts
 #define PASS_NS 5000 // about as long as a full burst takes

@@ -14,7 +14,8 @@
 #include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
 #include "engine/series/series.h"
-#include "engine/run/stop.h"
+#include "engine/run/judge/stop.h"
+#include "engine/series/series_run.h"
 #include "proto/dns/client/dns_settings.h"
 
 #define CLIENTS_MAX 1000 // that a protocol is opened for

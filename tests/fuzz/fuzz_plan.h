@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/plan_neighbours.h"
+#include "engine/plan/plan_start.h"
 #include "io/driver/driver.h"
 
 struct fuzz_plan {

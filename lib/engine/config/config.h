@@ -220,8 +220,6 @@ bool config_check_way(
 	const struct item_settings *i, const struct addr *addr, const void *at, struct diag *d);
 // Source addresses of the item must not hold one of its servers, unless the kernel has both.
 void config_check_range(const struct item_settings *i, const struct addr_range *r, struct diag *d);
-// The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.
-struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate);
 
 // Fill the facts of each item that follow from settings alone; config_complete (config_load.h)
 // fills those that need the addresses of servers.

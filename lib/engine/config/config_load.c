@@ -9,6 +9,7 @@
 #include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/criteria.h"
+#include "engine/config/events_fit.h"
 #include "engine/config/hosts.h"
 #include "engine/config/work.h"
 #include "io/driver/driver.h"

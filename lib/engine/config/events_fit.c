@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of events, their names and commands, and the rates that they change. Path: cold.
-// Management thread.
+// Path: cold. Management thread.
+#include "engine/config/events_fit.h"
+
 #include <string.h>
 
 #include "conf/units.h"
-#include "engine/config/config.h"
 #include "io/driver/driver.h"
 
 #define TRAFFIC  "traffic."
@@ -32,7 +32,7 @@ static void fit_link(
 			p->name, driver_of(p)->name);
 }
 
-struct item_settings *config_item_of_set(const struct config *c, const char *set, double *rate)
+struct item_settings *events_item_of_set(const struct config *c, const char *set, double *rate)
 {
 	size_t len = strcspn(set, "="), rest = strlen(TRAFFIC) + strlen(RATE);
 	struct item_settings *items = c->traffic.items;
@@ -72,7 +72,7 @@ static void fit_set(
 	const struct config *c, struct event_settings *e, struct arena *a, struct diag *d)
 {
 	double rate;
-	struct item_settings *i = config_item_of_set(c, e->set, &rate);
+	struct item_settings *i = events_item_of_set(c, e->set, &rate);
 	struct load_settings *l = i ? &i->load : NULL;
 	struct load_step *steps;
 	uint64_t from = 0;

@@ -31,6 +31,3 @@ struct event_settings {
 
 extern const char *const event_links[]; // by enum event_link, NULL-terminated
 extern const struct field_section event_section;
-
-// Give them names and commands, and the items their changes of rate. Errors go to d.
-void events_fit(const struct config *c, struct arena *a, struct diag *d);

@@ -2,6 +2,7 @@
 // Asking for our own addresses; the packet path notices who answers (core/wire.c). Path: cold.
 // Management thread, while no worker runs on these ports.
 #include "engine/plan/address_probe.h"
+#include "engine/plan/plan_neighbours.h"
 
 #include <errno.h>
 #include <stdio.h>

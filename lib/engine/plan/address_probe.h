@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_state.h"
 
 #define ADDRESS_PROBE_MAX 16384 // addresses of a port that are asked for
 

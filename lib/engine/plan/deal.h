@@ -4,7 +4,7 @@
 // Path: cold. Management thread.
 #pragma once
 
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_state.h"
 
 // Source ports, tags and rings of a port's workers, whose items are in their places. 0 or -ENOMEM.
 int deal_port(struct plan *p, const struct port *port, struct arena *a);

@@ -8,6 +8,7 @@
 #include "proto/table.h"
 #include "io/driver/driver.h"
 #include "engine/plan/deal.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/plan_internal.h"
 #include "io/sockets/sockets.h"
 

@@ -2,7 +2,9 @@
 // Shared by the files of the plan only. Path: cold. Management thread.
 #pragma once
 
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_item.h"
+#include "engine/plan/plan_neighbours.h"
+#include "engine/plan/plan_state.h"
 
 #define PLAN_STALL_NS 1000000 // of a pass of a worker or responder: many bursts' worth
 #define PLAN_GAP_NS   100000  // gaps of answers from here on are looked at for events

@@ -8,6 +8,7 @@
 
 #include "proto/table.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_start.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
 #include "io/driver/settings.h"

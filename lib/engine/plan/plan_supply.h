@@ -4,7 +4,7 @@
 // Path: cold. Management thread.
 #pragma once
 
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_state.h"
 
 // The clients of an item whose input is read: how many it has, and how it gets more of them or has
 // more of them bound. count 0: its protocol has none.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks for next hops. Meanwhile answers ARP, ND and ping for the tester's addresses, as in a run.
 // Path: cold. Management thread, while no worker runs on these ports.
+#include "engine/plan/plan.h"
+#include "engine/plan/plan_neighbours.h"
 #include "engine/plan/resolve.h"
 
 #include <stdio.h>

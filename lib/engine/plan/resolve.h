@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_state.h"
 
 // 0; -ENOENT with e: no reply; the text has address and VLAN; -EINTR: *signals became
 // non-zero.

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_state.h"
 #include "engine/result/result.h"
 
 #define STEER_PROBE_MS 200 // wait for replies

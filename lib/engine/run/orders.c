@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "engine/config/events_fit.h"
+
 #define RATE_LEAST 0.01 // per second
 
 void orders_start(struct orders *o, struct arena *a)
@@ -105,7 +107,7 @@ const char *orders_take(struct orders *o, struct plan *p, const char *text, uint
 {
 	uint64_t now = clock_time(&p->clock), at = 0;
 	double rate, at_s;
-	const struct item_settings *item = config_item_of_set(p->config, text, &rate);
+	const struct item_settings *item = events_item_of_set(p->config, text, &rate);
 	const struct plan_item *of = NULL;
 	struct result_order *order = &o->list[o->count];
 	const char *why;

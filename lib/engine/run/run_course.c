@@ -10,10 +10,15 @@
 #include "io/port/port_read.h"
 #include "base/log.h"
 #include "engine/plan/address_probe.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/resolve.h"
-#include "engine/run/run_internal.h"
+#include "engine/run/run_state.h"
 #include "engine/run/around/solicit.h"
-#include "engine/run/verdict.h"
+#include "engine/run/collect/collect_intervals.h"
+#include "engine/run/judge/run_notes.h"
+#include "engine/run/judge/stop.h"
+#include "engine/run/judge/verdict.h"
+#include "engine/run/run_course.h"
 #include "io/driver/launch.h"
 
 #define PEER_ASKS       4
@@ -170,7 +175,8 @@ static void start_intervals(struct run *r)
 {
 	collect_start(&r->plan, &r->collected, r->arena);
 	timeline_start(&r->timeline, r->plan.config, r->arena);
-	stop_start(&r->stop, r->plan.config, r->arena);
+	r->stop = arena_zalloc(r->arena, sizeof(*r->stop));
+	stop_start(r->stop, r->plan.config, r->arena);
 	r->events = events_start(&r->plan, r->arena);
 	orders_start(&r->orders, r->arena);
 }
@@ -210,7 +216,7 @@ static void look_for_stop(struct run *r, const struct result_interval *i)
 {
 	struct result_verdict *v = &r->result->verdict;
 	double value;
-	const char *rule = v->stopped ? NULL : stop_check(&r->stop, i, r->arena, &value);
+	const char *rule = v->stopped ? NULL : stop_check(r->stop, i, r->arena, &value);
 
 	if (!rule)
 		return;

@@ -79,9 +79,6 @@ bool search_is_spoilt(const struct search *s);
 double search_left_s(const struct search *s);
 
 struct search_step search_next(const struct search *s);
-// Of a ramp under way: is every goal broken, for good and far enough below to see a collapse? Or
-// is the tester behind?
-bool search_enough(const struct search *s);
 // As far as is known now.
 struct search_answer search_answer(const struct search *s, uint32_t goal);
 struct search_shape search_shape(const struct search *s);

@@ -31,3 +31,6 @@ uint32_t ramp_trials(const struct ramp *r, uint32_t run, struct search_trial *ou
 
 struct search_step ramp_next(const struct search *s);
 struct search_answer ramp_answer(const struct search *s, const struct search_goal *g);
+// Is every goal broken, for good and far enough below to see a collapse? Or
+// is the tester behind?
+bool search_enough(const struct search *s);

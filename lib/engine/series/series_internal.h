@@ -4,7 +4,8 @@
 
 #include "engine/series/spread.h"
 #include "engine/series/search.h"
-#include "engine/series/series.h"
+#include "engine/run/run.h"
+#include "engine/series/series_run.h"
 
 struct series {
 	const struct run_options *options;
@@ -61,7 +62,9 @@ unsigned series_ramp(const struct config *c, struct arena *a, char **texts);
 // Does the variable belong to the n-th item of traffic?
 bool series_concerns(const struct config *c, uint32_t n);
 
+// As series_execute: the repeats, or the search, of the file.
 int series_repeat(struct series *s, struct result *out);
+int series_search(struct series *s, struct result *out);
 
 // The ramp of a search: one run. Its intervals go into search as trials, each with the number `run`
 // of the run; trials has room for search->count + series_ramp_room. o: options that the

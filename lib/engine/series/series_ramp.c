@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/run/verdict.h"
+#include "engine/run/judge/verdict.h"
 #include "engine/series/series_internal.h"
 #include "engine/series/search_ramp.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hist.h"
+#include "engine/run/judge/run_notes.h"
 #include "engine/series/series_internal.h"
 #include "stats/lookup.h"
 #include "stats/text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One run of a series: the file with more settings, and the steps that searches and repeats have in
 // common. Path: cold. Management thread.
-#include "engine/series/series.h"
+#include "engine/series/series_run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,8 @@
 #include "base/hist.h"
 #include "base/log.h"
 #include "conf/schema.h"
-#include "engine/run/limit.h"
+#include "engine/run/judge/limit.h"
+#include "engine/run/judge/run_notes.h"
 #include "engine/series/series_internal.h"
 #include "stats/text.h"
 
@@ -647,7 +648,7 @@ static int search_on_ports(struct searching *g, struct result *out)
 }
 
 // Ports are brought up for the greatest load.
-static int search_execute(struct series *s, struct result *out)
+int series_search(struct series *s, struct result *out)
 {
 	struct run_options o = *s->options;
 	struct searching g;
@@ -667,13 +668,4 @@ static int search_execute(struct series *s, struct result *out)
 		code = search_on_ports(&g, out);
 	diag_free(o.diag);
 	return code;
-}
-
-int series_execute(const struct run_options *o, struct arena *a, struct result *out)
-{
-	struct series s = {.options = o, .config = o->config, .arena = a};
-
-	if (o->respond_only || (!o->config->search && !o->config->run.repeat))
-		return series_plain(&s, out);
-	return o->config->search ? search_execute(&s, out) : series_repeat(&s, out);
 }

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/plan_neighbours.h"
+#include "engine/plan/plan_start.h"
 #include "engine/run/run.h"
 #include "io/port/capture.h"
 #include "io/driver/driver.h"

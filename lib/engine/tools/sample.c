@@ -9,6 +9,7 @@
 #include "base/input.h"
 #include "engine/config/work.h"
 #include "engine/plan/plan.h"
+#include "engine/plan/plan_item.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/tools/selfcheck.h"
 #include "net/frame.h"

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/result/result_read.h"
+#include "engine/run/judge/run_notes.h"
 #include "fleet/coordinator/fleet_internal.h"
 
 #define READY_MS    120000 // tables are built, servers found

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "engine/run/stop.h"
+#include "engine/run/judge/stop.h"
 #include "fleet/coordinator/fleet.h"
 #include "fleet/fleet_clock.h"
 #include "fleet/fleet_result.h"

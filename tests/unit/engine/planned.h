@@ -9,7 +9,9 @@
 
 #include <math.h>
 
+#include "engine/plan/plan.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_start.h"
 #include "io/host/cpus.h"
 #include "io/driver/driver.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks for routers. Meanwhile answers ARP, ND and ping, as in a run: the router may ask for the MAC
 // of the client. Path: cold. Management thread.
+#include "engine/plan/plan_neighbours.h"
 #include "engine/run/around/solicit.h"
 
 #include <errno.h>

@@ -14,6 +14,7 @@
 
 #include "base/addr.h"
 #include "engine/config/condition.h"
+#include "engine/plan/plan_item.h"
 #include "engine/plan/plan_supply.h"
 #include "io/driver/settings.h"
 #include "io/port/port_read.h"

@@ -18,24 +18,6 @@ struct item_sums {
 	struct server_books servers[SERVERS_MAX];
 };
 
-// Ports, workers and responder at the end of the last interval.
-struct collect_box {
-	struct worker_snapshot *workers; // per worker
-	struct worker_snapshot *since;   // per worker: of the last interval
-	struct port_counters *ports;     // per port
-	struct result_responder responder;
-};
-
-// Everything since the last snapshot that was taken.
-struct collect_state {
-	struct item_sums *before; // per item
-	struct collect_box box;
-	uint64_t *due_before;        // per item
-	struct item_sums now, since; // of one item at a time
-	uint64_t taken;              // snapshots
-	uint64_t at_before;          // tick
-};
-
 // The CPU that a worker is bound to, NAN: the kernel chooses.
 static inline double collect_cpu(const struct worker *w)
 {
@@ -52,21 +34,6 @@ struct latency collect_distribution(
 
 // As hist_print; NULL: it is empty.
 const char *collect_histogram(const struct hist *h, struct arena *a);
-
-// The next interval, when every worker has published it: true. t_s and length_s are from the
-// snapshot's own times.
-bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
-	struct result_interval *out, bool *warmup);
-
-// The share of a port's packets, by the last snapshots, that the right worker received; -1: no
-// packet came.
-double collect_home(const struct plan *p, uint32_t port);
-
-// After the workers have ended: the interval since the last snapshot (the drain).
-void collect_last_interval(const struct plan *p, struct collect_state *s, struct arena *a,
-	struct result_interval *out);
-
-void collect_start(const struct plan *p, struct collect_state *s, struct arena *a);
 
 // Tick of the first message of all items, 0: nothing was sent.
 uint64_t collect_first_sent(const struct plan *p);
@@ -87,7 +54,7 @@ bool collect_responder_running(const struct plan *p, struct arena *a, struct res
 const char *collect_check(
 	const struct plan *p, const struct timeline *t, const struct result *r, struct arena *a);
 
-// --- between collect.c and collect_intervals.c: sums over an item's workers ---
+// --- sums over an item's workers, for collect_intervals.c ---
 
 // Sums of 0 for items of up to so many steps, and bytes of counters. steps is NULL below 2. conns:
 // they may have connections.
@@ -110,15 +77,6 @@ void collect_sums_all(struct item_sums *s, const struct plan_item *i);
 // The steps that were ever used, with the figures of s: struct result_step.
 struct counter_list collect_steps(const struct plan *p, const struct proto *proto,
 	const struct item_sums *ever, const struct item_sums *s, struct arena *a);
-
-// --- collect_box.c, for collect_intervals.c ---
-
-void collect_box_start(const struct plan *p, struct collect_box *b, struct arena *a);
-
-// The ports, workers and responder of an interval whose length is known. over: the workers have
-// ended, and are read themselves instead of their snapshots.
-void collect_box(const struct plan *p, struct collect_box *b, bool over, struct arena *a,
-	struct result_interval *out);
 
 // The snapshot of a worker that was taken last.
 static inline const struct worker_snapshot *collect_snapshot(const struct worker *w)

@@ -4,6 +4,7 @@
 // ms after the end of the interval. Path: cold. Management thread.
 #include "io/port/port_read.h"
 #include "engine/run/collect/collect.h"
+#include "engine/run/collect/collect_box.h"
 
 #include <math.h>
 #include <string.h>

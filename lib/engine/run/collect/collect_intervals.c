@@ -9,6 +9,7 @@
 
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_servers.h"
+#include "engine/run/collect/collect_intervals.h"
 
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
 {

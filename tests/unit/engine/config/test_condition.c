@@ -15,7 +15,7 @@
 #include "proto/table.h"
 #include "engine/config/config_load.h"
 #include "engine/config/criteria.h"
-#include "engine/run/stop.h"
+#include "engine/run/judge/stop.h"
 
 static const char file[] =
 	"run: {duration: 10s, interval: 1s}\n"

@@ -15,6 +15,7 @@
 #include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/tools/sample.h"
 #include "engine/tools/selfcheck.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who runs what where, and when: items on the workers of their port, the addresses and VLANs that a
 // port answers for, next hops, and the ticks of the schedule. Path: cold. Test.
+#include "engine/plan/plan_neighbours.h"
 #include "proto/table.h"
 #include "../planned.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Before EAL starts: which CPU each worker has, which ports are brought up and what they have to
 // know of their items. On CPUs that the test chooses. Path: cold. Test.
+#include "engine/plan/plan_start.h"
 #include "../planned.h"
 #include "base/bytes.h"
 #include "io/port/rules.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/limit.h"
+#include "engine/run/judge/limit.h"
 
 #define OPEN .open_rate = true
 #define GROWN(since, rate, in_flight, by)                                                          \

@@ -9,7 +9,8 @@
 #include <rte_eal.h>
 #include <rte_version.h>
 
-#include "engine/run/run_internal.h"
+#include "engine/run/run.h"
+#include "engine/run/run_state.h"
 
 #define TRAFFIC "traffic: [{name: q, server: 198.18.0.2, load: {rate: 1k}, " LOADED_DNS "}]\n"
 #define TEXT    "run: {name: nightly, seed: 7}\n" LOADED_PORTS TRAFFIC

@@ -8,8 +8,9 @@
 #include <math.h>
 #include <time.h>
 
-#include "engine/run/run_internal.h"
-#include "engine/run/verdict.h"
+#include "engine/run/run_state.h"
+#include "engine/run/judge/verdict.h"
+#include "engine/run/run_course.h"
 
 #define TEXT(run)                                                                                  \
 	"run: {warmup: 2s, duration: 10s, interval: 100ms" run                                     \

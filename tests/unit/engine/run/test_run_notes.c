@@ -3,7 +3,8 @@
 // where its first packets came to. Path: cold. Test.
 #include "../planned.h"
 
-#include "engine/run/run_internal.h"
+#include "engine/run/judge/run_notes.h"
+#include "engine/run/run_state.h"
 
 #define TEXT(cpus)                                                                                 \
 	"ports:\n"                                                                                 \

@@ -2,7 +2,7 @@
 // Stop rules over intervals that never were: how long a rule has to hold, which item it is about,
 // what is a sum over the run and what is of the interval. Path: cold. Test.
 #include "../loaded.h"
-#include "engine/run/stop.h"
+#include "engine/run/judge/stop.h"
 
 #define ITEM(name, load)                                                                           \
 	"  - {name: " name ", server: 198.18.0.2, load: {rate: 1k" load "}, " LOADED_DNS "}\n"

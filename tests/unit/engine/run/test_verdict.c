@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/run/run.h"
-#include "engine/run/verdict.h"
+#include "engine/run/judge/verdict.h"
 #include "io/driver/driver.h"
 
 #define HZ 2.5e9

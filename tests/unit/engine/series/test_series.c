@@ -14,6 +14,7 @@
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
 #include "engine/series/series_internal.h"
+#include "engine/series/series_run.h"
 #include "lib/diag_text.h"
 
 #define HEAD                                                                                       \

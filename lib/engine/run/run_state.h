@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by the files of a run only. run.c brings a run up and down, run_course.c takes it through
-// its phases, run_notes.c tells the user about it. Each calls only those named after it. Path:
-// cold. Management thread.
+// The state of a run, which run.c brings up and down, run_course.c takes through its phases, and
+// judge/run_notes.c reports on. Path: cold. Management thread.
 #pragma once
 
 #include "engine/plan/address_probe.h"
-#include "engine/run/collect/collect.h"
+#include "engine/run/collect/collect_intervals.h"
 #include "engine/run/around/cpu.h"
 #include "engine/run/around/events.h"
 #include "engine/run/around/evidence_log.h"
 #include "engine/run/orders.h"
-#include "engine/plan/plan.h"
+#include "engine/plan/plan_state.h"
 #include "engine/run/around/peer.h"
 #include "engine/run/around/probe.h"
-#include "engine/run/run.h"
 #include "engine/plan/steer_probe.h"
-#include "engine/run/stop.h"
 #include "engine/run/around/tally.h"
 #include "engine/run/collect/timeline.h"
 #include "engine/run/around/watch.h"
+#include "engine/run/run_options.h"
+
+struct stop;
 
 struct run {
 	// run.c, for all
@@ -52,7 +52,7 @@ struct run {
 	uint64_t asked;   // requests sent that have an answer
 	double waited_s;  // since the first interval with one of them; below 0: reported
 	struct collect_state collected;
-	struct stop stop;
+	struct stop *stop;
 	struct timeline timeline;
 
 	// run_notes.c
@@ -61,29 +61,3 @@ struct run {
 	bool probed; // where the first packets came to was noted
 	uint32_t moves_noted, moves_seen[PORT_MAX];
 };
-
-// With the tables built: find the server, send, judge; or answer until a signal comes. Returns as
-// run_once.
-int run_course(struct run *r);
-
-// Notes and measurements made once, however often the run is repeated.
-// Log what runs out before the run is over.
-void run_warn_shortages(const struct plan *p);
-void run_introduce(struct run *r);
-
-// Probe which queue replies come to. Before the first run only.
-void run_probe_steering(struct run *r);
-
-// Whether steering works, by the first packets received. Once as well.
-void run_note_home(struct run *r);
-
-// Our addresses were asked for.
-void run_note_addresses(const struct run *r, const struct address_probe *probe);
-
-// Next hops that have another MAC since the last call; of many only the first.
-void run_note_moves(struct run *r);
-
-// The steering probe, into the ports of the result.
-// Log items whose closed loop ran out of clients while it was measured.
-void run_warn_starved(const struct run *r);
-void run_report_steering(struct run *r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums and times from one interval to the next. Path: cold. Management thread.
-#include "engine/run/stop.h"
+#include "engine/run/judge/stop.h"
 
 #include <string.h>
 

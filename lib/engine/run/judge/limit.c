@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules, strongest first. Path: cold. Management thread.
-#include "engine/run/limit.h"
+#include "engine/run/judge/limit.h"
 
 #include <math.h>
 

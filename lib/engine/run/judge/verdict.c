@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of the verdict, worst first: a broken ledger, an interruption, a server that never
 // answered, a tester at fault, a criterion that does not hold. Path: cold. Management thread.
-#include "engine/run/verdict.h"
+#include "engine/run/judge/verdict.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include "engine/config/criteria.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/plan/plan_supply.h"
-#include "engine/run/limit.h"
-#include "engine/run/run.h"
+#include "engine/run/judge/limit.h"
+#include "engine/run/run_options.h"
 #include "io/sockets/sockets.h"
 #include "stats/text.h"
 

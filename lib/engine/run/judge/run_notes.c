@@ -10,9 +10,12 @@
 #include "base/log.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/plan/deal.h"
+#include "engine/plan/plan_item.h"
 #include "engine/plan/plan_supply.h"
-#include "engine/run/run_internal.h"
+#include "engine/run/run_state.h"
 #include "engine/run/around/tester_delay.h"
+#include "engine/run/collect/collect_intervals.h"
+#include "engine/run/judge/run_notes.h"
 #include "stats/text.h"
 
 #define ENOUGH    100  // packets for a 99th percentile

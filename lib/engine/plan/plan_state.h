@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a plan holds: items, ports, workers and responders, as structs. Path: cold. Management
+// thread; const for the workers from the launch on.
+#pragma once
+
+#include "io/port_state.h"
+#include "base/clock.h"
+#include "engine/config/config.h"
+#include "engine/core/responder/responder.h"
+#include "engine/plan/schedule.h"
+#include "engine/core/worker/worker.h"
+#include "io/host/cpus.h"
+#include "net/timestamps.h"
+
+// Where a traffic item runs.
+struct plan_item {
+	const struct item_settings *settings;
+	const struct port *port;
+	struct worker *worker;          // the first of those that share it; the others follow
+	uint32_t worker_count;          // all workers of its port
+	uint32_t place;                 // in the items of each of them
+	uint64_t seed;                  // of all that is random in it
+	struct worker_item *run;        // the first worker's
+	struct proto_layout layout;     // of facts; without a router: a path to the server, no ports
+	struct field_list source_ports; // struct field_range: those that the engine chooses from
+	const uint8_t *homes;           // as in proto_env, where the device's hash or the fleet
+	                                // tells them; of the fleet's addresses and workers
+	const struct proto_path *paths; // of layout
+	struct addr *next_hops;         // of each path: the destination, or the gateway
+	uint32_t path_count;
+	void *shared; // the protocol's set-up
+	struct proto_facts facts;
+	const char *times_of; // file whose times the protocol reads itself; NULL: none
+	struct timestamps replay;
+	struct schedule schedule; // of an open loop
+};
+
+// Between the workers of a port; count 0: it has one.
+struct plan_hands {
+	struct handoff *all;
+	struct handoff_ring *rings;
+	uint32_t count;
+};
+
+struct plan {
+	const struct config *config;
+	struct clock clock;
+	_Atomic uint32_t phase;
+	struct port_settings *port_settings; // of the ports that are started
+	struct port *ports;
+	uint32_t port_count;
+	struct cpus cpus;
+	struct lcore_plan lcores;
+	struct worker *workers;        // port by port; the responder's have no items, not started
+	uint32_t worker_count;         // worker i has lcores.worker_cpus[i]
+	uint32_t *first_worker;        // of each port, and worker_count at the end
+	struct plan_hands *hands;      // of each port
+	struct neighbours *neighbours; // of each port
+	struct responder *responders;  // one for each worker of its port
+	uint32_t responder_count;
+	int32_t responder_port;              // index into ports, -1: none
+	const struct neigh_advert *router;   // what the responder advertises; NULL: it is no router
+	void **responder_shared;             // set-up of its protocols, index as in protos[]
+	struct proto_facts *responder_facts; // likewise
+	void **common;                       // proto_env.common, index as in protos[]
+	struct plan_item *items;
+	uint32_t item_count;
+	struct event_times events;
+	bool dry; // nothing is sent
+};
+
+// The part of one of the item's workers.
+static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t worker)
+{
+	return &i->worker[worker].items[i->place];
+}
+
+// The source addresses of the file that this box answers for; count 0: the port's own are used.
+static inline struct field_list plan_given(const struct plan_item *i)
+{
+	return i->settings->source.addresses.count ? i->settings->facts.sources
+	                                           : (struct field_list){0};
+}
