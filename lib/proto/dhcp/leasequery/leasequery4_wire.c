@@ -84,22 +84,13 @@ static bool is_asked_for(
 	return true;
 }
 
-// Option 151; without it the status is Success.
-static uint32_t status_of(const uint8_t *buf, uint32_t len)
-{
-	uint32_t at = dhcp4_find_option(buf, len, DHCP4_OPT_STATUS);
-
-	if (!at)
-		return DHCP4_STATUS_SUCCESS;
-	return buf[at + 1] ? buf[at + 2] : DHCP4_STATUSES;
-}
-
 static enum proto_verdict reply_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
 	struct leasequery_worker *w = ctx->own;
 	struct leasequery_counters *n = ctx->counters;
 	struct dhcp4_message m;
+	uint32_t at;
 
 	if (!dhcp4_parse(buf, len, &w->scratch, &m) || m.op != DHCP4_REPLY_OP || m.type == 0)
 		return PROTO_MALFORMED;
@@ -117,8 +108,12 @@ static enum proto_verdict reply_judge(
 		n->unassigned++;
 		return leasequery_goes_on(t);
 	case DHCP4_LEASEQUERYDONE:
-		return leasequery_over(
-			n, status_of(buf, len), DHCP4_STATUSES, t->step == LEASEQUERY_FIRST);
+		at = dhcp4_find_option(buf, len, DHCP4_OPT_STATUS);
+		return leasequery_over(n,
+			!at           ? DHCP4_STATUS_SUCCESS
+			: buf[at + 1] ? buf[at + 2]
+				      : DHCP4_STATUSES,
+			DHCP4_STATUSES, t->step == LEASEQUERY_FIRST);
 	}
 	return leasequery_fail(&n->unexpected);
 }

@@ -73,12 +73,9 @@ static bool is_asked_for(
 {
 	const struct leasequery_plan *p = ctx->shared;
 	uint8_t query = query_of(p), subject[LEASEQUERY_SUBJECT_MAX];
-	uint32_t len;
 
-	if (query == DHCP6_QUERY_BY_CLIENT_ID) {
-		len = leasequery_subject(ctx, t, subject);
-		return s->client_id.len == len && memcmp(s->client_id.data, subject, len) == 0;
-	}
+	if (query == DHCP6_QUERY_BY_CLIENT_ID)
+		return dhcp6_bytes_are(&s->client_id, subject, leasequery_subject(ctx, t, subject));
 	if (query != DHCP6_QUERY_BY_ADDRESS)
 		return true;
 	addr_nth_bytes(&p->address, leasequery_number(ctx, t), subject);
@@ -86,18 +83,6 @@ static bool is_asked_for(
 		if (memcmp(s->leases[i].address, subject, 16) == 0)
 			return true;
 	return s->leases_ignored > 0;
-}
-
-static enum proto_verdict data_take(
-	struct proto_ctx *ctx, struct proto_txn *t, const struct dhcp6_subject *s)
-{
-	struct leasequery_counters *n = ctx->counters;
-
-	if (!s->client_id.data || !is_asked_for(ctx, t, s))
-		return leasequery_fail(&n->subject_wrong);
-	n->bindings++;
-	n->leases += s->lease_count + s->leases_ignored;
-	return leasequery_goes_on(t);
 }
 
 static enum proto_verdict reply_judge(
@@ -125,7 +110,13 @@ static enum proto_verdict reply_judge(
 		return leasequery_fail(&n->unexpected);
 	if (first && (status || !has_data)) // section 5.4: then no DONE follows
 		return leasequery_over(n, status, DHCP6_STATUSES, true);
-	return has_data ? data_take(ctx, t, &s) : leasequery_fail(&n->unexpected);
+	if (!has_data)
+		return leasequery_fail(&n->unexpected);
+	if (!s.client_id.data || !is_asked_for(ctx, t, &s))
+		return leasequery_fail(&n->subject_wrong);
+	n->bindings++;
+	n->leases += s.lease_count + s.leases_ignored;
+	return leasequery_goes_on(t);
 }
 
 PROTO_REPLY(leasequery6_reply, reply_judge)

@@ -195,17 +195,6 @@ static uint32_t request_selecting(struct dhcp4_query *q, uint32_t wanted)
 	return ack(q, l);
 }
 
-// INIT-REBOOT, RENEWING and REBINDING: a client without a lease here may have it from another
-// server.
-static uint32_t request_confirm(struct dhcp4_query *q, uint32_t wanted)
-{
-	bool unknown = !dhcp_claim_own(&q->claim) && dhcp_pool_at(q->claim.pool, wanted);
-
-	if (unknown && !q->a->common.authoritative)
-		return dhcp_claim_silent(&q->n->unknown_client);
-	return request_selecting(q, wanted);
-}
-
 static uint32_t answer4_request(struct dhcp4_query *q)
 {
 	bool chosen = dhcp4_has(&q->m, DHCP4_OPT_SERVER_ID) && q->m.ciaddr == 0;
@@ -217,7 +206,12 @@ static uint32_t answer4_request(struct dhcp4_query *q)
 	}
 	if (wanted == 0)
 		return dhcp_claim_silent(&q->n->malformed);
-	return chosen ? request_selecting(q, wanted) : request_confirm(q, wanted);
+	// INIT-REBOOT, RENEWING and REBINDING: a client without a lease here may have it from
+	// another server.
+	if (!chosen && !q->a->common.authoritative && !dhcp_claim_own(&q->claim) &&
+		dhcp_pool_at(q->claim.pool, wanted))
+		return dhcp_claim_silent(&q->n->unknown_client);
+	return request_selecting(q, wanted);
 }
 
 // A RELEASE or a DECLINE of this address.
@@ -359,18 +353,14 @@ static uint32_t bulk_go_on(struct dhcp4_query *q, struct dhcp_bulk *b)
 	return bulk_done(q, DHCP4_STATUS_SUCCESS);
 }
 
-static enum dhcp4_status bulk_status(const struct dhcp4_message *m, uint32_t subjects)
-{
-	if (m->ciaddr || m->yiaddr || m->siaddr || (subjects & (subjects - 1)))
-		return DHCP4_STATUS_MALFORMED_QUERY;
-	return subjects >= BULK_RELAY_ID ? DHCP4_STATUS_NOT_ALLOWED : DHCP4_STATUS_SUCCESS;
-}
-
 // One lease answers a query about a client; the table does not know the relays of clients.
 static uint32_t answer4_bulk(struct dhcp4_query *q)
 {
 	uint32_t subjects = bulk_subjects(&q->m);
-	enum dhcp4_status status = bulk_status(&q->m, subjects);
+	bool wrong = q->m.ciaddr || q->m.yiaddr || q->m.siaddr || (subjects & (subjects - 1));
+	enum dhcp4_status status = wrong                       ? DHCP4_STATUS_MALFORMED_QUERY
+	                           : subjects >= BULK_RELAY_ID ? DHCP4_STATUS_NOT_ALLOWED
+	                                                       : DHCP4_STATUS_SUCCESS;
 	const struct dhcp4_lease *l = subjects && !status ? queried_lease(q) : NULL;
 	bool held = l && dhcp_bulk_is_held(q->claim.pool, &l->lease, q->claim.now_s);
 	struct dhcp_bulk *b = !status && (held || !subjects) ? dhcp_bulk_begin(q->ctx) : NULL;
@@ -389,6 +379,9 @@ static uint32_t answer4_bulk(struct dhcp4_query *q)
 
 static uint32_t answer4_dispatch(struct dhcp4_query *q)
 {
+	if (q->stream) // there are bulk lease queries alone
+		return q->m.type == DHCP4_BULKLEASEQUERY ? answer4_bulk(q)
+		                                         : dhcp_claim_silent(&q->n->ignored);
 	switch (q->m.type) {
 	case DHCP4_DISCOVER:
 		return answer4_discover(q);
@@ -404,14 +397,6 @@ static uint32_t answer4_dispatch(struct dhcp4_query *q)
 		return answer4_leasequery(q);
 	}
 	return dhcp_claim_silent(&q->n->ignored);
-}
-
-// Over connections there are bulk lease queries alone.
-static uint32_t answer4_stream(struct dhcp4_query *q)
-{
-	if (q->m.type != DHCP4_BULKLEASEQUERY)
-		return dhcp_claim_silent(&q->n->ignored);
-	return answer4_bulk(q);
 }
 
 uint32_t dhcp4_more(
@@ -477,7 +462,7 @@ static void direct_to(struct proto_direction *out, const uint8_t *address, uint1
 // if the client has an address, of the client.
 bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
 {
-	static const uint8_t none[4], everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	static const uint8_t everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	const uint8_t *yiaddr = answer + DHCP4_AT_YIADDR, *ciaddr = answer + DHCP4_AT_CIADDR;
 	bool ethernet, nak;
 	uint8_t sub_len;
@@ -486,14 +471,14 @@ bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *o
 	if (len < DHCP4_OPTIONS_AT)
 		return false;
 	memset(out, 0, sizeof(*out));
-	if (memcmp(answer + DHCP4_AT_GIADDR, none, 4) != 0) {
+	if (bytes_be32(answer + DHCP4_AT_GIADDR)) {
 		direct_to(out, answer + DHCP4_AT_GIADDR, DHCP4_SERVER_PORT);
 		// A relay that sent from a port of its own says so (RFC 8357).
 		at = dhcp4_find_option(answer, len, DHCP4_OPT_RELAY_INFO);
 		return !at || !relay_sub_option(
 				      answer + at + 2, answer[at + 1], RELAY_SOURCE_PORT, &sub_len);
 	}
-	if (memcmp(ciaddr, none, 4) != 0) {
+	if (bytes_be32(ciaddr)) {
 		direct_to(out, ciaddr, DHCP4_CLIENT_PORT);
 		return true;
 	}
@@ -501,12 +486,12 @@ bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *o
 	at = dhcp4_find_option(answer, len, DHCP4_OPT_TYPE);
 	nak = at && answer[at + 1] == 1 && answer[at + 2] == DHCP4_NAK;
 	if (nak || (answer[DHCP4_AT_FLAGS] & DHCP4_BROADCAST >> 8) ||
-		(memcmp(yiaddr, none, 4) != 0 && !ethernet)) {
+		(bytes_be32(yiaddr) && !ethernet)) {
 		direct_to(out, everyone, DHCP4_CLIENT_PORT);
 		memcpy(out->mac, everyone, 6);
 		return true;
 	}
-	if (memcmp(yiaddr, none, 4) == 0)
+	if (!bytes_be32(yiaddr))
 		return false;
 	direct_to(out, yiaddr, DHCP4_CLIENT_PORT);
 	memcpy(out->mac, answer + DHCP4_AT_CHADDR, 6);
@@ -536,7 +521,7 @@ uint32_t dhcp4_answer(
 		return dhcp_claim_silent(&n->ignored);
 	q.w = writer_of(out, room);
 	client_read(&q, &s->common, (uint32_t)(ctx->now_ms / 1000));
-	answer = q.stream ? answer4_stream(&q) : answer4_dispatch(&q);
+	answer = answer4_dispatch(&q);
 	answer = dhcp_claim_answered(n, q.type, &q.w, answer);
 	if (answer && !q.stream)
 		ctx->directed = dhcp4_direct(out, answer, &ctx->to);

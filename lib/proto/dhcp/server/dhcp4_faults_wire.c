@@ -20,20 +20,14 @@ static uint8_t type_of(const uint8_t *buf, uint32_t len)
 	if (len <= TYPE_AT || buf[DHCP4_AT_OP] != DHCP4_REPLY_OP ||
 		buf[DHCP4_OPTIONS_AT] != DHCP4_OPT_TYPE || buf[DHCP4_OPTIONS_AT + 1] != 1)
 		return 0;
-	switch (buf[TYPE_AT]) {
-	case DHCP4_OFFER:
-	case DHCP4_ACK:
-	case DHCP4_NAK:
-		return buf[TYPE_AT];
-	}
-	return 0;
+	return buf[TYPE_AT] == DHCP4_OFFER || buf[TYPE_AT] == DHCP4_ACK || buf[TYPE_AT] == DHCP4_NAK
+	               ? buf[TYPE_AT]
+	               : 0;
 }
 
 static bool gives_address(const uint8_t *buf)
 {
-	static const uint8_t none[4];
-
-	return memcmp(buf + DHCP4_AT_YIADDR, none, 4) != 0;
+	return bytes_be32(buf + DHCP4_AT_YIADDR) != 0;
 }
 
 static void cut(uint8_t *buf, uint32_t len, uint32_t at, uint32_t n)
@@ -54,11 +48,6 @@ static uint32_t option_remove(uint8_t *buf, uint32_t len, uint8_t code)
 	return len;
 }
 
-static bool nak_may_have(uint8_t code)
-{
-	return code == DHCP4_OPT_RELAY_INFO || (code < 64 && (NAK_OPTIONS >> code & 1));
-}
-
 // Remove every option that a NAK must not have (RFC 2131 table 3).
 static void options_strip(uint8_t *buf, uint32_t len)
 {
@@ -66,10 +55,12 @@ static void options_strip(uint8_t *buf, uint32_t len)
 
 	while (at + 1 < len && buf[at] != DHCP4_OPT_END) {
 		uint32_t n = buf[at] == DHCP4_OPT_PAD ? 1 : 2u + buf[at + 1];
+		bool kept = n == 1 || buf[at] == DHCP4_OPT_RELAY_INFO ||
+		            (buf[at] < 64 && (NAK_OPTIONS >> buf[at] & 1));
 
 		if (at + n > len)
 			return;
-		if (n == 1 || nak_may_have(buf[at]))
+		if (kept)
 			at += n;
 		else
 			cut(buf, len, at, n);
@@ -85,13 +76,11 @@ static bool is_lease_ack(const uint8_t *buf, uint32_t len)
 
 static uint32_t to_nak(uint8_t *buf, uint32_t len)
 {
-	static const uint8_t none[4];
-
 	if (!is_lease_ack(buf, len))
 		return 0;
 	buf[TYPE_AT] = DHCP4_NAK;
 	memset(buf + DHCP4_AT_CIADDR, 0, 8); // and yiaddr
-	if (memcmp(buf + DHCP4_AT_GIADDR, none, 4) != 0)
+	if (bytes_be32(buf + DHCP4_AT_GIADDR))
 		buf[DHCP4_AT_FLAGS] |= DHCP4_BROADCAST >> 8;
 	options_strip(buf, len);
 	return len;

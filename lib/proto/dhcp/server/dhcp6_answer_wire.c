@@ -555,25 +555,6 @@ uint32_t dhcp6_more(
 	return buf ? dhcp6_reconfigure_write(ctx, buf, len, out, room) : bulk_more(ctx, out, room);
 }
 
-static bool answer6_is_for_us(const struct dhcp6_query *q)
-{
-	const struct dhcp6_bytes *id = &q->m.server_id;
-
-	return !id->data ||
-	       (id->len == q->a->server_id_len && memcmp(id->data, q->a->server_id, id->len) == 0);
-}
-
-// The client has accepted the offer of another server.
-static uint32_t other_chosen(struct dhcp6_query *q)
-{
-	for (uint32_t i = 0; i < q->m.ia_count && q->m.type == DHCP6_REQUEST; i++) {
-		struct dhcp_claim c = claim_of(q, &q->m.ias[i]);
-
-		dhcp_claim_drop_offer(&claims, &c);
-	}
-	return dhcp_claim_silent(&q->n->other_server);
-}
-
 // RFC 8415 section 16: identifiers that a message must have and must not have.
 static bool is_valid(const struct dhcp6_message *m)
 {
@@ -595,14 +576,6 @@ static bool is_valid(const struct dhcp6_message *m)
 		return m->ia_count == 0;
 	}
 	return true;
-}
-
-// A client that sends a server identifier may use unicast only if the server told it to
-// (section 18.4).
-static bool is_wrong_unicast(const struct dhcp6_query *q)
-{
-	return !q->a->unicast && q->e.levels == 0 && q->ends && q->ends->dst[0] != MULTICAST &&
-	       q->m.server_id.data && q->m.type != DHCP6_INFORMATION;
 }
 
 static uint32_t answer6_dispatch(struct dhcp6_query *q)
@@ -628,7 +601,7 @@ static uint32_t answer6_dispatch(struct dhcp6_query *q)
 
 static uint32_t query_answer(struct dhcp6_query *q)
 {
-	const struct dhcp6_bytes *id = &q->m.client_id;
+	const struct dhcp6_bytes *id = &q->m.client_id, *server = &q->m.server_id;
 
 	if (q->e.levels && q->e.relays[0].type != DHCP6_RELAY_FORW)
 		return dhcp_claim_silent(&q->n->ignored);
@@ -636,13 +609,22 @@ static uint32_t query_answer(struct dhcp6_query *q)
 		return dhcp_claim_silent(&q->n->malformed);
 	if (id->data)
 		q->duid = dhcp_pool_hash(q->a->common.seed, id->data, id->len);
-	if (!answer6_is_for_us(q))
-		return other_chosen(q);
+	if (server->data && !dhcp6_bytes_are(server, q->a->server_id, q->a->server_id_len)) {
+		for (uint32_t i = 0; i < q->m.ia_count && q->m.type == DHCP6_REQUEST; i++) {
+			struct dhcp_claim c = claim_of(q, &q->m.ias[i]);
+
+			dhcp_claim_drop_offer(&claims, &c);
+		}
+		return dhcp_claim_silent(&q->n->other_server);
+	}
 	if (q->ctx->stream) // there are bulk lease queries alone
 		return q->m.type == DHCP6_LEASEQUERY && q->e.levels == 0
 		               ? answer6_bulk(q)
 		               : dhcp_claim_silent(&q->n->ignored);
-	if (!is_wrong_unicast(q))
+	// A client that sends a server identifier may use unicast only if the server told it to
+	// (section 18.4).
+	if (q->a->unicast || q->e.levels || !q->ends || q->ends->dst[0] == MULTICAST ||
+		!server->data || q->m.type == DHCP6_INFORMATION)
 		return answer6_dispatch(q);
 	reply_begin(q, DHCP6_REPLY);
 	status_write(q, DHCP6_USE_MULTICAST);

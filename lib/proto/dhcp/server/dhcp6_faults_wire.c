@@ -243,10 +243,9 @@ static uint32_t duid_change(struct place *p, uint64_t random)
 {
 	uint32_t at = option_at(p, DHCP6_OPT_CLIENT_ID);
 
-	if (at == NOWHERE)
-		return 0;
-	p->buf[option_end(p, at) - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
-	return p->len;
+	if (at)
+		p->buf[option_end(p, at) - 1] ^= (uint8_t)(1 + rand_scale(random, UINT8_MAX));
+	return at ? p->len : 0;
 }
 
 // The interface-id of one of the relay messages that have one, and the level of that message.

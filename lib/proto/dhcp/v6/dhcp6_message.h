@@ -128,6 +128,12 @@ struct dhcp6_bytes {
 	uint16_t len;
 };
 
+static inline bool dhcp6_bytes_are(
+	const struct dhcp6_bytes *theirs, const uint8_t *ours, uint32_t len)
+{
+	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
+}
+
 // What the parser found on its way.
 struct dhcp6_notes {
 	bool repeats;       // an option twice that may be there once, with equal content

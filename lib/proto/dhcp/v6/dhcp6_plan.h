@@ -341,12 +341,6 @@ struct dhcp6_heard {
 	struct dhcp6_given given;
 };
 
-static inline bool dhcp6_bytes_are(
-	const struct dhcp6_bytes *theirs, const uint8_t *ours, uint32_t len)
-{
-	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
-}
-
 // dhcp6_reconfigure_wire.c: the key in a right reply to this client of the worker, if there is one
 void dhcp6_key_keep(const struct dhcp6_heard *h, uint32_t client);
 bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker);
