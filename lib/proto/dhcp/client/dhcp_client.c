@@ -268,17 +268,6 @@ static void clash_log(const struct dhcp_worker *w, const struct dhcp_clash *c)
 		c->prefix ? "it or a part of it" : "it");
 }
 
-static void more_log(const struct dhcp_worker *w)
-{
-	if (w->work.refusals_more)
-		log_note("%s: %llu more refusals, with other texts than the first %d",
-			w->plan->family->name, (unsigned long long)w->work.refusals_more,
-			DHCP_NOTES);
-	if (w->work.clashes_more)
-		log_warning("%s: %llu more leases were given while other clients held them",
-			w->plan->family->name, (unsigned long long)w->work.clashes_more);
-}
-
 // As text if it is one, in quotes, otherwise as hex digits.
 static void unlike_log(const struct dhcp_worker *w, uint32_t place)
 {
@@ -335,7 +324,13 @@ int dhcp_close(struct proto_ctx *ctx)
 		refusal_log(w->plan->family, &w->work.refusals[i]);
 	for (uint32_t i = 0; i < w->work.clash_count; i++)
 		clash_log(w, &w->work.clashes[i]);
-	more_log(w);
+	if (w->work.refusals_more)
+		log_note("%s: %llu more refusals, with other texts than the first %d",
+			w->plan->family->name, (unsigned long long)w->work.refusals_more,
+			DHCP_NOTES);
+	if (w->work.clashes_more)
+		log_warning("%s: %llu more leases were given while other clients held them",
+			w->plan->family->name, (unsigned long long)w->work.clashes_more);
 	for (uint32_t i = 0; i < w->plan->expected.count; i++)
 		if (w->unlike[i].count)
 			unlike_log(w, i);

@@ -159,14 +159,6 @@ static void check_relays(const struct dhcp_relay_settings *s, uint32_t len, stru
 			(unsigned long long)count, RELAYS_MAX);
 }
 
-static struct dhcp_backoff once(const struct dhcp_settings *s, uint32_t step, uint64_t timeout_ns)
-{
-	bool first = step == DHCP_STEP_FIRST || step == DHCP_STEP_RAPID;
-
-	return (struct dhcp_backoff){
-		.first_ns = first ? timeout_ns : s->request_timeout_ns, .factor = 1, .tries = 1};
-}
-
 void dhcp_plan_mac(struct dhcp_plan *p, const uint8_t *mac, uint32_t len)
 {
 	p->mac_len = (uint8_t)len;
@@ -198,8 +190,16 @@ static struct dhcp_plan *plan_new(
 	f->plan_identity(p, s);
 	p->stride = p->addresses + p->prefixes;
 	recip_init(&p->by_stride, p->stride);
-	for (uint32_t i = 0; i < f->steps; i++)
-		kinds[i] = s->retransmit ? f->backoff(s, i) : once(s, i, timeout_ns);
+	for (uint32_t i = 0; i < f->steps; i++) {
+		bool first = i == DHCP_STEP_FIRST || i == DHCP_STEP_RAPID;
+
+		kinds[i] = (struct dhcp_backoff){
+			.first_ns = first ? timeout_ns : s->request_timeout_ns,
+			.factor = 1,
+			.tries = 1};
+		if (s->retransmit)
+			kinds[i] = f->backoff(s, i);
+	}
 	dhcp_waits_build(&p->course.waits, s->retransmit || s->request_timeout_ns ? kinds : NULL,
 		f->steps, p->arena, &p->layout.waits);
 	p->layout.tries_ns = p->course.waits.tries_ns;
@@ -346,18 +346,6 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 	p->layout.ports = (struct field_list){ports, n};
 }
 
-// A path with the VLANs of the first client; neighbours are asked there. false: all have the same.
-static bool path_varies(struct proto_path *path, const struct dhcp_vlan_settings *v)
-{
-	if (!v->outer.last)
-		return false;
-	path->vlans_vary = true;
-	path->vlan_count = v->inner.last ? 2 : 1;
-	path->vlans[0] = (uint16_t)v->outer.first;
-	path->vlans[1] = (uint16_t)v->inner.first;
-	return true;
-}
-
 // The sets of VLANs that clients have, 0: none. One that no client has becomes another one, as the
 // next hop of every path is asked for.
 static void sets_used(const struct dhcp_plan *p, uint32_t *sets)
@@ -390,8 +378,13 @@ static void build_paths(
 		if (set == 0)
 			continue;
 		v = &p->vlans.sets[set - 1];
-		if (path_varies(&paths[i], v))
+		if (v->outer.last) { // neighbours are asked for on the VLANs of the first client
+			paths[i].vlans_vary = true;
+			paths[i].vlan_count = v->inner.last ? 2 : 1;
+			paths[i].vlans[0] = (uint16_t)v->outer.first;
+			paths[i].vlans[1] = (uint16_t)v->inner.first;
 			continue;
+		}
 		paths[i].vlan_count = (uint8_t)v->vlans.count;
 		for (uint32_t k = 0; k < v->vlans.count; k++)
 			paths[i].vlans[k] = (uint16_t)((const uint64_t *)v->vlans.items)[k];
@@ -399,16 +392,6 @@ static void build_paths(
 	p->path_stride = count;
 	p->layout.paths = (struct field_list){paths, all};
 	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
-}
-
-static void build_pretend(struct dhcp_pretend *p, const struct dhcp_pretend_settings *s)
-{
-	if (s)
-		*p = (struct dhcp_pretend){.on = true,
-			.grow = s->grow,
-			.from = (uint16_t)s->from,
-			.after_ms = s->after_ns / NS_PER_MS,
-			.for_ms = s->for_ns ? s->for_ns / NS_PER_MS : UINT64_MAX};
 }
 
 // What begins an exchange may be wrong, unless nothing answers it or the lease ends with it.
@@ -570,14 +553,6 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	return -EINVAL;
 }
 
-static bool is_group(const struct dhcp_plan *p, uint32_t client)
-{
-	uint8_t mac[DHCP_MAC_MAX];
-
-	dhcp_mac_of(p, client, mac);
-	return p->mac_len == 6 && (mac[0] & 1);
-}
-
 // Behind a relay a hardware address is content, and servers take any; no real client has one of a
 // group. Without a file the first and the last tell.
 static void warn_groups(const struct dhcp_plan *p)
@@ -587,9 +562,11 @@ static void warn_groups(const struct dhcp_plan *p)
 	uint8_t mac[DHCP_MAC_MAX];
 	uint64_t count = 0;
 
-	for (uint64_t i = 0; i < p->clients; i += step)
-		if (is_group(p, (uint32_t)i) && count++ == 0)
+	for (uint64_t i = 0; i < p->clients; i += step) {
+		dhcp_mac_of(p, (uint32_t)i, mac);
+		if (p->mac_len == 6 && (mac[0] & 1) && count++ == 0)
 			first = (uint32_t)i;
+	}
 	if (!p->stations || !count)
 		return;
 	dhcp_mac_of(p, first, mac);
@@ -631,7 +608,12 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	for (uint32_t i = 0; i < s->parameters.count && !s->wire; i++)
 		if (codes[i] < 256) // those above have no bit
 			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
-	build_pretend(&p->pretend, s->pretend);
+	if (s->pretend)
+		p->pretend = (struct dhcp_pretend){.on = true,
+			.grow = s->pretend->grow,
+			.from = (uint16_t)s->pretend->from,
+			.after_ms = s->pretend->after_ns / NS_PER_MS,
+			.for_ms = s->pretend->for_ns ? s->pretend->for_ns / NS_PER_MS : UINT64_MAX};
 	if (s->relay)
 		build_relays(p, s->relay, d);
 	f->plan_rest(p, s, env);

@@ -93,12 +93,6 @@ double dhcp_extra(const struct dhcp_settings *s)
 	return sum;
 }
 
-static void fit_mix(const struct dhcp_settings *s, double rate)
-{
-	for (uint32_t e = 0; s->mix && e < DHCP_MIX_MAX; e++)
-		s->mix->part[e] = rate > 0 ? fmax(-s->mix->share[e], 0) / rate : 0;
-}
-
 // A share of each worker; the workers take turns, so one may have one more to begin.
 static uint64_t for_all(uint64_t n, const struct proto_work *w)
 {
@@ -132,7 +126,8 @@ void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct
 {
 	uint64_t n;
 
-	fit_mix(s, w->rate);
+	for (uint32_t e = 0; s->mix && e < DHCP_MIX_MAX; e++)
+		s->mix->part[e] = w->rate > 0 ? fmax(-s->mix->share[e], 0) / w->rate : 0;
 	s->useful = s->clients == UINT64_MAX ? 0 : useful(f, s, w);
 	if (s->life && s->clients != UINT64_MAX) {
 		struct dhcp_life_plan p;

@@ -73,27 +73,13 @@ void dhcp_template_literal(
 		.kind = PATTERN_HEX, .pieces = piece, .count = 1, .max_len = len, .fixed = true};
 }
 
-static bool addresses(struct dhcp_build *b, struct dhcp_varying *v, const struct field_list *list)
-{
-	uint32_t len = b->clients.addr_len, most = b->option_room / len;
-	const struct addr *a = list->items;
-	uint8_t *bytes;
-
-	if (!dhcp_addresses_check(list, NULL, len, most, b->d)) {
-		b->failed = true;
-		return false;
-	}
-	bytes = arena_zalloc(b->arena, list->count * len);
-	for (uint32_t i = 0; i < list->count; i++)
-		memcpy(bytes + i * len, a[i].bytes, len);
-	dhcp_template_literal(b, v, bytes, list->count * len);
-	return true;
-}
-
 bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const void *code,
 	const struct dhcp_value_settings *s)
 {
 	int given = (s->text != NULL) + (s->hex != NULL) + (s->address.count > 0);
+	uint32_t len = b->clients.addr_len;
+	const struct addr *a = s->address.items;
+	uint8_t *bytes;
 
 	if (given != 1) {
 		DHCP_COMPLAIN(b, code, NULL, "needs a value (one of text, hex and address)");
@@ -105,7 +91,15 @@ bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const voi
 		return dhcp_template_compile(b, v, PATTERN_TEXT, &s->text, b->option_room);
 	if (s->hex)
 		return dhcp_template_compile(b, v, PATTERN_HEX, &s->hex, b->option_room);
-	return addresses(b, v, &s->address);
+	if (!dhcp_addresses_check(&s->address, NULL, len, b->option_room / len, b->d)) {
+		b->failed = true;
+		return false;
+	}
+	bytes = arena_zalloc(b->arena, s->address.count * len);
+	for (uint32_t i = 0; i < s->address.count; i++)
+		memcpy(bytes + i * len, a[i].bytes, len);
+	dhcp_template_literal(b, v, bytes, s->address.count * len);
+	return true;
 }
 
 void dhcp_build_expected(struct dhcp_build *b, const struct field_list *list, uint64_t most)
@@ -331,25 +325,18 @@ bool dhcp_name_check(const struct pattern *p, uint64_t clients)
 	return labels_are_right(p, clients - 1);
 }
 
-// Before the plan has the file, any one will do.
-static const struct pattern_table *table_of(
-	const struct dhcp_plan *p, const struct dhcp_settings *s)
-{
-	if (p->table.is.columns)
-		return &p->table.is;
-	return s->client_file || s->wire ? &dhcp_table_unread : NULL;
-}
-
 void dhcp_build_begin(struct dhcp_build *b, struct dhcp_plan *p, const struct dhcp_settings *s,
 	uint32_t option_room, uint32_t room, uint16_t has, struct diag *d)
 {
 	const struct dhcp_family *f = p->family;
+	const struct pattern_table *unread = s->client_file || s->wire ? &dhcp_table_unread : NULL;
+	const struct pattern_table *table = p->table.is.columns ? &p->table.is : unread;
 
 	*b = (struct dhcp_build){.plan = p,
 		.settings = s,
 		.arena = p->arena,
 		.d = d,
-		.clients = {p->clients, p->mac_len, f->addr_len, table_of(p, s), NULL},
+		.clients = {p->clients, p->mac_len, f->addr_len, table, NULL},
 		.option_room = option_room,
 		.relayed = s->relay != NULL};
 	for (uint32_t i = 0; i < f->steps; i++)

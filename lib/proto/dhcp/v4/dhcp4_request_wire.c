@@ -175,16 +175,6 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 	return sum;
 }
 
-// Text into a field of the header, which is zero and begins at an even offset. The sum of it.
-static uint64_t text_write(
-	const struct pattern_values *values, const struct dhcp4_text *t, uint8_t *buf)
-{
-	struct writer w = writer_of(buf + t->at, t->len);
-
-	dhcp_varying_write(values, &t->text, &w);
-	return csum_add(0, buf + t->at, t->len);
-}
-
 static inline void tail_write(
 	const struct dhcp4_self *s, const struct dhcp4_template *m, uint32_t step, struct writer *w)
 {
@@ -244,10 +234,13 @@ static __attribute__((noinline)) uint32_t template_end(
 	tail_write(&s, m, t->step, &w);
 	len = (uint32_t)(w.at - buf);
 	out->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
-	for (uint32_t i = 0; i < s.p->text_count; i++) {
+	for (uint32_t i = 0; i < s.p->text_count; i++) { // into fields that are zero
 		const struct pattern_values values = values_of(&s);
+		const struct dhcp4_text *field = &s.p->texts[i];
 
-		out->sum += text_write(&values, &s.p->texts[i], buf);
+		w = writer_of(buf + field->at, field->len);
+		dhcp_varying_write(&values, &field->text, &w);
+		out->sum += csum_add(0, buf + field->at, field->len); // they begin at even offsets
 	}
 	if (len >= s.p->pad)
 		return len;

@@ -50,15 +50,6 @@ static bool dhcp4_needs_none(const struct dhcp_settings *s, uint32_t exchange)
 	       ((const struct dhcp4_settings *)s)->inform_address.count;
 }
 
-static void check_inform(const struct dhcp4_settings *s, struct diag *d)
-{
-	const struct addr_range *r = &s->inform_address;
-
-	if (r->count && dhcp_family_check(&r->first, r, 4, d) && r->count < dhcp_clients(&s->is))
-		diag_error(d, r, NULL, "%llu addresses for %llu clients",
-			(unsigned long long)r->count, (unsigned long long)dhcp_clients(&s->is));
-}
-
 static void dhcp4_exchange_check(const struct dhcp_settings *s, uint32_t exchange, struct diag *d)
 {
 	if (exchange == DHCP4_LEASEQUERIES && !s->relay)
@@ -118,16 +109,6 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 			s->client_id_hex ? "needs client_id: hex" : "needs client_id_hex");
 }
 
-static void check_expect(const struct dhcp4_settings *s, struct diag *d)
-{
-	const struct field_list *pool = &s->expect->pool;
-	uint64_t count = dhcp_ranges_count(pool, 4, d);
-
-	if (pool->count > 0 && count < dhcp_leases_wanted(&dhcp4_family, &s->is, false))
-		diag_error(d, pool, "pool", "%llu addresses for %llu clients",
-			(unsigned long long)count, (unsigned long long)dhcp_clients(&s->is));
-}
-
 static void check_header(const struct dhcp4_header_settings *s, bool relayed, struct diag *d)
 {
 	const struct addr *fields[] = {&s->ciaddr, &s->yiaddr, &s->siaddr, &s->giaddr};
@@ -142,19 +123,30 @@ static void dhcp4_check_own(const struct dhcp_settings *settings, struct diag *d
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;
 	const struct dhcp4_retransmit_settings *retransmit = settings->retransmit;
+	const struct addr_range *inform = &s->inform_address;
+	unsigned long long clients = dhcp_clients(settings);
 
 	check_identity(s, d);
 	if (settings->spread != DHCP_FIRST && !settings->relay)
 		diag_error(d, s, "spread", "needs a relay: a broadcast reaches all servers");
 	dhcp_family_check(&s->accept, &s->accept, 4, d);
-	check_inform(s, d);
+	if (inform->count && dhcp_family_check(&inform->first, inform, 4, d) &&
+		inform->count < clients)
+		diag_error(d, inform, NULL, "%llu addresses for %llu clients",
+			(unsigned long long)inform->count, clients);
 	if (s->query == DHCP4_BY_CLIENT_ID && s->client_id == DHCP4_ID_NONE)
 		diag_error(d, &s->query, NULL, "needs a client_id");
 	dhcp_family_check(&s->requested_address.first, &s->requested_address, 4, d);
 	if (retransmit && retransmit->jitter_ns >= retransmit->initial_ns)
 		diag_error(d, retransmit, "jitter", "not shorter than initial");
-	if (s->expect)
-		check_expect(s, d);
+	if (s->expect) {
+		const struct field_list *pool = &s->expect->pool;
+		uint64_t room = dhcp_ranges_count(pool, 4, d);
+
+		if (pool->count > 0 && room < dhcp_leases_wanted(&dhcp4_family, settings, false))
+			diag_error(d, pool, "pool", "%llu addresses for %llu clients",
+				(unsigned long long)room, clients);
+	}
 	if (s->header)
 		check_header(s->header, settings->relay != NULL, d);
 	if (s->lease_time_ns % NS_PER_S)

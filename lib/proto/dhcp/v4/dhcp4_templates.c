@@ -212,17 +212,6 @@ static void build_text(struct build *b, const char *const *where, uint8_t at, ui
 	b->p->text_count++;
 }
 
-static void build_header(struct build *b)
-{
-	const struct dhcp4_header_settings *s = b->s->header;
-
-	b->p->text_count = 0;
-	if (!s)
-		return;
-	build_text(b, &s->sname, DHCP4_AT_SNAME, DHCP4_AT_FILE - DHCP4_AT_SNAME);
-	build_text(b, &s->file, DHCP4_AT_FILE, DHCP4_AT_COOKIE - DHCP4_AT_FILE);
-}
-
 // Fields that the user gives for all messages.
 static void write_fields(
 	const struct dhcp4_header_settings *s, struct dhcp4_template *m, uint8_t *h)
@@ -331,23 +320,12 @@ static const struct pattern_place places[DHCP4_PLACES + 1] = {[DHCP4_PLACE_XID] 
 	[DHCP4_PLACE_SECS] = {"secs", 2},
 	[DHCP4_PLACE_SERVER] = {"server", 4}};
 
-static bool build_raw(struct build *b, uint32_t step, struct dhcp4_template *m)
-{
-	const struct dhcp_varying *raw = dhcp_build_raw(&b->is, step, places, DHCP4_MESSAGE_MAX);
-
-	b->p->is.raw[step] = raw;
-	if (!raw)
-		return false;
-	m->room = (uint16_t)raw->pattern.max_len;
-	b->p->is.longest = m->room > b->p->is.longest ? m->room : b->p->is.longest;
-	return true;
-}
-
 static void build_message(struct build *b, uint32_t step)
 {
 	const struct dhcp_message_kind *kind = &dhcp4_kinds[step];
 	struct dhcp4_template *m = &b->p->templates[step];
 	const struct dhcp4_plan *p = b->p;
+	const struct dhcp_varying *raw = dhcp_build_raw(&b->is, step, places, DHCP4_MESSAGE_MAX);
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
 	uint16_t has = has_of(p, step);
 	uint32_t room;
@@ -357,8 +335,12 @@ static void build_message(struct build *b, uint32_t step)
 	m->has = has;
 	m->chaddr = p->hlen && (has & DHCP4_HAS_CHADDR);
 	m->relay_info = m->relayed && step != DHCP4_STEP_LEASEQUERY && relay_info_len(p) > 0;
-	if (build_raw(b, step, m))
+	b->p->is.raw[step] = raw;
+	if (raw) {
+		m->room = (uint16_t)raw->pattern.max_len;
+		b->p->is.longest = m->room > p->is.longest ? m->room : p->is.longest;
 		return;
+	}
 	write_header(b, m, has, &w);
 	dhcp4_write_option_u8(&w, DHCP4_OPT_TYPE, kind->type);
 	if ((has & DHCP4_HAS_REQUESTED) || ((has & DHCP4_HAS_WISH) && p->hint_first))
@@ -431,7 +413,11 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	dhcp_build_begin(&b.is, plan, settings, DHCP4_OPTION_MAX, 1, DHCP4_HAS_OPTIONS, d);
 	p->relay_subs = dhcp_list_make(&b.is, s->is.options.count + SUBS_OWN);
 	build_client_id(&b);
-	build_header(&b);
+	p->text_count = 0;
+	if (s->header) {
+		build_text(&b, &s->header->sname, DHCP4_AT_SNAME, DHCP4_AT_FILE - DHCP4_AT_SNAME);
+		build_text(&b, &s->header->file, DHCP4_AT_FILE, DHCP4_AT_COOKIE - DHCP4_AT_FILE);
+	}
 	build_expected(&b);
 	build_usual(p);
 	build_relay(&b);

@@ -38,14 +38,6 @@ static inline bool way_is_ours(const struct dhcp4_worker *w, const struct proto_
 	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);
 }
 
-static inline bool times_are_right(
-	const struct dhcp4_layout *l, const uint8_t *buf, struct dhcp_heard *h)
-{
-	h->t1_s = bytes_be32(buf + l->at.t1);
-	h->t2_s = bytes_be32(buf + l->at.t2);
-	return h->t1_s < h->t2_s && h->t2_s < h->valid_s;
-}
-
 // Is it what the client was offered, or held before?
 static inline bool lease_is_right(
 	const struct dhcp4_plan *p, const struct proto_txn *t, const struct dhcp4_heard *h)
@@ -130,8 +122,10 @@ bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint
 	h->m.yiaddr = bytes_be32(buf + DHCP4_AT_YIADDR);
 	h->m.server_id = bytes_be32(buf + l->at.server_id);
 	heard->valid_s = bytes_be32(buf + l->at.lease_time);
-	if (!lease_is_right(p, t, h) || !times_are_right(l, buf, heard) ||
-		(ctx->ends && !way_is_ours(w, ctx->ends, t, h)))
+	heard->t1_s = bytes_be32(buf + l->at.t1);
+	heard->t2_s = bytes_be32(buf + l->at.t2);
+	if (!lease_is_right(p, t, h) || heard->t1_s >= heard->t2_s ||
+		heard->t2_s >= heard->valid_s || (ctx->ends && !way_is_ours(w, ctx->ends, t, h)))
 		return false;
 	dhcp4_peer_find(h, ctx);
 	n->client_id_missing += !l->at.client_id && p->usual_id;

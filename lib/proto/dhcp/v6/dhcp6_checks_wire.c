@@ -297,31 +297,22 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	return true;
 }
 
-// Has the subject a lease with this key?
-static bool has_lease(const struct dhcp6_subject *s, const struct dhcp_key *key)
-{
-	for (uint32_t i = 0; i < s->lease_count; i++)
-		if (addr_bytes_equal(s->leases[i].address, key->bytes, 16))
-			return true;
-	return false;
-}
-
 // RFC 5007 section 4.2.2: the data of the client, or the links that it has leases on.
 static bool subject_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
 	struct dhcp6_subject subject;
+	bool has_lease = t->over || s->p->query != DHCP6_BY_ADDRESS, right;
 
 	if (!m->client_data.data) {
 		n->client_links += m->client_links.data != NULL;
 		return dhcp_right(m->client_links.data, &n->lease_unknown);
 	}
-	return dhcp_right(dhcp6_parse_subject(&m->client_data, false, &subject) &&
-				  subject.has_age &&
-				  dhcp6_bytes_are(&subject.client_id, s->duid, s->duid_len) &&
-				  (t->over || s->p->query != DHCP6_BY_ADDRESS ||
-					  has_lease(&subject, &s->keys[0])),
-		&n->client_data_wrong);
+	right = dhcp6_parse_subject(&m->client_data, false, &subject) && subject.has_age &&
+	        dhcp6_bytes_are(&subject.client_id, s->duid, s->duid_len);
+	for (uint32_t i = 0; right && i < subject.lease_count; i++)
+		has_lease |= addr_bytes_equal(subject.leases[i].address, s->keys[0].bytes, 16);
+	return dhcp_right(right && has_lease, &n->client_data_wrong);
 }
 
 // Is one of the leases the client's own?

@@ -231,15 +231,6 @@ static inline void message_write(
 		dhcp6_wrong_spoil(wrong, head, w, rand_hash(~s->w->is.work.wrong_salt + t->seq));
 }
 
-static void client_mac_write(const struct dhcp6_self *s, struct writer *w)
-{
-	uint8_t *option = dhcp6_option_begin(w, DHCP6_OPT_CLIENT_LINK_LAYER);
-
-	write_be16(w, HTYPE);
-	write_bytes(w, s->mac, 6);
-	dhcp6_option_end(w, option);
-}
-
 // The head of one relay message with its options: those of the user stand in the innermost, and
 // the relay message option comes last.
 static uint8_t *relay_begin(
@@ -252,8 +243,13 @@ static uint8_t *relay_begin(
 	dhcp6_write_relay(w, DHCP6_RELAY_FORW, h.hop_count, h.link, h.peer);
 	if (level == 0) {
 		options_write(s, &p->relay_options, step, w);
-		if (p->client_mac)
-			client_mac_write(s, w);
+		if (p->client_mac) {
+			uint8_t *option = dhcp6_option_begin(w, DHCP6_OPT_CLIENT_LINK_LAYER);
+
+			write_be16(w, HTYPE);
+			write_bytes(w, s->mac, 6);
+			dhcp6_option_end(w, option);
+		}
 	}
 	if (level == p->levels - 1u && p->source_port)
 		dhcp6_write_option_be16(w, DHCP6_OPT_RELAY_PORT, 0);

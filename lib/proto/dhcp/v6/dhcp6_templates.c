@@ -27,23 +27,12 @@ struct build {
 
 #define COMPLAIN(b, ...) DHCP_COMPLAIN(&(b)->is, __VA_ARGS__)
 
-// The usual DUIDs are something fixed and the MAC.
-static void duid_split(struct dhcp6_plan *p)
-{
-	const struct pattern_piece *pieces = p->duid.pattern.pieces;
-
-	if (p->duid.pattern.count != 2 || pieces[0].kind != PATTERN_LITERAL ||
-		pieces[1].kind != PATTERN_MAC || pieces[0].width > sizeof(p->duid_head))
-		return;
-	memcpy(p->duid_head, pieces[0].literal, pieces[0].width);
-	p->duid_mac_at = (uint8_t)pieces[0].width;
-}
-
 static void build_duid(struct build *b)
 {
 	const struct dhcp6_settings *s = b->s;
 	struct dhcp6_plan *p = b->p;
 	const char *text = "00030001{mac}";
+	const struct pattern_piece *pieces;
 
 	if (s->duid == DHCP6_DUID_FILE) {
 		p->duid.pattern.max_len = DHCP6_DUID_MAX;
@@ -65,7 +54,12 @@ static void build_duid(struct build *b)
 	if (!dhcp_template_identity(
 		    &b->is, &p->duid, PATTERN_HEX, text, &s->duid_hex, DHCP6_DUID_MAX))
 		return;
-	duid_split(p);
+	pieces = p->duid.pattern.pieces;
+	if (p->duid.pattern.count == 2 && pieces[0].kind == PATTERN_LITERAL &&
+		pieces[1].kind == PATTERN_MAC && pieces[0].width <= sizeof(p->duid_head)) {
+		memcpy(p->duid_head, pieces[0].literal, pieces[0].width); // as the usual ones
+		p->duid_mac_at = (uint8_t)pieces[0].width;
+	}
 	if (s->duid != DHCP6_DUID_HEX || !s->duid_hex)
 		return;
 	if (p->duid.pattern.max_len < DHCP6_DUID_MIN)

@@ -95,21 +95,19 @@ uint32_t dhcp6_image_write(
 	return m->len;
 }
 
-// Nothing in it has an effect or a count of its own.
-static bool is_plain(const struct dhcp6_message *m)
-{
-	return m->ia_count == 1 && m->ias_ignored == 0 && m->ias[0].lease_count == 1 &&
-	       m->ias[0].leases_ignored == 0 && m->sol_max_rt_s == 0 && m->inf_max_rt_s == 0 &&
-	       !m->auth.data && !m->notes.repeats && !m->notes.trailing;
-}
-
 void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 {
 	struct dhcp6_usual *u = &w->usual[h->m.type == DHCP6_REPLY];
 	const struct dhcp6_plan *p = h->self.p;
+	const struct dhcp6_message *m = &h->m;
 	uint8_t mask[DHCP_SHAPE_MAX];
 
-	if (!p->usual || u->missed++ % LEARN_EVERY || h->len > sizeof(mask) || !is_plain(&h->m))
+	if (!p->usual || u->missed++ % LEARN_EVERY || h->len > sizeof(mask))
+		return;
+	// Nothing in it may have an effect or a count of its own.
+	if (m->ia_count != 1 || m->ias_ignored || m->ias[0].lease_count != 1 ||
+		m->ias[0].leases_ignored || m->sol_max_rt_s || m->inf_max_rt_s || m->auth.data ||
+		m->notes.repeats || m->notes.trailing)
 		return;
 	memset(mask, 0xff, sizeof(mask));
 	u->at = places_of(p, h->buf, &h->envelope, &h->m);
