@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "proto/dhcp/server/dhcp4_answer.h"
-#include "proto/dhcp/server/dhcp_bulk.h"
 #include "proto/dhcp/server/dhcp_claim.h"
 
 #define HTYPE_ETHERNET    1

@@ -7,7 +7,6 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
-#include "proto/dhcp/server/dhcp_bulk.h"
 #include "proto/dhcp/server/dhcp_claim.h"
 
 #define MULTICAST 0xff // first byte of such an address

@@ -242,6 +242,7 @@ void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings
 
 	if (!a)
 		return NULL;
+	a->family = f;
 	a->seed = rand_hash(env->seed);
 	a->lease_size = f->lease_size;
 	a->twice[DHCP_ADDRESSES] = s->address_twice;
@@ -270,14 +271,14 @@ void dhcp_server_teardown(void *shared)
 }
 
 // The pool of one worker: its part of all leases, where its neighbours' begin and end.
-static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
-	const struct dhcp_answers *a, uint32_t kind, const struct proto_env *env)
+static int pool_open(struct dhcp_pool *p, const struct dhcp_answers *a, uint32_t kind,
+	const struct proto_env *env)
 {
 	uint64_t all = a->leases[kind];
 	uint32_t begin = (uint32_t)(all * env->worker / env->workers);
 	uint32_t end = (uint32_t)(all * (env->worker + 1) / env->workers);
 
-	if (dhcp_pool_make(p, end - begin, a->lease_size, f->by_hardware, a->seed) < 0)
+	if (dhcp_pool_make(p, end - begin, a->lease_size, a->family->by_hardware, a->seed) < 0)
 		return -ENOMEM;
 	p->step = a->step[kind];
 	p->twice = a->twice[kind];
@@ -297,10 +298,10 @@ static int pool_open(const struct dhcp_server_family *f, struct dhcp_pool *p,
 	return 0;
 }
 
-int dhcp_server_open(
-	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env)
+int dhcp_server_open(struct proto_ctx *ctx, const struct proto_env *env)
 {
-	struct dhcp_server *s = calloc(1, f->server_size);
+	const struct dhcp_answers *a = ctx->shared;
+	struct dhcp_server *s = calloc(1, a->family->server_size);
 
 	if (!s)
 		return -ENOMEM;
@@ -308,7 +309,7 @@ int dhcp_server_open(
 	for (uint32_t i = 0; i < PROTO_MAX_MORE; i++)
 		s->bulks[i].next = i + 1;
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++)
-		if (pool_open(f, &s->pools[kind], ctx->shared, kind, env) < 0) {
+		if (pool_open(&s->pools[kind], a, kind, env) < 0) {
 			dhcp_server_close(ctx);
 			return -ENOMEM;
 		}

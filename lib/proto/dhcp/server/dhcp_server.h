@@ -83,6 +83,7 @@ struct dhcp_ready {
 
 // Made by dhcp_server_setup, const from then on; the first member of the family's own.
 struct dhcp_answers {
+	const struct dhcp_server_family *family;
 	struct dhcp_range ranges[DHCP_KINDS][DHCP_RANGES_MAX];
 	uint32_t range_count[DHCP_KINDS];
 	uint32_t leases[DHCP_KINDS]; // records
@@ -162,8 +163,7 @@ uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answ
 void *dhcp_server_setup(const struct dhcp_server_family *f, const void *settings,
 	const struct proto_env *env, struct proto_facts *facts, struct diag *d);
 void dhcp_server_teardown(void *shared);
-int dhcp_server_open(
-	const struct dhcp_server_family *f, struct proto_ctx *ctx, const struct proto_env *env);
+int dhcp_server_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp_server_close(struct proto_ctx *ctx);
 
 // The server of a family: its set-up functions, and the row of struct proto.
@@ -186,11 +186,6 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		return dhcp_server_setup(&family##_server_family, settings, env, facts, d);        \
 	}                                                                                          \
                                                                                                    \
-	static int family##_server_open(struct proto_ctx *ctx, const struct proto_env *env)        \
-	{                                                                                          \
-		return dhcp_server_open(&family##_server_family, ctx, env);                        \
-	}                                                                                          \
-                                                                                                   \
 	const struct proto_server family##_server = {                                              \
 		.settings = &family##_answers_section,                                             \
 		.counters = &family##_answered_section,                                            \
@@ -200,7 +195,7 @@ void dhcp_server_close(struct proto_ctx *ctx);
 		.stocks = family##_server_stocks,                                                  \
 		.setup = family##_server_setup,                                                    \
 		.teardown = dhcp_server_teardown,                                                  \
-		.open = family##_server_open,                                                      \
+		.open = dhcp_server_open,                                                          \
 		.close = dhcp_server_close,                                                        \
 		.answer = family##_answer,                                                         \
 		.more = family##_more,                                                             \

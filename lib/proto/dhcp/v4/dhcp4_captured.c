@@ -10,21 +10,12 @@
 // client's, unless the setting has another one.
 static bool is_own(const struct dhcp4_settings *s, uint8_t code)
 {
-	switch (code) {
-	case DHCP4_OPT_REQUESTED_ADDRESS:
-	case DHCP4_OPT_OVERLOAD:
-	case DHCP4_OPT_TYPE:
-	case DHCP4_OPT_SERVER_ID:
-	case DHCP4_OPT_MESSAGE:
-	case DHCP4_OPT_CLIENT_ID: // a column of its own
-	case DHCP4_OPT_RAPID_COMMIT:
-	case DHCP4_OPT_RELAY_INFO:
-		return false;
-	case DHCP4_OPT_LEASE_TIME:
-		return s->lease_time_ns == 0;
-	default:
-		return true;
-	}
+	static const uint8_t others[] = {DHCP4_OPT_REQUESTED_ADDRESS, DHCP4_OPT_OVERLOAD,
+		DHCP4_OPT_TYPE, DHCP4_OPT_SERVER_ID, DHCP4_OPT_MESSAGE, DHCP4_OPT_RAPID_COMMIT,
+		DHCP4_OPT_RELAY_INFO, DHCP4_OPT_CLIENT_ID}; // the last one is a column of its own
+
+	return !memchr(others, code, sizeof(others)) &&
+	       (code != DHCP4_OPT_LEASE_TIME || s->lease_time_ns == 0);
 }
 
 static void option_take(

@@ -205,11 +205,6 @@ static inline struct dhcp4_layout *dhcp4_layout_find(
 	return dhcp4_layout_fits(l, buf, len) ? l : dhcp4_layout_search(k, buf, len);
 }
 
-// Note the layout of a message that was parsed, so that one like it is parsed without a walk. Does
-// it for a few of them only.
-void dhcp4_layout_learn(
-	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len, const struct dhcp4_message *m);
-
 // xid of a message that is long enough for a header and has this op.
 static inline bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid)
 {

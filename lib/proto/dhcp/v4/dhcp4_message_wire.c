@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 messages from untrusted bytes: header, and the options of all three fields put together.
-// Knows no exchange. Path: hot. Any thread.
+// DHCPv4 messages from untrusted bytes: header, the options of all three fields put together, and
+// the layouts of messages that were walked through. Knows no exchange. Path: hot. Any thread.
 
 #include "proto/dhcp/v4/dhcp4_message.h"
 
-#define PIECE_MAX 255
-#define FILE_LEN  128
-#define SNAME_LEN 64
+#define PIECE_MAX   255
+#define LEARN_EVERY 16 // messages without a known layout: some servers have no two alike
+#define FILE_LEN    128
+#define SNAME_LEN   64
 
 enum overload { OVERLOAD_FILE = 1, OVERLOAD_SNAME = 2 };
 
@@ -26,6 +27,20 @@ struct piece {
 	bool again;
 	const uint8_t *data;
 };
+
+// The next option of a field, PAD passed over; data NULL: it runs over the end. false: there is
+// none; its code is then END, if that stands there.
+static inline bool option_next(struct reader *r, struct piece *o)
+{
+	do {
+		o->code = reader_left(r) > 0 ? read_u8(r) : DHCP4_OPT_PAD;
+	} while (o->code == DHCP4_OPT_PAD && reader_left(r) > 0);
+	if (o->code == DHCP4_OPT_PAD || o->code == DHCP4_OPT_END)
+		return false;
+	o->len = read_u8(r);
+	o->data = read_bytes(r, o->len);
+	return true;
+}
 
 // Even these may be split, where the options field ends (RFC 3396 section 5).
 static __attribute__((noinline)) bool fixed_join(
@@ -53,19 +68,11 @@ static __attribute__((noinline)) bool fixed_join(
 	return true;
 }
 
-static inline bool u8_add(struct walk *k, const struct piece *o, uint32_t *value)
+static inline bool number_add(struct walk *k, const struct piece *o, uint8_t size, uint32_t *value)
 {
-	if (o->len != 1 || o->again)
-		return fixed_join(k, o, 1, value);
-	*value = o->data[0];
-	return true;
-}
-
-static inline bool be32_add(struct walk *k, const struct piece *o, uint32_t *value)
-{
-	if (o->len != 4 || o->again)
-		return fixed_join(k, o, 4, value);
-	*value = bytes_be32(o->data);
+	if (o->len != size || o->again)
+		return fixed_join(k, o, size, value);
+	*value = size == 1 ? o->data[0] : bytes_be32(o->data);
 	return true;
 }
 
@@ -121,19 +128,19 @@ static inline bool piece_add(struct walk *k, const struct piece *o)
 
 	switch (o->code) {
 	case DHCP4_OPT_TYPE:
-		return u8_add(k, o, &k->type);
+		return number_add(k, o, 1, &k->type);
 	case DHCP4_OPT_OVERLOAD:
-		return u8_add(k, o, &k->overload);
+		return number_add(k, o, 1, &k->overload);
 	case DHCP4_OPT_SERVER_ID:
-		return be32_add(k, o, &m->server_id);
+		return number_add(k, o, 4, &m->server_id);
 	case DHCP4_OPT_LEASE_TIME:
-		return be32_add(k, o, &m->lease_time);
+		return number_add(k, o, 4, &m->lease_time);
 	case DHCP4_OPT_T1:
-		return be32_add(k, o, &m->t1);
+		return number_add(k, o, 4, &m->t1);
 	case DHCP4_OPT_T2:
-		return be32_add(k, o, &m->t2);
+		return number_add(k, o, 4, &m->t2);
 	case DHCP4_OPT_REQUESTED_ADDRESS:
-		return be32_add(k, o, &m->requested);
+		return number_add(k, o, 4, &m->requested);
 	case DHCP4_OPT_CLIENT_ID:
 		return joined_add(k, o, JOINED_CLIENT_ID, &m->client_id, &m->client_id_len);
 	case DHCP4_OPT_RELAY_INFO:
@@ -154,20 +161,11 @@ static inline bool piece_add(struct walk *k, const struct piece *o)
 static bool field_walk(struct walk *k, const uint8_t *field, uint32_t field_len, bool *ended)
 {
 	struct reader r = reader_of(field, field_len);
+	struct piece o;
 
-	*ended = false;
-	while (reader_left(&r) > 0) {
-		struct piece o = {.code = read_u8(&r)};
+	while (option_next(&r, &o)) {
 		uint64_t *present = &k->m->present[o.code >> 6], bit = 1ull << (o.code & 63);
 
-		if (o.code == DHCP4_OPT_PAD)
-			continue;
-		if (o.code == DHCP4_OPT_END) {
-			*ended = true;
-			return true;
-		}
-		o.len = read_u8(&r);
-		o.data = read_bytes(&r, o.len);
 		if (!o.data) {
 			k->m->broken = "an option runs over the end";
 			return false;
@@ -179,6 +177,7 @@ static bool field_walk(struct walk *k, const uint8_t *field, uint32_t field_len,
 			return false;
 		}
 	}
+	*ended = o.code == DHCP4_OPT_END;
 	return true;
 }
 
@@ -216,6 +215,100 @@ static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
 	m->chaddr = buf + DHCP4_AT_CHADDR;
 }
 
+// Notes on a message during the walk through its options.
+struct notes {
+	struct dhcp4_layout *l;
+	uint8_t mask[DHCP_SHAPE_MAX];
+};
+
+static void place_note(struct dhcp4_places *at, uint8_t code, uint16_t data)
+{
+	uint16_t *const places[] = {
+		[DHCP4_OPT_TYPE] = &at->type,
+		[DHCP4_OPT_SERVER_ID] = &at->server_id,
+		[DHCP4_OPT_LEASE_TIME] = &at->lease_time,
+		[DHCP4_OPT_T1] = &at->t1,
+		[DHCP4_OPT_T2] = &at->t2,
+		[DHCP4_OPT_REQUESTED_ADDRESS] = &at->requested,
+		[DHCP4_OPT_CLIENT_ID] = &at->client_id,
+		[DHCP4_OPT_RELAY_INFO] = &at->relay_info,
+		[DHCP4_OPT_MESSAGE] = &at->message,
+		[DHCP4_OPT_PARAMETERS] = &at->parameters,
+	};
+
+	if (code < sizeof(places) / sizeof(places[0]) && places[code])
+		*places[code] = data;
+}
+
+// One option, whose code is at `at`. false: no layout is made of messages with such a one.
+static bool option_note(struct notes *n, uint32_t at, uint8_t code)
+{
+	uint64_t *present = &n->l->present[code >> 6], bit = 1ull << (code & 63);
+
+	if (code == DHCP4_OPT_OVERLOAD || (*present & bit))
+		return false;
+	*present |= bit;
+	n->mask[at + 1 - DHCP4_AT_COOKIE] = 0xff;
+	place_note(&n->l->at, code, (uint16_t)(at + 2));
+	return true;
+}
+
+// The length up to END and with it; 0: it cannot be learnt.
+static uint32_t options_note(struct notes *n, const uint8_t *buf, uint32_t len)
+{
+	uint32_t at = DHCP4_OPTIONS_AT;
+
+	// The message is right: where there is a code there is a length, but for END and PAD.
+	while (at < len && at + 1 < DHCP4_AT_COOKIE + DHCP_SHAPE_MAX) {
+		uint8_t code = buf[at];
+
+		n->mask[at - DHCP4_AT_COOKIE] = 0xff;
+		if (code == DHCP4_OPT_END)
+			return at + 1;
+		if (code == DHCP4_OPT_PAD) {
+			at++;
+			continue;
+		}
+		if (!option_note(n, at, code))
+			return 0;
+		at += 2u + buf[at + 1];
+	}
+	return 0;
+}
+
+static bool layout_make(
+	struct dhcp4_layout *l, const uint8_t *buf, uint32_t len, const struct dhcp4_message *m)
+{
+	struct notes n = {.l = l, .mask = {0xff, 0xff, 0xff, 0xff}}; // the magic cookie
+	const uint8_t *from = buf + DHCP4_AT_COOKIE;
+	uint32_t end;
+
+	l->need = 0;
+	l->at = (struct dhcp4_places){0};
+	l->lacks = DHCP4_LACKS_UNKNOWN;
+	memset(l->present, 0, sizeof(l->present));
+	end = options_note(&n, buf, len);
+	if (!end || !l->at.type || !dhcp_shape_make(&l->shape, from, n.mask, end - DHCP4_AT_COOKIE))
+		return false;
+	l->client_id_len = (uint8_t)m->client_id_len;
+	l->relay_info_len = (uint8_t)m->relay_info_len;
+	l->message_len = (uint8_t)m->message_len;
+	l->parameters_len = m->parameters_len;
+	l->usual = l->at.server_id && l->at.lease_time && l->at.t1 && l->at.t2 &&
+	           !l->at.relay_info && (!l->at.client_id || l->client_id_len == 7);
+	l->need = end;
+	return true;
+}
+
+static void layout_learn(
+	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len, const struct dhcp4_message *m)
+{
+	uint32_t next = (k->last + 1) % DHCP4_LAYOUTS;
+
+	if (k->missed++ % LEARN_EVERY == 0 && layout_make(&k->items[next], buf, len, m))
+		k->last = next;
+}
+
 static __attribute__((noinline)) bool walk_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m)
 {
@@ -237,7 +330,7 @@ static __attribute__((noinline)) bool walk_parse(
 	right = options_walk(&k, buf, len);
 	m->type = (uint8_t)k.type;
 	if (right)
-		dhcp4_layout_learn(&scratch->layouts, buf, len, m);
+		layout_learn(&scratch->layouts, buf, len, m);
 	return right;
 }
 
@@ -334,24 +427,15 @@ void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value)
 uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code)
 {
 	struct reader r;
+	struct piece o;
 
 	if (len < DHCP4_OPTIONS_AT)
 		return 0;
 	r = reader_of(buf + DHCP4_OPTIONS_AT, len - DHCP4_OPTIONS_AT);
-	while (reader_left(&r) > 0) {
-		uint32_t at = (uint32_t)(r.at - buf);
-		uint8_t found = read_u8(&r);
-
-		if (found == DHCP4_OPT_PAD)
-			continue;
-		if (found == DHCP4_OPT_END)
-			return code == DHCP4_OPT_END ? at : 0;
-		if (!read_bytes(&r, read_u8(&r)))
-			return 0;
-		if (found == code)
-			return at;
-	}
-	return 0;
+	while (option_next(&r, &o) && o.data)
+		if (o.code == code)
+			return (uint32_t)(o.data - buf) - 2;
+	return code == DHCP4_OPT_END && o.code == code ? (uint32_t)(r.at - buf) - 1 : 0;
 }
 
 // Adds the pieces in one field. -1: they do not fit.
@@ -359,33 +443,23 @@ static int field_join(
 	struct reader r, uint8_t code, uint8_t *out, uint32_t room, int *sum, uint8_t *overload)
 {
 	bool first = *sum < 0;
+	struct piece o;
 
-	while (reader_left(&r) > 0) {
-		uint8_t found = read_u8(&r), len;
-		const uint8_t *data;
-
-		if (found == DHCP4_OPT_PAD)
-			continue;
-		if (found == DHCP4_OPT_END)
-			return 0;
-		len = read_u8(&r);
-		data = read_bytes(&r, len);
-		if (!data)
-			return 0;
-		if (found == DHCP4_OPT_OVERLOAD && len == 1)
-			*overload = data[0];
-		if (found != code)
+	while (option_next(&r, &o) && o.data) {
+		if (o.code == DHCP4_OPT_OVERLOAD && o.len == 1)
+			*overload = o.data[0];
+		if (o.code != code)
 			continue;
 		// Within a field a piece that another one follows is as long as can be, so this is
 		// the whole option again (joined_add). A text may say anything.
-		if (first && *sum == len && len < PIECE_MAX && code != DHCP4_OPT_MESSAGE &&
-			memcmp(out, data, len) == 0)
+		if (first && *sum == o.len && o.len < PIECE_MAX && code != DHCP4_OPT_MESSAGE &&
+			memcmp(out, o.data, o.len) == 0)
 			continue;
 		*sum = *sum < 0 ? 0 : *sum;
-		if ((uint32_t)*sum + len > room)
+		if ((uint32_t)*sum + o.len > room)
 			return -1;
-		memcpy(out + *sum, data, len);
-		*sum += len;
+		memcpy(out + *sum, o.data, o.len);
+		*sum += o.len;
 	}
 	return 0;
 }

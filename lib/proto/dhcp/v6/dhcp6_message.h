@@ -164,16 +164,16 @@ struct dhcp6_ia {
 // when their option is not there.
 struct dhcp6_message {
 	uint8_t type;
-	uint8_t preference;
 	uint16_t status;
 	uint16_t ia_count, ias_ignored;
 	uint32_t xid;
 	uint32_t elapsed; // 1/100 s
+	uint32_t preference;
+	uint32_t reconfigure; // type of the message that a RECONFIGURE asks for
 	uint32_t sol_max_rt_s, inf_max_rt_s, refresh_s;
 	struct dhcp6_notes notes;
 	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
 	const uint8_t *unicast; // 16 bytes, or NULL
-	uint8_t reconfigure;    // type of the message that a RECONFIGURE asks for
 	struct dhcp6_bytes client_id, server_id, oro, auth, status_message;
 	struct dhcp6_bytes query, client_data, client_links; // RFC 5007
 	struct dhcp6_ia ias[DHCP6_IAS_MAX];                  // ia_count of them
@@ -186,7 +186,7 @@ struct dhcp6_subject {
 	struct dhcp6_bytes client_id;
 	bool has_age;
 	uint32_t age_s; // time since the server heard the client
-	uint32_t lease_count, leases_ignored;
+	uint16_t lease_count, leases_ignored;
 	struct dhcp6_lease leases[DHCP6_IAS_MAX]; // lease_count addresses and prefixes
 };
 

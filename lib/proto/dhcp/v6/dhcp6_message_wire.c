@@ -116,13 +116,14 @@ static bool lease_read(const struct option *o, struct dhcp6_lease *l)
 	return lease_options(&r, l, o->notes);
 }
 
-static bool ia_lease(const struct option *o, struct dhcp6_ia *ia)
+static bool lease_add(const struct option *o, struct dhcp6_lease *leases, uint32_t most,
+	uint16_t *count, uint16_t *ignored)
 {
 	struct dhcp6_lease beyond;
 
-	if (ia->lease_count < DHCP6_IA_LEASES_MAX)
-		return lease_read(o, &ia->leases[ia->lease_count++]);
-	ia->leases_ignored++;
+	if (*count < most)
+		return lease_read(o, &leases[(*count)++]);
+	++*ignored;
 	return lease_read(o, &beyond);
 }
 
@@ -134,7 +135,8 @@ static bool ia_options(struct reader *r, struct dhcp6_ia *ia, struct dhcp6_notes
 	while (reader_left(r) > 0) {
 		if (!option_read(r, &o))
 			return false;
-		if (o.code == lease_code && !ia_lease(&o, ia))
+		if (o.code == lease_code && !lease_add(&o, ia->leases, DHCP6_IA_LEASES_MAX,
+						    &ia->lease_count, &ia->leases_ignored))
 			return false;
 		if (o.code == DHCP6_OPT_STATUS && !status_take(&o, &ia->status, &ia->message))
 			return false;
@@ -193,16 +195,6 @@ static bool number_take(const struct option *o, bool again, uint32_t len, uint32
 	return true;
 }
 
-static bool u8_take(const struct option *o, bool again, uint8_t *value)
-{
-	uint32_t number = *value;
-
-	if (!number_take(o, again, 1, &number))
-		return false;
-	*value = (uint8_t)number;
-	return true;
-}
-
 static bool unicast_take(const struct option *o, struct dhcp6_message *m)
 {
 	if (m->unicast)
@@ -226,13 +218,13 @@ static bool message_option(const struct option *o, bool again, struct dhcp6_mess
 	case DHCP6_OPT_ORO:
 		return length_is(o, o->len & ~1u) && bytes_take(o, 0, UINT16_MAX, &m->oro);
 	case DHCP6_OPT_PREFERENCE:
-		return u8_take(o, again, &m->preference);
+		return number_take(o, again, 1, &m->preference);
 	case DHCP6_OPT_ELAPSED_TIME:
 		return number_take(o, again, 2, &m->elapsed);
 	case DHCP6_OPT_AUTH:
 		return bytes_take(o, AUTH_LEN, UINT16_MAX, &m->auth);
 	case DHCP6_OPT_RECONFIGURE_MESSAGE:
-		return u8_take(o, again, &m->reconfigure);
+		return number_take(o, again, 1, &m->reconfigure);
 	case DHCP6_OPT_UNICAST:
 		return unicast_take(o, m);
 	case DHCP6_OPT_STATUS:
@@ -304,16 +296,6 @@ bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m)
 	return !is_relay(m->type) && message_options(&r, m);
 }
 
-static bool subject_lease(const struct option *o, struct dhcp6_subject *s)
-{
-	struct dhcp6_lease beyond;
-
-	if (s->lease_count < DHCP6_IAS_MAX)
-		return lease_read(o, &s->leases[s->lease_count++]);
-	s->leases_ignored++;
-	return lease_read(o, &beyond);
-}
-
 static bool subject_option(const struct option *o, struct dhcp6_subject *s)
 {
 	bool again = s->has_age;
@@ -323,7 +305,7 @@ static bool subject_option(const struct option *o, struct dhcp6_subject *s)
 		return bytes_take(o, DHCP6_DUID_MIN, DHCP6_DUID_MAX, &s->client_id);
 	case DHCP6_OPT_IA_ADDRESS:
 	case DHCP6_OPT_IA_PREFIX:
-		return subject_lease(o, s);
+		return lease_add(o, s->leases, DHCP6_IAS_MAX, &s->lease_count, &s->leases_ignored);
 	case DHCP6_OPT_CLT_TIME:
 		s->has_age = true;
 		return number_take(o, again, 4, &s->age_s);
