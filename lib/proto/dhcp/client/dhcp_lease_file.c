@@ -34,16 +34,6 @@ static bool number_read(const char *text, uint64_t *out)
 
 enum { CLIENT, MAC, ADDRESS, SERVER, EXPIRES };
 
-static const char *client_read(const struct dhcp_lease_loading *l, const char *text, uint32_t *out)
-{
-	uint64_t client;
-
-	if (!number_read(text, &client))
-		return "the client is not a number";
-	*out = (uint32_t)client;
-	return client < l->p->most ? NULL : "a client beyond those of the item";
-}
-
 static const char *mac_check(const struct dhcp_lease_loading *l, const char *text, uint32_t client)
 {
 	uint8_t theirs[DHCP_MAC_MAX] = {0}, ours[DHCP_MAC_MAX] = {0};
@@ -177,12 +167,13 @@ static const char *columns_read(struct dhcp_lease_loading *l, const char *const 
 	struct dhcp_saved *one, struct dhcp_server_id *id)
 {
 	const char *what = NULL;
+	uint64_t client = one->line;
 
-	one->client = one->line;
-	if (l->place[CLIENT])
-		what = client_read(l, columns[CLIENT], &one->client);
-	else if (one->client >= l->p->most)
+	if (l->place[CLIENT] && !number_read(columns[CLIENT], &client))
+		what = "the client is not a number";
+	else if (client >= l->p->most)
 		what = "a client beyond those of the item";
+	one->client = (uint32_t)client;
 	if (!what)
 		what = lease_read(l, columns[ADDRESS], one);
 	if (!what)

@@ -184,17 +184,6 @@ uint64_t dhcp_life_memory(const struct dhcp_life_plan *p, uint32_t clients, uint
 	       DHCP_LIFE_SLOTS * sizeof(uint32_t) + (p->moves ? relays * sizeof(uint16_t) : 0);
 }
 
-// The relay whose replies reach the same worker.
-static uint16_t moved_to(const struct proto_env *env, uint32_t relays, uint32_t from)
-{
-	uint32_t to = from;
-
-	do
-		to = (to + 1) % relays;
-	while (to != from && env->homes && env->homes[to] != env->homes[from]);
-	return (uint16_t)to;
-}
-
 int dhcp_life_open(struct dhcp_life *l, const struct dhcp_life_plan *p, const struct proto_env *env,
 	uint32_t clients, uint32_t relays)
 {
@@ -217,8 +206,14 @@ int dhcp_life_open(struct dhcp_life *l, const struct dhcp_life_plan *p, const st
 		return -ENOMEM;
 	}
 	memset(l->slots, 0xff, DHCP_LIFE_SLOTS * sizeof(uint32_t));
-	for (uint32_t i = 0; moves && i < relays; i++)
-		l->moved[i] = moved_to(env, relays, i);
+	for (uint32_t from = 0; moves && from < relays; from++) {
+		uint32_t to = from; // the next one whose replies reach the same worker
+
+		do
+			to = (to + 1) % relays;
+		while (to != from && env->homes && env->homes[to] != env->homes[from]);
+		l->moved[from] = (uint16_t)to;
+	}
 	return 0;
 }
 

@@ -293,8 +293,17 @@ static inline void dhcp4_self_find(
 	s->seed = w->is.work.random_salt + s->number;
 }
 
+static inline struct pattern_values dhcp4_values_of(const struct dhcp4_self *s)
+{
+	return (struct pattern_values){.client = s->number,
+		.seed = s->seed,
+		.vlans = dhcp_vlans_of(&s->p->is, s->number),
+		.mac = s->chaddr,
+		.relay = s->relay,
+		.address = s->address};
+}
+
 // dhcp4_request_wire.c
-struct pattern_values dhcp4_values_of(const struct dhcp4_self *s);
 // Data of options 61 and 82, as sent.
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);

@@ -26,21 +26,6 @@
 const struct dhcp_message_kind dhcp4_kinds[] = {DHCP4_MESSAGES_LIST(DHCP_ROW_KIND)};
 const struct dhcp_start dhcp4_starts[] = {DHCP4_EXCHANGES_LIST(DHCP_ROW_START)};
 
-static inline struct pattern_values values_of(const struct dhcp4_self *s)
-{
-	return (struct pattern_values){.client = s->number,
-		.seed = s->seed,
-		.vlans = dhcp_vlans_of(&s->p->is, s->number),
-		.mac = s->chaddr,
-		.relay = s->relay,
-		.address = s->address};
-}
-
-struct pattern_values dhcp4_values_of(const struct dhcp4_self *s)
-{
-	return values_of(s);
-}
-
 static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
 {
 	uint8_t *to = write_space(w, s->p->is.mac_len);
@@ -51,7 +36,7 @@ static inline void chaddr_write(const struct dhcp4_self *s, struct writer *w)
 
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 {
-	const struct pattern_values values = values_of(s);
+	const struct pattern_values values = dhcp4_values_of(s);
 
 	switch (s->p->client_id) {
 	case DHCP4_ID_NONE:
@@ -77,7 +62,7 @@ void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w)
 {
-	const struct pattern_values values = values_of(s);
+	const struct pattern_values values = dhcp4_values_of(s);
 
 	write_bytes(w, s->p->relay_info, s->p->relay_info_len);
 	dhcp_varying_options(&values, &s->p->relay_subs, 0, false, w);
@@ -178,7 +163,7 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 static inline void tail_write(
 	const struct dhcp4_self *s, const struct dhcp4_template *m, uint32_t step, struct writer *w)
 {
-	const struct pattern_values values = values_of(s);
+	const struct pattern_values values = dhcp4_values_of(s);
 	const struct dhcp4_plan *p = s->p;
 	uint16_t has = m->has;
 	uint8_t *head;
@@ -235,7 +220,7 @@ static __attribute__((noinline)) uint32_t template_end(
 	len = (uint32_t)(w.at - buf);
 	out->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
 	for (uint32_t i = 0; i < s.p->text_count; i++) { // into fields that are zero
-		const struct pattern_values values = values_of(&s);
+		const struct pattern_values values = dhcp4_values_of(&s);
 		const struct dhcp4_text *field = &s.p->texts[i];
 
 		w = writer_of(buf + field->at, field->len);
@@ -264,7 +249,7 @@ static __attribute__((noinline)) void raw_make(struct proto_ctx *ctx, const stru
 	bytes_put_be32(xid, t->key);
 	bytes_put_be16(secs, secs_of(ctx, s.client, t));
 	bytes_put_be32(server, s.client->chosen);
-	values = values_of(&s);
+	values = dhcp4_values_of(&s);
 	values.places = places;
 	dhcp_varying_write(&values, raw, &w);
 	out->len = (uint32_t)(w.at - out->buf);
@@ -352,7 +337,7 @@ void dhcp4_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w)
 	struct dhcp4_self s;
 
 	dhcp4_self_find(ctx, client, &s);
-	values = values_of(&s);
+	values = dhcp4_values_of(&s);
 	dhcp_fqdn_name(&values, &s.p->is, w);
 }
 

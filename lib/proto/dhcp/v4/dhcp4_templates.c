@@ -304,18 +304,6 @@ static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_templat
 	return room;
 }
 
-// Content of the message of a step. A lease query is about one thing (RFC 4388 section 6.2).
-static uint16_t has_of(const struct dhcp4_plan *p, uint32_t step)
-{
-	static const uint16_t about[] = {[DHCP4_BY_ADDRESS] = DHCP4_HAS_CIADDR,
-		[DHCP4_BY_MAC] = DHCP4_HAS_CHADDR,
-		[DHCP4_BY_CLIENT_ID] = DHCP4_HAS_CLIENT_ID};
-
-	if (step != DHCP4_STEP_LEASEQUERY)
-		return dhcp4_kinds[step].has;
-	return (uint16_t)((dhcp4_kinds[step].has & ~DHCP4_HAS_CIADDR) | about[p->query]);
-}
-
 static const struct pattern_place places[DHCP4_PLACES + 1] = {[DHCP4_PLACE_XID] = {"xid", 4},
 	[DHCP4_PLACE_SECS] = {"secs", 2},
 	[DHCP4_PLACE_SERVER] = {"server", 4}};
@@ -327,9 +315,14 @@ static void build_message(struct build *b, uint32_t step)
 	const struct dhcp4_plan *p = b->p;
 	const struct dhcp_varying *raw = dhcp_build_raw(&b->is, step, places, DHCP4_MESSAGE_MAX);
 	struct writer w = writer_of(m->bytes, sizeof(m->bytes));
-	uint16_t has = has_of(p, step);
+	static const uint16_t about[] = {[DHCP4_BY_ADDRESS] = DHCP4_HAS_CIADDR,
+		[DHCP4_BY_MAC] = DHCP4_HAS_CHADDR,
+		[DHCP4_BY_CLIENT_ID] = DHCP4_HAS_CLIENT_ID};
+	uint16_t has = kind->has;
 	uint32_t room;
 
+	if (step == DHCP4_STEP_LEASEQUERY) // about one thing (RFC 4388 section 6.2)
+		has = (uint16_t)((has & ~DHCP4_HAS_CIADDR) | about[p->query]);
 	m->relayed = b->s->is.relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
 	m->giaddr = m->relayed;
 	m->has = has;

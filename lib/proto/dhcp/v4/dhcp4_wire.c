@@ -280,22 +280,6 @@ static inline bool times_check(struct dhcp_counters *n, const struct dhcp4_messa
 		       &n->times_wrong);
 }
 
-static inline bool server_check(const struct dhcp4_self *s, struct dhcp_counters *n,
-	const struct proto_txn *t, const struct dhcp4_message *m)
-{
-	return dhcp_right(m->server_id != 0, &n->server_id_missing) &&
-	       dhcp_right(t->over || t->step != DHCP4_STEP_REQUEST || m->type != DHCP4_ACK ||
-				  m->server_id == s->client->chosen,
-		       &n->server_id_changed);
-}
-
-static bool query_check(const struct dhcp4_self *s, struct dhcp_counters *n,
-	const struct proto_txn *t, const struct dhcp4_message *m)
-{
-	return dhcp_right(m->type == DHCP4_LEASEACTIVE, &n->lease_unknown) &&
-	       dhcp_right(t->over || m->ciaddr == s->client->offered, &n->address_changed);
-}
-
 static inline bool content_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -305,8 +289,13 @@ static inline bool content_check(const struct dhcp4_self *s, struct dhcp_counter
 		n->overloaded += dhcp4_has(m, DHCP4_OPT_OVERLOAD);
 	}
 	if (t->step == DHCP4_STEP_LEASEQUERY)
-		return query_check(s, n, t, m);
-	if (!server_check(s, n, t, m) || !client_id_check(s, n, m) || !relay_info_check(s, n, t, m))
+		return dhcp_right(m->type == DHCP4_LEASEACTIVE, &n->lease_unknown) &&
+		       dhcp_right(t->over || m->ciaddr == s->client->offered, &n->address_changed);
+	if (!dhcp_right(m->server_id != 0, &n->server_id_missing) ||
+		!dhcp_right(t->over || t->step != DHCP4_STEP_REQUEST || m->type != DHCP4_ACK ||
+				    m->server_id == s->client->chosen,
+			&n->server_id_changed) ||
+		!client_id_check(s, n, m) || !relay_info_check(s, n, t, m))
 		return false;
 	if (m->type == DHCP4_NAK)
 		return true;

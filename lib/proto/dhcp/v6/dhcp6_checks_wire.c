@@ -57,18 +57,6 @@ static inline bool server_is(const struct dhcp6_message *m, const struct dhcp6_d
 	return dhcp6_bytes_are(&m->server_id, id->bytes, id->len);
 }
 
-// Whose reply it is. One whose status is a refusal is known as that when it is judged.
-static void peer_count(struct dhcp6_heard *h, const struct proto_ctx *ctx, struct dhcp_counters *n)
-{
-	const struct dhcp6_bytes *id = &h->m.server_id;
-
-	h->is.peer = id->len ? dhcp_peer_find(h->self.p->is.peers, dhcp_peer_key(id->data, id->len),
-				       id->data, id->len, ctx->ends ? ctx->ends->src : NULL, 16)
-	                     : DHCP_PEER_NONE;
-	dhcp_peer_count(
-		n, &h->is, h->m.type == DHCP6_ADVERTISE ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
-}
-
 enum proto_verdict dhcp6_ours(
 	struct dhcp_heard *heard, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
@@ -76,6 +64,7 @@ enum proto_verdict dhcp6_ours(
 	const struct dhcp6_self *s = &h->self;
 	const struct dhcp6_message *m = &h->m;
 	struct dhcp_counters *n = ctx->counters;
+	const struct dhcp6_bytes *id = &m->server_id;
 	uint32_t bucket = m->type < OTHER_TYPE ? m->type : OTHER_TYPE;
 	uint32_t type = 1u << bucket;
 
@@ -83,7 +72,12 @@ enum proto_verdict dhcp6_ours(
 		!dhcp_right(sender_is(s, t, m), &n->duid_wrong))
 		return PROTO_STRAY;
 	n->received[bucket]++;
-	peer_count(h, ctx, n);
+	heard->peer = id->len ? dhcp_peer_find(s->p->is.peers, dhcp_peer_key(id->data, id->len),
+					id->data, id->len, ctx->ends ? ctx->ends->src : NULL, 16)
+	                      : DHCP_PEER_NONE;
+	// One whose status is a refusal is known as that when it is judged.
+	dhcp_peer_count(
+		n, heard, m->type == DHCP6_ADVERTISE ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
 	if (m->xid != dhcp6_xid_of(t)) { // of an answer to the message before
 		if (!dhcp_right(dhcp6_kinds[t->step].again & type, &n->xid_wrong))
 			return PROTO_STRAY;
@@ -145,15 +139,6 @@ bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 		if (!hop_check(s, n, &e->relays[i], levels - 1 - i))
 			return false;
 	return true;
-}
-
-static bool server_check(const struct dhcp6_self *s, struct dhcp_counters *n,
-	const struct proto_txn *t, const struct dhcp6_message *m)
-{
-	return dhcp_right(m->server_id.data, &n->server_id_missing) &&
-	       dhcp_right(t->over || !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) ||
-				  server_is(m, &s->w->servers[s->client->chosen]),
-		       &n->server_id_changed);
 }
 
 // A status other than Success into its bucket, and as the first one.
@@ -363,7 +348,11 @@ enum dhcp_judgement dhcp6_judge(
 
 	n->option_repeated += m->notes.repeats;
 	n->trailing += m->notes.trailing;
-	if (!dhcp6_envelope_is_ours(s, n, t, &h->envelope) || !server_check(s, n, t, m))
+	if (!dhcp6_envelope_is_ours(s, n, t, &h->envelope) ||
+		!dhcp_right(m->server_id.data, &n->server_id_missing) ||
+		!dhcp_right(t->over || !(has & DHCP6_HAS_SERVER_ID) ||
+				    server_is(m, &s->w->servers[s->client->chosen]),
+			&n->server_id_changed))
 		return DHCP_WRONG;
 	if (is_refusal(s, n, t, m, &heard->status, &text)) {
 		n->refused++;

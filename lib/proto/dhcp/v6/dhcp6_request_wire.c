@@ -269,19 +269,6 @@ static inline void relayed_write(
 		dhcp6_option_end(w, inside[level]);
 }
 
-// A server may tell how long waits become at most (RFC 8415 sections 21.24 and 21.25). The first
-// one of a SOLICIT is longer than IRT (section 18.2.1).
-static inline uint8_t wait_of(const struct dhcp6_worker *w, const struct proto_txn *t)
-{
-	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
-	bool solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
-	uint8_t growing = solicits ? k->sol_waits : 0;
-
-	if (t->step == DHCP6_STEP_INFORMATION)
-		growing = k->inf_waits;
-	return dhcp_work_wait(&w->is.work, t, growing, solicits && t->tries == 0);
-}
-
 // Part by part, with all options from patterns.
 static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ctx,
 	const struct proto_txn *t, uint16_t elapsed, uint8_t *buf, uint32_t room)
@@ -307,9 +294,12 @@ static uint32_t request_write(
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
 	struct dhcp_counters *n = ctx->counters;
-	uint16_t elapsed = elapsed_of(ctx, dhcp6_client_at(w, t->user), t);
+	uint16_t elapsed = elapsed_of(ctx, k, t);
 	uint32_t len = 0, wrong = DHCP_WRONG_COUNT;
+	uint8_t growing;
+	bool solicits;
 
 	if (p->templates[t->step].room > room)
 		return 0;
@@ -323,8 +313,12 @@ static uint32_t request_write(
 		len = whole_write(ctx, t, elapsed, buf, room);
 	n->sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
 	n->request_bytes += (uint64_t)len * (1 + p->is.layout.more);
-	n->unicast += dhcp6_is_unicast(dhcp6_client_at(w, t->user), t->step);
-	t->wait = wait_of(w, t);
+	n->unicast += dhcp6_is_unicast(k, t->step);
+	// A server may tell how long waits become at most (RFC 8415 sections 21.24 and 21.25). The
+	// first one of a SOLICIT is longer than IRT (section 18.2.1).
+	solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
+	growing = solicits ? k->sol_waits : t->step == DHCP6_STEP_INFORMATION ? k->inf_waits : 0;
+	t->wait = dhcp_work_wait(&w->is.work, t, growing, solicits && t->tries == 0);
 	return len;
 }
 

@@ -264,18 +264,6 @@ static void build_message(struct build *b, uint32_t step)
 			DHCP6_MESSAGE_MAX);
 }
 
-// A MAC in the DUID, one address, and nothing else from a pattern.
-static bool is_usual(const struct dhcp6_plan *p)
-{
-	const struct dhcp_plan *is = &p->is;
-	bool varying = is->options.count || is->fqdn.code || p->ia_na.count ||
-	               p->relay_options.count || p->client_mac;
-
-	return !is->own && !is->expected.count && p->duid_mac_at && is->addresses == 1 &&
-	       is->prefixes == 0 && !varying && !p->takes_best && !p->accept_len &&
-	       (!is->relays || (p->levels == 1 && !p->ldra));
-}
-
 int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
@@ -283,6 +271,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	const struct dhcp6_option_settings *options = s->is.options.items;
 	uint32_t room = s->is.options.count + OPTIONS_OWN;
 	struct build b = {.p = p, .s = s};
+	bool varying;
 
 	dhcp_build_begin(&b.is, plan, settings, OPTION_ROOM, OPTIONS_OWN, DHCP6_HAS_OPTIONS, d);
 	p->ia_na = dhcp_list_make(&b.is, room);
@@ -297,7 +286,12 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
 	if (s->expect)
 		dhcp_build_expected(&b.is, &s->expect->options, UINT16_MAX);
-	p->usual = is_usual(p);
+	// A MAC in the DUID, one address, and nothing else from a pattern.
+	varying =
+		plan->options.count || plan->fqdn.code || p->ia_na.count || p->relay_options.count;
+	p->usual = !plan->own && !plan->expected.count && p->duid_mac_at && plan->addresses == 1 &&
+	           plan->prefixes == 0 && !varying && !p->client_mac && !p->takes_best &&
+	           !p->accept_len && (!plan->relays || (p->levels == 1 && !p->ldra));
 	for (uint32_t i = 0; i < DHCP6_STEPS && !b.is.failed; i++)
 		build_message(&b, i);
 	return b.is.failed ? -EINVAL : 0;

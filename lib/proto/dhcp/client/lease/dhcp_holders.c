@@ -32,15 +32,6 @@ static uint8_t lines_bits(uint64_t owners)
 	return bits;
 }
 
-static uint8_t bits_of(uint64_t n)
-{
-	uint8_t bits = 0;
-
-	for (; n; n >>= 1)
-		bits++;
-	return bits;
-}
-
 uint64_t dhcp_holders_memory(uint64_t owners)
 {
 	return (DHCP_HOLDERS_LINE * sizeof(uint64_t) + 1) << lines_bits(owners);
@@ -59,7 +50,7 @@ int dhcp_holders_init(struct dhcp_holders *h, uint64_t owners, bool several)
 	h->home_shift = HOME_BITS - bits;
 	h->away_shift = ADDRESS_BITS - bits;
 	h->owner_shift = h->away_shift + AWAY_BITS;
-	h->until_shift = h->owner_shift + bits_of(owners);
+	h->until_shift = (uint8_t)(h->owner_shift + (owners ? 64 - __builtin_clzll(owners) : 0));
 	h->cells = dhcp_table_alloc(lines * DHCP_HOLDERS_LINE * sizeof(*h->cells));
 	h->reach = dhcp_table_alloc(lines);
 	if (h->cells && h->reach)
@@ -104,11 +95,6 @@ static inline struct home home_of(const struct dhcp_holders *h, struct dhcp_held
 
 	return (struct home){
 		spread >> h->home_shift, address & (LINE - 1), rest << 2 | (address & 3), what.key};
-}
-
-static inline uint64_t tag_of(const struct dhcp_holders *h, uint64_t word)
-{
-	return word & ((1ull << h->owner_shift) - 1);
 }
 
 static inline uint64_t until_of(const struct dhcp_holders *h, uint64_t word)
@@ -261,17 +247,12 @@ static inline enum taken take(
 	               : TAKEN_NOT_NOW;
 }
 
-static inline uint64_t until_word(const struct dhcp_holders *h, uint32_t until_s)
-{
-	uint64_t until = time_of(h, until_s ? until_s : 1);
-
-	return until_s != UINT32_MAX && until < forever(h) ? until : forever(h);
-}
-
 uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner,
 	uint32_t until_s, uint32_t now_s)
 {
-	const struct lease lease = {owner, until_word(h, until_s)};
+	uint64_t until = time_of(h, until_s ? until_s : 1);
+	const struct lease lease = {
+		owner, until_s != UINT32_MAX && until < forever(h) ? until : forever(h)};
 	struct home at = home_of(h, what);
 
 	for (;;) {
@@ -287,7 +268,8 @@ uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32
 			change(h, cell, seen, 0);
 		} else if (owner_of(h, seen) != owner && is_running(h, seen, now_s)) {
 			return owner_of(h, seen);
-		} else if (change(h, cell, seen, word_of(h, tag_of(h, seen), &lease))) {
+		} else if (change(h, cell, seen,
+				   word_of(h, seen & ((1ull << h->owner_shift) - 1), &lease))) {
 			return DHCP_NOBODY;
 		}
 	}
