@@ -152,6 +152,9 @@ struct dhcp_family {
 	uint8_t addr_len;
 	uint16_t client_port, server_port;
 	uint8_t steps, exchanges;
+	// Exchanges whose replies come to clients behind relays, and in which relays send from the
+	// port of clients; 0: none.
+	uint8_t answered, asks;
 	const struct dhcp_message_kind *kinds; // by step
 	uint16_t spared;                       // flags of kinds that are never wrong on purpose
 	uint16_t has_server;                   // flag of kinds that name a server by its DUID
@@ -173,10 +176,6 @@ struct dhcp_family {
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
 	// Are messages of clients behind relays sent from the leased address? NULL: none.
 	bool (*unicasts)(const struct dhcp_settings *s);
-	// May messages that relays send be answered to the clients' own addresses? NULL: none.
-	bool (*answered)(const struct dhcp_settings *s);
-	// Do relays send from the port of clients? NULL: none.
-	bool (*asks)(const struct dhcp_settings *s);
 
 	// Leases that a client asks for: addresses, or prefixes.
 	uint64_t (*each)(const struct dhcp_settings *s, bool prefixes);

@@ -340,8 +340,10 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 		ports[n++] = p->relay_port;
 	p->layout.own_macs = !s->relay;
 	p->layout.own_addresses = !s->relay || (f->unicasts && f->unicasts(s));
-	p->layout.own_answers = p->layout.own_addresses || (f->answered && f->answered(s));
-	if (p->relay_port != f->client_port && (p->layout.own_answers || (f->asks && f->asks(s))))
+	p->layout.own_answers = p->layout.own_addresses ||
+	                        (s->relay && f->answered && dhcp_does(f, s, f->answered));
+	if (p->relay_port != f->client_port &&
+		(p->layout.own_answers || (f->asks && dhcp_does(f, s, f->asks))))
 		ports[n++] = f->client_port;
 	p->layout.ports = (struct field_list){ports, n};
 }

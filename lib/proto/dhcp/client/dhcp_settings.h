@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings and counters that clients of both families have, as structs. Settings of a family begin
-// with these; the rows that fill them are in dhcp_fields.h. Path: cold (settings) | hot (the
-// counters). Any thread.
+// Settings that clients of both families have, as structs with which those of a family begin (rows
+// in dhcp_fields.h), and all counters of clients. Path: cold (settings) | hot (the counters). Any
+// thread.
 #pragma once
 
 #include "base/addr.h"

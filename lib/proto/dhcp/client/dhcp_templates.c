@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options in the file to patterns, and names to labels. Path: hot (dhcp_option_begin,
 // dhcp_option_end, dhcp_expected_check, dhcp_varying_write, dhcp_varying_options, dhcp_fqdn_write,
-// dhcp_name_labels) | cold (the rest). Management thread; those that are hot: any.
+// dhcp_dhcp_fqdn_name) | cold (the rest). Management thread; those that are hot: any.
 
 #include "proto/dhcp/client/dhcp_templates.h"
 
@@ -12,6 +12,8 @@
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
 
 #define WHAT_ROOM     256
+#define NAME_MAX_LEN  255
+#define LABEL_MAX     63
 #define EXPECTED_ROOM 1024 // of a value
 
 enum fqdn_flag { FQDN_S = 1, FQDN_E = 4 };
@@ -142,15 +144,6 @@ bool dhcp_expected_check(struct dhcp_worker *w, const struct pattern_values *cli
 	return false;
 }
 
-void dhcp_template_name(
-	struct dhcp_build *b, struct dhcp_varying *v, const char *const *where, uint32_t room)
-{
-	if (dhcp_template_compile(b, v, PATTERN_TEXT, where, room) &&
-		!dhcp_name_check(&v->pattern, b->clients.count))
-		DHCP_COMPLAIN(
-			b, where, NULL, "a label of a name has 1 to %u characters", DHCP_LABEL_MAX);
-}
-
 struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room)
 {
 	return (struct dhcp_varying_list){
@@ -249,6 +242,23 @@ void dhcp_varying_options(const struct pattern_values *client, const struct dhcp
 	}
 }
 
+// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
+// One label alone is a partial name: it gets no root.
+static void name_labels(struct writer *w, uint8_t *at)
+{
+	uint8_t *label = at;
+
+	for (uint8_t *c = at + 1; c < w->at; c++) {
+		if (*c != '.')
+			continue;
+		*label = (uint8_t)(c - label - 1);
+		label = c;
+	}
+	*label = (uint8_t)(w->at - label - 1);
+	if (*label && label != at)
+		write_u8(w, 0);
+}
+
 // In DHCPv4 two obsolete RCODEs follow the flags, and the name may be text.
 void dhcp_fqdn_write(
 	const struct pattern_values *client, const struct dhcp_plan *p, bool wide, struct writer *w)
@@ -264,7 +274,7 @@ void dhcp_fqdn_write(
 	name = wide || (p->fqdn_flags & FQDN_E) ? write_space(w, 1) : NULL;
 	dhcp_varying_write(client, &p->fqdn, w);
 	if (name && !w->failed)
-		dhcp_name_labels(w, name);
+		name_labels(w, name);
 	dhcp_option_end(w, head, wide);
 }
 
@@ -275,24 +285,7 @@ void dhcp_fqdn_name(
 
 	dhcp_varying_write(client, &p->fqdn, w);
 	if (at && !w->failed)
-		dhcp_name_labels(w, at);
-}
-
-#define NAME_MAX_LEN 255
-
-void dhcp_name_labels(struct writer *w, uint8_t *at)
-{
-	uint8_t *label = at;
-
-	for (uint8_t *c = at + 1; c < w->at; c++) {
-		if (*c != '.')
-			continue;
-		*label = (uint8_t)(c - label - 1);
-		label = c;
-	}
-	*label = (uint8_t)(w->at - label - 1);
-	if (*label && label != at)
-		write_u8(w, 0);
+		name_labels(w, at);
 }
 
 static bool labels_are_right(const struct pattern *p, uint64_t client)
@@ -307,15 +300,16 @@ static bool labels_are_right(const struct pattern *p, uint64_t client)
 	for (const uint8_t *c = text; c <= w.at; c++) {
 		if (c < w.at && *c != '.')
 			continue;
-		if (c - label > DHCP_LABEL_MAX || (c == label && c < w.at))
+		if (c - label > LABEL_MAX || (c == label && c < w.at))
 			return false;
 		label = c + 1;
 	}
 	return true;
 }
 
-// The last client has the longest labels, unless they are from a file.
-bool dhcp_name_check(const struct pattern *p, uint64_t clients)
+// Has every label of the clients' names a right length? The last client has the longest ones,
+// unless they are from a file.
+static bool name_check(const struct pattern *p, uint64_t clients)
 {
 	if (p->table && p->table->rows == 0)
 		return true; // not read yet
@@ -399,5 +393,8 @@ void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t
 	p->fqdn.code = code;
 	p->fqdn_flags = (uint8_t)((s->server_update && !s->no_update ? FQDN_S : 0) |
 				  (s->wire ? FQDN_E : 0) | (s->no_update ? no_update : 0));
-	dhcp_template_name(b, &p->fqdn, &s->name, room);
+	if (dhcp_template_compile(b, &p->fqdn, PATTERN_TEXT, &s->name, room) &&
+		!name_check(&p->fqdn.pattern, b->clients.count))
+		DHCP_COMPLAIN(
+			b, &s->name, NULL, "a label of a name has 1 to %u characters", LABEL_MAX);
 }

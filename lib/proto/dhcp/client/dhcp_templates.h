@@ -91,10 +91,6 @@ void dhcp_build_expected(struct dhcp_build *b, const struct field_list *list, ui
 // Bytes that are the same for all clients.
 void dhcp_template_literal(
 	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len);
-// A client's name: labels of limited length.
-void dhcp_template_name(
-	struct dhcp_build *b, struct dhcp_varying *v, const char *const *where, uint32_t room);
-
 // A list with room for this number of options.
 struct dhcp_varying_list dhcp_list_make(struct dhcp_build *b, uint32_t room);
 void dhcp_list_add(struct dhcp_varying_list *l, const struct dhcp_varying *v);
@@ -122,11 +118,3 @@ void dhcp_fqdn_write(const struct pattern_values *client, const struct dhcp_plan
 // The name alone, as labels.
 void dhcp_fqdn_name(
 	const struct pattern_values *client, const struct dhcp_plan *p, struct writer *w);
-
-#define DHCP_LABEL_MAX 63
-
-// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
-// One label alone is a partial name: it gets no root.
-void dhcp_name_labels(struct writer *w, uint8_t *at);
-// Has every label of the clients' names 1 to DHCP_LABEL_MAX characters?
-bool dhcp_name_check(const struct pattern *p, uint64_t clients);

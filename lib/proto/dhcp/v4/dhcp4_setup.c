@@ -38,12 +38,6 @@ static bool dhcp4_unicasts(const struct dhcp_settings *s)
 	return false;
 }
 
-// RFC 2131 section 4.4.3: a server answers INFORM to ciaddr. Some answer to the relay.
-static bool dhcp4_answered(const struct dhcp_settings *s)
-{
-	return s->relay && dhcp_does(&dhcp4_family, s, DHCP4_INFORMS);
-}
-
 static bool dhcp4_needs_none(const struct dhcp_settings *s, uint32_t exchange)
 {
 	return exchange == DHCP4_INFORMS &&
@@ -360,7 +354,7 @@ const struct dhcp_family dhcp4_family = {
 	.needs_none = dhcp4_needs_none,
 	.exchange_check = dhcp4_exchange_check,
 	.unicasts = dhcp4_unicasts,
-	.answered = dhcp4_answered,
+	.answered = DHCP4_INFORMS, // RFC 2131 section 4.4.3: to ciaddr; some answer to the relay
 	.plan_identity = dhcp4_plan_identity,
 	.plan_rest = dhcp4_plan_rest,
 	.backoff = dhcp4_backoff,

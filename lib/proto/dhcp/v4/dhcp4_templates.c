@@ -121,28 +121,12 @@ static void sub_address(struct build *b, uint8_t code, const struct addr *a)
 	sub_add(b, code, &v);
 }
 
-static void sub_override(struct build *b, const char *const *text)
-{
-	struct dhcp_varying v = {0};
-	struct addr a;
-	const char *what;
-
-	if (!*text)
-		return;
-	if (strcmp(*text, "relay") == 0) {
-		if (dhcp_template_identity(&b->is, &v, PATTERN_HEX, "{relay}", text, 4))
-			sub_add(b, SUB_SERVER_ID_OVERRIDE, &v);
-	} else if (addr_parse(*text, &a, &what) < 0 || a.len != 4) {
-		COMPLAIN(b, text, NULL, "\"%s\" is not \"relay\" or an IPv4 address", *text);
-	} else {
-		sub_address(b, SUB_SERVER_ID_OVERRIDE, &a);
-	}
-}
-
 static void build_relay(struct build *b)
 {
 	const struct dhcp4_relay_settings *s = (const void *)b->s->is.relay;
-	struct dhcp_varying none = {0};
+	const char *override = s ? s->server_id_override : NULL, *what;
+	struct dhcp_varying v = {0}, none = {0};
+	struct addr a;
 
 	if (!s)
 		return;
@@ -150,7 +134,16 @@ static void build_relay(struct build *b)
 	sub_text(b, SUB_REMOTE_ID, &s->remote_id);
 	sub_address(b, SUB_LINK_SELECTION, &s->link_selection);
 	sub_text(b, SUB_SUBSCRIBER_ID, &s->subscriber_id);
-	sub_override(b, &s->server_id_override);
+	if (override && strcmp(override, "relay") == 0) {
+		if (dhcp_template_identity(
+			    &b->is, &v, PATTERN_HEX, "{relay}", &s->server_id_override, 4))
+			sub_add(b, SUB_SERVER_ID_OVERRIDE, &v);
+	} else if (override && (addr_parse(override, &a, &what) < 0 || a.len != 4)) {
+		COMPLAIN(b, &s->server_id_override, NULL,
+			"\"%s\" is not \"relay\" or an IPv4 address", override);
+	} else if (override) {
+		sub_address(b, SUB_SERVER_ID_OVERRIDE, &a);
+	}
 	if (!s->is.source_port || s->is.port == DHCP4_SERVER_PORT)
 		return;
 	dhcp_template_literal(&b->is, &none, NULL, 0);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of DHCPv6 clients as structs (rows in dhcp6_fields.c), and their counters as X-macro
-// rows. Not here: the responder's (dhcp6_answer.h). Path: cold (settings) | hot (the counters
-// themselves).
+// The settings of DHCPv6 clients as structs (rows in dhcp6_fields.c), and messages that are wrong
+// on purpose as rows. Not here: the responder's settings (dhcp6_answer.h). Path: cold. Any thread.
 #pragma once
 
 #include "base/addr.h"
-#include "base/counter.h"
 #include "proto/dhcp/client/dhcp_settings.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 

@@ -481,11 +481,6 @@ static uint64_t dhcp6_accepted(const struct dhcp_settings *settings)
 	return addresses < prefixes ? addresses : prefixes;
 }
 
-static bool dhcp6_asks(const struct dhcp_settings *settings)
-{
-	return dhcp_does(&dhcp6_family, settings, DHCP6_LEASEQUERIES);
-}
-
 const struct dhcp_family dhcp6_family = {
 	.name = "dhcp6",
 	.addr_len = 16,
@@ -510,7 +505,7 @@ const struct dhcp_family dhcp6_family = {
 	.more_clients = {"raise dhcp6.clients, or set again: true", "raise dhcp6.clients"},
 	.more_bound = "a greater share of sarr or rapid in dhcp6.mix, a smaller one of release, or "
 		      "begin with leases (dhcp6.leases.load)",
-	.asks = dhcp6_asks,
+	.asks = DHCP6_LEASEQUERIES,
 	.each = dhcp6_each,
 	.identities = dhcp6_identities,
 	.accepted = dhcp6_accepted,

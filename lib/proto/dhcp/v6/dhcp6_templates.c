@@ -126,53 +126,51 @@ static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 	}
 	if (!dhcp_template_value(&b->is, &v, &o->code, &o->value))
 		return;
-	if (o->in == DHCP6_IN_RELAY)
-		dhcp_list_add(&b->p->relay_options, &v);
-	else if (o->in == DHCP6_IN_IA_NA)
-		dhcp_list_add(&b->p->ia_na, &v);
-	else if (o->in == DHCP6_IN_IA_PD)
-		dhcp_list_add(&b->p->ia_pd, &v);
-	else
+	if (o->in == DHCP6_IN_MESSAGE)
 		message_add(b, &v);
+	else
+		dhcp_list_add(o->in == DHCP6_IN_RELAY   ? &b->p->relay_options
+			      : o->in == DHCP6_IN_IA_NA ? &b->p->ia_na
+							: &b->p->ia_pd,
+			&v);
 }
 
-static void relay_text(struct build *b, struct dhcp_varying v, const char *const *text)
+// An option with a setting of its own, whose text is the same in all messages of a relay's client.
+static void text_option(
+	struct build *b, struct dhcp_varying v, const char *const *text, bool in_relay)
 {
-	if (*text && dhcp_template_identity(&b->is, &v, PATTERN_TEXT, *text, text, OPTION_ROOM))
+	if (!*text)
+		return;
+	if (!in_relay && dhcp_template_compile(&b->is, &v, PATTERN_TEXT, text, OPTION_ROOM))
+		message_add(b, &v);
+	if (in_relay && dhcp_template_identity(&b->is, &v, PATTERN_TEXT, *text, text, OPTION_ROOM))
 		dhcp_list_add(&b->p->relay_options, &v);
 }
 
-static void build_relay(struct build *b)
+static void build_texts(struct build *b)
 {
-	const struct dhcp6_relay_settings *s = (const void *)b->s->is.relay;
+	const struct dhcp6_relay_settings *r = (const void *)b->s->is.relay;
+	const struct dhcp6_vendor_settings *vendor = b->s->vendor_class;
+	struct dhcp_varying v = {.code = DHCP6_OPT_INTERFACE_ID};
 
-	if (!s)
+	if (r) {
+		text_option(b, v, &r->interface_id, true);
+		v = (struct dhcp_varying){.code = DHCP6_OPT_REMOTE_ID,
+			.enterprise = (uint32_t)r->remote_enterprise,
+			.has_enterprise = true};
+		text_option(b, v, &r->remote_id, true);
+		v = (struct dhcp_varying){.code = DHCP6_OPT_SUBSCRIBER_ID};
+		text_option(b, v, &r->subscriber_id, true);
+	}
+	v = (struct dhcp_varying){.code = DHCP6_OPT_USER_CLASS, .has_len = true};
+	text_option(b, v, &b->s->user_class, false);
+	if (!vendor)
 		return;
-	relay_text(b, (struct dhcp_varying){.code = DHCP6_OPT_INTERFACE_ID}, &s->interface_id);
-	relay_text(b,
-		(struct dhcp_varying){.code = DHCP6_OPT_REMOTE_ID,
-			.enterprise = (uint32_t)s->remote_enterprise,
-			.has_enterprise = true},
-		&s->remote_id);
-	relay_text(b, (struct dhcp_varying){.code = DHCP6_OPT_SUBSCRIBER_ID}, &s->subscriber_id);
-}
-
-static void build_classes(struct build *b)
-{
-	const struct dhcp6_settings *s = b->s;
-	struct dhcp_varying user = {.code = DHCP6_OPT_USER_CLASS, .has_len = true};
-	struct dhcp_varying vendor = {
-		.code = DHCP6_OPT_VENDOR_CLASS, .has_len = true, .has_enterprise = true};
-
-	if (s->user_class &&
-		dhcp_template_compile(&b->is, &user, PATTERN_TEXT, &s->user_class, OPTION_ROOM))
-		message_add(b, &user);
-	if (!s->vendor_class)
-		return;
-	vendor.enterprise = (uint32_t)s->vendor_class->enterprise;
-	if (dhcp_template_compile(
-		    &b->is, &vendor, PATTERN_TEXT, &s->vendor_class->text, OPTION_ROOM))
-		message_add(b, &vendor);
+	v = (struct dhcp_varying){.code = DHCP6_OPT_VENDOR_CLASS,
+		.enterprise = (uint32_t)vendor->enterprise,
+		.has_enterprise = true,
+		.has_len = true};
+	text_option(b, v, &vendor->text, false);
 }
 
 static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
@@ -278,8 +276,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	p->ia_pd = dhcp_list_make(&b.is, room);
 	p->relay_options = dhcp_list_make(&b.is, room);
 	build_duid(&b);
-	build_relay(&b);
-	build_classes(&b);
+	build_texts(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
 	dhcp_captured_options(&b.is, &p->is.options);
