@@ -209,20 +209,11 @@ static uint64_t parts_ms(const struct dhcp_living *k, uint8_t from, uint8_t to)
 	return ((uint64_t)(to - from) * k->t1_ms) >> PARTS_BITS;
 }
 
-static void goes_on(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms,
+static void act_later(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms,
 	uint8_t exchange, uint64_t delay_ms)
 {
 	k->exchange = exchange;
 	dhcp_life_wait(l, client, now_ms, delay_ms);
-}
-
-static enum dhcp_life_event event_draw(const struct dhcp_life_plan *p, uint64_t draw)
-{
-	uint32_t e = 0;
-
-	while (e < DHCP_LIFE_EVENTS && draw >= p->below[e])
-		e++;
-	return (enum dhcp_life_event)e;
 }
 
 // A lease has begun: until T1 something happens, or T1 comes.
@@ -232,24 +223,19 @@ static void leased(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, 
 	struct dhcp_living *of = &l->of[client];
 	uint64_t n = ++l->draws, at = rand_scale(n * SQRT2 + l->salt, of->t1_ms);
 	uint64_t since = dhcp_client_age_ms(k, now_ms);
+	const uint8_t next[DHCP_LIFE_EVENTS] = {[DHCP_LIFE_REBOOT] = p->exchanges.reboot,
+		[DHCP_LIFE_FORGET] = p->start,
+		[DHCP_LIFE_RELEASE] = p->exchanges.release,
+		[DHCP_LIFE_MOVE] = p->start | MOVES};
+	uint32_t e = 0;
 
-	switch (event_draw(p, n * GOLDEN + l->salt)) {
-	case DHCP_LIFE_REBOOT:
-		goes_on(l, client, k, now_ms, p->exchanges.reboot, at);
-		if (!p->exchanges.reboot_leases)
+	while (e < DHCP_LIFE_EVENTS && n * GOLDEN + l->salt >= p->below[e])
+		e++;
+	if (e < DHCP_LIFE_EVENTS) {
+		act_later(l, client, k, now_ms, next[e], at);
+		if (e == DHCP_LIFE_REBOOT && !p->exchanges.reboot_leases)
 			of->t1_ms -= (uint32_t)at;
 		return;
-	case DHCP_LIFE_FORGET:
-		goes_on(l, client, k, now_ms, p->start, at);
-		return;
-	case DHCP_LIFE_RELEASE:
-		goes_on(l, client, k, now_ms, p->exchanges.release, at);
-		return;
-	case DHCP_LIFE_MOVE:
-		goes_on(l, client, k, now_ms, p->start | MOVES, at);
-		return;
-	case DHCP_LIFE_EVENTS:
-		break;
 	}
 	k->exchange = p->exchanges.renew;
 	if (of->t1_ms != UINT32_MAX) // counted from the request, as RFC 2131 section 4.4.5 has it
@@ -267,20 +253,20 @@ static void failed(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, 
 	struct dhcp_living *of = &l->of[client];
 
 	if (k->exchange == p->start) {
-		goes_on(l, client, k, now_ms, p->start, p->retry_ms);
+		act_later(l, client, k, now_ms, p->start, p->retry_ms);
 	} else if (k->exchange == x->release) {
-		goes_on(l, client, k, now_ms, p->start, p->away_ms);
+		act_later(l, client, k, now_ms, p->start, p->away_ms);
 	} else if (!k->holds) {
-		goes_on(l, client, k, now_ms, p->start, 1);
+		act_later(l, client, k, now_ms, p->start, 1);
 	} else if (k->exchange == x->reboot) {
-		goes_on(l, client, k, now_ms, x->renew, of->t1_ms);
+		act_later(l, client, k, now_ms, x->renew, of->t1_ms);
 	} else if (k->exchange == x->renew) {
 		until = parts_ms(of, 1 << PARTS_BITS, of->t2);
-		goes_on(l, client, k, now_ms, x->rebind, until > took ? until - took : 1);
+		act_later(l, client, k, now_ms, x->rebind, until > took ? until - took : 1);
 	} else {
 		until = parts_ms(of, of->t2, of->ends);
 		of->t2 = 0;
-		goes_on(l, client, k, now_ms, p->start, until > took ? until - took : 1);
+		act_later(l, client, k, now_ms, p->start, until > took ? until - took : 1);
 	}
 }
 
@@ -297,9 +283,9 @@ void dhcp_life_left(struct dhcp_life *l, uint32_t client, struct dhcp_client *k,
 	else if (how == DHCP_LEFT_FAILED)
 		failed(l, client, k, now_ms);
 	else if (k->exchange == p->exchanges.release)
-		goes_on(l, client, k, now_ms, p->start, p->away_ms);
+		act_later(l, client, k, now_ms, p->start, p->away_ms);
 	else
-		goes_on(l, client, k, now_ms, p->exchanges.renew, l->of[client].t1_ms);
+		act_later(l, client, k, now_ms, p->exchanges.renew, l->of[client].t1_ms);
 }
 
 uint8_t dhcp_life_exchange(struct dhcp_life *l, uint32_t client, const struct dhcp_client *k)

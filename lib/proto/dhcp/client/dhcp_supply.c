@@ -42,15 +42,6 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t memory_of(
-	const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t clients)
-{
-	uint64_t leases = clients * (f->each(s, false) + f->each(s, true));
-
-	return dhcp_clients_memory((uint32_t)clients, f->client_size, true) +
-	       clients * sizeof(uint32_t) + dhcp_leases_memory(leases, f->addr_len == 16);
-}
-
 // Clients for all exchanges of the run. A rest after a DECLINE may last until its end.
 static double wanted(
 	const struct dhcp_family *f, const struct dhcp_settings *s, const struct proto_work *w)
@@ -103,7 +94,13 @@ static uint64_t for_all(uint64_t n, const struct proto_work *w)
 static uint64_t fit_memory(const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t n,
 	uint64_t memory, uint32_t workers)
 {
-	while (memory && n > workers && memory_of(f, s, n) > memory)
+	bool keys = f->addr_len == 16;
+	uint64_t each = f->each(s, false) + f->each(s, true);
+
+	while (memory && n > workers &&
+		dhcp_clients_memory((uint32_t)n, f->client_size, true) + n * sizeof(uint32_t) +
+				dhcp_leases_memory(n * each, keys) >
+			memory)
 		n -= n / 8 + 1;
 	return n;
 }

@@ -103,10 +103,10 @@ static enum proto_verdict reply_judge(
 		if (!is_asked_for(ctx, t, &m))
 			return leasequery_fail(&n->subject_wrong);
 		n->bindings++;
-		return leasequery_goes_on(t);
+		return leasequery_continues(t);
 	case DHCP4_LEASEUNASSIGNED:
 		n->unassigned++;
-		return leasequery_goes_on(t);
+		return leasequery_continues(t);
 	case DHCP4_LEASEQUERYDONE:
 		at = dhcp4_find_option(buf, len, DHCP4_OPT_STATUS);
 		return leasequery_over(n,

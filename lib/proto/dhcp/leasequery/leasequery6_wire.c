@@ -116,7 +116,7 @@ static enum proto_verdict reply_judge(
 		return leasequery_fail(&n->subject_wrong);
 	n->bindings++;
 	n->leases += s.lease_count + s.leases_ignored;
-	return leasequery_goes_on(t);
+	return leasequery_continues(t);
 }
 
 PROTO_REPLY(leasequery6_reply, reply_judge)

@@ -109,7 +109,7 @@ static inline uint32_t leasequery_subject(
 }
 
 // The next message of the answer came, and is not the last one.
-static inline enum proto_verdict leasequery_goes_on(struct proto_txn *t)
+static inline enum proto_verdict leasequery_continues(struct proto_txn *t)
 {
 	if (!t->over)
 		t->step = LEASEQUERY_REST;

@@ -62,9 +62,7 @@ static const struct field_section dhcp4_answers_section = {
 
 static const char *dhcp4_answer_type_label(uint32_t i)
 {
-	const char *name = dhcp4_type_name(i);
-
-	return name ? name : "other";
+	return dhcp4_type_label(i ? i : DHCP4_TYPES); // there is no type 0
 }
 
 _Static_assert(DHCP4_TYPES == DHCP_SERVER_TYPES, "message types");

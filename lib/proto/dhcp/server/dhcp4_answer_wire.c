@@ -341,7 +341,7 @@ static uint32_t bulk_subjects(const struct dhcp4_message *m)
 }
 
 // The next message of an answer of several messages.
-static uint32_t bulk_go_on(struct dhcp4_query *q, struct dhcp_bulk *b)
+static uint32_t bulk_continue(struct dhcp4_query *q, struct dhcp_bulk *b)
 {
 	const struct dhcp_pool *p;
 	const struct dhcp_lease *l = dhcp_bulk_next(q->ctx->own, b, &p);
@@ -373,7 +373,7 @@ static uint32_t answer4_bulk(struct dhcp4_query *q)
 	memcpy(b->head, q->buf, sizeof(b->head));
 	b->record = 0;
 	b->kind = held ? DHCP_KINDS : DHCP_ADDRESSES;
-	return held ? bulk_binding(q, l) : bulk_go_on(q, b);
+	return held ? bulk_binding(q, l) : bulk_continue(q, b);
 }
 
 static uint32_t answer4_dispatch(struct dhcp4_query *q)
@@ -421,7 +421,7 @@ uint32_t dhcp4_more(
 		dhcp_bulk_end(ctx, &n->bulk_dropped);
 		return 0;
 	}
-	made = bulk_go_on(&q, b);
+	made = bulk_continue(&q, b);
 	n->sent[q.type] += made > 0;
 	return made;
 }

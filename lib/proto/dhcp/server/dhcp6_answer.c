@@ -115,9 +115,7 @@ static const struct field_section dhcp6_answers_section = {
 
 static const char *dhcp6_answer_type_label(uint32_t i)
 {
-	const char *name = dhcp6_type_name(i);
-
-	return name ? name : "other";
+	return dhcp6_type_label(i ? i : DHCP6_TYPES); // there is no type 0
 }
 
 _Static_assert(DHCP6_TYPES == DHCP_SERVER_TYPES, "message types");

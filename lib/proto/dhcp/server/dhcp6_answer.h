@@ -61,6 +61,13 @@ bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *o
 uint32_t dhcp6_more(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 
+// An option of a request as it is, if the request has it.
+static inline void dhcp6_echo(struct writer *w, uint16_t code, const struct dhcp6_bytes *option)
+{
+	if (option->data)
+		dhcp6_write_option(w, code, option->data, option->len);
+}
+
 // dhcp6_calls_wire.c: the relay messages of a request, around the answer to it; begins: for
 // dhcp6_option_end of each
 void dhcp6_relays_begin(

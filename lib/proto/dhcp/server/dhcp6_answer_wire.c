@@ -59,18 +59,12 @@ static struct dhcp_claim claim_of(const struct dhcp6_query *q, const struct dhcp
 	return c;
 }
 
-static void echo(struct dhcp6_query *q, uint16_t code, const struct dhcp6_bytes *option)
-{
-	if (option->data)
-		dhcp6_write_option(&q->w, code, option->data, option->len);
-}
-
 static void reply_begin(struct dhcp6_query *q, enum dhcp6_type type)
 {
 	dhcp6_relays_begin(&q->w, &q->e, q->begins);
 	q->type = type;
 	dhcp6_write_header(&q->w, (uint8_t)type, q->m.xid);
-	echo(q, DHCP6_OPT_CLIENT_ID, &q->m.client_id);
+	dhcp6_echo(&q->w, DHCP6_OPT_CLIENT_ID, &q->m.client_id);
 	dhcp6_write_option(&q->w, DHCP6_OPT_SERVER_ID, q->a->server_id, q->a->server_id_len);
 }
 
@@ -359,8 +353,8 @@ static const struct dhcp_lease *held_next(
 		const struct dhcp6_lease_kept *kept = (const struct dhcp6_lease_kept *)l;
 
 		*i = l->same_identity;
-		if (dhcp_bulk_is_held(p, l, now_s) && kept->duid_len == duid->len &&
-			memcmp(kept->duid, duid->data, duid->len) == 0)
+		if (dhcp_bulk_is_held(p, l, now_s) &&
+			dhcp6_bytes_are(duid, kept->duid, kept->duid_len))
 			return l;
 	}
 	return NULL;
@@ -382,7 +376,7 @@ static bool client_data_write(struct dhcp6_query *q, const struct dhcp6_bytes *d
 	uint32_t age_s = UINT32_MAX;
 	bool found = false;
 
-	echo(q, DHCP6_OPT_CLIENT_ID, duid);
+	dhcp6_echo(&q->w, DHCP6_OPT_CLIENT_ID, duid);
 	for (uint32_t kind = 0; duid->len && kind < DHCP_KINDS; kind++) {
 		const struct dhcp_pool *p = &q->s->pools[kind];
 		const struct dhcp_lease *l;

@@ -6,12 +6,6 @@
 #include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 
-static void echo(struct writer *w, uint16_t code, const struct dhcp6_bytes *option)
-{
-	if (option->data)
-		dhcp6_write_option(w, code, option->data, option->len);
-}
-
 void dhcp6_relays_begin(
 	struct writer *w, const struct dhcp6_envelope *e, uint8_t *begins[DHCP6_LEVELS_MAX])
 {
@@ -19,8 +13,8 @@ void dhcp6_relays_begin(
 		const struct dhcp6_relay *r = &e->relays[i];
 
 		dhcp6_write_relay(w, DHCP6_RELAY_REPL, r->hop_count, r->link, r->peer);
-		echo(w, DHCP6_OPT_INTERFACE_ID, &r->interface_id);
-		echo(w, DHCP6_OPT_RELAY_PORT, &r->port);
+		dhcp6_echo(w, DHCP6_OPT_INTERFACE_ID, &r->interface_id);
+		dhcp6_echo(w, DHCP6_OPT_RELAY_PORT, &r->port);
 		begins[i] = dhcp6_option_begin(w, DHCP6_OPT_RELAY_MESSAGE);
 	}
 }

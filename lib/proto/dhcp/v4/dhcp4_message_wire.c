@@ -104,18 +104,16 @@ static inline bool joined_add(struct walk *k, const struct piece *o, enum joined
 
 static const char *broken_by(uint8_t code)
 {
+#define OF_1 " is not of 1 octet, or twice"
+#define OF_4 " is not of 4 octets, or twice with two values"
 	static const char *const texts[] = {
-		[DHCP4_OPT_REQUESTED_ADDRESS] =
-			"option 50 (address) is not of 4 octets, or twice with two values",
-		[DHCP4_OPT_LEASE_TIME] =
-			"option 51 (lease time) is not of 4 octets, or twice with two values",
-		[DHCP4_OPT_OVERLOAD] = "option 52 (overload) is not of 1 octet, or twice",
-		[DHCP4_OPT_TYPE] =
-			"option 53 (message type) is not of 1 octet, or twice with two values",
-		[DHCP4_OPT_SERVER_ID] = "option 54 (server identifier) is not of 4 octets, or "
-					"twice with two values",
-		[DHCP4_OPT_T1] = "option 58 (T1) is not of 4 octets, or twice with two values",
-		[DHCP4_OPT_T2] = "option 59 (T2) is not of 4 octets, or twice with two values",
+		[DHCP4_OPT_REQUESTED_ADDRESS] = "option 50 (address)" OF_4,
+		[DHCP4_OPT_LEASE_TIME] = "option 51 (lease time)" OF_4,
+		[DHCP4_OPT_OVERLOAD] = "option 52 (overload)" OF_1,
+		[DHCP4_OPT_TYPE] = "option 53 (message type)" OF_1 " with two values",
+		[DHCP4_OPT_SERVER_ID] = "option 54 (server identifier)" OF_4,
+		[DHCP4_OPT_T1] = "option 58 (T1)" OF_4,
+		[DHCP4_OPT_T2] = "option 59 (T2)" OF_4,
 	};
 	const char *text = code < sizeof(texts) / sizeof(texts[0]) ? texts[code] : NULL;
 

@@ -51,9 +51,7 @@ void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w)
 		chaddr_write(s, w);
 		return;
 	case DHCP4_ID_TEXT:
-		write_u8(w, 0);
-		dhcp_varying_write(&values, &s->p->id_text, w);
-		return;
+		write_u8(w, 0); // fall through
 	case DHCP4_ID_HEX:
 		dhcp_varying_write(&values, &s->p->id_text, w);
 		return;
