@@ -114,7 +114,7 @@ struct dhcp_plan {
 	uint32_t owner; // number of the first lease of client 0 among those of all items
 };
 
-// What all items share: made with the first of them, ended with the last.
+// Shared by all items: made with the first of them, freed with the last.
 struct dhcp_common {
 	struct dhcp_leases leases; // if open
 	bool open;
@@ -461,7 +461,7 @@ static inline bool dhcp_vlan_is_ours(
 	       (e->vlan_count < 2 || e->vlans[1] == ours.inner);
 }
 
-// Which kind a lease of a client is: its place among the client's.
+// The kind of a client's nth lease.
 static inline bool dhcp_is_prefix(const struct dhcp_plan *p, uint32_t nth)
 {
 	return nth >= p->addresses;

@@ -16,7 +16,7 @@ struct dhcp_heard {
 	uint32_t number;     // of the client, in the whole run
 	uint8_t type;        // of the message
 	uint32_t valid_s;    // of a lease that it gives
-	uint32_t t1_s, t2_s; // of it; 0: not told
+	uint32_t t1_s, t2_s; // of it; 0: not given
 	// A refusal: its status (0 in DHCPv4) and text.
 	uint16_t status;
 	uint32_t text_len;
@@ -75,7 +75,7 @@ struct dhcp_messages {
 	// Is its content right? Counts the first thing that is not.
 	enum dhcp_judgement (*judge)(
 		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
-	// Which server answered, where several were asked.
+	// Finds the server that answered, if several were asked.
 	void (*server_find)(const struct proto_ctx *ctx, struct dhcp_heard *h);
 	// The client continues with this offer. false: it cannot, which is counted.
 	bool (*offer_keep)(struct proto_ctx *ctx, struct dhcp_heard *h);
@@ -93,7 +93,7 @@ struct dhcp_messages {
 	bool (*has_xid)(const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 
 	// DHCPv6 only; NULL in DHCPv4.
-	// Settings that even a useless reply tells.
+	// Keeps the limits that even a useless reply sets.
 	void (*limits_keep)(struct dhcp_heard *h);
 	// Shall the client wait for an offer of another server after this refusal?
 	bool (*refusal_waits)(const struct dhcp_heard *h, const struct proto_txn *t);
@@ -384,7 +384,7 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 	return dhcp_decide(f, ctx, t, h, !t->over && !kept);
 }
 
-// Of a reply that is malformed.
+// Returns why a reply is malformed, or NULL.
 DHCP_INLINE const char *dhcp_reason(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	const struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h)
 {

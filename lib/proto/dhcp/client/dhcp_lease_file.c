@@ -298,7 +298,7 @@ static int check_unique(const struct dhcp_lease_file *f, const char *path,
 	return 0;
 }
 
-// Of what is sorted by client: all leases of one end with the first of them.
+// Sorted by client: all leases of a client end with the first of them.
 static uint32_t client_end(struct dhcp_lease_file *f, uint32_t first)
 {
 	uint32_t end = first, left_s = UINT32_MAX;
@@ -386,7 +386,7 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 	p->leases.worker_count = env->workers;
 	p->leases.save = settings->save;
 	ret = settings->load ? load(&p->leases, &settings->load, p, d) : 0;
-	// Those without a lease come on top.
+	// Clients without a lease are added.
 	p->clients =
 		p->most - p->clients > p->leases.clients ? p->clients + p->leases.clients : p->most;
 	if (!settings->save || ret < 0)

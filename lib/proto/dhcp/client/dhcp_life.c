@@ -160,7 +160,7 @@ uint64_t dhcp_life_waiting(const struct dhcp_life *l, uint64_t until_ms)
 	return n;
 }
 
-// Milliseconds of the run; UINT32_MAX: so many that it never happens.
+// Milliseconds of the run; UINT32_MAX: it never happens in a run.
 static uint32_t run_ms(const struct dhcp_life_plan *p, uint32_t client_s)
 {
 	uint64_t ms = (client_s * p->per_s + (1 << 15)) >> 16;
@@ -170,7 +170,7 @@ static uint32_t run_ms(const struct dhcp_life_plan *p, uint32_t client_s)
 	return ms ? (uint32_t)ms : 1;
 }
 
-// A time in parts of T1, a byte's worth at the most. The times of servers are mostly 1.6 and 2, or
+// A time in parts of T1, at most a byte. The times of servers are mostly 1.6 and 2, or
 // 1.75 and 2, times T1. Found by comparing, for there is no division here.
 static uint8_t in_parts(uint32_t s, uint32_t t1_s)
 {

@@ -63,7 +63,7 @@ struct dhcp_life_plan {
 	bool called; // by servers
 };
 
-// Of a client. Its next exchange is in its record (struct dhcp_client).
+// One client. Its next exchange is in its record (struct dhcp_client).
 struct dhcp_living {
 	uint32_t next;    // in its slot, or DHCP_NOBODY
 	uint32_t t1_ms;   // of the run, from the start of the lease or from a confirmation
@@ -73,7 +73,7 @@ struct dhcp_living {
 
 _Static_assert(sizeof(struct dhcp_living) == 12, "1 M clients");
 
-// Of a client that its server may call on.
+// A client whose server may send RECONFIGUREs.
 struct dhcp_callable {
 	union {
 		uint32_t prev;    // of an idle one, in its slot; DHCP_NOBODY: it is the first
@@ -83,7 +83,7 @@ struct dhcp_callable {
 	uint32_t at_ms; // its turn, which a call leaves as it was; or DHCP_LIFE_NO_TURN
 };
 
-// Of one worker. of NULL: clients have no life.
+// The lives of one worker's clients. of NULL: clients have no life.
 struct dhcp_life {
 	const struct dhcp_life_plan *plan;
 	struct dhcp_living *of; // by client
@@ -111,10 +111,10 @@ struct dhcp_client;
 void dhcp_life_check(const struct dhcp_life_settings *s, struct diag *d);
 void dhcp_life_plan(struct dhcp_life_plan *p, const struct dhcp_life_settings *s,
 	const struct dhcp_life_exchanges *exchanges, uint8_t start, uint32_t clients);
-// The exchanges that so many clients begin in a run of span_s seconds, when their servers answer
+// The exchanges that the clients begin in a run of span_s seconds, when their servers answer
 // each and give the foreseen T1: into s->begun. Without memory for it all stay 0.
 void dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan *p, double span_s);
-// Of them until until_s.
+// The exchanges that begin until until_s.
 double dhcp_life_begun(const struct dhcp_life_settings *s, double until_s);
 // The time of the run at which a client is switched on.
 uint32_t dhcp_life_power_on_ms(const struct dhcp_life_plan *p, double place);
@@ -138,7 +138,7 @@ uint32_t dhcp_life_take(struct dhcp_life *l);
 void dhcp_life_call(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint8_t exchange);
 // Clients whose turn was before until_ms, without those that were called.
 uint64_t dhcp_life_waiting(const struct dhcp_life *l, uint64_t until_ms);
-// A lease as the server gave it begins: its times in seconds of the client, T1 and T2 0: not told.
+// A lease as the server gave it begins: its times in seconds of the client, T1 and T2 0: not given.
 // Is its T1 the foreseen one?
 bool dhcp_life_lease(
 	struct dhcp_life *l, uint32_t client, uint32_t t1_s, uint32_t t2_s, uint32_t valid_s);

@@ -13,7 +13,7 @@
 
 struct dhcp_peer {
 	_Atomic uint64_t key; // of the identifier; 0: no server has the place
-	// Of the worker that took the place, and read when none runs.
+	// Written by the worker that took the place, read when no worker is running.
 	struct addr from; // of its first reply
 	struct dhcp_server_id id;
 };
@@ -22,7 +22,7 @@ struct dhcp_peers {
 	struct dhcp_peer items[DHCP_SERVERS_MAX];
 };
 
-// Of an identifier: not 0.
+// The key of an identifier; never 0.
 static inline uint64_t dhcp_peer_key(const uint8_t *id, uint32_t len)
 {
 	uint64_t key = len;

@@ -105,7 +105,7 @@ static uint64_t fit_memory(const struct dhcp_family *f, const struct dhcp_settin
 	return n;
 }
 
-// Of the clients that are given, those that an exchange can begin with. Clients that start over
+// The given clients with which an exchange can begin. Clients that start over
 // may be fewer than that: each comes again sooner.
 static uint64_t useful(
 	const struct dhcp_family *f, const struct dhcp_settings *s, const struct proto_work *w)

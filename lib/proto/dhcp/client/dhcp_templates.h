@@ -27,7 +27,7 @@ struct dhcp_varying_list {
 
 struct dhcp_plan;
 
-// Of one item, while its messages are made.
+// State of one item while its messages are made.
 struct dhcp_build {
 	struct dhcp_plan *plan;
 	const struct dhcp_settings *settings;
@@ -52,7 +52,7 @@ struct dhcp_taken {
 
 #define DHCP_PIECE 255 // bytes of an option of DHCPv4
 
-// Options that one of so many bytes takes.
+// The number of options that an option of len bytes takes.
 static inline uint32_t dhcp_pieces(uint32_t len)
 {
 	return len > DHCP_PIECE ? 1 + (len - 1) / DHCP_PIECE : 1;
@@ -78,7 +78,7 @@ void dhcp_build_fqdn(struct dhcp_build *b, uint16_t code, uint32_t room, uint8_t
 // The setting at `where` to a pattern that has up to room bytes. false: it complained.
 bool dhcp_template_compile(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
 	const char *const *where, uint32_t room);
-// The same for a value that must not change between messages of a client: no {address}. text need
+// Likewise for a value that must not change between messages of a client: no {address}. text need
 // not be a setting's.
 bool dhcp_template_identity(struct dhcp_build *b, struct dhcp_varying *v, enum pattern_kind kind,
 	const char *text, const void *where, uint32_t room);

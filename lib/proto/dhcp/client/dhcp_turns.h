@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of an item's clients a worker plays. Client i is behind relay i mod their number, for any
+// The clients of an item that a worker plays. Client i is behind relay i mod their number, for any
 // number of workers. All workers play equally many clients, each of them those behind its own
 // relays (proto_env.homes) as far as they go. The pattern repeats with each round of clients; the
 // last round is shorter. Path: hot | cold (init, free, memory). The worker that owns it.
@@ -12,7 +12,7 @@
 #include "proto/proto.h"
 
 struct dhcp_turns {
-	// Of the worker's clients in a whole round, then in the last one: the number of a client is
+	// By the worker's clients in a whole round, then in the last one: the number of a client is
 	// its index among them times workers, and its offset.
 	uint32_t *offsets;
 	struct recip by_round; // the worker's clients in a whole round

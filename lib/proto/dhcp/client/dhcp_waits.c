@@ -27,7 +27,7 @@ static uint32_t place_of(struct nominals *n, uint64_t ns, uint64_t jitter_ns)
 }
 
 // Places of the waits of one kind, not yet multiplied by the steps of jitter. Returns how long all
-// tries take at the most.
+// tries take at most.
 static uint64_t kind_waits(
 	struct dhcp_wait_kind *k, const struct dhcp_backoff *b, struct nominals *n)
 {

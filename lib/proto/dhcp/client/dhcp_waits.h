@@ -14,7 +14,7 @@ struct dhcp_backoff {
 	uint64_t first_ns;
 	uint64_t longest_ns; // 0: any
 	uint64_t total_ns;   // when all tries end; 0: by tries alone
-	uint64_t jitter_ns;  // a wait is so much shorter or longer,
+	uint64_t jitter_ns;  // a wait is up to this much shorter or longer,
 	double jitter;       // and by this share of it
 	uint32_t factor;     // from one to the next
 	uint32_t tries;      // at least 1
@@ -29,7 +29,7 @@ struct dhcp_wait_kind {
 struct dhcp_waits {
 	uint32_t count;    // different ones, without their steps of jitter; 0: the item's timeout
 	uint32_t steps;    // of jitter
-	uint64_t tries_ns; // all tries of one message, at the most; 0: the item's timeout
+	uint64_t tries_ns; // all tries of one message, at most; 0: the item's timeout
 	struct dhcp_wait_kind kinds[PROTO_MAX_STEPS];
 };
 

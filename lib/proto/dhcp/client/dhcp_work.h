@@ -85,7 +85,7 @@ struct dhcp_clash {
 	uint32_t holder, taker; // owners
 };
 
-// Of one thread.
+// State of one thread.
 struct dhcp_work {
 	struct dhcp_clients clients;
 	struct dhcp_life life; // then the rings of clients are not used

@@ -68,7 +68,7 @@ bool leasequery4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, key);
 }
 
-// A binding of the client that the query is about. The server tells relays in option 82, if it
+// A binding of the client that the query is about. The server reports relays in option 82, if it
 // knows them, so those are not judged.
 static bool is_asked_for(
 	const struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_message *m)

@@ -116,8 +116,8 @@ static inline enum proto_verdict leasequery_continues(struct proto_txn *t)
 	return PROTO_KEPT;
 }
 
-// The last message came, with this status (0: Success) out of so many; empty: no binding was in
-// the answer.
+// The last message came, with this status (0: Success) of `statuses` known ones; empty: no binding
+// was in the answer.
 static inline enum proto_verdict leasequery_over(
 	struct leasequery_counters *n, uint32_t status, uint32_t statuses, bool empty)
 {

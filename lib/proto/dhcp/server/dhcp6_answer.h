@@ -20,7 +20,7 @@ struct dhcp6_answers_settings {
 	uint64_t preference;                               // UINT64_MAX: none
 	uint64_t sol_max_rt_ns, inf_max_rt_ns, refresh_ns; // 0: none
 	bool unicast, leasequery;
-	struct addr unicast_address;              // len 0: none is told
+	struct addr unicast_address;              // len 0: replies have no option 12
 	struct dhcp6_calls_settings *reconfigure; // NULL: no client is called on
 };
 

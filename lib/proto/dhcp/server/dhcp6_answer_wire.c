@@ -464,7 +464,8 @@ static bool is_first(const struct dhcp6_query *q, const struct dhcp_bulk *b,
 	return true;
 }
 
-// The next client that holds a lease, among so many leases. false: there is none.
+// Finds the next client that holds a lease among the next `most` leases. Returns false if none
+// does.
 static bool bulk_client(
 	const struct dhcp6_query *q, struct dhcp_bulk *b, uint32_t most, struct dhcp6_bytes *duid)
 {
@@ -614,7 +615,7 @@ static uint32_t query_answer(struct dhcp6_query *q)
 		return q->m.type == DHCP6_LEASEQUERY && q->e.levels == 0
 		               ? answer6_bulk(q)
 		               : dhcp_claim_silent(&q->n->ignored);
-	// A client that sends a server identifier may use unicast only if the server told it to
+	// A client that sends a server identifier may use unicast only if the server allowed it
 	// (section 18.4).
 	if (q->a->unicast || q->e.levels || !q->ends || q->ends->dst[0] == MULTICAST ||
 		!server->data || q->m.type == DHCP6_INFORMATION)

@@ -19,7 +19,7 @@ void dhcp6_relays_begin(
 	}
 }
 
-// Of each client, the same in all workers.
+// The key of a client is the same in all workers.
 static void key_make(const struct dhcp6_answers *a, uint64_t duid, uint8_t key[DHCP6_RKAP_VALUE])
 {
 	bytes_put_be64(key, rand_hash(duid ^ a->common.seed));

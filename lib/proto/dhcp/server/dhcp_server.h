@@ -144,7 +144,7 @@ struct dhcp_server_family {
 // Add an option to those that are ready.
 void dhcp_ready_add(const struct dhcp_server_family *f, struct dhcp_answers *a, uint16_t code,
 	const void *data, uint32_t len);
-// The same with a list of struct addr; an empty one is not added.
+// Likewise an option made of a list of struct addr; adds nothing for an empty list.
 void dhcp_ready_add_addresses(const struct dhcp_server_family *f, struct dhcp_answers *a,
 	uint16_t code, const struct field_list *list);
 // Whole seconds of a duration; UINT32_MAX: for ever.

@@ -145,8 +145,8 @@ struct dhcp4_places {
 #define DHCP4_LACKS_MORE    254
 #define DHCP4_LACKS_UNKNOWN 255
 
-// Of a message that is right, ends with END, and has every option once and in its options field.
-// A walk would find the same options at the same places.
+// Valid only for a well-formed message that ends with END and has each option once, in its options
+// field. A walk would find the same options at the same places.
 struct dhcp4_layout {
 	uint32_t need;           // bytes of a message that has it, 0: none yet
 	struct dhcp_shape shape; // from the magic cookie on up to END, and with it

@@ -133,7 +133,7 @@ struct dhcp4_plan {
 	struct dhcp_varying_list relay_subs; // after relay_info
 
 	uint32_t path_server; // path of the first server
-	// Of clients on a link: identifiers of the servers, the item's first and then those that
+	// Clients on a link: identifiers of the servers, the item's first and then those that
 	// workers have met, in the order of the paths; 0: none yet. NULL: no message is unicast.
 	_Atomic uint32_t *met;
 	uint32_t named;  // bits: those known before the run
@@ -148,7 +148,7 @@ struct dhcp4_plan {
 	uint32_t giaddr; // of all relays, 0: their own
 	uint32_t text_count;
 	struct dhcp4_text texts[DHCP4_TEXTS];
-	// Of a usual reply (dhcp4_is_usual), as numbers: op, htype and hlen in the upper bits of
+	// A usual reply (dhcp4_is_usual), as numbers: op, htype and hlen in the upper bits of
 	// 64, 0: there is none; length and htype of the client identifier, 0: it has none.
 	uint64_t usual_head, usual_id;
 	const struct dhcp4_pool_range *pool;
@@ -252,7 +252,7 @@ static inline bool dhcp4_server_keep(
 	return k->known;
 }
 
-// Whose server identifier it is; the one that was asked when it is nobody's.
+// The server with this identifier; if no server has it, the one that was asked.
 static inline uint8_t dhcp4_server_of(
 	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
 {
@@ -321,7 +321,7 @@ struct dhcp4_heard {
 	struct dhcp4_message m;
 };
 
-// Whose reply it is.
+// Finds the server that sent the reply.
 static inline void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx *ctx)
 {
 	const struct dhcp_plan *p = ctx->shared;

@@ -185,7 +185,7 @@ static inline void tail_write(
 	write_u8(w, DHCP4_OPT_END);
 }
 
-// Nothing tells how a message without an answer fared: the client continues when it is written.
+// The fate of a message without a reply is unknown: the client continues when it is written.
 static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct dhcp4_worker *w = ctx->own;

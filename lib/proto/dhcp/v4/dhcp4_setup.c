@@ -204,7 +204,7 @@ static void dhcp4_plan_rest(
 			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
 }
 
-// Those that the file names, then those that loaded leases are of; the rest are broadcast to until
+// The servers in the file, then those of loaded leases; messages to the rest are broadcast until
 // the run has met them.
 static void paths_met(struct dhcp4_plan *p, struct addr *to)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The usual reply, nearly all of them: the right OFFER or ACK with options at the places where
 // others had them. Only the words that are checked are read. Whatever is not right goes the long
-// way (dhcp4_wire.c), which tells and counts the reason. Path: hot. The worker that owns ctx.
+// way (dhcp4_wire.c), which finds and counts the reason. Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"

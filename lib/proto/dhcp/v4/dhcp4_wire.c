@@ -31,7 +31,8 @@ static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4
 			     : memcmp(m->chaddr, s->chaddr, m->hlen) == 0);
 }
 
-// Only of an active lease the client is told. A lease query about an address has it in its answer.
+// A reply names the client of an active lease only. A lease query about an address has it in its
+// reply.
 static inline bool is_for_us(
 	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -42,7 +43,8 @@ static inline bool is_for_us(
 	return m->type != DHCP4_LEASEACTIVE || chaddr_is_ours(s, m);
 }
 
-// RFC 2131 section 4.1. Relays are answered on the server port, or on the one that RFC 8357 tells.
+// RFC 2131 section 4.1. Relays get replies on the server port, or on the port that they send from
+// (RFC 8357).
 static inline bool dhcp4_way_is_ours(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -88,7 +90,7 @@ static enum proto_verdict further(uint64_t *others, bool other)
 	return PROTO_DUPLICATE;
 }
 
-// Of a message for the client: does its type fit?
+// Does the type of a message for the client fit?
 static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -207,7 +209,7 @@ static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp_coun
 	return dhcp_right(sent ? relay_info_is_ours(s, m) : !m->relay_info, &n->relay_info_wrong);
 }
 
-// Which address an ACK has to have; 0: any.
+// The address that an ACK must have; 0: any.
 static inline uint32_t address_due(
 	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
 {

@@ -20,7 +20,7 @@ bool dhcp6_is_elsewhere(
 	       (p->unicast && !dhcp_is_server(&p->is, e->src, 16));
 }
 
-// Relays are answered on the server port, or on the one that RFC 8357 tells.
+// Relays get replies on the server port, or on the port that they send from (RFC 8357).
 bool dhcp6_way_is_ours(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -193,7 +193,7 @@ static bool is_refusal(const struct dhcp6_self *s, struct dhcp_counters *n,
 	return *status != DHCP6_STATUS_NONE;
 }
 
-// Of what the server gives, that which the client takes: the first that lives.
+// The lease that the client takes from an IA: the first one with a lifetime.
 static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
 {
 	for (uint32_t i = 0; i < ia->lease_count; i++)
@@ -230,7 +230,7 @@ static bool address_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
 	return dhcp_right(dhcp6_is_in(&p->pool, l->address), &n->outside_pool);
 }
 
-// Of two times, 0: not told.
+// The sooner of two times; 0: not given.
 static uint32_t sooner(uint32_t a, uint32_t b)
 {
 	return a == 0 || (b && b < a) ? b : a;

@@ -421,7 +421,8 @@ bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t
 	return true;
 }
 
-// Code and length of an option with so much data. Its data, or NULL: no room.
+// Writes code and length of an option. Returns the place of its len bytes of data, or NULL without
+// room.
 static inline uint8_t *option_space(struct writer *w, uint16_t code, uint32_t len)
 {
 	uint8_t *p;

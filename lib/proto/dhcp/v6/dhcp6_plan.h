@@ -85,13 +85,13 @@ struct dhcp6_client {
 	uint8_t chosen : 7;  // index of the server DUID that it talks to
 	uint8_t unicast : 1; // it may, to that server
 	uint8_t kept;        // preference of the ADVERTISE at hand + 1; 0: there is none
-	// How many waits become longer until they are those that a server told; 0: it told none.
+	// Number of waits until they reach the limit that a server set; 0: it set none.
 	uint8_t sol_waits : 7;
 	uint8_t keyed : 1; // by that server: struct dhcp6_secret
 	uint8_t inf_waits;
 };
 
-// Of a client that accepts RECONFIGUREs: its key, and the number of the last message with it.
+// A client that accepts RECONFIGUREs: its key, and the number of the last message with it.
 struct dhcp6_secret {
 	uint8_t key[16];
 	uint64_t replay;
@@ -193,7 +193,7 @@ struct dhcp6_usual {
 	uint8_t chosen, preference, peer;
 	uint64_t present[4]; // options of the reply, as in a message
 	bool lacks;          // a parameter that was asked for
-	bool unicast;        // it tells the address of the server
+	bool unicast;        // it has the address of the server (option 12)
 	uint32_t valid_s, t1_s, t2_s;
 	uint32_t missed; // right replies that were not like it
 	struct dhcp6_places at;
@@ -297,7 +297,7 @@ static inline bool dhcp6_asks_about(uint32_t step)
 	return step == DHCP6_STEP_LEASEQUERY;
 }
 
-// Does this message go to the address that the server has told? (RFC 8415 section 18.4)
+// Does this message go to the address in the server's option 12? (RFC 8415 section 18.4)
 static inline bool dhcp6_is_unicast(const struct dhcp6_client *k, uint32_t step)
 {
 	return k->unicast && (dhcp6_kinds[step].has & DHCP6_HAS_SERVER_ID);
@@ -322,7 +322,7 @@ struct pattern_values dhcp6_values_of(const struct dhcp6_self *s);
 struct dhcp6_given {
 	struct dhcp_key keys[DHCP6_IAS_MAX];
 	uint32_t valid_s;    // the shortest
-	uint32_t t1_s, t2_s; // likewise; 0: not told
+	uint32_t t1_s, t2_s; // likewise; 0: not given
 };
 
 // dhcp6_wrong_wire.c: spoil the ready message that begins at m and ends where w stands, not relayed

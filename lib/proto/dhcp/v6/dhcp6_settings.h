@@ -113,7 +113,7 @@ struct dhcp6_settings {
 	const char *duid_hex, *duid_file;
 	uint64_t enterprise;
 	int32_t to;
-	bool unicast;        // to the address that the server tells
+	bool unicast;        // to the address in the server's option 12
 	int32_t reconfigure; // enum dhcp6_reconfigure
 	int32_t query;       // enum dhcp6_query
 	const char *user_class;

@@ -21,7 +21,7 @@ const struct addr dhcp6_groups[] = {
 	[DHCP6_GROUPS] = {0},
 };
 
-// Which of the user's settings of retransmission a message has (RFC 8415 section 7.6).
+// The setting of retransmission that a message has (RFC 8415 section 7.6).
 static const size_t tries_of[DHCP6_STEPS] = {
 	[DHCP6_STEP_SOLICIT] = RETRANSMIT(solicit),
 	[DHCP6_STEP_REQUEST] = RETRANSMIT(request),

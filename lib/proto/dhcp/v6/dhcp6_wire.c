@@ -41,7 +41,7 @@ static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 		dhcp6_leases_drop(&w->is.work, t->user);
 }
 
-// The link-local address of a client on the link, which tells its MAC.
+// The link-local address of a client on the link, which contains its MAC.
 static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
 {
 	uint64_t number = 0;
@@ -387,7 +387,7 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-// Of the first address.
+// The event is about the first address.
 bool dhcp6_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out)
 {
 	const struct dhcp6_worker *w = ctx->own;

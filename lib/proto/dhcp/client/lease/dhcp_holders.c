@@ -139,7 +139,7 @@ static inline _Atomic uint64_t *line_at(
 	return h->cells + (uint64_t)((at->line + away) & h->line_mask) * LINE;
 }
 
-// The cell changes from what was seen to what is to be next, unless somebody else has changed it.
+// The cell changes from what was seen to what is to be next, unless another thread has changed it.
 static inline bool change(
 	const struct dhcp_holders *h, _Atomic uint64_t *cell, uint64_t seen, uint64_t next)
 {
@@ -149,10 +149,10 @@ static inline bool change(
 	return true;
 }
 
-// Cells that seek stops at: those that somebody has only marked too, or not.
+// Cells at which seek stops: SEE_ALL includes cells that are only marked.
 enum see { SEE_ALL, SEE_HELD };
 
-// Of a cell with the tag: is it one of the address, and one to stop at?
+// Is a cell with the right tag one of the address, and one to stop at?
 static inline bool is_found(
 	const struct dhcp_holders *h, const struct home *at, enum see which, uint64_t seen)
 {
@@ -214,7 +214,7 @@ static inline bool gap_find(struct dhcp_holders *h, const struct home *at, struc
 	return false;
 }
 
-// The marked cell holds, unless another one does or somebody has emptied this one.
+// The marked cell holds, unless another one does or another thread has emptied this one.
 static __attribute__((noinline)) bool confirm(struct dhcp_holders *h, const struct home *at,
 	const struct gap *mine, const struct lease *lease)
 {
@@ -275,7 +275,7 @@ uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32
 	}
 }
 
-// When somebody has taken over what had run out, nothing changes.
+// Nothing changes if another owner has taken over a lease that had run out.
 void dhcp_holders_drop(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner)
 {
 	struct home at = home_of(h, what);

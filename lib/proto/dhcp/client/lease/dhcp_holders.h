@@ -13,7 +13,7 @@
 #define DHCP_UNWATCHED    (UINT32_MAX - 1) // no owner either
 #define DHCP_HOLDERS_LINE 8                // cells in a cache line
 
-// A cell is one word, from the upper bits down: when the lease ends (0: somebody is about to take
+// A cell is one word, from the upper bits down: when the lease ends (0: a thread is about to take
 // the cell; more than six days after the start of the run maybe 64 s early), the owner + 1, how
 // many lines the address lies from its home, and those bits of the address that its home does not
 // tell. 0: an empty cell.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which address or prefix is leased to which client, for all items of a protocol and all workers,
-// which may call every verb at the same time. A lease is a number, the same as its owner's in the
-// table of holders; its key is the address or prefix. DHCPv4 has no keys here: the address is the
-// number that the table of holders knows. Path: hot | cold (init, free, memory). Any thread; a
-// lease is one thread's.
+// The clients that addresses and prefixes are leased to, for all items of a protocol and all
+// workers, which may call every verb at the same time. A lease is a number, the same as its owner's
+// in the table of holders; its key is the address or prefix. DHCPv4 has no keys here: the address
+// is the number that the table of holders knows. Path: hot | cold (init, free, memory). Any thread;
+// a lease is one thread's.
 #pragma once
 
 #include <string.h>

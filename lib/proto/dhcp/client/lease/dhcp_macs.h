@@ -36,7 +36,7 @@ int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 // From the column, from 0, of a file of clients. As dhcp_macs_load.
 int dhcp_macs_take(struct dhcp_macs *m, const struct pattern_table *t, uint32_t column,
 	const struct dhcp_macs_wanted *wanted, const void *where, struct diag *d);
-// Of those from first on, client i has number i % count; count: 1 to the number of clients. 0 or
+// Client i has the MAC number i % count from first on; count: 1 to the number of clients. 0 or
 // -ENOMEM.
 int dhcp_macs_share(struct dhcp_macs *m, const uint8_t first[6], uint32_t count,
 	const struct dhcp_macs_wanted *wanted);

@@ -15,7 +15,7 @@ int dhcp_ring_init(struct dhcp_ring *r, uint32_t room);
 // Zeroed and in memory, on a cache line of its own; NULL: out of memory. free() it.
 void *dhcp_table_alloc(uint64_t size);
 
-// Of all clients or relays, how many belong to one of several workers: every workers-th does.
+// The number of clients or relays that belong to one of several workers: every workers-th does.
 static inline uint32_t dhcp_share(uint32_t all, uint32_t worker, uint32_t workers)
 {
 	return all > worker ? (all - worker - 1) / workers + 1 : 0;
