@@ -46,8 +46,10 @@ static uint32_t sample_answer(struct pair *p, const uint8_t *buf, uint32_t len, 
 {
 	uint32_t n = 0;
 
-	if (p->server)
+	if (p->server) {
+		p->server->ctx.more = 0;
 		n = p->server->server->answer(&p->server->ctx, buf, len, out, MESSAGE_ROOM);
+	}
 	p->sum->answers++;
 	p->sum->assumed += n == 0;
 	return n;
@@ -77,6 +79,13 @@ static bool sample_step(struct pair *p, struct proto_txn *t)
 	reply.len = got;
 	if (got)
 		verdict = proto_reply(p->proto, &p->ctx, t, &reply);
+	while (verdict == PROTO_KEPT && p->server && p->server->ctx.more) {
+		reply.len = p->server->server->more(&p->server->ctx, buf, len, out, MESSAGE_ROOM);
+		if (reply.len == 0)
+			break;
+		p->sum->answer_octets += wire_octets(head + reply.len);
+		verdict = proto_reply(p->proto, &p->ctx, t, &reply);
+	}
 	if (verdict == PROTO_KEPT)
 		verdict = p->proto->timeout(&p->ctx, t);
 	p->sum->cut +=

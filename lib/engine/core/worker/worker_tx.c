@@ -258,48 +258,57 @@ HOT void block_stamp_plain(const struct worker_item *it, const struct block *b)
 	}
 }
 
-// The headers of the i-th frame, of any kind.
-static inline void stamp_one(const struct worker *w, const struct worker_item *it,
-	const struct block *b, uint32_t i, const struct frame_template *t)
-{
-	const struct proto_out *out = &b->out[i];
-	struct rte_mbuf *m = it->pending[i];
-	struct frame_template at;
-	uint8_t src[16];
-
-	if (it->any_port && b->flows[i].dst_port) {
-		at = *t;
-		frame_template_port(&at, b->flows[i].dst_port);
-		t = &at;
-	}
-	addr_list_nth_bytes(it->sources, b->views[i]->client, src);
-	m->data_len = (uint16_t)frame_stamp(t, out->buf - t->len, src, it->ports[b->ports[i]],
-		(struct frame_payload){out->len, out->sum});
-	m->pkt_len = m->data_len;
-	if (w->wire.checksum_offload)
-		wire_offload(m, t);
-}
-
+// The same of all kinds.
 APART void block_stamp(const struct worker *w, const struct worker_item *it, const struct block *b)
 {
-	for (uint32_t i = 0; i < b->count; i++)
-		stamp_one(w, it, b, i, it->frames);
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct proto_out *out = &b->out[i];
+		struct rte_mbuf *m = it->pending[i];
+		uint8_t src[16];
+		uint32_t len;
+
+		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
+		len = frame_stamp(it->frames, out->buf - it->frames->len, src,
+			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, it->frames);
+	}
 }
 
-// The same of an item with several servers: where each message goes, and its headers.
+// The path to the server of the i-th message, of an item with several.
+static uint32_t block_server(const struct worker_item *it, const struct block *b, uint32_t i)
+{
+	const struct worker_servers *s = it->servers;
+	struct slot_servers *of = &s->slots[it->pending_slots[i]];
+
+	if (!slot_of(b->views[i])->begun)
+		*of = (struct slot_servers){
+			.path = (uint8_t)servers_of_new(it, b->views[i], b->ports[i])};
+	servers_ask(of, s->of_path[of->path]);
+	return of->path;
+}
+
+// The same of an item with several servers, or ports of a server: where each message goes, and its
+// headers.
 APART void block_stamp_servers(
 	const struct worker *w, const struct worker_item *it, const struct block *b)
 {
-	const struct worker_servers *s = it->servers;
-
 	for (uint32_t i = 0; i < b->count; i++) {
-		struct slot_servers *of = &s->slots[it->pending_slots[i]];
+		struct frame_template t = it->frames[it->servers ? block_server(it, b, i) : 0];
+		const struct proto_out *out = &b->out[i];
+		struct rte_mbuf *m = it->pending[i];
+		uint8_t src[16];
 
-		if (!slot_of(b->views[i])->begun)
-			*of = (struct slot_servers){
-				.path = (uint8_t)servers_of_new(it, b->views[i], b->ports[i])};
-		servers_ask(of, s->of_path[of->path]);
-		stamp_one(w, it, b, i, &it->frames[of->path]);
+		if (it->any_port && b->flows[i].dst_port)
+			frame_template_port(&t, b->flows[i].dst_port);
+		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
+		m->data_len = (uint16_t)frame_stamp(&t, out->buf - t.len, src,
+			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
+		m->pkt_len = m->data_len;
+		if (w->wire.checksum_offload)
+			wire_offload(m, &t);
 	}
 }
 
@@ -406,9 +415,9 @@ APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t no
 	block_write(it, &b, head);
 	if (it->router)
 		block_stamp_routed(w, it, &b);
-	else if (it->servers)
+	else if (it->servers || it->any_port)
 		block_stamp_servers(w, it, &b);
-	else if (frame_template_is_plain(it->frames) && !it->any_port)
+	else if (frame_template_is_plain(it->frames))
 		block_stamp_plain(it, &b);
 	else
 		block_stamp(w, it, &b);

@@ -59,10 +59,10 @@ static uint32_t small_request_one(
 	return sizeof(t->key);
 }
 
-static PROTO_REQUEST(small_request, small_request_one)
+static PROTO_REQUEST(small_request, small_request_one);
 
-	static uint32_t small_answer(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len,
-		uint8_t *out, uint32_t room)
+static uint32_t small_answer(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
 	memcpy(out, buf, len);
 	return len;
@@ -82,9 +82,9 @@ static enum proto_verdict small_reply_one(
 	return verdict;
 }
 
-static PROTO_REPLY(small_reply, small_reply_one)
+static PROTO_REPLY(small_reply, small_reply_one);
 
-	static enum proto_verdict small_timeout(struct proto_ctx *ctx, struct proto_txn *t)
+static enum proto_verdict small_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	return PROTO_FAIL;
 }

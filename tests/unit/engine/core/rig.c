@@ -73,10 +73,20 @@ static uint32_t request_one(struct proto_ctx *ctx, struct proto_txn *t, uint8_t 
 	return 14;
 }
 
-static PROTO_REQUEST(request, request_one)
+static PROTO_REQUEST(write_all, request_one);
 
-	static void routed(struct proto_ctx *ctx, struct proto_txn *const *t,
-		struct proto_flow *flows, struct proto_out *out, uint32_t n, uint32_t room)
+static void request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flows,
+	struct proto_out *out, uint32_t n, uint32_t room)
+{
+	const struct rig_script *s = ctx->own;
+
+	write_all(ctx, t, flows, out, n, room);
+	for (uint32_t i = 0; i < n; i++)
+		flows[i].dst_port = s->to_port;
+}
+
+static void routed(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flows,
+	struct proto_out *out, uint32_t n, uint32_t room)
 {
 	for (uint32_t i = 0; i < n; i++)
 		flow(ctx, t[i], &flows[i]);
@@ -115,9 +125,9 @@ static enum proto_verdict reply_one(
 	return verdict;
 }
 
-static PROTO_REPLY(reply, reply_one)
+static PROTO_REPLY(reply, reply_one);
 
-	static enum proto_verdict timeout(struct proto_ctx *ctx, struct proto_txn *t)
+static enum proto_verdict timeout(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct rig_script *s = ctx->own;
 

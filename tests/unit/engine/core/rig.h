@@ -49,6 +49,7 @@ struct rig_script {
 	bool silent;       // request: nothing answers
 	bool no_sum;       // request: the sum is not known
 	uint8_t wait;      // request
+	uint16_t to_port;  // request: of the server; 0: the item's
 	uint8_t next_step; // reply AGAIN, or timeout AGAIN: the step then
 	bool step_on_timeout;
 	bool step_when_kept; // KEPT goes on to next_step

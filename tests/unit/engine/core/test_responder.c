@@ -40,6 +40,7 @@ static struct {
 	// What the protocol is to do.
 	bool silent;
 	bool directs;
+	uint32_t more; // messages behind each answer
 	struct proto_direction to;
 	struct proto_ends ends; // of the last request
 	uint64_t now_ms;
@@ -63,8 +64,18 @@ static uint32_t answer(
 	for (uint32_t i = 0; i < len; i++)
 		out[i] = buf[i] + 1;
 	ctx->directed = t.directs;
+	ctx->more = t.more;
 	ctx->to = t.to;
 	return t.silent ? 0 : len;
+}
+
+// Each with the number of those that are left.
+static uint32_t more(
+	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
+{
+	assert_true(len <= room);
+	memset(out, (int)ctx->more--, len);
+	return len;
 }
 
 static uint32_t spoil(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
@@ -75,7 +86,7 @@ static uint32_t spoil(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random
 	return buf[1] == 100 ? PROTO_NO_ANSWER : len;
 }
 
-static struct proto_server server = {.answer = answer};
+static struct proto_server server = {.answer = answer, .more = more};
 static struct proto proto = {.name = "test", .server = &server};
 static const struct proto_fault spoiled = {"spoiled", "", false, spoil};
 static const struct proto_fault beside = {"beside", "", true, spoil};
@@ -225,6 +236,39 @@ static void both_families_and_vlans_are_answered_alike(void **state)
 	assert_int_equal(t.sent[2].f.vlans[0], 100);
 	assert_true(t.sent[2].whole);
 	assert_int_equal(t.r.wire.counters.wrong_vlan, 1);
+}
+
+static void further_messages_of_an_answer_travel_like_it(void **state)
+{
+	t.more = 2;
+	ask(1);
+	pass(0);
+	assert_int_equal(t.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(t.sent[i].f.dst_port, 40001);
+		assert_int_equal(t.sent[i].f.payload[0], 2 - i + (i == 0 ? 0 : 1));
+		assert_true(t.sent[i].whole);
+	}
+	assert_int_equal(t.r.counts.answered, 1);
+	t.silent = true; // no answer, nothing behind it
+	ask(1);
+	pass(1);
+	assert_int_equal(t.count, 3);
+}
+
+static void a_protocol_may_have_several_ports_and_answer_from_another(void **state)
+{
+	t.protocol.ports = 2;
+	t.directs = true;
+	t.to = (struct proto_direction){.src_port = PORT + 7};
+	for (uint16_t port = PORT - 1; port <= PORT + 3; port++)
+		ask_with(&to_us, port, 1, 20);
+	pass(0);
+	assert_int_equal(t.count, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(t.sent[i].f.src_port, PORT + 7);
+		assert_int_equal(t.sent[i].f.dst_port, 40001);
+	}
 }
 
 static void the_protocol_may_send_its_answer_elsewhere(void **state)
@@ -635,6 +679,8 @@ int main(void)
 		TEST(a_protocol_with_a_clock_is_told_the_time),
 		TEST(both_families_and_vlans_are_answered_alike),
 		TEST(the_protocol_may_send_its_answer_elsewhere),
+		TEST(further_messages_of_an_answer_travel_like_it),
+		TEST(a_protocol_may_have_several_ports_and_answer_from_another),
 		TEST(a_broadcast_is_for_protocols_that_listen_to_groups),
 		TEST(a_port_that_no_protocol_has_is_unmatched),
 		TEST(a_request_without_an_answer_is_ignored),

@@ -282,6 +282,34 @@ static void a_packet_that_fits_no_transaction_is_stray(void **state)
 	}
 }
 
+static void a_server_may_reply_from_any_port_and_be_asked_there(void **state)
+{
+	for (uint32_t family = 0; family < 2; family++) {
+		rig_fresh(NULL);
+		if (family)
+			rig_ipv6();
+		it->any_port = it->one_by_one = true;
+		rig_ask();
+		rig.script[0].to_port = 54;
+		rig_answer((struct rig_answer){
+			.src_port = 54, .key = rig.queries[0].key, .verdict = PROTO_AGAIN});
+		rig_pass(600);
+		assert_true(rig.script[0].had_ends);
+		rig_pass(700);
+		assert_int_equal(rig.asked, 2);
+		assert_int_equal(rig.queries[0].f.dst_port, 53);
+		assert_int_equal(rig.queries[1].f.dst_port, 54);
+		rig_reply(1, PROTO_DONE);
+		rig_answer((struct rig_answer){.src = family ? "2001:db8::8" : "198.18.0.8",
+			.dst = family ? "2001:db8::1" : "198.18.0.1",
+			.src_port = 54,
+			.key = rig.queries[1].key});
+		rig_pass(800);
+		assert_int_equal(it->books.ledger[1].answered, 1);
+		assert_int_equal(it->books.ledger[1].stray, 1);
+	}
+}
+
 static void replies_over_ipv6_are_booked_alike(void **state)
 {
 	static const struct {
@@ -827,6 +855,7 @@ int main(void)
 		TEST(a_reply_that_crossed_an_earlier_retransmission_is_as_old_as_its_transaction),
 		TEST(a_late_reply_is_judged_though_its_slot_is_used_again),
 		TEST(a_packet_that_fits_no_transaction_is_stray),
+		TEST(a_server_may_reply_from_any_port_and_be_asked_there),
 		TEST(replies_over_ipv6_are_booked_alike),
 		TEST(a_burst_may_have_replies_over_both_families),
 		TEST(before_the_measured_part_it_is_stray_of_the_warmup),
