@@ -18,6 +18,7 @@
 #include "engine/series/spread.h"
 #include "compare/figures.h"
 #include "compare/trend.h"
+#include "stats/text.h"
 
 #define RESULTS_MAX  26 // a letter each
 #define NAME_WIDTH   34
@@ -31,33 +32,36 @@ struct results {
 };
 
 // "+5.2 %" of A, or points of a share ("+0.3 pt").
-static const char *difference_text(double a, double b, const char *unit, char *buf, size_t room)
+static const char *difference_text(double a, double b, const char *unit)
 {
 	if (!isfinite(a) || !isfinite(b))
-		snprintf(buf, room, "%s",
-			isfinite(a)               ? "worse"
-			: isinf(a) && isfinite(b) ? "better"
-						  : "-");
-	else if (strcmp(unit, "1") == 0)
-		snprintf(buf, room, "%+.3g pt", 100 * (b - a));
-	else if (a == 0)
-		snprintf(buf, room, "%s", b == 0 ? "0 %" : "new");
-	else
-		snprintf(buf, room, "%+.3g %%", 100 * (b - a) / a);
-	return buf;
+		return isfinite(a) ? "worse" : isinf(a) && isfinite(b) ? "better" : "-";
+	if (strcmp(unit, "1") == 0)
+		return stats_said("%+.3g pt", 100 * (b - a));
+	if (a == 0)
+		return b == 0 ? "0 %" : "new";
+	return stats_said("%+.3g %%", 100 * (b - a) / a);
 }
 
-static const char *interval_text(
-	const struct figures_change *c, const char *unit, char *buf, size_t room)
+static const char *interval_text(const struct figures_change *c, const char *unit)
 {
 	double scale = strcmp(unit, "1") == 0 ? 100 : c->a != 0 ? 100 / c->a : NAN;
 
 	if (isnan(c->half) || isnan(scale) || c->a == c->b)
-		buf[0] = '\0';
-	else
-		snprintf(buf, room, "  +- %.3g%s", fabs(scale * c->half),
-			figures_change_is_noise(c) ? ", within noise" : "");
-	return buf;
+		return "";
+	return stats_said("  +- %.3g%s", fabs(scale * c->half),
+		figures_change_is_noise(c) ? ", within noise" : "");
+}
+
+static struct figures_change change_of(
+	const struct results *r, unsigned i, const struct figure *one)
+{
+	return figures_change(&r->list[0], &r->list[i], one->item, one->path);
+}
+
+static bool has_item(const struct results *r, unsigned i, const struct figure *one)
+{
+	return figures_has_item(&r->list[i], one->item);
 }
 
 // Neither a figure that nobody asks for, nor a counter that stayed at 0 in all results.
@@ -68,7 +72,7 @@ static bool has_row(const struct results *r, const struct figure *one)
 	if (!figures_is_shown(one->path))
 		return false;
 	for (unsigned i = 0; i < r->count; i++) {
-		double v = figures_change(&r->list[0], &r->list[i], one->item, one->path).b;
+		double v = change_of(r, i, one).b;
 
 		any |= !isnan(v) && (v != 0 || !strchr(one->path, '.'));
 	}
@@ -77,42 +81,32 @@ static bool has_row(const struct results *r, const struct figure *one)
 
 static void print_change(const struct results *r, const struct figure *one)
 {
-	const struct figures_change c =
-		figures_change(&r->list[0], &r->list[1], one->item, one->path);
+	const struct figures_change c = change_of(r, 1, one);
 	const char *unit = figures_unit(one->path);
-	char a[32], b[32], difference[32], interval[48];
 
-	printf("  %-34s %12s %12s %12s%s\n", one->path, figures_text(c.a, unit, a, sizeof(a)),
-		figures_text(c.b, unit, b, sizeof(b)),
-		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
-		interval_text(&c, unit, interval, sizeof(interval)));
+	printf("  %-34s %12s %12s %12s%s\n", one->path, figures_text(c.a, unit),
+		figures_text(c.b, unit), difference_text(c.a, c.b, unit), interval_text(&c, unit));
 }
 
 // A column for each result, and below the values their differences from the baseline.
 static void print_columns(const struct results *r, const struct figure *one)
 {
 	const char *unit = figures_unit(one->path);
-	char text[32];
 
 	printf("  %-*s", NAME_WIDTH, one->path);
 	for (unsigned i = 0; i < r->count; i++) {
-		double v = figures_change(&r->list[0], &r->list[i], one->item, one->path).b;
-		bool has = figures_has_item(&r->list[i], one->item);
-
 		printf(" %*s", COLUMN_WIDTH - 1,
-			has ? figures_text(v, unit, text, sizeof(text)) : "-");
+			has_item(r, i, one) ? figures_text(change_of(r, i, one).b, unit) : "-");
 	}
 	printf("\n%*s", 2 + NAME_WIDTH + COLUMN_WIDTH, "");
 	for (unsigned i = 1; i < r->count; i++) {
-		struct figures_change c =
-			figures_change(&r->list[0], &r->list[i], one->item, one->path);
-		bool has = figures_has_item(&r->list[0], one->item) &&
-		           figures_has_item(&r->list[i], one->item);
+		struct figures_change c = change_of(r, i, one);
+		bool has = has_item(r, 0, one) && has_item(r, i, one);
 
-		difference_text(c.a, c.b, unit, text, sizeof(text));
-		if (figures_change_is_noise(&c) && c.a != c.b)
-			strcat(text, " ~");
-		printf(" %*s", COLUMN_WIDTH - 1, has ? text : "-");
+		printf(" %*s", COLUMN_WIDTH - 1,
+			!has ? "-"
+			     : stats_said("%s%s", difference_text(c.a, c.b, unit),
+				       figures_change_is_noise(&c) && c.a != c.b ? " ~" : ""));
 	}
 	putchar('\n');
 }
@@ -121,22 +115,15 @@ static void print_columns(const struct results *r, const struct figure *one)
 static void print_rows(const struct results *r, const struct figure *one)
 {
 	const char *unit = figures_unit(one->path);
-	char value[32], difference[32], interval[48];
 
 	printf("  %s\n", one->path);
 	for (unsigned i = 0; i < r->count; i++) {
-		struct figures_change c =
-			figures_change(&r->list[0], &r->list[i], one->item, one->path);
+		struct figures_change c = change_of(r, i, one);
 
 		printf("    %c %12s", 'A' + (int)i,
-			figures_has_item(&r->list[i], one->item)
-				? figures_text(c.b, unit, value, sizeof(value))
-				: "-");
-		if (i > 0 && figures_has_item(&r->list[0], one->item) &&
-			figures_has_item(&r->list[i], one->item))
-			printf(" %12s%s",
-				difference_text(c.a, c.b, unit, difference, sizeof(difference)),
-				interval_text(&c, unit, interval, sizeof(interval)));
+			has_item(r, i, one) ? figures_text(c.b, unit) : "-");
+		if (i > 0 && has_item(r, 0, one) && has_item(r, i, one))
+			printf(" %12s%s", difference_text(c.a, c.b, unit), interval_text(&c, unit));
 		putchar('\n');
 	}
 }
@@ -334,15 +321,13 @@ static enum outcome judge_item(const struct margin *m, const struct figures *fro
 	struct figures_change c = figures_change(from, to, item, m->path);
 	const char *unit = figures_unit(m->path);
 	enum outcome outcome = figures_has_item(to, item) ? outcome_of(m, &c) : WORSE;
-	char a[32], b[32], difference[32], interval[48] = "";
+	const char *interval = outcome == NOISY ? interval_text(&c, unit) : "";
 
 	if (!who)
 		return outcome;
-	if (outcome == NOISY)
-		interval_text(&c, unit, interval, sizeof(interval));
 	printf("  %s  %s%s of %s: %s -> %s (%s%s, allowed %s)\n", words[outcome], who, m->path,
-		item, figures_text(c.a, unit, a, sizeof(a)), figures_text(c.b, unit, b, sizeof(b)),
-		difference_text(c.a, c.b, unit, difference, sizeof(difference)),
+		item, figures_text(c.a, unit), figures_text(c.b, unit),
+		difference_text(c.a, c.b, unit),
 		interval + (interval[0] == ' '), // of the two in front of it in a table
 		strrchr(m->text, ':') + 1);
 	return outcome;

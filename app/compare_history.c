@@ -14,12 +14,12 @@
 #include "compare/figures.h"
 #include "compare/history.h"
 #include "compare/trend.h"
+#include "stats/text.h"
 
-static const char *confidence_text(double confidence, char *buf, size_t room)
+static const char *confidence_text(double confidence)
 {
-	snprintf(buf, room, confidence > TREND_SURE ? "> %.2f %%" : "%.2f %%",
+	return stats_said(confidence > TREND_SURE ? "> %.2f %%" : "%.2f %%",
 		100 * fmin(confidence, TREND_SURE));
-	return buf;
 }
 
 // The least of its past values, or with -1 the least of their opposites.
@@ -35,19 +35,15 @@ static double least(const struct trend_figure *f, double sign)
 static void print_figure(const struct trend_figure *f)
 {
 	const char *unit = figures_unit(f->path);
-	char mean[32], value[32], bound[32], confidence[32];
 
-	printf("  %-28s %12s", f->path, figures_text(f->value, unit, value, sizeof(value)));
+	printf("  %-28s %12s", f->path, figures_text(f->value, unit));
 	if (f->judged && f->noisy)
-		printf(" %12s %12s  too noisy: %s to %s before\n",
-			figures_text(f->mean, unit, mean, sizeof(mean)), "-",
-			figures_text(least(f, 1), unit, bound, sizeof(bound)),
-			figures_text(-least(f, -1), unit, confidence, sizeof(confidence)));
+		printf(" %12s %12s  too noisy: %s to %s before\n", figures_text(f->mean, unit), "-",
+			figures_text(least(f, 1), unit), figures_text(-least(f, -1), unit));
 	else if (f->judged)
-		printf(" %12s %12s  %s\n", figures_text(f->mean, unit, mean, sizeof(mean)),
-			figures_text(f->bound, unit, bound, sizeof(bound)),
-			f->worse ? confidence_text(f->confidence, confidence, sizeof(confidence))
-				 : "no");
+		printf(" %12s %12s  %s\n", figures_text(f->mean, unit),
+			figures_text(f->bound, unit),
+			f->worse ? confidence_text(f->confidence) : "no");
 	else if (f->lost)
 		printf("  not judged: lost in %u of the runs\n", f->lost);
 	else
@@ -75,7 +71,6 @@ static void print_trend(const struct trend *t)
 static int print_verdict(const struct trend *t, double confidence)
 {
 	unsigned worse = 0, noisy = 0;
-	char text[32];
 
 	for (unsigned i = 0; i < t->count; i++) {
 		const struct trend_figure *f = &t->figures[i];
@@ -83,7 +78,7 @@ static int print_verdict(const struct trend *t, double confidence)
 		if (f->worse)
 			printf("%s%s of %s (%s)",
 				worse++ ? ", " : "FAIL: worse than the last runs: ", f->path,
-				f->item, confidence_text(f->confidence, text, sizeof(text)));
+				f->item, confidence_text(f->confidence));
 	}
 	for (unsigned i = 0; i < t->count && worse == 0; i++) {
 		const struct trend_figure *f = &t->figures[i];

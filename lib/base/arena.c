@@ -117,6 +117,16 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	return copy;
 }
 
+void *arena_grow(struct arena *a, void *list, size_t count, size_t size)
+{
+	void *more;
+
+	if (count & (count - 1))
+		return list;
+	more = arena_zalloc(a, (count ? 2 * count : 1) * size);
+	return count ? memcpy(more, list, count * size) : more;
+}
+
 void arena_free(struct arena *a)
 {
 	struct chunk *c, *next;

@@ -27,11 +27,9 @@ struct flattening {
 	struct arena *a;
 	const char *item;
 	double sent, lost;
-	uint32_t room;
 	uint32_t repeat; // that the figures belong to; REPEATS_MAX: the run itself
 	uint32_t next;   // where the next figure of a repeat is expected
 	bool too_many;   // some are left out
-	uint32_t setting_room;
 };
 
 static const struct {
@@ -79,13 +77,9 @@ const char *figures_unit(const char *path)
 	return ends_in(path, "_per_s") ? "per_s" : "1";
 }
 
-const char *figures_text(double v, const char *unit, char *buf, size_t room)
+const char *figures_text(double v, const char *unit)
 {
-	if (isinf(v))
-		snprintf(buf, room, "lost");
-	else
-		stats_format(v, *unit ? unit : NULL, buf, room);
-	return buf;
+	return isinf(v) ? "lost" : stats_shown(v, *unit ? unit : NULL);
 }
 
 double figures_absent(const char *path)
@@ -140,15 +134,7 @@ static struct figure *add_figure(struct flattening *f, const char *path)
 	struct figures *out = f->out;
 	struct figure *one;
 
-	if (out->count == f->room) {
-		struct figure *more;
-
-		f->room = f->room ? 2 * f->room : 64;
-		more = arena_zalloc(f->a, f->room * sizeof(*more));
-		if (out->count)
-			memcpy(more, out->list, out->count * sizeof(*more));
-		out->list = more;
-	}
+	out->list = arena_grow(f->a, out->list, out->count, sizeof(*out->list));
 	one = &out->list[out->count++];
 	*one = (struct figure){.item = f->item, .path = path};
 	if (out->repeats)
@@ -267,15 +253,7 @@ static void put_setting(struct flattening *f, const char *path, const json_t *va
 
 	if (!text)
 		return;
-	if (out->setting_count == f->setting_room) {
-		uint32_t room = f->setting_room ? 2 * f->setting_room : 64;
-		struct figures_setting *more = arena_zalloc(f->a, room * sizeof(*more));
-
-		if (out->setting_count)
-			memcpy(more, out->settings, out->setting_count * sizeof(*more));
-		out->settings = more;
-		f->setting_room = room;
-	}
+	out->settings = arena_grow(f->a, out->settings, out->setting_count, sizeof(*out->settings));
 	out->settings[out->setting_count++] =
 		(struct figures_setting){path, arena_strdup(f->a, text)};
 	free(text);

@@ -58,8 +58,8 @@ void figures_try_names(const struct figures *f, struct nearest *nearest);
 // "ns", "per_s", "1", or "" for answers of a search, by the path.
 const char *figures_unit(const char *path);
 
-// A value in a reader's words, "lost" among them; returns buf.
-const char *figures_text(double v, const char *unit, char *buf, size_t room);
+// A value in a reader's words, "lost" among them, as stats_shown.
+const char *figures_text(double v, const char *unit);
 
 // The value of a figure that a result does not have: a counter is 0, a time is unknown (NAN).
 double figures_absent(const char *path);

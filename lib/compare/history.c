@@ -179,16 +179,6 @@ json_t *history_read(const char *file)
 
 // --- appending
 
-static bool has_run(const json_t *entries, const char *id)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(
-		entries, i, one) if (strcmp(document_text(one, "run.id"), id) == 0) return true;
-	return false;
-}
-
 // Lines of the results that entries lacks. -EINVAL: a result has no id.
 static int put_lines(const char *file, json_t *entries, struct document_reader *const readers[],
 	unsigned count, FILE *lines)
@@ -196,7 +186,7 @@ static int put_lines(const char *file, json_t *entries, struct document_reader *
 	for (unsigned i = 0; i < count; i++) {
 		json_t *entry = history_entry(readers[i]);
 		const char *id = document_text(entry, "run.id");
-		bool known = has_run(entries, id);
+		bool known = document_named(entries, "run.id", id) != NULL;
 
 		if (!*id)
 			log_error("report: %s: no run.id, so a history cannot tell it from others",

@@ -80,23 +80,15 @@ static double value_at(const json_t *item, const char *path)
 	return document_number(item, path);
 }
 
-static const json_t *named(const json_t *list, const char *key, const char *name)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(list, i, one) if (strcmp(document_text(one, key), name) == 0) return one;
-	return NULL;
-}
-
 // The answer of a goal is a figure of the item "search", by the name of the goal.
 static double value_of(const json_t *entry, const struct trend_figure *f)
 {
 	const json_t *goal;
 
 	if (strcmp(f->item, "search") != 0 || !json_object_get(entry, "search"))
-		return value_at(named(document_at(entry, "traffic"), "name", f->item), f->path);
-	goal = named(
+		return value_at(
+			document_named(document_at(entry, "traffic"), "name", f->item), f->path);
+	goal = document_named(
 		document_at(entry, "search.goals"), "goal", f->path + strlen("search.answer."));
 	if (!goal)
 		return NAN;

@@ -357,10 +357,14 @@ static double term_of(const json_t *in, const char *text)
 	return json_is_true(document_at(in, text)) ? 1 : number_or_0(in, text);
 }
 
-static double computed(const json_t *in, char *expression)
+double document_computed(const json_t *in, const char *expression)
 {
-	char *rest, *sign, *word = strtok_r(expression, " ", &rest);
-	double value = term_of(in, word), other;
+	char words[256], *rest, *sign, *word;
+	double value, other;
+
+	snprintf(words, sizeof(words), "%s", expression);
+	word = strtok_r(words, " ", &rest);
+	value = word ? term_of(in, word) : 0;
 
 	while ((sign = strtok_r(NULL, " ", &rest)) && (word = strtok_r(NULL, " ", &rest))) {
 		other = term_of(in, word);
@@ -383,7 +387,7 @@ static bool fill_figure(void *ctx, const char *name, FILE *out)
 
 	snprintf(expression, sizeof(expression), "%.*s", (int)strcspn(name, ":"), name + !is_shown);
 	text = document_at(ctx, expression);
-	value = json_is_string(text) ? 0 : computed(ctx, expression);
+	value = json_is_string(text) ? 0 : document_computed(ctx, expression);
 	is = json_is_string(text) ? *json_string_value(text) : value != 0;
 	if (is_shown && json_is_string(text))
 		fprintf(out, format ? format + 1 : "%s", json_string_value(text));

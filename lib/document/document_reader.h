@@ -80,7 +80,9 @@ const char *document_text(const json_t *in, const char *path);
 // The member of the list whose text at path is this one; NULL: there is none.
 json_t *document_named(const json_t *list, const char *path, const char *text);
 
-// The template (stats/text.h) with figures of the object: "{server}" is a text, and "{answered +
-// failed * 100 / sent:%.2f}" a number as printf has it, %.0f without a format, computed from left
-// to right. What is not there is 0, and so is a share of 0.
+// "answered + failed * 100 / sent" from left to right. What is not there is 0, and so is a share of
+// 0.
+double document_computed(const json_t *in, const char *expression);
+// The template (stats/text.h) with figures of the object: "{server}" is a text, and "{late + stray
+// / sent:%.2f}" a number as printf has it, %.0f without a format.
 void document_fill(const json_t *in, const char *template, FILE *out);

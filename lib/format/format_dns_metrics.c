@@ -3,9 +3,9 @@
 // item, and a sum for each item. Items without RCODEs are left out. Path: cold. Main thread.
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "format/format_writers.h"
 
@@ -58,12 +58,8 @@ static void put_line(struct metrics *m, json_t *line)
 
 static json_t *line_of(const struct metrics *m, const char *type)
 {
-	json_t *line = json_object();
-
-	json_object_set_new(
-		line, "runid", json_string(document_text(m->reader->document, "run.id")));
-	json_object_set_new(line, "type", json_string(type));
-	return line;
+	return json_pack(
+		"{s:s,s:s}", "runid", document_text(m->reader->document, "run.id"), "type", type);
 }
 
 // --- the header ---
@@ -73,16 +69,14 @@ static void put_header(struct metrics *m, const json_t *first, struct span *all)
 {
 	double interval_s = document_number(first, "length_s");
 	const json_t *document = m->reader->document;
-	json_t *line = line_of(m, "header"), *params = json_array();
+	json_t *line = line_of(m, "header");
 
-	json_array_append_new(params, json_string(document_text(document, "run.command")));
-	json_object_set_new(line, "schema_version", json_integer(SCHEMA_VERSION));
-	json_object_set_new(line, "generator", json_string("ddiperf"));
-	json_object_set_new(
-		line, "generator_version", json_string(document_text(document, "run.version")));
-	json_object_set_new(line, "generator_params", params);
-	json_object_set_new(line, "time_units_per_sec", json_integer((json_int_t)NS_PER_S));
-	json_object_set_new(line, "stats_interval", json_real(interval_s > 0 ? interval_s : 0));
+	json_object_update_new(line,
+		json_pack("{s:i,s:s,s:s,s:[s],s:I,s:f}", "schema_version", SCHEMA_VERSION,
+			"generator", "ddiperf", "generator_version",
+			document_text(document, "run.version"), "generator_params",
+			document_text(document, "run.command"), "time_units_per_sec",
+			(json_int_t)NS_PER_S, "stats_interval", interval_s > 0 ? interval_s : 0));
 	put_line(m, line);
 	all->since_ns = before(first, "t_s");
 	all->until_ns =
@@ -136,21 +130,18 @@ static json_t *latency_of(struct metrics *m, const json_t *item)
 static void put_stats(struct metrics *m, const char *type, const json_t *item, const char *protocol,
 	struct span span)
 {
+	static const char *const counts[][2] = {{"queries", "sent"},
+		{"responses", "answered + failed"}, {"timeouts", "lost"},
+		{"unexpected", "late + duplicate + stray"}, {"discarded", "malformed"},
+		{"interrupted", "in_flight"}};
 	json_t *line = line_of(m, type);
 
-	json_object_set_new(line, "subid", json_string(document_text(item, "name")));
-	json_object_set_new(line, "since", json_integer(span.since_ns));
-	json_object_set_new(line, "until", json_integer(span.until_ns));
-	set_whole(line, "queries", document_number(item, "sent"));
-	set_whole(line, "responses",
-		document_number(item, "answered") + document_number(item, "failed"));
-	set_whole(line, "timeouts", document_number(item, "lost"));
-	set_whole(line, "unexpected",
-		document_number(item, "late") + document_number(item, "duplicate") +
-			document_number(item, "stray"));
-	set_whole(line, "discarded", document_number(item, "malformed"));
-	if (strcmp(type, "stats_sum") == 0)
-		set_whole(line, "interrupted", document_number(item, "in_flight"));
+	json_object_update_new(
+		line, json_pack("{s:s,s:I,s:I}", "subid", document_text(item, "name"), "since",
+			      span.since_ns, "until", span.until_ns));
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (strcmp(counts[i][0], "interrupted") != 0 || strcmp(type, "stats_sum") == 0)
+			set_whole(line, counts[i][0], document_computed(item, counts[i][1]));
 	json_object_set(line, "response_rcodes", (json_t *)rcodes_of(item, protocol));
 	json_object_set_new(line, "response_latency", latency_of(m, item));
 	put_line(m, line);
@@ -159,17 +150,11 @@ static void put_stats(struct metrics *m, const char *type, const json_t *item, c
 // Its protocol, when that has RCODEs; items of intervals do not name theirs.
 static const char *protocol_of(const struct metrics *m, const char *name)
 {
-	json_t *item;
-	size_t i;
+	const json_t *item =
+		document_named(json_object_get(m->reader->document, "traffic"), "name", name);
+	const char *protocol = document_text(item, "protocol");
 
-	json_array_foreach(json_object_get(m->reader->document, "traffic"), i, item)
-	{
-		const char *protocol = document_text(item, "protocol");
-
-		if (strcmp(document_text(item, "name"), name) == 0)
-			return rcodes_of(item, protocol) ? protocol : NULL;
-	}
-	return NULL;
+	return rcodes_of(item, protocol) ? protocol : NULL;
 }
 
 static unsigned put_items(
@@ -204,12 +189,11 @@ static void put_intervals(struct metrics *m)
 
 int dns_metrics_write(const struct format_input *in, FILE *out)
 {
-	struct metrics *m = calloc(1, sizeof(*m));
+	struct arena *a = arena_new();
+	struct metrics *m = arena_zalloc(a, sizeof(*m));
 	struct span all;
 	unsigned items;
 
-	if (!m)
-		return -ENOMEM;
 	m->reader = in->readers[0];
 	m->out = out;
 	reader_rewind(m->reader);
@@ -218,7 +202,7 @@ int dns_metrics_write(const struct format_input *in, FILE *out)
 	items = put_items(m, "stats_sum", json_object_get(m->reader->document, "traffic"), all);
 	if (items == 0)
 		log_error("%s: no item has RCODEs", m->reader->file);
-	free(m);
+	arena_free(a);
 	return items ? 0 : -EINVAL;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <zlib.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "format/format_walk.h"
 #include "format/format_writers.h"
@@ -254,12 +255,11 @@ static void put_intervals(struct hdr_log *l, struct walk *w)
 // Intervals without histograms: the run as one.
 int hdr_write(const struct format_input *in, FILE *out)
 {
-	struct hdr_log *l = calloc(1, sizeof(*l));
-	struct walk *w = calloc(1, sizeof(*w));
-	int rc = -ENOMEM;
+	struct arena *a = arena_new();
+	struct hdr_log *l = arena_zalloc(a, sizeof(*l));
+	struct walk *w = arena_zalloc(a, sizeof(*w));
+	int rc;
 
-	if (!l || !w)
-		goto done;
 	*w = (struct walk){.object = put_line, .ctx = l};
 	l->out = out;
 	l->reader = in->readers[0];
@@ -272,9 +272,7 @@ int hdr_write(const struct format_input *in, FILE *out)
 		walk_document(w, l->reader);
 	}
 	rc = l->failed ? -ENOMEM : l->lines ? 0 : refuse_empty(l->reader);
-done:
-	free(l);
-	free(w);
+	arena_free(a);
 	return rc;
 }
 
@@ -335,15 +333,14 @@ int hgrm_write(const struct format_input *in, FILE *out)
 	const struct document_reader *b = in->readers[0];
 	const json_t *latency = distribution_of(in);
 	double hz = reader_tick_hz(b);
-	struct hist *hist = malloc(sizeof(*hist));
-	struct hdr *h = malloc(sizeof(*h));
+	struct arena *a = arena_new();
+	struct hist *hist = arena_zalloc(a, sizeof(*hist));
+	struct hdr *h = arena_zalloc(a, sizeof(*h));
 	int rc = -EINVAL;
 
-	if (!hist || !h)
-		rc = -ENOMEM;
-	else if (latency && !reader_histogram(b, latency, hist))
+	if (latency && !reader_histogram(b, latency, hist)) {
 		rc = refuse_empty(b);
-	else if (latency) {
+	} else if (latency) {
 		hdr_fill(h, hist, hz);
 		fprintf(out, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount",
 			"1/(1-Percentile)");
@@ -357,7 +354,6 @@ int hgrm_write(const struct format_input *in, FILE *out)
 			2 * SUB_HALF);
 		rc = 0;
 	}
-	free(hist);
-	free(h);
+	arena_free(a);
 	return rc;
 }

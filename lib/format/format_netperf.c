@@ -122,13 +122,8 @@ static bool goes_one_way(const struct netperf *n, const char *item)
 // Its settings, if the result has the configuration.
 static const json_t *item_settings(const struct netperf *n, const char *item)
 {
-	const char *name = text(n, OF(n, item, "name"));
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(document_at(n->document, "config.traffic"), i,
-		one) if (strcmp(document_text(one, "name"), name) == 0) return one;
-	return NULL;
+	return document_named(
+		document_at(n->document, "config.traffic"), "name", text(n, OF(n, item, "name")));
 }
 
 // An item of UDP may have connections too, for truncated answers.

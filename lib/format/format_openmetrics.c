@@ -2,7 +2,6 @@
 // The figures of a result as OpenMetrics text, or as the older text format of Prometheus, which
 // puts TYPE and HELP of a counter under the name with _total. Names, units and help come from the
 // rows: base units, ratios, _total for counts. Path: cold. Main thread.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM, KIND_INFO };
 
 // All samples of one name.
 struct family {
-	char *name; // without _total or _info
+	const char *name; // without _total or _info
 	const char *help, *unit;
 	enum kind kind;
 	char *text;
@@ -32,11 +31,12 @@ struct metrics {
 	const struct document_reader *reader;
 	const char *run; // label of all samples; NULL: none
 	bool open_metrics;
-	bool newest;              // of the newest interval only what is no count
-	json_t *index;            // name: number of its family
-	json_t *seen;             // samples that are there: names of items need not differ
+	bool newest;   // of the newest interval only what is no count
+	json_t *index; // name: number of its family
+	json_t *seen;  // samples that are there: names of items need not differ
+	struct arena *arena;
 	struct family **families; // each stays where it is: its stream refers to it
-	size_t count, room;
+	size_t count;
 	struct hist hist;
 };
 
@@ -100,39 +100,29 @@ static const char *unit_of(const char *name)
 
 // --- families ---
 
-static struct family *new_family(struct metrics *m, const char *name)
-{
-	struct family *f = calloc(1, sizeof(*f)), **more = m->families;
-
-	if (m->count == m->room) {
-		m->room = m->room ? 2 * m->room : 64;
-		more = realloc(m->families, m->room * sizeof(*more));
-	}
-	if (!f || !more)
-		arena_exhausted();
-	m->families = more;
-	f->name = strdup(name);
-	f->samples = open_memstream(&f->text, &f->len);
-	if (!f->name || !f->samples)
-		arena_exhausted();
-	m->families[m->count] = f;
-	json_object_set_new(m->index, name, json_integer((json_int_t)m->count++));
-	return f;
-}
-
 // NULL: the name is one of another kind.
 static struct family *family_of(
 	struct metrics *m, const char *name, enum kind kind, const char *help)
 {
 	const json_t *at = json_object_get(m->index, name);
-	struct family *f = at ? m->families[json_integer_value(at)] : new_family(m, name);
+	struct family *f;
 
-	if (!at) {
-		f->kind = kind;
-		f->help = help;
-		f->unit = kind == KIND_INFO ? NULL : unit_of(f->name);
+	if (at) {
+		f = m->families[json_integer_value(at)];
+		return f->kind == kind ? f : NULL;
 	}
-	return f->kind == kind ? f : NULL;
+	f = arena_zalloc(m->arena, sizeof(*f));
+	*f = (struct family){.name = arena_strdup(m->arena, name),
+		.help = help,
+		.kind = kind,
+		.unit = kind == KIND_INFO ? NULL : unit_of(name)};
+	f->samples = open_memstream(&f->text, &f->len);
+	if (!f->samples)
+		arena_exhausted();
+	m->families = arena_grow(m->arena, m->families, m->count, sizeof(*m->families));
+	m->families[m->count] = f;
+	json_object_set_new(m->index, name, json_integer((json_int_t)m->count++));
+	return f;
 }
 
 static void put_label(FILE *out, const char *name, const char *value, bool first)
@@ -153,35 +143,36 @@ struct label {
 	const char *name, *value;
 };
 
+static bool has_label(const struct walk *w, const char *name)
+{
+	for (unsigned i = 0; i < w->label_count; i++)
+		if (strcmp(w->labels[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 // name and labels of one sample, as text that the caller frees; extra: more labels, ended by a name
 // NULL, of which those that the place has already are left out.
 static char *sample_name(
 	const struct walk *w, const char *name, const char *suffix, const struct label *extra)
 {
+	const struct metrics *m = w->ctx;
+	unsigned count = 0;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	const struct metrics *m = w->ctx;
-	bool first = !m->run;
 
 	if (!out)
 		arena_exhausted();
 	fprintf(out, "%s%s", name, suffix);
 	if (m->run)
-		put_label(out, "run", m->run, true);
-	for (unsigned i = 0; i < w->label_count; i++, first = false)
-		put_label(out, w->labels[i].name, w->labels[i].value, first);
-	for (; extra->name; extra++) {
-		bool there = false;
-
-		for (unsigned i = 0; i < w->label_count; i++)
-			there |= strcmp(w->labels[i].name, extra->name) == 0;
-		if (there)
-			continue;
-		put_label(out, extra->name, extra->value, first);
-		first = false;
-	}
-	if (!first)
+		put_label(out, "run", m->run, count++ == 0);
+	for (unsigned i = 0; i < w->label_count; i++)
+		put_label(out, w->labels[i].name, w->labels[i].value, count++ == 0);
+	for (; extra->name; extra++)
+		if (!has_label(w, extra->name))
+			put_label(out, extra->name, extra->value, count++ == 0);
+	if (count)
 		fputc('}', out);
 	fclose(out);
 	return text;
@@ -347,15 +338,14 @@ static void walk_newest(struct walk *w, const json_t *interval)
 static int write_metrics(
 	const struct prometheus_run *runs, unsigned count, bool live, FILE *out, bool open_metrics)
 {
-	struct metrics *m = calloc(1, sizeof(*m));
-	struct walk *w = calloc(1, sizeof(*w));
-	int rc = -ENOMEM;
+	struct arena *a = arena_new();
+	struct metrics *m = arena_zalloc(a, sizeof(*m));
+	struct walk *w = arena_zalloc(a, sizeof(*w));
 
-	if (!m || !w)
-		goto done;
-	m->open_metrics = open_metrics;
-	m->index = json_object();
-	m->seen = json_object();
+	*m = (struct metrics){.arena = a,
+		.open_metrics = open_metrics,
+		.index = json_object(),
+		.seen = json_object()};
 	for (unsigned i = 0; i < count; i++) {
 		m->reader = runs[i].reader;
 		m->run = runs[i].id;
@@ -366,25 +356,17 @@ static int write_metrics(
 			walk_newest(w, runs[i].interval);
 	}
 	for (size_t i = 0; i < m->count; i++) {
-		struct family *f = m->families[i];
-
-		if (fclose(f->samples) != 0)
+		if (fclose(m->families[i]->samples) != 0)
 			arena_exhausted();
-		put_family(m, f, out);
-		free(f->text);
-		free(f->name);
-		free(f);
+		put_family(m, m->families[i], out);
+		free(m->families[i]->text);
 	}
 	if (open_metrics)
 		fputs("# EOF\n", out);
-	rc = 0;
 	json_decref(m->index);
 	json_decref(m->seen);
-	free(m->families);
-done:
-	free(m);
-	free(w);
-	return rc;
+	arena_free(a);
+	return 0;
 }
 
 static int write_result(const struct format_input *in, FILE *out, bool open_metrics)

@@ -12,35 +12,33 @@
 #define PART     0.1 // of an interval that may be without sending
 #define ROWS_MAX 1e6 // of one interval
 
-static double positive(double x)
+// 0 if it is none.
+static double number(const json_t *in, const char *path)
 {
-	return x > 0 && isfinite(x) ? x : 0;
+	return fmax(document_computed(in, path), 0);
 }
 
 static struct resperf_row row_of(const json_t *interval)
 {
-	double length_s = positive(document_number(interval, "length_s"));
-	struct resperf_row r = {
-		positive(document_number(interval, "t_s")) - length_s / 2, length_s};
+	double length_s = number(interval, "length_s");
+	struct resperf_row r = {number(interval, "t_s") - length_s / 2, length_s};
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(json_object_get(interval, "traffic"), i, item)
 	{
-		double answered = positive(document_number(item, "by_due.answered"));
-		double failed = positive(document_number(item, "by_due.failed")), handshakes;
+		double answered = number(item, "by_due.answered");
+		double failed = number(item, "by_due.failed"), handshakes;
 
-		r.due_per_s += positive(document_number(item, "due_per_s"));
-		r.sent_per_s += positive(document_number(item, "sent_per_s"));
+		r.due_per_s += number(item, "due_per_s");
+		r.sent_per_s += number(item, "sent_per_s");
 		r.answered += answered;
 		r.failed += failed;
-		r.time_ns +=
-			(answered + failed) * positive(document_number(item, "by_due.mean_ns"));
-		r.connections += positive(document_number(item, "connections.established"));
-		handshakes = positive(document_number(item, "connections.handshake.count"));
+		r.time_ns += (answered + failed) * number(item, "by_due.mean_ns");
+		r.connections += number(item, "connections.established");
+		handshakes = number(item, "connections.handshake.count");
 		r.handshakes += handshakes;
-		r.handshake_ns += handshakes *
-		                  positive(document_number(item, "connections.handshake.mean_ns"));
+		r.handshake_ns += handshakes * number(item, "connections.handshake.mean_ns");
 	}
 	return r;
 }
@@ -63,7 +61,7 @@ static double sending_s(const struct document_reader *b)
 	size_t i;
 
 	json_array_foreach(json_object_get(b->document, "traffic"), i, item) end =
-		fmax(end, positive(document_number(item, "sending_s")));
+		fmax(end, number(item, "sending_s"));
 	return end > 0 ? end : INFINITY;
 }
 
@@ -76,7 +74,7 @@ static double every_s(struct document_reader *b)
 	reader_rewind(b);
 	while ((interval = reader_next(b))) {
 		shortest = fmin(shortest, last);
-		last = positive(document_number(interval, "length_s"));
+		last = number(interval, "length_s");
 	}
 	return isfinite(shortest) ? shortest : 0;
 }

@@ -37,14 +37,7 @@ double select_merit(const struct document_reader *b, char units)
 
 static void choose(struct selecting *s, struct chosen_block *to, const char *name, const char *text)
 {
-	if ((to->count & (to->count - 1)) == 0) { // full: the room is a power of two
-		struct chosen *more =
-			arena_zalloc(s->arena, (to->count ? 2 * to->count : 1) * sizeof(*more));
-
-		if (to->count)
-			memcpy(more, to->list, to->count * sizeof(*more));
-		to->list = more;
-	}
+	to->list = arena_grow(s->arena, to->list, to->count, sizeof(*to->list));
 	to->list[to->count++] = (struct chosen){name, text};
 }
 

@@ -93,13 +93,8 @@ static double others_of(const struct column *c, const json_t *group, double leng
 
 static double probed(const json_t *interval, const char *name)
 {
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(document_at(interval, "dut.figures"), i,
-		one) if (strcmp(document_text(one, "name"), name) == 0) return document_number(one,
-		"value");
-	return NAN;
+	return document_number(
+		document_named(document_at(interval, "dut.figures"), "name", name), "value");
 }
 
 static double value_of(const struct column *c, const json_t *interval)
@@ -174,19 +169,11 @@ static void columns_put(const struct columns *c, bool twice)
 // [list, index, path, label], the place of the figure in an interval; without what it lacks.
 static json_t *column_place(const struct column *c)
 {
-	json_t *place = json_array();
+	json_t *place = c->list ? json_pack("[s,I]", c->list, (json_int_t)c->index) : json_array();
 
-	if (c->kind == COLUMN_PROBE) {
-		json_array_append_new(place, json_string("probe"));
-		json_array_append_new(place, json_string(c->label));
-		return place;
-	}
-	if (c->list) {
-		json_array_append_new(place, json_string(c->list));
-		json_array_append_new(place, json_integer((json_int_t)c->index));
-	}
-	if (c->kind == COLUMN_RATE || c->kind == COLUMN_OTHERS) {
-		json_array_append_new(place, json_string("answers"));
+	if (c->kind == COLUMN_PROBE || c->kind == COLUMN_RATE || c->kind == COLUMN_OTHERS) {
+		json_array_append_new(
+			place, json_string(c->kind == COLUMN_PROBE ? "probe" : "answers"));
 		json_array_append_new(place, json_string(c->label));
 	} else {
 		json_array_append_new(place, json_string(c->path));
@@ -198,13 +185,8 @@ static json_t *columns_json(const struct columns *c)
 {
 	json_t *all = json_array();
 
-	for (struct column *one = c->first; one; one = one->next) {
-		json_t *pair = json_array();
-
-		json_array_append_new(pair, column_place(one));
-		json_array_append_new(pair, one->values);
-		json_array_append_new(all, pair);
-	}
+	for (struct column *one = c->first; one; one = one->next)
+		json_array_append_new(all, json_pack("[o,o]", column_place(one), one->values));
 	return all;
 }
 
@@ -323,7 +305,6 @@ static void heat_put(struct heat *heat, double until_s)
 {
 	char text[HEAT_BUCKETS * 32];
 	size_t len = 0;
-	json_t *cell = json_array();
 	unsigned last = 0;
 
 	text[0] = '\0';
@@ -334,9 +315,7 @@ static void heat_put(struct heat *heat, double until_s)
 			i - last, heat->count[i]);
 		last = i;
 	}
-	json_array_append_new(cell, rounded(until_s, 7));
-	json_array_append_new(cell, json_string(text));
-	json_array_append_new(heat->cells, cell);
+	json_array_append_new(heat->cells, json_pack("[o,s]", rounded(until_s, 7), text));
 	memset(heat->count, 0, sizeof(heat->count));
 }
 
@@ -406,15 +385,12 @@ static void series_read(struct series *s, size_t limit)
 
 static json_t *series_json(const struct series *s)
 {
-	json_t *out = json_object(), *heat = json_array();
+	json_t *heat = json_array();
 
 	for (size_t i = 0; i < s->items; i++)
 		json_array_append_new(heat, s->heat[i].cells);
-	json_object_set_new(out, "intervals", json_integer((json_int_t)s->intervals));
-	json_object_set_new(out, "columns", columns_json(&s->columns));
-	json_object_set_new(out, "heat", heat);
-	json_object_set_new(out, "heat_shift", json_integer(HEAT_SHIFT));
-	return out;
+	return json_pack("{s:I,s:o,s:o,s:i}", "intervals", (json_int_t)s->intervals, "columns",
+		columns_json(&s->columns), "heat", heat, "heat_shift", HEAT_SHIFT);
 }
 
 static void drop_histograms(json_t *in)
@@ -458,22 +434,16 @@ static void add_change(
 	json_t *out, const struct figures *from, const struct figures *to, const struct figure *one)
 {
 	struct figures_change c;
-	json_t *row;
 
 	if (!figures_is_shown(one->path))
 		return;
 	c = figures_change(from, to, one->item, one->path);
 	if ((isnan(c.a) && isnan(c.b)) || (c.a == 0 && c.b == 0 && strchr(one->path, '.')))
 		return;
-	row = json_object();
-	json_object_set_new(row, "item", json_string(one->item));
-	json_object_set_new(row, "path", json_string(one->path));
-	json_object_set_new(row, "unit", json_string(figures_unit(one->path)));
-	json_object_set_new(row, "a", rounded(c.a, 9));
-	json_object_set_new(row, "b", rounded(c.b, 9));
-	json_object_set_new(row, "half", rounded(c.half, DIGITS));
-	json_object_set_new(row, "noise", json_boolean(figures_change_is_noise(&c)));
-	json_array_append_new(out, row);
+	json_array_append_new(out,
+		json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:b}", "item", one->item, "path", one->path,
+			"unit", figures_unit(one->path), "a", rounded(c.a, 9), "b", rounded(c.b, 9),
+			"half", rounded(c.half, DIGITS), "noise", figures_change_is_noise(&c)));
 }
 
 // An empty list where one of the two has no figures.
@@ -514,12 +484,11 @@ static int put_escaped(const char *text, size_t len, void *out)
 static json_t *result_json(
 	struct series *s, const struct document_reader *first, size_t limit, bool file)
 {
-	json_t *result = json_object();
+	json_t *result;
 
 	series_read(s, limit);
-	json_object_set_new(result, "file", json_string(file ? s->reader->file : ""));
-	json_object_set_new(result, "document", lean(s->reader->document));
-	json_object_set_new(result, "series", series_json(s));
+	result = json_pack("{s:s,s:o,s:o}", "file", file ? s->reader->file : "", "document",
+		lean(s->reader->document), "series", series_json(s));
 	if (s->reader != first)
 		json_object_set_new(
 			result, "changes", changes_json(first, s->reader, s->columns.arena));

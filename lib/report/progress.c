@@ -38,14 +38,9 @@ void report_note(struct report *r, const char *text)
 	fflush(r->out);
 }
 
-// "20.0 k" under a header that says per second.
-static const char *rate_text(uint64_t n, double length_s, char *buf, size_t room)
+static const char *rate_text(uint64_t n, double length_s)
 {
-	stats_format(length_s > 0 ? (double)n / length_s : 0, "per_s", buf, room);
-	buf[strcspn(buf, "/")] = '\0';
-	if (buf[0] && buf[strlen(buf) - 1] == ' ')
-		buf[strlen(buf) - 1] = '\0';
-	return buf;
+	return stats_shown_rate(length_s > 0 ? (double)n / length_s : 0);
 }
 
 static double number_of(const json_t *in, const char *name)
@@ -66,16 +61,15 @@ static void print_item_line(
 	uint64_t lost = count_of(i, "lost");
 	uint64_t ended = count_of(i, "answered") + count_of(i, "failed") + lost;
 	bool timed = ended && !warmup;
-	char due[32], answered[32], loss[32], p50[32], p99[32], max[32];
 	const char *name = json_string_value(json_object_get(i, "name"));
 
 	fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", time, name ? name : "",
-		rate_text(count_of(i, "due"), length_s, due, sizeof(due)),
-		rate_text(count_of(i, "answered"), length_s, answered, sizeof(answered)),
-		stats_format(ended ? (double)lost / (double)ended : 0, "1", loss, sizeof(loss)),
-		stats_time(timed ? number_of(i, "p50_ns") : 0, timed, p50, sizeof(p50)),
-		stats_time(timed ? number_of(i, "p99_ns") : 0, timed, p99, sizeof(p99)),
-		stats_time(timed ? number_of(i, "max_ns") : 0, timed, max, sizeof(max)));
+		rate_text(count_of(i, "due"), length_s),
+		rate_text(count_of(i, "answered"), length_s),
+		stats_shown(ended ? (double)lost / (double)ended : 0, "1"),
+		stats_shown_time(timed ? number_of(i, "p50_ns") : 0, timed),
+		stats_shown_time(timed ? number_of(i, "p99_ns") : 0, timed),
+		stats_shown_time(timed ? number_of(i, "max_ns") : 0, timed));
 }
 
 static void print_interval(struct report *r, const json_t *line)
@@ -124,18 +118,15 @@ void report_line(void *ctx, const json_t *line)
 static void print_responder(struct report *r, double t_s, const struct result_responder *total)
 {
 	double length_s = t_s - r->responder_s;
-	char received[32], answered[32], sum[32];
 
 	if (!r->header)
 		fprintf(r->out, "%-16s %12s %12s %16s\n", "time", "received/s", "answered/s",
 			"answered so far");
 	r->header = true;
 	fprintf(r->out, "%7.1f s        %12s %12s %16s\n", t_s,
-		rate_text(total->received - r->responder_received, length_s, received,
-			sizeof(received)),
-		rate_text(total->answered - r->responder_answered, length_s, answered,
-			sizeof(answered)),
-		stats_format((double)total->answered, NULL, sum, sizeof(sum)));
+		rate_text(total->received - r->responder_received, length_s),
+		rate_text(total->answered - r->responder_answered, length_s),
+		stats_shown((double)total->answered, NULL));
 	fflush(r->out);
 }
 

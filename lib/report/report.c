@@ -12,9 +12,9 @@
 
 #define COUNTERS_SHOWN 32 // of dut.counters
 
-static const char *count_text(uint64_t n, char *buf, size_t room)
+static const char *count_text(uint64_t n)
 {
-	return stats_format((double)n, NULL, buf, room);
+	return stats_shown((double)n, NULL);
 }
 
 static struct stats_figures times_of(const struct latency *l)
@@ -132,10 +132,8 @@ static void print_closings(
 // A count that is not 0, of those that are in front already.
 static void print_count(FILE *out, const char *name, const char *shown, uint64_t n)
 {
-	char buf[32];
-
 	if (n && !strstr(shown, name))
-		fprintf(out, ", %s %s", name, count_text(n, buf, sizeof(buf)));
+		fprintf(out, ", %s %s", name, count_text(n));
 }
 
 #define PRINT(member, help) print_count(out, #member, shown, c->member);
@@ -226,9 +224,8 @@ static void print_port(FILE *out, struct stats_figures in, const struct result_p
 static void print_accepted(FILE *out, const struct result_responder_conns *c)
 {
 	static const char shown[] = "accepted";
-	char buf[32];
 
-	fprintf(out, "  connections %9s accepted", count_text(c->accepted, buf, sizeof(buf)));
+	fprintf(out, "  connections %9s accepted", count_text(c->accepted));
 	RESPONDER_CONN_COUNTERS(PRINT, PRINT)
 	fputc('\n', out);
 }
@@ -238,7 +235,6 @@ static void print_responder(FILE *out, const struct result *result)
 	const struct stats_figures in = stats_inside(result_of(result), "responder");
 	const struct result_responder *r = result->responder;
 	const struct result_responder_protocol *p = r->protocols.items;
-	char buf[32];
 
 	stats_print(in,
 		"\nresponder on port {port}: received {received}, answered {answered}, ignored "
@@ -247,11 +243,11 @@ static void print_responder(FILE *out, const struct result *result)
 	for (uint32_t i = 0; i < FAULTS_MAX; i++)
 		if (r->faults[i])
 			fprintf(out, "  fault %-20s%14s\n", faults_label(i),
-				count_text(r->faults[i], buf, sizeof(buf)));
+				count_text(r->faults[i]));
 	stats_print(in, "<  requests dropped: no free packet buffer {no_buffer}\n>", out);
 	if (r->gaps_over_1ms) {
-		fprintf(out, "  without its CPU for %s: ",
-			stats_time(r->stolen_s * 1e9, true, buf, sizeof(buf)));
+		fprintf(out,
+			"  without its CPU for %s: ", stats_shown_time(r->stolen_s * 1e9, true));
 		stats_print(in, "{gaps_over_1ms} times over 1 ms, longest {max_gap_ns}\n", out);
 	}
 	if (r->connections)
@@ -304,7 +300,6 @@ static void print_sharing(FILE *out, const struct result *result, const struct r
 {
 	const struct result_worker *all = result->workers.items;
 	uint64_t received = 0, workers = 0;
-	char buf[32];
 
 	for (uint32_t k = 0; k < result->workers.count; k++)
 		if (strcmp(all[k].port, port->name) == 0) {
@@ -316,26 +311,21 @@ static void print_sharing(FILE *out, const struct result *result, const struct r
 	fprintf(out,
 		"\nport %s: of %s packets for its %llu workers, %.1f %% arrived at the right one, "
 		"%.1f %% were handed over\n",
-		port->name, count_text(received, buf, sizeof(buf)), (unsigned long long)workers,
+		port->name, count_text(received), (unsigned long long)workers,
 		100 * (1 - (double)port->handed_over / (double)received),
 		100 * (double)port->handed_over / (double)received);
 }
 
-static const char *search_value(double v, char *buf, size_t room)
+static const char *search_value(double v)
 {
-	if (isnan(v))
-		return "none";
-	return isinf(v) ? "-" : stats_format(v, NULL, buf, room);
+	return isnan(v) ? "none" : isinf(v) ? "-" : stats_shown(v, NULL);
 }
 
 static void print_peak(FILE *out, const char *name, const struct result_peak *p)
 {
-	char load[32], answered[32];
-
 	if (p)
 		fprintf(out, "  %-10s %s answered at %s\n", name,
-			stats_format(p->answered_per_s, "per_s", answered, sizeof(answered)),
-			search_value(p->rate, load, sizeof(load)));
+			stats_shown(p->answered_per_s, "per_s"), search_value(p->rate));
 }
 
 // " (user 5 %, system 2 %)": the shares above 0.
@@ -347,13 +337,11 @@ static void print_cpu_parts(FILE *out, const struct result_cpu_use *u)
 	} rows[] = {{"user", u->user}, {"system", u->system}, {"irq", u->irq},
 		{"softirq", u->softirq}, {"stolen by the host", u->steal}};
 	const char *before = " (";
-	char share[32];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!(rows[i].share > 0))
 			continue;
-		fprintf(out, "%s%s %s", before, rows[i].name,
-			stats_format(rows[i].share, "1", share, sizeof(share)));
+		fprintf(out, "%s%s %s", before, rows[i].name, stats_shown(rows[i].share, "1"));
 		before = ", ";
 	}
 	if (*before == ',')
@@ -363,14 +351,12 @@ static void print_cpu_parts(FILE *out, const struct result_cpu_use *u)
 static void print_cpu_line(
 	FILE *out, const char *box, uint64_t cpus, const struct result_cpu_use *u)
 {
-	char share[32];
-
-	fprintf(out, "  %-12s %s of %llu CPUs", box,
-		stats_format(u->used, "1", share, sizeof(share)), (unsigned long long)cpus);
+	fprintf(out, "  %-12s %s of %llu CPUs", box, stats_shown(u->used, "1"),
+		(unsigned long long)cpus);
 	print_cpu_parts(out, u);
 	if (cpus > 1 && !isnan(u->busiest_used))
 		fprintf(out, ", busiest CPU %llu with %s", (unsigned long long)u->busiest,
-			stats_format(u->busiest_used, "1", share, sizeof(share)));
+			stats_shown(u->busiest_used, "1"));
 	fputc('\n', out);
 }
 
@@ -378,7 +364,7 @@ static void print_cpu_line(
 static void print_head_room(FILE *out, const struct counter_list *workers)
 {
 	const struct result_worker *w = workers->items, *busiest = NULL;
-	char work[32], busy[32], cpu[32] = "";
+	char cpu[32] = "";
 
 	for (uint32_t i = 0; i < workers->count; i++)
 		if (w[i].ns_per_transaction > 0 && (!busiest || w[i].busy > busiest->busy))
@@ -390,14 +376,12 @@ static void print_head_room(FILE *out, const struct counter_list *workers)
 	fprintf(out,
 		"  worker       busiest%s: %s of work for each transaction, %s of its "
 		"time (room for %.3g times the load)\n",
-		cpu, stats_format(busiest->ns_per_transaction, "ns", work, sizeof(work)),
-		stats_format(busiest->busy, "1", busy, sizeof(busy)), fmax(1 / busiest->busy, 1));
+		cpu, stats_shown(busiest->ns_per_transaction, "ns"),
+		stats_shown(busiest->busy, "1"), fmax(1 / busiest->busy, 1));
 }
 
 static void print_cpu(FILE *out, const struct result *r)
 {
-	char demand[32];
-
 	fputs("\ncpu (/proc/stat, measured part)\n", out);
 	if (r->cpu)
 		print_cpu_line(out, "tester's box", r->cpu->cpus, &r->cpu->use);
@@ -408,8 +392,7 @@ static void print_cpu(FILE *out, const struct result *r)
 		print_cpu_line(out, "server's box", r->dut->cpus, &r->dut->use);
 	if (r->dut->us_per_transaction > 0)
 		fprintf(out, "  server       %s of CPU for each reply\n",
-			stats_format(
-				1e3 * r->dut->us_per_transaction, "ns", demand, sizeof(demand)));
+			stats_shown(1e3 * r->dut->us_per_transaction, "ns"));
 	stats_print_list(result_of(r), "dut.figures", "  probe        {name} {value:%g}\n", out);
 	if (r->dut->failures)
 		fprintf(out, "  probe        failed %llu times of %llu\n",
@@ -436,28 +419,21 @@ static void print_counters(FILE *out, const struct result_dut *dut)
 	fprintf(out, "  %u of %u changed\n", changed, dut->counters.count);
 }
 
-static const char *after_ns(double ns, char *text, size_t room)
+static const char *after_ns(double ns)
 {
-	char time[32];
-
-	if (!isfinite(ns))
-		return "never";
-	snprintf(text, room, "after %s", stats_format(ns, "ns", time, sizeof(time)));
-	return text;
+	return isfinite(ns) ? stats_said("after %s", stats_shown(ns, "ns")) : "never";
 }
 
 static void print_event_item(FILE *out, const struct result_event_item *it)
 {
 	const struct result_event_server *s = it->servers.items;
 	const struct latency *w = &it->waited;
-	char gap[32], answer[40], back[40];
 
 	fprintf(out,
 		"    %s: longest gap %s, first answer %s, 99 %% of the rate %s, %llu lost, %llu "
 		"failed\n",
-		it->name, stats_format(it->longest_gap_ns, "ns", gap, sizeof(gap)),
-		after_ns(it->first_answer_ns, answer, sizeof(answer)),
-		it->regained_s == 0 ? "kept" : after_ns(1e9 * it->regained_s, back, sizeof(back)),
+		it->name, stats_shown(it->longest_gap_ns, "ns"), after_ns(it->first_answer_ns),
+		it->regained_s == 0 ? "kept" : after_ns(1e9 * it->regained_s),
 		(unsigned long long)it->lost, (unsigned long long)it->failed);
 	if (w->count)
 		stats_print(times_of(w),
@@ -468,8 +444,8 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 			(unsigned long long)s[i].answered, (unsigned long long)s[i].lost);
 		if (s[i].longest_gap_ns > 0)
 			fprintf(out, "longest gap %s, first answer %s\n",
-				stats_format(s[i].longest_gap_ns, "ns", gap, sizeof(gap)),
-				after_ns(s[i].first_answer_ns, answer, sizeof(answer)));
+				stats_shown(s[i].longest_gap_ns, "ns"),
+				after_ns(s[i].first_answer_ns));
 		else
 			fputs("no gap\n", out);
 	}
@@ -527,48 +503,35 @@ static void print_peer(FILE *out, const struct result *r)
 static void print_search(FILE *out, const struct result_search *s)
 {
 	const struct result_goal *goals = s->goals.items;
-	char answer[32], upper[32], answered[32];
 
 	fprintf(out, "\nsearch: %s over %s, %u trials\n", s->method, s->variable, s->trials.count);
 	fprintf(out, "  %-40s %12s %12s %12s  %s\n", "goal", "answer", "not met at", "answered/s",
 		"limited by");
 	for (uint32_t i = 0; i < s->goals.count; i++)
 		fprintf(out, "  %-40s %12s %12s %12s  %s\n", goals[i].goal,
-			search_value(goals[i].answer, answer, sizeof(answer)),
-			search_value(goals[i].upper, upper, sizeof(upper)),
-			stats_format(goals[i].answered_per_s, "per_s", answered, sizeof(answered)),
-			goals[i].limited_by);
+			search_value(goals[i].answer), search_value(goals[i].upper),
+			stats_shown(goals[i].answered_per_s, "per_s"), goals[i].limited_by);
 	print_peak(out, "peak", s->peak);
 	print_peak(out, "collapse", s->collapse);
 	if (!isnan(s->knee))
 		fprintf(out, "  %-10s p99 leaves its level above %s\n", "knee",
-			search_value(s->knee, answer, sizeof(answer)));
+			search_value(s->knee));
 }
 
 static void print_search_answer(FILE *out, const struct result_search *s)
 {
 	const struct result_goal *goal = s->goals.items;
-	char answer[32];
 
 	if (isnan(goal->answer)) {
 		fprintf(out, "no %s was found that meets %s", s->variable, goal->goal);
 		return;
 	}
-	fprintf(out, "%s is the highest %s found that meets %s",
-		search_value(goal->answer, answer, sizeof(answer)), s->variable, goal->goal);
+	fprintf(out, "%s is the highest %s found that meets %s", search_value(goal->answer),
+		s->variable, goal->goal);
 	if (strcmp(goal->limited_by, "undecided") == 0)
 		fprintf(out, "; whether the server does more is undecided, as others had the CPU");
 	else if (strcmp(goal->limited_by, "server") != 0)
 		fprintf(out, ", but the server's own limit was not reached");
-}
-
-static const char *spread_value(double v, const char *unit, char *buf, size_t room)
-{
-	if (isinf(v))
-		snprintf(buf, room, "any");
-	else
-		stats_format(v, unit, buf, room);
-	return buf;
 }
 
 static void print_confidence(FILE *out, const struct result_confidence *c)
@@ -576,7 +539,6 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 	static const char *const titles[] = {
 		"mean", "low", "high", "stddev", "min", "p25", "median", "p75", "max"};
 	const struct result_spread *s = c->figures.items;
-	char buf[32];
 
 	fprintf(out, "\nrepeats: %llu", (unsigned long long)c->runs);
 	if (c->skipped)
@@ -595,7 +557,7 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 
 		fprintf(out, "  %-12s%-24s", s[i].item ? s[i].item : "", s[i].figure);
 		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
-			fprintf(out, "%12s", spread_value(cells[k], unit, buf, sizeof(buf)));
+			fprintf(out, "%12s", isinf(cells[k]) ? "any" : stats_shown(cells[k], unit));
 		fputs(s[i].reached || isnan(s[i].mean) ? "\n" : "  wider than asked for\n", out);
 	}
 }

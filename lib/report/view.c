@@ -164,15 +164,6 @@ __attribute__((format(printf, 2, 3))) static void put(struct drawing *d, const c
 	d->lines++;
 }
 
-static const char *rate_text(double value, char *buf)
-{
-	stats_format(value, "per_s", buf, TEXT);
-	buf[strcspn(buf, "/")] = '\0';
-	if (buf[0] && buf[strlen(buf) - 1] == ' ')
-		buf[strlen(buf) - 1] = '\0';
-	return buf;
-}
-
 struct course {
 	const char *name;
 	double at_s, of_s;
@@ -212,22 +203,21 @@ static void put_course(struct drawing *d)
 	put(d, "%-10s [%s] %s of %s s, %s s left", c.name, bar, at, of, left);
 }
 
-static const char *value_or(const json_t *line, const char *name, const char *none, char *buf)
+static const char *value_or(const json_t *line, const char *name, const char *none)
 {
 	double value = document_number(line, name);
 
-	return isnan(value) ? none : stats_format(value, NULL, buf, TEXT);
+	return isnan(value) ? none : stats_shown(value, NULL);
 }
 
 static void put_trial(struct drawing *d)
 {
 	const json_t *t = d->v->trial;
-	char at[TEXT], low[TEXT], high[TEXT];
 	const char *verdict = document_text(t, "verdict");
 
 	put(d, "trial %.0f: %s%s%s; met at %s, not met at %s  %s", number_of(t, LINE_TRIAL),
-		value_or(t, "rate", "-", at), *verdict ? " " : "", verdict,
-		value_or(t, "answer", "none yet", low), value_or(t, "upper", "none yet", high),
+		value_or(t, "rate", "-"), *verdict ? " " : "", verdict,
+		value_or(t, "answer", "none yet"), value_or(t, "upper", "none yet"),
 		document_text(d->v->begin, "result.config.search.variable"));
 }
 
@@ -244,37 +234,34 @@ static struct columns columns_of(const struct view_size *s)
 	return (struct columns){12 + (more > 24 ? 12 : more / 2), 9 + (more > 60 ? 4 : more / 15)};
 }
 
-static const char *time_of(const json_t *item, const char *name, char *buf)
+static const char *time_of(const json_t *item, const char *name)
 {
-	double ended =
-		number_of(item, "answered") + number_of(item, "failed") + number_of(item, "lost");
 	double value = document_number(item, name);
 
-	return stats_time(isnan(value) ? INFINITY : value, ended > 0, buf, TEXT);
+	return stats_shown_time(isnan(value) ? INFINITY : value,
+		number_of(item, "answered") + number_of(item, "failed") + number_of(item, "lost") >
+			0);
+}
+
+static void put_row(struct drawing *d, const char *const cells[8])
+{
+	struct columns c = columns_of(d->size);
+
+	put(d, "%-*.*s%*s%*s%*s%*s%*s%*s%*s", c.name, c.name, cells[0], c.figure, cells[1],
+		c.figure + 2, cells[2], c.figure, cells[3], c.figure, cells[4], c.figure, cells[5],
+		c.figure, cells[6], c.figure + 1, cells[7]);
 }
 
 static void put_item(struct drawing *d, const json_t *item, bool warmup)
 {
-	struct columns c = columns_of(d->size);
-	char due[TEXT], answered[TEXT], loss[TEXT], p50[TEXT], p99[TEXT], max[TEXT], open[TEXT];
-
-	put(d, "%-*.*s%*s%*s%*s%*s%*s%*s%*s", c.name, c.name, document_text(item, "name"), c.figure,
-		rate_text(number_of(item, "due_per_s"), due), c.figure + 2,
-		rate_text(number_of(item, "answered_per_s"), answered), c.figure,
-		stats_format(number_of(item, "loss"), "1", loss, TEXT), c.figure,
-		warmup ? "-" : time_of(item, "p50_ns", p50), c.figure,
-		warmup ? "-" : time_of(item, "p99_ns", p99), c.figure,
-		warmup ? "-" : time_of(item, "max_ns", max), c.figure + 1,
-		stats_format(number_of(item, "in_flight"), NULL, open, TEXT));
-}
-
-static void put_head(struct drawing *d)
-{
-	struct columns c = columns_of(d->size);
-
-	put(d, "%-*s%*s%*s%*s%*s%*s%*s%*s", c.name, "item", c.figure, "due/s", c.figure + 2,
-		"answered/s", c.figure, "loss", c.figure, "p50", c.figure, "p99", c.figure, "max",
-		c.figure + 1, "in flight");
+	put_row(d, (const char *const[8]){document_text(item, "name"),
+			   stats_shown_rate(number_of(item, "due_per_s")),
+			   stats_shown_rate(number_of(item, "answered_per_s")),
+			   stats_shown(number_of(item, "loss"), "1"),
+			   warmup ? "-" : time_of(item, "p50_ns"),
+			   warmup ? "-" : time_of(item, "p99_ns"),
+			   warmup ? "-" : time_of(item, "max_ns"),
+			   stats_shown(number_of(item, "in_flight"), NULL)});
 }
 
 // A column for each second of the last minute, or of less on a narrow screen.
@@ -285,7 +272,7 @@ static void put_spark(struct drawing *d, size_t n)
 	const struct view *v = d->v;
 	unsigned seconds = d->size->columns > 38 ? d->size->columns - 18 : 20, first;
 	double most = 0, rate[VIEW_SECONDS];
-	char line[4 * VIEW_SECONDS + 1] = "", *to = line, top[TEXT];
+	char line[4 * VIEW_SECONDS + 1] = "", *to = line;
 
 	first = seconds < VIEW_SECONDS ? VIEW_SECONDS - seconds : 0;
 	for (unsigned k = first; k < VIEW_SECONDS; k++) {
@@ -303,7 +290,7 @@ static void put_spark(struct drawing *d, size_t n)
 			*to++ = plain[level];
 	}
 	*to = '\0';
-	put(d, "  %s up to %s", line, stats_format(most, "per_s", top, TEXT));
+	put(d, "  %s up to %s", line, stats_shown(most, "per_s"));
 }
 
 // The object in an item that no row of items has.
@@ -345,7 +332,7 @@ struct counts {
 // Those that counted something in the interval.
 static void add_counts(struct counts *c, const char *group, const json_t *in)
 {
-	char one[LINE], rate[TEXT];
+	char one[LINE];
 	const char *key;
 	json_t *value;
 
@@ -357,7 +344,7 @@ static void add_counts(struct counts *c, const char *group, const json_t *in)
 			(end && strcmp(end, "_bytes") == 0))
 			continue;
 		snprintf(one, sizeof(one), "  %s%s %s", group, key,
-			rate_text(json_number_value(value) / c->length_s, rate));
+			stats_shown_rate(json_number_value(value) / c->length_s));
 		if (!append(c->line, c->columns, one))
 			return;
 		group = "";
@@ -391,10 +378,9 @@ static void put_connections(struct drawing *d, const json_t *all)
 {
 	struct counts c = {"", d->size->columns, document_number(d->v->interval, "length_s")};
 	json_t *counts = json_copy((json_t *)all);
-	char open[TEXT];
 
 	snprintf(c.line, sizeof(c.line), "  connections %s open, per s",
-		stats_format(number_of(all, "open"), NULL, open, TEXT));
+		stats_shown(number_of(all, "open"), NULL));
 	json_object_del(counts, "open");
 	if (c.length_s > 0)
 		add_counts(&c, "", counts);
@@ -408,14 +394,13 @@ static void put_connections(struct drawing *d, const json_t *all)
 static void put_workers(struct drawing *d, unsigned lines)
 {
 	const json_t *list = json_object_get(d->v->interval, "workers"), *w;
-	char line[LINE] = "busy", one[128], busy[TEXT];
+	char line[LINE] = "busy", one[128];
 	size_t n;
 
 	json_array_foreach(list, n, w)
 	{
 		snprintf(one, sizeof(one), "  %.40s/%.0f %s", document_text(w, "port"),
-			number_of(w, "number"),
-			stats_format(number_of(w, "busy"), "1", busy, TEXT));
+			number_of(w, "number"), stats_shown(number_of(w, "busy"), "1"));
 		if (append(line, d->size->columns, one) || lines <= 1)
 			continue;
 		put(d, "%s", line);
@@ -487,7 +472,8 @@ unsigned view_draw(const struct view *v, const struct view_size *size, FILE *out
 		return d.lines;
 	if (size->rows > 12)
 		put(&d, "%s", "");
-	put_head(&d);
+	put_row(&d, (const char *const[8]){"item", "due/s", "answered/s", "loss", "p50", "p99",
+			    "max", "in flight"});
 	left = size->rows - d.lines;
 	workers = workers && left > items ? left - items : workers > 0;
 	workers = workers < most ? workers : most;

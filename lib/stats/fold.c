@@ -74,13 +74,8 @@ void *stats_fold_element(
 	struct counter_list *list, uint32_t i, size_t size, struct arena *a, bool *first)
 {
 	*first = i == list->count;
-	if (*first && (i & (i - 1)) == 0) {
-		char *more = arena_zalloc(a, (i ? 2 * (size_t)i : 1) * size);
-
-		if (i)
-			memcpy(more, list->items, i * size);
-		list->items = more;
-	}
+	if (*first)
+		list->items = arena_grow(a, (void *)list->items, i, size);
 	list->count += *first;
 	return (char *)list->items + i * size;
 }

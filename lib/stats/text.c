@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,6 +208,39 @@ const char *stats_time(double ns, bool any, char *buf, size_t room)
 	else
 		stats_format(any ? ns : NAN, "ns", buf, room);
 	return buf;
+}
+
+const char *stats_said(const char *fmt, ...)
+{
+	static char said[16][64];
+	static unsigned turn;
+	char *buf = said[turn++ % 16];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(buf, sizeof(said[0]), fmt, args);
+	va_end(args);
+	return buf;
+}
+
+const char *stats_shown(double value, const char *unit)
+{
+	char buf[32];
+
+	return stats_said("%s", stats_format(value, unit, buf, sizeof(buf)));
+}
+
+const char *stats_shown_time(double ns, bool any)
+{
+	return isinf(ns) ? "lost" : stats_shown(any ? ns : NAN, "ns");
+}
+
+const char *stats_shown_rate(double per_s)
+{
+	const char *text = stats_shown(per_s, "per_s");
+	size_t len = strcspn(text, "/");
+
+	return stats_said("%.*s", (int)(len && text[len - 1] == ' ' ? len - 1 : len), text);
 }
 
 // --- templates

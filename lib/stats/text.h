@@ -58,6 +58,13 @@ void stats_fill(const struct stats_template *t, const char *template, FILE *out)
 // >= 32.
 const char *stats_time(double ns, bool any, char *buf, size_t room);
 
+// Short texts to print at once: they are in 16 buffers, which take turns. Management thread.
+const char *stats_shown(double value, const char *unit);
+const char *stats_shown_time(double ns, bool any);
+const char *stats_shown_rate(double per_s); // "20.0 k", below a header with the unit
+// As by printf, up to 63 characters.
+const char *stats_said(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 // Reference: every counter with path, unit and help, as text lines; prefix precedes each path. NAME
 // stands for the name of an item, LABEL for a label, "*" for names known only at run time.
 void stats_document(const struct counter_section *section, const char *prefix, FILE *out);

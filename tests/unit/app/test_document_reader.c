@@ -385,7 +385,7 @@ static void a_template_computes_from_left_to_right(void **state)
 
 	document_fill(in,
 		"{name:%-3s}{sent} {inside.a + inside.b * 100 / sent:%.1f}% {sent - 10} {sent / "
-	        "none}"
+		"none}"
 		"<, {none} none>< and {inside.a}><{?is}, {none}><{!is} never>",
 		f);
 	fclose(f);
