@@ -2,19 +2,16 @@
 // Path: cold. Main thread.
 #include "front/front_as.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/nearest.h"
 #include "run/commands.h"
 
-#define OPTIONS_MAX 64
-#define OURS        0x1000 // value of an option of ours; the others have their index + ROW
-#define ROW         0x100
+#define OURS 0x1000 // value of an option of ours; the others have their index + ROW
+#define ROW  0x100
 
 enum our_option { OUR_DUMP, OUR_JSON, OUR_SET, OUR_OPTIONS };
 
@@ -48,6 +45,13 @@ int as_refuse(const struct as_run *r, const char *fmt, ...)
 	say(log_error, r, fmt, args);
 	va_end(args);
 	return usage_code(r->tool);
+}
+
+int as_check(const struct as_run *r, const struct as_check *rows)
+{
+	while (rows->why && !rows->wrong)
+		rows++;
+	return rows->why ? as_refuse(r, "%s", rows->why) : 0;
 }
 
 void as_note(const struct as_run *r, const char *fmt, ...)
@@ -161,50 +165,24 @@ static void print_options(const struct as_tool *t, FILE *out)
 		out);
 }
 
-struct as_table {
-	char letters[3 * OPTIONS_MAX + 2];
-	struct option longs[OPTIONS_MAX + 6];
-};
-
-static void build_table(const struct as_option *rows, struct as_table *table)
+static void build_table(const struct as_option *rows, struct option_table *t)
 {
-	static const struct option ours[] = {{"dump", no_argument, NULL, OURS + OUR_DUMP},
-		{"json", required_argument, NULL, OURS + OUR_JSON},
-		{"set", required_argument, NULL, OURS + OUR_SET},
-		{"options", no_argument, NULL, OURS + OUR_OPTIONS},
-		{"help", no_argument, NULL, OURS + OUR_OPTIONS}};
-	char *letters = table->letters;
-	unsigned n = 0;
+	static const char *const ours[] = {[OUR_DUMP] = "dump",
+		[OUR_JSON] = "json",
+		[OUR_SET] = "set",
+		[OUR_OPTIONS] = "options"};
 
-	*letters++ = ':';
-	for (int i = 0; rows[i].letter || rows[i].name; i++) {
-		const struct as_option *row = &rows[i];
-		int argument = !row->argument            ? no_argument
-		               : row->argument[0] == '[' ? optional_argument
-		                                         : required_argument;
-
-		if (row->letter) {
-			*letters++ = row->letter;
-			if (argument != no_argument)
-				*letters++ = ':';
-			if (argument == optional_argument)
-				*letters++ = ':';
-		}
-		if (row->name)
-			table->longs[n++] = (struct option){row->name, argument, NULL, ROW + i};
-	}
-	*letters = '\0';
-	memcpy(&table->longs[n], ours, sizeof(ours));
-	table->longs[n + sizeof(ours) / sizeof(ours[0])] = (struct option){0};
-}
-
-static const struct as_option *row_of(const struct as_option *row, int value)
-{
-	if (value >= ROW)
-		return row + value - ROW;
-	while (row->letter != value)
-		row++;
-	return row;
+	*t = (struct option_table){.letters = ":"};
+	for (int i = 0; rows[i].letter || rows[i].name; i++)
+		option_table_add(t, rows[i].letter, rows[i].name,
+			!rows[i].argument            ? no_argument
+			: rows[i].argument[0] == '[' ? optional_argument
+						     : required_argument,
+			ROW + i);
+	for (int i = 0; i <= OUR_OPTIONS; i++)
+		option_table_add(t, '\0', ours[i],
+			i == OUR_JSON || i == OUR_SET ? required_argument : no_argument, OURS + i);
+	option_table_add(t, '\0', "help", no_argument, OURS + OUR_OPTIONS);
 }
 
 int as_show_options(struct as_run *r, const char *value)
@@ -212,45 +190,23 @@ int as_show_options(struct as_run *r, const char *value)
 	return AS_OPTIONS;
 }
 
-// word: "--name=value".
-static int refuse_long(const struct as_run *r, const struct as_table *table, const char *word)
-{
-	const char *name = word + strspn(word, "-");
-	struct nearest nearest =
-		nearest_to(arena_printf(r->arena, "%.*s", (int)strcspn(name, "="), name));
-
-	for (const struct option *one = table->longs; one->name; one++)
-		nearest_try(&nearest, one->name);
-	if (!nearest.name)
-		return as_refuse(r, "no such option: %s", word);
-	return as_refuse(r, "no such option: %s (did you mean --%s?)", word, nearest.name);
-}
-
 // rows: of the words behind argv[optind].
 static int parse(struct as_run *r, const struct as_option *rows, struct options *o)
 {
-	struct as_table table;
-	int value, err = 0;
+	struct option_table t;
+	struct option_error e;
+	int value = 0, err = 0;
 
-	build_table(rows, &table);
-	opterr = 0;
-	while (!err &&
-		(value = getopt_long(r->argc, r->argv, table.letters, table.longs, NULL)) != -1) {
-		if (value == ':')
-			return as_refuse(
-				r, "this option needs an argument: %s", r->argv[optind - 1]);
-		if (value == '?' && optopt)
-			return as_refuse(r, "no such option: -%c", optopt);
-		if (value == '?')
-			return refuse_long(r, &table, r->argv[optind - 1]);
-		if (value < OURS)
-			err = take_option(r, row_of(rows, value), optarg);
-		else
-			err = take_ours(o, value - OURS);
-	}
+	build_table(rows, &t);
+	while (!err && (value = option_table_next(&t, r->argc, r->argv, r->arena, &e)) > 0)
+		err = value < OURS ? take_option(r, &rows[value - ROW], optarg)
+		                   : take_ours(o, value - OURS);
 	r->operands = r->argv + optind;
 	r->operand_count = (unsigned)(r->argc - optind);
-	return err;
+	if (err || value != 0)
+		return err;
+	return e.nearest ? as_refuse(r, "%s%s (did you mean --%s?)", e.reason, e.word, e.nearest)
+	                 : as_refuse(r, "%s%s", e.reason, e.word);
 }
 
 // The words behind "--" are a command line of their own.

@@ -81,6 +81,12 @@ int as_run(const struct as_tool *t, int argc, char **argv, struct options *o);
 
 // "dnsperf: TEXT", and the tool's exit code of a wrong command line.
 int as_refuse(const struct as_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// Refuses with the reason of the first row that is wrong. The row behind the last one has none.
+struct as_check {
+	bool wrong;
+	const char *why;
+};
+int as_check(const struct as_run *r, const struct as_check *rows);
 // A difference from the original that the user should know: "dnsperf: TEXT".
 void as_note(const struct as_run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // The member at as_run.row's place.

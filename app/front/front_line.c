@@ -156,10 +156,7 @@ static const char *given(const struct options *o, const char *path)
 
 static bool is_given(const struct options *o, const char *path)
 {
-	for (unsigned i = 0; i < o->given_count; i++)
-		if (strcmp(o->given[i].row->path, path) == 0)
-			return true;
-	return false;
+	return given(o, path) != NULL;
 }
 
 static int refuse(const struct front *f, const char *text)

@@ -738,29 +738,31 @@ static int check(struct netperf_run *d)
 		return as_refuse(r, "what is %s?", r->operands[0]);
 	if (d->omni && !d->way && !d->connects)
 		d->way = WAY_SEND;
-	if (d->connects && !d->tcp)
-		return as_refuse(r, "-c is for TCP");
-	if (d->connects && one_way(d))
-		return as_refuse(r, "-c with a test one way is not there (-d rr, or no -d)");
-	if (d->way == WAY_RECEIVE && !d->tcp)
-		return as_refuse(r, "over UDP nothing comes that was not asked for (-d rr)");
 	for (unsigned i = 0; i < r->options->assignment_count; i++)
 		probe |= strncmp(r->options->assignments[i], "dut.", 4) == 0;
-	if (d->remote_cpu && d->no_control && !probe)
-		return as_refuse(r, "-C: with -N nobody is there to tell it (--set "
-				    "dut.probe='ssh FAR cat /proc/stat' asks the far end)");
-	if (d->no_control && (d->far_buffers[0] || d->far_buffers[1]))
-		return as_refuse(r, "-S: with -N nobody is there to set it at the far end");
-	if (!d->tcp &&
-		((d->way == WAY_SEND && !d->no_control && d->sends[0] > UDP_MOST) ||
-			(d->way == WAY_BOTH && (d->sizes[0] > UDP_MOST || d->sizes[1] > UDP_MOST))))
-		return as_refuse(r,
-			"more than %d bytes in a datagram come in fragments, for which driver: "
-			"socket has no room",
-			UDP_MOST);
-	if (d->no_control && d->far_cpu >= 0)
-		return as_refuse(r, "-T: with -N nobody is there to set it at the far end");
-	return 0;
+	return as_check(r,
+		(const struct as_check[]){
+			{d->connects && !d->tcp, "-c is for TCP"},
+			{d->connects && one_way(d),
+				"-c with a test one way is not there (-d rr, or no -d)"},
+			{d->way == WAY_RECEIVE && !d->tcp,
+				"over UDP nothing comes that was not asked for (-d rr)"},
+			{d->remote_cpu && d->no_control && !probe,
+				"-C: with -N nobody is there to tell it (--set dut.probe='ssh FAR "
+				"cat /proc/stat' asks the far end)"},
+			{d->no_control && (d->far_buffers[0] || d->far_buffers[1]),
+				"-S: with -N nobody is there to set it at the far end"},
+			{!d->tcp && ((d->way == WAY_SEND && !d->no_control &&
+					     d->sends[0] > UDP_MOST) ||
+					    (d->way == WAY_BOTH &&
+						    (d->sizes[0] > UDP_MOST ||
+							    d->sizes[1] > UDP_MOST))),
+				"more than 1452 bytes in a datagram come in fragments, for which "
+				"driver: socket has no room"},
+			{d->no_control && d->far_cpu >= 0,
+				"-T: with -N nobody is there to set it at the far end"},
+			{0},
+		});
 }
 
 // The file of the far end: sizes that messages do not have with them, and its buffers.
@@ -769,32 +771,24 @@ static const char *far_file(const struct netperf_run *d, const struct addr *host
 	static const char *const names[2] = {"send_buffer", "receive_buffer"};
 	uint64_t request = d->way == WAY_SEND ? d->sends[0] : d->sizes[0];
 	uint64_t reply = d->way == WAY_SEND ? 0 : d->sizes[1];
-	json_t *lan, *echo = json_object(), *file;
+	const char *lan = "", *echo = "";
 	struct arena *a = d->is.arena;
 	char address[ADDR_TEXT_SIZE];
-	const char *out;
-	char *text;
 
-	addr_format(host, address, sizeof(address));
-	lan = json_pack("{s:s, s:s, s:[s]}", "name", FAR_PORT, "driver", "socket", "addresses",
-		arena_printf(a, "%s/%d", address, 8 * host->len));
 	for (int i = 0; i < 2; i++)
 		if (d->far_buffers[i])
-			json_object_set_new(
-				lan, names[i], json_string(bytes(&d->is, d->far_buffers[i])));
+			lan = arena_printf(a, "%s, \"%s\": \"%s\"", lan, names[i],
+				bytes(&d->is, d->far_buffers[i]));
 	if (d->far_cpu >= 0)
-		json_object_set_new(lan, "cpus", json_pack("[i]", (int)d->far_cpu));
-	if (d->way & WAY_SEND && (request < HEADER || (d->way == WAY_BOTH && reply < HEADER))) {
-		json_object_set_new(echo, "request", json_string(bytes(&d->is, request)));
-		json_object_set_new(echo, "reply", json_string(bytes(&d->is, reply)));
-	}
-	file = json_pack("{s:{s:s}, s:[o], s:{s:s, s:o}}", "host", "idle", "sleep", "ports", lan,
-		"responder", "server_port", port, "echo", echo);
-	text = json_dumps(file, 0);
-	json_decref(file);
-	out = arena_strdup(a, text);
-	free(text);
-	return out;
+		lan = arena_printf(a, "%s, \"cpus\": [%.0f]", lan, d->far_cpu);
+	if (d->way & WAY_SEND && (request < HEADER || (d->way == WAY_BOTH && reply < HEADER)))
+		echo = arena_printf(a, "\"request\": \"%s\", \"reply\": \"%s\"",
+			bytes(&d->is, request), bytes(&d->is, reply));
+	return arena_printf(a,
+		"{\"host\": {\"idle\": \"sleep\"}, \"ports\": [{\"name\": \"" FAR_PORT
+		"\", \"driver\": \"socket\", \"addresses\": [\"%s/%d\"]%s}], "
+		"\"responder\": {\"server_port\": \"%s\", \"echo\": {%s}}}",
+		addr_format(host, address, sizeof(address)), 8 * host->len, lan, port, echo);
 }
 
 static int open_far(struct netperf_run *d, const struct addr_server *server)

@@ -4,7 +4,6 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -126,15 +125,24 @@ void front_set(struct front *f, const char *option, const char *path, const char
 	front_set_yaml(f, option, path, quote(value, f->arena));
 }
 
+void front_setv(
+	struct front *f, const char *option, const char *path, const char *fmt, va_list args)
+{
+	char *value;
+
+	if (vasprintf(&value, fmt, args) < 0)
+		arena_exhausted();
+	front_set(f, option, path, arena_strdup(f->arena, value));
+	free(value);
+}
+
 void front_setf(struct front *f, const char *option, const char *path, const char *fmt, ...)
 {
-	char value[1024];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(value, sizeof(value), fmt, args);
+	front_setv(f, option, path, fmt, args);
 	va_end(args);
-	front_set(f, option, path, arena_strdup(f->arena, value));
 }
 
 void front_add_yaml(struct front *f, const char *option, const char *path, const char *yaml)
@@ -271,8 +279,6 @@ const char *front_server(const struct front *f, const struct addr_server *s)
 	return s->port ? arena_printf(f->arena, "%s:%u", text, s->port) : text;
 }
 
-static void print_node(const json_t *node, int depth, FILE *out);
-
 // The sections of a file as people write them.
 static json_t *in_order(json_t *root)
 {
@@ -286,45 +292,28 @@ static json_t *in_order(json_t *root)
 	return ordered;
 }
 
-static void print_object(json_t *object, int depth, bool in_item, FILE *out)
+// in_item: the first line is behind a dash.
+static void print_node(const json_t *node, int depth, bool in_item, FILE *out)
 {
 	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value)
-	{
-		fprintf(out, "%*s%s:", in_item ? 0 : 2 * depth, "", key);
-		print_node(value, depth + 1, out);
-		in_item = false;
-	}
-}
-
-static void print_list(const json_t *list, int depth, FILE *out)
-{
-	json_t *item;
+	json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, item)
+	json_array_foreach(node, i, one)
 	{
 		fprintf(out, "%*s- ", 2 * depth, "");
-		if (json_is_object(item))
-			print_object(item, depth + 1, true, out);
-		else
-			fprintf(out, "%s\n", json_string_value(item));
+		if (json_is_string(one))
+			fprintf(out, "%s\n", json_string_value(one));
+		print_node(one, depth + 1, true, out);
 	}
-}
-
-static void print_node(const json_t *node, int depth, FILE *out)
-{
-	if (json_is_string(node)) {
-		fprintf(out, " %s\n", json_string_value(node));
-		return;
+	json_object_foreach((json_t *)node, key, one)
+	{
+		fprintf(out, "%*s%s:", in_item ? 0 : 2 * depth, "", key);
+		fprintf(out, "%s%s\n", json_is_string(one) ? " " : "",
+			json_is_string(one) ? json_string_value(one) : "");
+		print_node(one, depth + 1, false, out);
+		in_item = false;
 	}
-	fputc('\n', out);
-	if (json_is_array(node))
-		print_list(node, depth, out);
-	else
-		print_object((json_t *)node, depth, false, out);
 }
 
 const char *front_yaml(const struct front *f)
@@ -337,7 +326,7 @@ const char *front_yaml(const struct front *f)
 
 	if (!out)
 		abort(); // memory: none
-	print_object(root, 0, false, out);
+	print_node(root, 0, false, out);
 	fclose(out);
 	json_decref(root);
 	copy = arena_strdup(f->arena, text);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -54,6 +55,8 @@ void front_set(struct front *f, const char *option, const char *path, const char
 // front_set with the value as by printf.
 void front_setf(struct front *f, const char *option, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+void front_setv(struct front *f, const char *option, const char *path, const char *fmt,
+	va_list args) __attribute__((format(printf, 4, 0)));
 // The value is YAML: "[a, b]", "{rate: 5}".
 void front_set_yaml(struct front *f, const char *option, const char *path, const char *yaml);
 // One more item of a list of texts, or of sections.

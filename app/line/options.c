@@ -3,7 +3,6 @@
 // Path: cold. Main thread.
 #include "line/options.h"
 
-#include <getopt.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -206,43 +205,61 @@ const char *options_argument(const struct command *c, const char *word, const ch
 	return NULL;
 }
 
-// The rows as arguments of getopt_long, those of the command before the common ones; a leading ":"
-// makes it silent. A letter that is taken already is left out of the second row. Values: OWN and
-// the index of an own row, or COMMON and that of a common one.
-#define OWN_MAX 40
-#define OWN     0x100
-#define COMMON  0x200
-
-struct tables {
-	char letters[2 * (ROWS + OWN_MAX) + 2];
-	int values[256]; // of each letter
-	struct option longs[ROWS + OWN_MAX + 1];
-	unsigned count;
-};
-
-static void add_row(struct tables *t, char letter, const char *name, bool argument, int value)
+void option_table_add(
+	struct option_table *t, char letter, const char *name, int argument, int value)
 {
 	size_t len = strlen(t->letters);
 
-	t->longs[t->count++] =
-		(struct option){name, argument ? required_argument : no_argument, NULL, value};
+	if (name)
+		t->longs[t->count++] = (struct option){name, argument, NULL, value};
 	if (!letter || t->values[(uint8_t)letter])
 		return;
 	t->values[(uint8_t)letter] = value;
 	t->letters[len] = letter;
-	t->letters[len + 1] = argument ? ':' : '\0';
+	memcpy(t->letters + len + 1, "::", (size_t)argument); // no_argument is 0, optional 2
 }
 
-static void build_tables(const struct command *c, struct tables *t)
+int option_table_next(const struct option_table *t, int argc, char **argv, struct arena *a,
+	struct option_error *e)
+{
+	struct nearest nearest;
+	const char *name;
+	int value;
+
+	opterr = 0;
+	value = getopt_long(argc, argv, t->letters, t->longs, NULL);
+	if (value != ':' && value != '?')
+		return value >= 0 && value < 256 ? t->values[value] : value;
+	*e = (struct option_error){
+		value == ':' ? "this option needs an argument: " : "no such option: ",
+		argv[optind - 1], NULL};
+	if (value == ':')
+		return 0;
+	if (optopt > 0 && optopt < 256 && !t->values[optopt]) // a letter, perhaps among others
+		e->word = arena_printf(a, "-%c", optopt);
+	name = e->word[1] == '-' ? e->word + 2 : "";
+	nearest = nearest_to(arena_printf(a, "%.*s", (int)strcspn(name, "="), name));
+	for (const struct option *one = t->longs; *name && one->name; one++)
+		nearest_try(&nearest, one->name);
+	e->nearest = nearest.name;
+	return 0;
+}
+
+// Values in the table: OWN and the index of an own row, or COMMON and that of a common one.
+#define OWN    0x100
+#define COMMON 0x200
+
+static void build_table(const struct command *c, struct option_table *t)
 {
 	const struct own_option *own = c->own;
 
-	*t = (struct tables){.letters = ":"};
+	*t = (struct option_table){.letters = ":"};
 	for (int i = 0; own && own[i].name; i++)
-		add_row(t, own[i].letter, own[i].name, own[i].argument, OWN + i);
+		option_table_add(t, own[i].letter, own[i].name, own[i].argument != NULL, OWN + i);
 	for (int i = 0; i < (int)ROWS; i++)
 		if (is_taken(c, &rows[i]))
-			add_row(t, rows[i].letter, rows[i].name, rows[i].argument, COMMON + i);
+			option_table_add(t, rows[i].letter, rows[i].name, rows[i].argument != NULL,
+				COMMON + i);
 }
 
 static void store_option(struct options *o, const struct option_row *r)
@@ -259,32 +276,9 @@ static void store_option(struct options *o, const struct option_row *r)
 		*(bool *)place = true;
 }
 
-static void store_own(struct options *o, const struct own_option *r)
-{
-	o->given[o->given_count++] = (struct given_option){r, r->argument ? optarg : r->value};
-}
-
 static enum options_outcome refuse(const struct command *c, const char *reason, const char *text)
 {
 	log_error("%s: %s%s (see ddiperf %s --help)", c->name, reason, text, c->name);
-	return OPTIONS_WRONG;
-}
-
-// word: "--name=value", or "-x".
-static enum options_outcome refuse_option(
-	const struct command *c, const char *word, struct arena *a)
-{
-	const char *name = word[1] == '-' ? word + 2 : "";
-	struct nearest nearest = nearest_to(arena_printf(a, "%.*s", (int)strcspn(name, "="), name));
-
-	for (const struct own_option *own = c->own; *name && own && own->name; own++)
-		nearest_try(&nearest, own->name);
-	for (size_t i = 0; *name && i < ROWS; i++)
-		if (is_taken(c, &rows[i]))
-			nearest_try(&nearest, rows[i].name);
-	if (!nearest.name)
-		return refuse(c, "no such option: ", word);
-	log_error("%s: no such option: %s (did you mean --%s?)", c->name, word, nearest.name);
 	return OPTIONS_WRONG;
 }
 
@@ -324,39 +318,35 @@ static enum options_outcome parse_operands(
 enum options_outcome options_parse(
 	const struct command *c, int argc, char **argv, struct options *o)
 {
-	char unknown[] = "-?";
-	struct tables t;
+	struct option_table t;
+	struct option_error e;
 	size_t letters = 1;
 	int value;
 
-	build_tables(c, &t);
+	build_table(c, &t);
 	o->assignments = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->assignments));
 	o->margins = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->margins));
 	for (int i = 1; i < argc; i++)
 		letters += strlen(argv[i]); // of options without arguments there are no more
 	o->given = arena_zalloc(o->arena, letters * sizeof(*o->given));
-	opterr = 0;
-	while ((value = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
-		if (value == ':')
-			return refuse(c, "this option needs an argument: ", argv[optind - 1]);
-		if (value == '?') { // optopt: an unknown letter, which may stand among others
-			unknown[1] = (char)optopt;
-			return refuse_option(c,
-				optopt > 0 && optopt < 256 && !t.values[optopt] ? unknown
-										: argv[optind - 1],
-				o->arena);
-		}
-		if (value < OWN)
-			value = t.values[value];
+	while ((value = option_table_next(&t, argc, argv, o->arena, &e)) > 0) {
 		if (value < COMMON) {
-			store_own(o, &c->own[value - OWN]);
-			continue;
-		}
-		if (rows[value - COMMON].bit == OPTION_HELP) {
+			const struct own_option *own = &c->own[value - OWN];
+
+			o->given[o->given_count++] =
+				(struct given_option){own, own->argument ? optarg : own->value};
+		} else if (rows[value - COMMON].bit == OPTION_HELP) {
 			options_help(c, stdout);
 			return OPTIONS_HELP_SHOWN;
+		} else {
+			store_option(o, &rows[value - COMMON]);
 		}
-		store_option(o, &rows[value - COMMON]);
+	}
+	if (value == 0 && !e.nearest)
+		return refuse(c, e.reason, e.word);
+	if (value == 0) {
+		log_error("%s: %s%s (did you mean --%s?)", c->name, e.reason, e.word, e.nearest);
+		return OPTIONS_WRONG;
 	}
 	if (check_fleet(c, o) != OPTIONS_GO)
 		return OPTIONS_WRONG;

@@ -3,6 +3,7 @@
 // for settings of a file. Parsing and --help walk over the rows. Path: cold. Main thread.
 #pragma once
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -135,6 +136,27 @@ const char *options_argument(const struct command *c, const char *word, const ch
 // The NATS server of --fleet, with the credentials and certificates of the command line. name: of
 // this client. Strings are borrowed from o.
 struct bus_settings options_bus(const struct options *o, const char *name);
+
+// Arguments of getopt_long. A letter that is there already keeps its value.
+#define OPTION_TABLE_MAX 128
+struct option_table {
+	char letters[3 * OPTION_TABLE_MAX + 2]; // ":" at first
+	int values[256];                        // of each letter
+	struct option longs[OPTION_TABLE_MAX];  // behind the last one one of zeros
+	unsigned count;
+};
+
+struct option_error {
+	const char *reason, *word; // "no such option: ", "--name=value"
+	const char *nearest;       // name that was perhaps meant; NULL: none is near
+};
+
+// argument: of getopt_long. name NULL: none. value: above 255.
+void option_table_add(
+	struct option_table *t, char letter, const char *name, int argument, int value);
+// The value of the next option, whose argument is optarg; -1: there is none; 0: an error.
+int option_table_next(const struct option_table *t, int argc, char **argv, struct arena *a,
+	struct option_error *e);
 
 // A word as a shell reads it back.
 const char *options_quote(const char *word, struct arena *a);

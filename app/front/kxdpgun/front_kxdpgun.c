@@ -5,16 +5,25 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/addr.h"
 #include "run/commands.h"
-#include "front/kxdpgun/front_kxdpgun.h"
 #include "front/front_queries.h"
 #include "io/host/netif.h"
 #include "follow/run_events.h"
 
 #define ITEM        "traffic.queries."
 #define CONNECTIONS 100 // at a time; those that each take one query are as many as are needed
+
+#define SCHEMA_VERSION 20240530
+#define NS_PER_S       1e9
+
+struct kxdpgun_json {
+	double period_s; // of -S; 0: no lines before the end
+	// From the first line on:
+	json_int_t runid, started_ns; // by the wall clock
+};
 
 struct kxdpgun {
 	struct queries is;
@@ -105,6 +114,92 @@ static const struct as_option options[] = {
 	{0},
 };
 
+// --- -j: objects of DNS-OARC's dns-metrics with the members that kxdpgun 3.4 has
+
+static json_int_t whole(double x)
+{
+	return x > 0 && x < 0x1p62 ? (json_int_t)(x + 0.5) : 0;
+}
+
+static json_t *line_of(const char *type, json_int_t runid)
+{
+	return json_pack("{s:I,s:s}", "runid", runid, "type", type);
+}
+
+static void put_line(json_t *line)
+{
+	json_dumpf(line, stdout, JSON_REAL_PRECISION(15));
+	putchar('\n');
+	fflush(stdout);
+	json_decref(line);
+}
+
+static void json_begin(struct kxdpgun_json *j, const struct as_run *r, const json_t *info)
+{
+	json_t *line, *params = json_array();
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	j->started_ns = (json_int_t)now.tv_sec * (json_int_t)NS_PER_S + now.tv_nsec;
+	j->runid = j->started_ns / 1000;
+	line = line_of("header", j->runid);
+	for (int i = 0; i < r->argc; i++)
+		json_array_append_new(params, json_string(r->argv[i]));
+	json_object_update_new(line,
+		json_pack("{s:i,s:s,s:s,s:o,s:I}", "schema_version", SCHEMA_VERSION, "generator",
+			r->tool->name, "generator_version", r->tool->version, "generator_params",
+			params, "time_units_per_sec", (json_int_t)NS_PER_S));
+	if (j->period_s > 0)
+		json_object_set_new(line, "stats_interval", json_real(j->period_s));
+	json_object_set(line, "additional_info", (json_t *)info);
+	put_line(line);
+}
+
+static json_t *rcodes_of(const json_t *item)
+{
+	json_t *of = json_object(), *count;
+	const char *name;
+
+	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
+	{
+		if (json_number_value(count) > 0)
+			json_object_set_new(
+				of, name, json_integer(whole(json_number_value(count))));
+	}
+	return of;
+}
+
+static void json_stats(const struct kxdpgun_json *j, const char *type, const json_t *item,
+	double since_s, double until_s, bool replies)
+{
+	json_int_t sent = whole(document_number(item, "sent"));
+	json_int_t got = replies ? whole(document_computed(item, "answered + failed")) : 0;
+	json_t *line = line_of(type, j->runid);
+
+	json_object_update_new(line,
+		json_pack("{s:I,s:I,s:I,s:I}", "since", j->started_ns + whole(NS_PER_S * since_s),
+			"until", j->started_ns + whole(NS_PER_S * until_s), "queries", sent,
+			"responses", got));
+	if (got)
+		json_object_set_new(line, "response_rcodes", rcodes_of(item));
+	json_object_set_new(line, "conn_info",
+		json_pack("{s:s,s:I,s:I,s:i}", "type", "udp", "packets_sent", sent,
+			"packets_recieved", got, "socket_errors", 0));
+	put_line(line);
+}
+
+static void json_thread(const struct kxdpgun_json *j, const json_t *item, bool replies)
+{
+	double got = replies ? document_computed(item, "answered + failed") : 0;
+	json_t *line = line_of("thread_summary", j->runid);
+
+	json_object_update_new(
+		line, json_pack("{s:i,s:I,s:I,s:I,s:i}", "subid", 0, "qry_sent",
+			      whole(document_number(item, "sent")), "ans_recv", whole(got), "lost",
+			      whole(document_number(item, "unsent")), "errors", 0));
+	put_line(line);
+}
+
 static void print_json_begin(struct kxdpgun *d)
 {
 	json_t *info = json_pack("{s:s,s:i,s:i,s:s,s:{s:s}}", "interface", d->route.name,
@@ -112,7 +207,7 @@ static void print_json_begin(struct kxdpgun *d)
 		"transport_layer_proto", d->is.tcp ? "TCP" : "UDP", "mode_info", "mode",
 		front_get(&d->is.is.front, "ports.lan.driver"));
 
-	kxdpgun_json_begin(&d->lines, &d->is.is, info);
+	json_begin(&d->lines, &d->is.is, info);
 	json_decref(info);
 }
 
@@ -123,7 +218,7 @@ static void print_json(struct kxdpgun *d, const json_t *line)
 	if (json_object_get(line, LINE_BEGIN))
 		print_json_begin(d);
 	else if (d->period_ms > 0 && t_s > 0 && !json_object_get(line, LINE_LAST))
-		kxdpgun_json_stats(&d->lines, "stats_periodic",
+		json_stats(&d->lines, "stats_periodic",
 			json_array_get(json_object_get(line, "traffic"), 0),
 			t_s - document_number(line, "length_s"), t_s, !d->drop);
 }
@@ -225,8 +320,8 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 	const json_t *item = json_array_get(json_object_get(b->document, "traffic"), 0);
 
 	if (d->json) {
-		kxdpgun_json_thread(&d->lines, item, !d->drop);
-		kxdpgun_json_stats(&d->lines, "stats_sum", item, 0,
+		json_thread(&d->lines, item, !d->drop);
+		json_stats(&d->lines, "stats_sum", item, 0,
 			document_number(b->document, "run.measured_s"), !d->drop);
 	} else {
 		print_figures(d, item);

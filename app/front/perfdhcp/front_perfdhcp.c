@@ -185,25 +185,12 @@ static bool has(const struct perfdhcp *p, char letter)
 	return perfdhcp_times(p, letter) > 0;
 }
 
-struct check {
-	bool wrong;
-	const char *why;
-};
-
-static int check_rows(const struct perfdhcp *p, const struct check *row)
-{
-	for (; row->why; row++)
-		if (row->wrong)
-			return as_refuse(&p->run, "%s", row->why);
-	return 0;
-}
-
 static int check_together(const struct perfdhcp *p)
 {
 	const bool two = has(p, 'i'),
 		   addresses = !has(p, 'e') || strcmp(perfdhcp_value(p, 'e'), "address-only") == 0;
 	const unsigned templates = perfdhcp_times(p, 'T');
-	const struct check first[] = {
+	const struct as_check first[] = {
 		{has(p, '4') && has(p, '6'), "-4 and -6 exclude each other"},
 		{p->v6 && has(p, 'B'), "-B is of DHCPv4"},
 		{!p->v6 && has(p, 'c'), "-c needs -6"},
@@ -214,7 +201,7 @@ static int check_together(const struct perfdhcp *p)
 		{templates && !addresses, "-T needs -e address-only"},
 		{0},
 	};
-	const struct check last[] = {
+	const struct as_check last[] = {
 		{has(p, 'c') && !two, "-c needs -i"},
 		{!has(p, 'r') && has(p, 'f'), "-f needs -r"},
 		{!has(p, 'r') && has(p, 'F'), "-F needs -r"},
@@ -230,7 +217,7 @@ static int check_together(const struct perfdhcp *p)
 		{p->avalanche && number(p, 'R') == 0, "--scenario avalanche needs -R"},
 		{0},
 	};
-	int err = check_rows(p, first);
+	int err = as_check(&p->run, first);
 
 	for (const char *c = "ndDTXO"; two && !err && *c; c++)
 		if (perfdhcp_times(p, *c) > 1)
@@ -238,7 +225,7 @@ static int check_together(const struct perfdhcp *p)
 	for (const char *c = "1ESIfF"; two && !err && *c; c++)
 		if (has(p, *c))
 			err = as_refuse(&p->run, "-i excludes -%c", *c);
-	return err ? err : check_rows(p, last);
+	return err ? err : as_check(&p->run, last);
 }
 
 static int check_words(const struct perfdhcp *p)

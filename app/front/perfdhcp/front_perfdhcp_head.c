@@ -57,7 +57,17 @@ static void print_drops(const struct perfdhcp *p)
 			printf("max-pdrop{%u]=%g\n", shares++, strtod(value, NULL));
 }
 
-// MAC and DUID of the first client, with that text between two bytes.
+// Without the quotes of YAML, and with that text between two bytes.
+static void put_mac(const char *mac, const char *between)
+{
+	for (; *mac; mac++)
+		if (*mac == ':')
+			fputs(between, stdout);
+		else if (*mac != '"')
+			putchar(*mac);
+}
+
+// MAC and DUID of the first client.
 static void print_identity(const struct perfdhcp *p)
 {
 	const char *family = p->v6 ? "traffic.leases.dhcp6" : "traffic.leases.dhcp4";
@@ -66,23 +76,16 @@ static void print_identity(const struct perfdhcp *p)
 		front_get(&p->run.front, arena_printf(p->run.arena, "%s.duid_hex", family));
 
 	fputs("Set MAC to ", stdout);
-	for (mac = mac ? mac : "\"00:0c:01:02:03:04\""; *mac; mac++)
-		if (*mac == ':')
-			fputs("::", stdout);
-		else if (*mac != '"')
-			putchar(*mac);
-	putchar('\n');
-	mac = front_get(&p->run.front, arena_printf(p->run.arena, "%s.mac", family));
-	fputs("Set DUID to ", stdout);
-	if (!duid) {
-		printf("%s000c01020304\n", p->duid); // of no message
+	put_mac(mac ? mac : "00:0c:01:02:03:04", "::");
+	fputs("\nSet DUID to ", stdout);
+	if (!duid) { // of no message
+		printf("%s000c01020304\n", p->duid);
 		return;
 	}
-	for (duid += *duid == '"'; *duid && *duid != '{' && *duid != '"'; duid++)
-		putchar(*duid);
-	for (; *duid == '{' && mac && *mac; mac++)
-		if (*mac != '"' && *mac != ':')
-			putchar(*mac);
+	duid += *duid == '"';
+	printf("%.*s", (int)strcspn(duid, "{\""), duid);
+	if (strchr(duid, '{') && mac)
+		put_mac(mac, "");
 	putchar('\n');
 }
 
@@ -102,19 +105,17 @@ static void print_decoded(const struct perfdhcp *p)
 		{'O', NULL, "rnd-offset[%u]=%s\n", NULL}, {'S', "sid-offset", NULL, "-1"},
 		{'I', "rip-offset", NULL, "-1"}, {'x', "diagnostic-selectors", NULL, NULL},
 		{'w', "wrapped", NULL, NULL}, {0}};
-	const char *type = perfdhcp_value(p, 'e'), *local = perfdhcp_value(p, 'l');
+	const char *type = perfdhcp_times(p, 'e') ? perfdhcp_value(p, 'e') : "address-only";
+	const char *local = perfdhcp_value(p, 'l');
 	const char *threads = perfdhcp_value(p, 'g');
 
 	printf("IPv%u\n", p->v6 ? 6 : 4);
 	if (perfdhcp_times(p, 'i'))
 		printf("%s only\n", p->v6 ? "SOLICIT-ADVERTISE" : "DISCOVER-OFFER");
-	if (!type || strcmp(type, "address-only") == 0)
-		puts("lease-type=address-only (IA_NA option added to the client's request)");
-	else if (strcmp(type, "prefix-only") == 0)
-		puts("lease-type=prefix-only (IA_PD option added to the client's request)");
-	else
-		puts("lease-type=address-and-prefix (Both IA_NA and IA_PD options added to the "
-		     "client's request)");
+	printf("lease-type=%s (%s added to the client's request)\n", type,
+		strcmp(type, "address-only") == 0  ? "IA_NA option"
+		: strcmp(type, "prefix-only") == 0 ? "IA_PD option"
+						   : "Both IA_NA and IA_PD options");
 	print_rows(p, first);
 	print_drops(p);
 	print_rows(p, last);

@@ -3,7 +3,6 @@
 // letter, also where they are odd; a figure that the original has wrong is right, and a note says
 // so. Path: cold. Main thread.
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,60 +50,36 @@ static const json_t *item_of(const json_t *in)
 
 static const json_t *step_of(const json_t *item, const char *name)
 {
-	const json_t *step;
-	size_t i;
-
-	json_array_foreach(json_object_get(item, "steps"), i, step)
-	{
-		if (strcmp(document_text(step, "name"), name) == 0)
-			return step;
-	}
-	return NULL;
-}
-
-static double count(const json_t *in, const char *name)
-{
-	double value = document_number(in, name);
-
-	return isnan(value) ? 0 : value;
+	return document_named(json_object_get(item, "steps"), "name", name);
 }
 
 static void add(struct perfdhcp_exchange *x, const json_t *item)
 {
 	const json_t *step = step_of(item, x->step);
 
-	x->sent += count(step, "sent");
-	x->rejected += count(step, "failed");
-	x->received += count(step, "answered") + count(step, "failed");
-	x->lost += count(step, "lost");
-}
-
-static void print_counts(
-	const struct perfdhcp_exchange *x, unsigned n, const char *between, size_t member)
-{
-	for (unsigned i = 0; i < n; i++) {
-		if (i)
-			fputs(between, stdout);
-		printf("%.0f", *(const double *)((const char *)&x[i] + member));
-	}
+	x->sent += document_computed(step, "sent");
+	x->rejected += document_computed(step, "failed");
+	x->received += document_computed(step, "answered + failed");
+	x->lost += document_computed(step, "lost");
 }
 
 // A line of -t: the sums so far.
 static void print_interim(const struct perfdhcp *p)
 {
-	static const struct {
-		const char *label;
-		size_t member;
-	} columns[] = {{"sent: ", offsetof(struct perfdhcp_exchange, sent)},
-		{"; received: ", offsetof(struct perfdhcp_exchange, received)},
-		{"; drops: ", offsetof(struct perfdhcp_exchange, lost)},
-		{"; rejected: ", offsetof(struct perfdhcp_exchange, rejected)}};
+	static const char *const labels[] = {"sent: ", "; received: ", "; drops: ", "; rejected: "};
 	const char *separator = perfdhcp_value(p, 'C');
 
-	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		fputs(separator ? i ? separator : "" : columns[i].label, stdout);
-		print_counts(p->sums, p->sum_count, separator ? separator : "/", columns[i].member);
-	}
+	for (unsigned c = 0; c < sizeof(labels) / sizeof(labels[0]); c++)
+		for (unsigned i = 0; i < p->sum_count; i++) {
+			const struct perfdhcp_exchange *x = &p->sums[i];
+			const double counts[] = {x->sent, x->received, x->lost, x->rejected};
+
+			printf("%s%.0f",
+				separator ? c || i ? separator : ""
+				: i       ? "/"
+					  : labels[c],
+				counts[c]);
+		}
 	putchar('\n');
 	fflush(stdout);
 }
@@ -129,40 +104,31 @@ void perfdhcp_line(void *ctx, const json_t *line)
 		print_interim(p);
 }
 
-static void print_delays(const json_t *step)
-{
-	static const struct {
-		const char *label, *path;
-	} rows[] = {{"min delay", "latency.service.min_ns"},
-		{"avg delay", "latency.service.mean_ns"}, {"max delay", "latency.service.max_ns"},
-		{"std deviation", "latency.service.stddev_ns"}};
-
-	if (count(step, "latency.service.count") == 0) {
-		fputs("min delay: inf ms\navg delay: min delay: n/a\navg delay: n/a\n"
-		      "max delay: n/a\nstd deviation: n/a\n",
-			stdout);
-		return;
-	}
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		printf("%s: %.3f ms\n", rows[i].label, 1e-6 * count(step, rows[i].path));
-}
+#define DELAY(label, figure) label ": {latency.service." figure "_ns * 1e-6:%.3f} ms\n"
 
 // first: the original prints its share in another form.
 static void print_exchange(const struct perfdhcp_exchange *x, const json_t *step, double orphans,
 	double shared, bool first)
 {
-	double share = 100 * x->lost / x->sent;
+	char ratio[32];
 
-	printf("***Statistics for: %s***\n", x->label);
-	printf("sent packets: %.0f\nreceived packets: %.0f\ndrops: %.0f\ndrops ratio: ", x->sent,
-		x->received, x->lost);
-	if (x->sent == 0)
-		fputs("-nan", stdout);
-	else
-		printf(first ? "%g" : "%.3f", share);
-	printf(" %%\norphans: %.0f\nrejected leases: %.0f\nnon unique addresses: %.0f\n\n", orphans,
-		x->rejected, shared);
-	print_delays(step);
+	snprintf(ratio, sizeof(ratio),
+		x->sent == 0 ? "-nan"
+		: first      ? "%g"
+			     : "%.3f",
+		100 * x->lost / x->sent);
+	printf("***Statistics for: %s***\nsent packets: %.0f\nreceived packets: %.0f\n"
+	       "drops: %.0f\ndrops ratio: %s %%\norphans: %.0f\nrejected leases: %.0f\n"
+	       "non unique addresses: %.0f\n\n",
+		x->label, x->sent, x->received, x->lost, ratio, orphans, x->rejected, shared);
+	document_fill(step,
+		"<{?latency.service.count}" DELAY("min delay", "min") DELAY("avg delay", "mean")
+			DELAY("max delay", "max") DELAY("std deviation",
+				"stddev") ">"
+					  "<{!latency.service.count}min delay: inf ms\navg delay: "
+					  "min delay: n/a\navg delay: "
+					  "n/a\nmax delay: n/a\nstd deviation: n/a\n>",
+		stdout);
 	printf("collected packets: %.0f\n\n", x->lost);
 }
 
@@ -171,7 +137,7 @@ static void print_rate(
 	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x)
 {
 	bool two = perfdhcp_times(p, 'i') > 0;
-	double seconds = count(item, p->avalanche ? "last_answer_s" : "sending_s");
+	double seconds = document_computed(item, p->avalanche ? "last_answer_s" : "sending_s");
 	double done = two ? x[0].received : x[1].received - x[1].rejected;
 	const char *rate = p->avalanche ? NULL : perfdhcp_value(p, 'r');
 
@@ -185,35 +151,23 @@ static void print_rate(
 	putchar('\n');
 }
 
-// Replies that came to this host and were lost in it.
-static double own_losses(const json_t *document)
-{
-	const json_t *ports = json_object_get(document, "ports"), *port;
-	double sum = 0;
-	size_t i;
-
-	json_array_foreach(ports, i, port)
-	{
-		sum += count(port, "rx_missed") + count(port, "rx_no_mbuf");
-	}
-	return sum;
-}
-
-// The tester's own losses are not the server's.
+// Replies that came to this host and were lost in it are not the server's losses.
 static void take_own_losses(
 	const struct perfdhcp *p, const json_t *document, struct perfdhcp_exchange *x, unsigned n)
 {
-	double own = own_losses(document), lost = own;
+	double own = 0, taken;
+	const json_t *port;
+	size_t k;
 
-	for (unsigned i = 0; i < n; i++) {
-		double taken = fmin(lost, x[i].lost);
-
-		x[i].lost -= taken;
-		lost -= taken;
-	}
+	json_array_foreach(json_object_get(document, "ports"), k, port) own +=
+		document_computed(port, "rx_missed + rx_no_mbuf");
 	if (own > 0)
 		as_note(&p->run, "this host lost %.0f packets itself; they do not count as drops",
 			own);
+	for (unsigned i = 0; i < n; i++, own -= taken) {
+		taken = fmin(own, x[i].lost);
+		x[i].lost -= taken;
+	}
 }
 
 // Where the figures are others than those of the original, and why.
@@ -238,19 +192,19 @@ static void print_notes(const struct perfdhcp *p, const json_t *document,
 static void print_avalanche(
 	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x, unsigned n)
 {
-	double s = count(item, "last_answer_s"), resent, sent = 0, received = 0;
+	double s = document_computed(item, "last_answer_s"), sent = 0, received = 0;
+	double resent =
+		document_computed(item, p->v6 ? "dhcp6.retransmitted" : "dhcp4.retransmitted");
 	unsigned long whole = (unsigned long)s;
 
-	resent = count(json_object_get(item, p->v6 ? "dhcp6" : "dhcp4"), "retransmitted");
 	for (unsigned i = 0; i < n; i++) {
 		sent += x[i].sent;
 		received += x[i].received;
 	}
-	printf("It took %02lu:%02lu:%02lu.%06.0f to provision %s clients. \n", whole / 3600,
-		whole / 60 % 60, whole % 60, floor(1e6 * (s - (double)whole)),
-		perfdhcp_value(p, 'R'));
-	printf("Requests sent + resent: %.0f\nRequests resent: %.0f\nResponses received: %.0f\n",
-		sent + resent, resent, received);
+	printf("It took %02lu:%02lu:%02lu.%06.0f to provision %s clients. \n"
+	       "Requests sent + resent: %.0f\nRequests resent: %.0f\nResponses received: %.0f\n",
+		whole / 3600, whole / 60 % 60, whole % 60, floor(1e6 * (s - (double)whole)),
+		perfdhcp_value(p, 'R'), sent + resent, resent, received);
 }
 
 // A line of the file of leases (proto/dhcp/client/dhcp_lease_file.h), cut into its columns.
@@ -362,7 +316,7 @@ static const char *exit_reason(const struct perfdhcp *p, const json_t *document,
 
 	if (strcmp(document_text(document, "verdict.status"), "interrupted") == 0)
 		return NULL;
-	if (drops && count(document, "verdict.stopped_s") > 0)
+	if (drops && document_computed(document, "verdict.stopped_s") > 0)
 		return strchr(drops, '%') ? "Reached maximum percentage of drops."
 		                          : "Reached maximum drops number.";
 	if (most && sent >= strtod(most, NULL))
@@ -374,13 +328,15 @@ static void print_report(
 	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x, unsigned n)
 {
 	const json_t *counters = json_object_get(item, p->v6 ? "dhcp6" : "dhcp4");
-	double orphans = count(item, "late") + count(item, "duplicate") + count(item, "stray");
+	double orphans = document_computed(item, "late + duplicate + stray");
 
 	print_rate(p, item, x);
-	printf("***Malformed Packets***\nMalformed packets: %.0f\n", count(item, "malformed"));
+	printf("***Malformed Packets***\nMalformed packets: %.0f\n",
+		document_computed(item, "malformed"));
 	for (unsigned i = 0; i < n; i++)
 		print_exchange(&x[i], step_of(item, x[i].step), i ? 0 : orphans,
-			i == (n > 1) ? count(counters, "duplicate_address") : 0, i == 0);
+			i == (n > 1) ? document_computed(counters, "duplicate_address") : 0,
+			i == 0);
 	if (perfdhcp_diagnoses(p, 'i'))
 		puts("Short waits for packets: 0"); // of a loop that we do not have
 }

@@ -39,7 +39,7 @@ struct event {
 struct packets {
 	const struct perfdhcp *p;
 	struct event *events;
-	size_t count, room;
+	size_t count;
 	const struct perfdhcp_exchange *x;
 	uint8_t *first[2]; // messages of the first two steps; NULL: none was sent
 	uint32_t first_len[2];
@@ -112,12 +112,7 @@ static bool read6(const uint8_t *m, uint32_t len, const char *first, struct mess
 
 static void add_event(struct packets *s, const struct message *m, uint64_t at_ns)
 {
-	if (s->count == s->room) {
-		s->room = s->room ? 2 * s->room : 1024;
-		s->events = realloc(s->events, s->room * sizeof(*s->events));
-		if (!s->events)
-			abort(); // memory: none
-	}
+	s->events = arena_grow(s->p->run.arena, s->events, s->count, sizeof(*s->events));
 	s->events[s->count] = (struct event){m->xid, m->reply ? NULL : m->step, s->count, at_ns, 0};
 	s->count++;
 }
@@ -219,7 +214,6 @@ void perfdhcp_packets_read(
 		print_times(&s, &x[i], (uint64_t)json_integer_value(from));
 	memcpy(p->first, s.first, sizeof(p->first));
 	memcpy(p->first_len, s.first_len, sizeof(p->first_len));
-	free(s.events);
 	if (perfdhcp_diagnoses(p, 't') &&
 		(json_number_value(json_object_get(capture, "dropped")) > 0 ||
 			json_is_true(json_object_get(capture, "limit_reached"))))

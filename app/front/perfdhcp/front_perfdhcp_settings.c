@@ -2,7 +2,6 @@
 // The settings that a command line of perfdhcp stands for. Path: cold. Main thread.
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,14 +44,12 @@ static const char *typed(const struct perfdhcp *p, char letter, const char *valu
 __attribute__((format(printf, 4, 5))) static void put(
 	struct perfdhcp *p, char letter, const char *path, const char *fmt, ...)
 {
-	char value[2 * LINE_MAX_LEN];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(value, sizeof(value), fmt, args);
+	front_setv(&p->run.front, typed(p, letter, perfdhcp_value(p, letter)),
+		*path == '@' ? at(p, path + 1) : path, fmt, args);
 	va_end(args);
-	front_set(&p->run.front, typed(p, letter, perfdhcp_value(p, letter)),
-		*path == '@' ? at(p, path + 1) : path, arena_strdup(p->run.arena, value));
 }
 
 // The value as number; 0: the option is not given.

@@ -29,7 +29,7 @@ struct template
 };
 
 // An option of the message: of DHCPv4, or of DHCPv6.
-struct option {
+struct template_option {
 	unsigned code, at, len; // place of its content
 };
 
@@ -70,7 +70,7 @@ static unsigned number(const struct template *t, unsigned at, unsigned bytes)
 }
 
 // The option at *at, which moves behind it. false: there is none, or it is cut off (*at = 0).
-static bool next_option(const struct template *t, unsigned *at, struct option *o)
+static bool next_option(const struct template *t, unsigned *at, struct template_option *o)
 {
 	unsigned head = t->p->v6 ? 4 : 2;
 
@@ -82,19 +82,19 @@ static bool next_option(const struct template *t, unsigned *at, struct option *o
 		*at = 0;
 		return false;
 	}
-	*o = (struct option){
+	*o = (struct template_option){
 		number(t, *at, head / 2), *at + head, number(t, *at + head / 2, head / 2)};
 	*at = o->at + o->len > t->len ? 0 : o->at + o->len;
 	return *at > 0;
 }
 
-static bool has_client(const struct template *t, const struct option *o)
+static bool has_client(const struct template *t, const struct template_option *o)
 {
 	return t->last >= o->at && t->last < o->at + o->len && t->last + 1 >= o->at + t->width;
 }
 
 // Bytes of the message as hex, with the client's number where it belongs.
-static const char *hex_of(const struct template *t, const struct option *o)
+static const char *hex_of(const struct template *t, const struct template_option *o)
 {
 	struct arena *a = t->p->run.arena;
 	char *hex = arena_zalloc(a, 2 * o->len + 16), *to = hex;
@@ -131,7 +131,7 @@ static void add_option(struct template *t, const char *code, const char *hex)
 		arena_printf(t->p->run.arena, "{code: %s, hex: \"%s\"}", code, hex));
 }
 
-static void set_parameters(struct template *t, const struct option *o)
+static void set_parameters(struct template *t, const struct template_option *o)
 {
 	struct arena *a = t->p->run.arena;
 	unsigned width = t->p->v6 ? 2 : 1;
@@ -143,7 +143,7 @@ static void set_parameters(struct template *t, const struct option *o)
 }
 
 // The identifier is that of RFC 2132, type and address, or the same text for all clients.
-static int set_client_id(struct template *t, const struct option *o)
+static int set_client_id(struct template *t, const struct template_option *o)
 {
 	char *text = arena_zalloc(t->p->run.arena, o->len + 1);
 
@@ -162,10 +162,10 @@ static int set_client_id(struct template *t, const struct option *o)
 	return 0;
 }
 
-static void add_relay_info(struct template *t, const struct option *o)
+static void add_relay_info(struct template *t, const struct template_option *o)
 {
 	for (unsigned at = o->at; at + 2 <= o->at + o->len;) {
-		const struct option sub = {t->bytes[at], at + 2, t->bytes[at + 1]};
+		const struct template_option sub = {t->bytes[at], at + 2, t->bytes[at + 1]};
 
 		if (sub.at + sub.len > o->at + o->len)
 			return;
@@ -175,7 +175,7 @@ static void add_relay_info(struct template *t, const struct option *o)
 	}
 }
 
-static int take_option4(struct template *t, const struct option *o)
+static int take_option4(struct template *t, const struct template_option *o)
 {
 	switch (o->code) {
 	case 50:
@@ -199,7 +199,7 @@ static int take_option4(struct template *t, const struct option *o)
 	}
 }
 
-static int take_option6(struct template *t, const struct option *o)
+static int take_option6(struct template *t, const struct template_option *o)
 {
 	switch (o->code) {
 	case 1:
@@ -239,7 +239,7 @@ static unsigned options_at(const struct template *t)
 	return t->p->v6 ? V6_OPTIONS : V4_OPTIONS;
 }
 
-static bool find_option(const struct template *t, unsigned code, struct option *o)
+static bool find_option(const struct template *t, unsigned code, struct template_option *o)
 {
 	for (unsigned at = options_at(t); next_option(t, &at, o);)
 		if (o->code == code)
@@ -373,7 +373,7 @@ static int take_header(struct template *t)
 // REQUEST must have the options of the first message: ours are those of the whole exchange.
 static int compare_templates(const struct template *first, const struct template *second)
 {
-	struct option o, other;
+	struct template_option o, other;
 
 	for (unsigned i = 0; !first->p->v6 && i < HEADER_FIELDS; i++) {
 		const struct header_field *f = &header_fields[i];
@@ -400,7 +400,7 @@ static int compare_templates(const struct template *first, const struct template
 static int check_type(const struct template *t, unsigned index)
 {
 	static const unsigned types[2][2] = {{1, 3}, {1, 3}};
-	struct option o;
+	struct template_option o;
 	unsigned at = options_at(t);
 
 	if (t->len < options_at(t))
@@ -460,7 +460,7 @@ static int load(struct template *t, unsigned index)
 // Is there an option, or the client's address, at -O?
 static bool finds_client(const struct template *t)
 {
-	struct option o;
+	struct template_option o;
 
 	if (!t->p->v6 && t->last == V4_CHADDR + 5)
 		return true;
@@ -472,7 +472,7 @@ static bool finds_client(const struct template *t)
 
 static int take(struct template *t)
 {
-	struct option o;
+	struct template_option o;
 	int err = 0;
 
 	if (!finds_client(t))
