@@ -13,6 +13,7 @@
 #include "compare/history.h"
 
 struct reporting {
+	const struct options *options;
 	const struct format *format;
 	struct format_input in;
 	json_t *history; // NULL: not given
@@ -21,24 +22,14 @@ struct reporting {
 static int write_report(void *ctx, FILE *out)
 {
 	const struct reporting *r = ctx;
+	const char *select = r->options->select;
 
-	return r->format->write(&r->in, out);
-}
-
-static int write_brief(void *ctx, FILE *out)
-{
-	const struct reporting *r = ctx;
-
-	for (unsigned i = 0; i < r->in.count; i++)
+	if (!r->options->brief && !(select && strcmp(select, "?") == 0))
+		return r->format->write(&r->in, out);
+	if (!r->options->brief)
+		select_list(r->in.readers[0], out);
+	for (unsigned i = 0; i < r->in.count && r->options->brief; i++)
 		fprintf(out, "%.2f\n", select_merit(r->in.readers[i], r->in.units));
-	return 0;
-}
-
-static int write_selectors(void *ctx, FILE *out)
-{
-	const struct reporting *r = ctx;
-
-	select_list(r->in.readers[0], out);
 	return 0;
 }
 
@@ -73,17 +64,6 @@ static int check(const struct options *o, const struct format *f)
 	return EXIT_PASS;
 }
 
-static int write_all(const struct options *o, struct reporting *r)
-{
-	bool lists = o->select && strcmp(o->select, "?") == 0;
-	struct document_writer w = {o->brief ? write_brief
-				    : lists  ? write_selectors
-					     : write_report,
-		r};
-
-	return document_write_by("report:", o->output ? o->output : "-", &w);
-}
-
 static int report_books(const struct options *o, struct reporting *r)
 {
 	struct document_reader *list = arena_zalloc(o->arena, o->operand_count * sizeof(*list));
@@ -99,7 +79,8 @@ static int report_books(const struct options *o, struct reporting *r)
 	}
 	r->in.readers = readers;
 	if (rc == 0 && (!o->append || o->format || o->output || o->select || o->brief))
-		rc = write_all(o, r);
+		rc = document_write_by("report:", o->output ? o->output : "-",
+			&(struct document_writer){write_report, r});
 	if (rc == 0 && o->append)
 		rc = history_append(o->append, readers, r->in.count);
 	while (r->in.count)
@@ -110,7 +91,7 @@ static int report_books(const struct options *o, struct reporting *r)
 int cmd_report(const struct options *o)
 {
 	const struct format *of_file = o->format ? NULL : format_of_file(o->output);
-	struct reporting r = {
+	struct reporting r = {.options = o,
 		.format = of_file ? of_file : format_find(o->format ? o->format : "keyval"),
 		.in.select = o->select,
 		.in.units = o->units ? o->units[0] : 0};

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "engine/run/run.h"
 
 #define KEY_MAX 64
@@ -46,11 +47,6 @@ static json_t *item_of(json_t *list, const char *name, bool make)
 	return item;
 }
 
-static bool is_list(const char *key)
-{
-	return strcmp(key, "ports") == 0 || strcmp(key, "traffic") == 0;
-}
-
 // The object that holds the last key of the path, which is copied to key. NULL: it is not there and
 // make is not set.
 static json_t *holder_of(const struct front *f, const char *path, bool make, char key[KEY_MAX])
@@ -68,7 +64,7 @@ static json_t *holder_of(const struct front *f, const char *path, bool make, cha
 			next = item_of(at, key, make);
 			in_list = false;
 		} else {
-			in_list = at == f->root && is_list(key);
+			in_list = at == f->root && word_is_among(key, "ports traffic");
 			next = json_object_get(at, key);
 			if (!next && make) {
 				next = in_list ? json_array() : json_object();
@@ -194,19 +190,6 @@ const char *front_get(const struct front *f, const char *path)
 	return holder ? json_string_value(json_object_get(holder, key)) : NULL;
 }
 
-static const char *seconds(const char *value, struct arena *a)
-{
-	bool bare = *value && value[strspn(value, "0123456789.")] == '\0';
-
-	return bare ? arena_printf(a, "%ss", value) : value;
-}
-
-static const char *prefix(const char *value, struct arena *a)
-{
-	return strchr(value, '/') ? value
-	                          : arena_printf(a, "%s/%d", value, strchr(value, ':') ? 128 : 32);
-}
-
 bool front_is_no_port(const char *path, const char *value)
 {
 	const char *last = strrchr(path, '.');
@@ -218,18 +201,23 @@ bool front_is_no_port(const char *path, const char *value)
 void front_take(struct front *f, enum front_kind kind, const char *option, const char *path,
 	const char *value)
 {
+	bool bare = *value && value[strspn(value, "0123456789.")] == '\0';
+
 	switch (kind) {
 	case FRONT_TEXT:
 		front_set(f, option, path, value);
 		break;
 	case FRONT_SECONDS:
-		front_set(f, option, path, seconds(value, f->arena));
+		front_setf(f, option, path, bare ? "%ss" : "%s", value);
+		break;
+	case FRONT_PREFIX:
+		if (!strchr(value, '/'))
+			value = arena_printf(
+				f->arena, "%s/%d", value, strchr(value, ':') ? 128 : 32);
+		front_add(f, option, path, value);
 		break;
 	case FRONT_LIST:
 		front_add(f, option, path, value);
-		break;
-	case FRONT_PREFIX:
-		front_add(f, option, path, prefix(value, f->arena));
 		break;
 	case FRONT_YAML:
 		front_set_yaml(f, option, path, value);

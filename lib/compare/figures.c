@@ -164,13 +164,6 @@ static void put_value(struct flattening *f, const char *path, double value)
 	one->repeated |= f->repeat != REPEATS_MAX;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth);
 
 // Of too few values for a percentile the longest one stands for it, which it is.
@@ -208,8 +201,8 @@ static void flatten(struct flattening *f, const json_t *v, const char *path, uns
 	else if (json_is_object(v))
 		flatten_members(f, (json_t *)v, path, depth + 1);
 	else if (json_is_array(v))
-		json_array_foreach(v, i, one) if (*text_of(one, "name")) flatten(
-			f, one, arena_printf(f->a, "%s.%s", path, text_of(one, "name")), depth + 1);
+		json_array_foreach(v, i, one) if (*document_text(one, "name")) flatten(f, one,
+			arena_printf(f->a, "%s.%s", path, document_text(one, "name")), depth + 1);
 }
 
 static void flatten_traffic(struct flattening *f, const json_t *traffic)
@@ -219,9 +212,9 @@ static void flatten_traffic(struct flattening *f, const json_t *traffic)
 
 	json_array_foreach(traffic, i, item)
 	{
-		if (!*text_of(item, "name"))
+		if (!*document_text(item, "name"))
 			continue;
-		f->item = arena_strdup(f->a, text_of(item, "name"));
+		f->item = arena_strdup(f->a, document_text(item, "name"));
 		f->sent = json_number_value(json_object_get(item, "sent"));
 		f->lost = json_number_value(json_object_get(item, "lost"));
 		flatten(f, item, "", 0);
@@ -235,15 +228,9 @@ static void flatten_search(struct flattening *f, const json_t *search)
 	size_t i;
 
 	f->item = "search";
-	json_array_foreach(json_object_get(search, "goals"), i, goal)
-		put_value(f, i ? arena_printf(f->a, ANSWER ".%s", text_of(goal, "goal")) : ANSWER,
-			json_number_value(json_object_get(goal, "answer")));
-}
-
-// Members that change nothing of what was measured.
-static bool is_aside(const char *path)
-{
-	return word_is_among(path, "run.name run.id run.note run.labels run.seed output criteria");
+	json_array_foreach(json_object_get(search, "goals"), i, goal) put_value(f,
+		i ? arena_printf(f->a, ANSWER ".%s", document_text(goal, "goal")) : ANSWER,
+		json_number_value(json_object_get(goal, "answer")));
 }
 
 static void put_setting(struct flattening *f, const char *path, const json_t *value)
@@ -267,7 +254,9 @@ static void flatten_settings(
 	json_t *one;
 	size_t i;
 
-	if (is_aside(path) || f->out->setting_count == FIGURES_MAX)
+	// What changes nothing of what was measured.
+	if (word_is_among(path, "run.name run.id run.note run.labels run.seed output criteria") ||
+		f->out->setting_count == FIGURES_MAX)
 		return;
 	if (depth == DEPTH_MAX || !(json_is_object(value) || json_is_array(value))) {
 		put_setting(f, path, value);
@@ -276,8 +265,9 @@ static void flatten_settings(
 	json_object_foreach((json_t *)value, key, one)
 		flatten_settings(f, arena_printf(f->a, "%s%s%s", path, dot, key), one, depth + 1);
 	json_array_foreach(value, i, one) flatten_settings(f,
-		*text_of(one, "name") ? arena_printf(f->a, "%s.%s", path, text_of(one, "name"))
-				      : arena_printf(f->a, "%s[%zu]", path, i),
+		*document_text(one, "name")
+			? arena_printf(f->a, "%s.%s", path, document_text(one, "name"))
+			: arena_printf(f->a, "%s[%zu]", path, i),
 		one, depth + 1);
 }
 
@@ -323,18 +313,17 @@ int figures_read(const char *file, const json_t *document, struct arena *a, stru
 	size_t i;
 
 	*out = (struct figures){.file = file};
-	if (strcmp(text_of(document, "schema"), SCHEMA) != 0)
+	if (strcmp(document_text(document, "schema"), SCHEMA) != 0)
 		return refuse_document(out->file,
 			"not a result of ddiperf (name a file written by --json; schema \"" SCHEMA
 			"\")");
 	if (!json_is_array(traffic) || json_array_size(traffic) == 0)
 		return refuse_document(out->file, "no traffic in this result");
-	out->name = arena_strdup(a, text_of(run, "name"));
-	out->version = arena_strdup(a, text_of(run, "version"));
-	out->started = arena_strdup(a, text_of(run, "started"));
-	out->status = arena_strdup(a, text_of(json_object_get(document, "verdict"), "status"));
-	out->confidence = json_number_value(
-		json_object_get(json_object_get(document, "confidence"), "confidence"));
+	out->name = arena_strdup(a, document_text(run, "name"));
+	out->version = arena_strdup(a, document_text(run, "version"));
+	out->started = arena_strdup(a, document_text(run, "started"));
+	out->status = arena_strdup(a, document_text(document, "verdict.status"));
+	out->confidence = document_computed(document, "confidence.confidence");
 	if (json_array_size(repeats) > REPEATS_MAX)
 		return refuse_document(out->file, "more than 1000 repeats");
 	if (out->confidence > 0 && out->confidence < 1 && json_array_size(repeats) >= 2)

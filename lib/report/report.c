@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "engine/run/run.h"
 #include "stats/text.h"
 
@@ -328,8 +329,9 @@ static void print_peak(FILE *out, const char *name, const struct result_peak *p)
 			stats_shown(p->answered_per_s, "per_s"), search_value(p->rate));
 }
 
-// " (user 5 %, system 2 %)": the shares above 0.
-static void print_cpu_parts(FILE *out, const struct result_cpu_use *u)
+// With the parts of use that are above 0.
+static void print_cpu_line(
+	FILE *out, const char *box, uint64_t cpus, const struct result_cpu_use *u)
 {
 	const struct {
 		const char *name;
@@ -338,22 +340,15 @@ static void print_cpu_parts(FILE *out, const struct result_cpu_use *u)
 		{"softirq", u->softirq}, {"stolen by the host", u->steal}};
 	const char *before = " (";
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!(rows[i].share > 0))
-			continue;
-		fprintf(out, "%s%s %s", before, rows[i].name, stats_shown(rows[i].share, "1"));
-		before = ", ";
-	}
-	if (*before == ',')
-		fputc(')', out);
-}
-
-static void print_cpu_line(
-	FILE *out, const char *box, uint64_t cpus, const struct result_cpu_use *u)
-{
 	fprintf(out, "  %-12s %s of %llu CPUs", box, stats_shown(u->used, "1"),
 		(unsigned long long)cpus);
-	print_cpu_parts(out, u);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].share > 0) {
+			fprintf(out, "%s%s %s", before, rows[i].name,
+				stats_shown(rows[i].share, "1"));
+			before = ", ";
+		}
+	fputs(*before == ',' ? ")" : "", out);
 	if (cpus > 1 && !isnan(u->busiest_used))
 		fprintf(out, ", busiest CPU %llu with %s", (unsigned long long)u->busiest,
 			stats_shown(u->busiest_used, "1"));
@@ -455,11 +450,11 @@ static void print_events(FILE *out, const struct counter_list *events)
 {
 	const struct result_event *e = events->items;
 
-	fputs("\nevents\n", out);
 	for (uint32_t i = 0; i < events->count; i++) {
 		const struct result_event_item *items = e[i].traffic.items;
 
-		fprintf(out, "  %.3f s %s: %s\n", e[i].at_s, e[i].name, e[i].outcome);
+		fprintf(out, "%s  %.3f s %s: %s\n", i ? "" : "\nevents\n", e[i].at_s, e[i].name,
+			e[i].outcome);
 		for (uint32_t k = 0; k < e[i].traffic.count; k++)
 			print_event_item(out, &items[k]);
 	}
@@ -469,7 +464,8 @@ static void print_routers(FILE *out, const struct result *r)
 {
 	struct stats_figures one;
 
-	fputs("\nrouters\n", out);
+	if (r->routers.count)
+		fputs("\nrouters\n", out);
 	for (uint32_t i = 0; (one = stats_element(result_of(r), "routers", i)).data; i++) {
 		stats_print(one,
 			"  {item} on port {port}, VLANs {vlans}: <{!heard}no advertisement (asked "
@@ -583,20 +579,18 @@ static void print_limit(FILE *out, const struct result *r)
 	uint64_t failed = 0;
 	bool judged = v->limited_by && !is_invalid_by(v, "load") &&
 	              (strcmp(v->status, "invalid") != 0 || strcmp(v->limited_by, "none") != 0) &&
-	              strcmp(v->status, "unreachable") != 0 &&
-	              strcmp(v->status, "interrupted") != 0;
+	              !word_is_among(v->status, "unreachable interrupted");
 
 	for (uint32_t i = 0; i < r->traffic.count; i++)
 		failed += items[i].ledger.failed;
-	if (judged && failed && strcmp(v->limited_by, "none") == 0) {
+	if (judged && failed && strcmp(v->limited_by, "none") == 0)
 		fprintf(out,
 			"\nlimited by nothing: the load was sent as asked for, and %llu failed\n",
 			(unsigned long long)failed);
-		return;
-	}
-	for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
-		if (strcmp(v->limited_by, limits[i].by) == 0)
-			fprintf(out, "\nlimited by %s\n", limits[i].text);
+	else
+		for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
+			if (strcmp(v->limited_by, limits[i].by) == 0)
+				fprintf(out, "\nlimited by %s\n", limits[i].text);
 	if (is_invalid_by(v, "load"))
 		fputs("\nlimited by the load: no client was free for a part of it\n", out);
 }
@@ -610,27 +604,21 @@ const char *report_criterion_value(const struct result_criterion *c, char *buf, 
 	return stats_format(c->value, c->unit, buf, room);
 }
 
-static void print_criteria(FILE *out, const struct counter_list *criteria)
-{
-	const struct result_criterion *c = criteria->items;
-	char value[32];
-
-	for (uint32_t i = 0; i < criteria->count; i++)
-		fprintf(out, "  %s  %-40s  %s\n", c[i].pass ? "pass" : "FAIL", c[i].expression,
-			report_criterion_value(&c[i], value, sizeof(value)));
-}
-
 #define REASON_SIZE 2048
 
-static void print_reasons(FILE *out, const struct counter_list *reasons)
+static void print_why(FILE *out, const struct result_verdict *v)
 {
-	const char *const *texts = reasons->items;
+	const struct result_criterion *c = v->criteria.items;
+	const char *const *reasons = v->reasons.items;
 	char text[REASON_SIZE];
 
-	if (reasons->count)
-		fputs("\nwhy\n", out);
-	for (uint32_t i = 0; i < reasons->count; i++)
-		fprintf(out, "  - %s\n", log_in_words(texts[i], text, sizeof(text)));
+	for (uint32_t i = 0; i < v->criteria.count; i++)
+		fprintf(out, "%s  %s  %-40s  %s\n", i ? "" : "\ncriteria\n",
+			c[i].pass ? "pass" : "FAIL", c[i].expression,
+			report_criterion_value(&c[i], text, sizeof(text)));
+	for (uint32_t i = 0; i < v->reasons.count; i++)
+		fprintf(out, "%s  - %s\n", i ? "" : "\nwhy\n",
+			log_in_words(reasons[i], text, sizeof(text)));
 }
 
 // Reasons in which these words occur.
@@ -773,12 +761,10 @@ static void print_tables(FILE *out, const struct result *result)
 	const struct stats_figures all = result_of(result);
 	const struct result_item *items = result->traffic.items;
 	const struct result_port *ports = result->ports.items;
-	const char *status = result->verdict.status;
-	bool good = strcmp(status, "pass") == 0 || strcmp(status, "done") == 0;
+	bool good = word_is_among(result->verdict.status, "pass done");
 
 	print_run(out, result);
-	if (result->routers.count)
-		print_routers(out, result);
+	print_routers(out, result);
 	for (uint32_t i = 0; i < result->traffic.count; i++)
 		print_item(out, &items[i]);
 	print_tester_delay(out, result);
@@ -796,8 +782,7 @@ static void print_tables(FILE *out, const struct result *result)
 			"<{?limit_reached}; the limit of transactions was reached>"
 			"<{?incomplete}; the file is incomplete: a write failed>\n",
 			out);
-	if (result->events.count)
-		print_events(out, &result->events);
+	print_events(out, &result->events);
 	if (result->cpu || (result->dut && result->dut->command))
 		print_cpu(out, result);
 	if (result->dut && (result->dut->counters.count || result->dut->counters_error))
@@ -809,10 +794,7 @@ static void print_tables(FILE *out, const struct result *result)
 	if (result->confidence)
 		print_confidence(out, result->confidence);
 	print_limit(out, result);
-	if (result->verdict.criteria.count)
-		fputs("\ncriteria\n", out);
-	print_criteria(out, &result->verdict.criteria);
-	print_reasons(out, &result->verdict.reasons);
+	print_why(out, &result->verdict);
 	fputc('\n', out);
 }
 
