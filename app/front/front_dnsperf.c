@@ -124,16 +124,15 @@ static void print_statistics(const struct dnsperf *d, const json_t *item)
 	json_t *f = queries_figures(&d->is.is, item);
 	double sent = document_number(f, "sent"), completed = document_number(f, "completed");
 
-	json_object_set_new(f, "units", json_string(d->is.updates ? "Updates" : "Queries"));
-	json_object_set_new(f, "more", json_boolean(completed > 1));
-	json_object_set_new(f, "interrupted",
-		json_real(fmax(sent - completed - document_number(f, "lost"), 0)));
-	json_object_set_new(f, "request",
-		json_real(sent > 0 ? floor(document_number(item, "dns.request_bytes") / sent) : 0));
-	json_object_set_new(f, "response",
-		json_real(completed > 0
-				  ? floor(document_number(item, "dns.reply_bytes") / completed)
-				  : 0));
+	json_object_update_new(f,
+		json_pack("{s:s,s:b,s:f,s:f,s:f}", "units", d->is.updates ? "Updates" : "Queries",
+			"more", completed > 1, "interrupted",
+			fmax(sent - completed - document_number(f, "lost"), 0), "request",
+			sent > 0 ? floor(document_computed(item, "dns.request_bytes") / sent) : 0,
+			"response",
+			completed > 0
+				? floor(document_computed(item, "dns.reply_bytes") / completed)
+				: 0));
 	document_fill(f,
 		"\nStatistics:\n\n"
 		"  {units} sent:         {sent}\n"

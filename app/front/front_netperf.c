@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "document/document_reader.h"
 #include "run/commands.h"
 #include "web/far.h"
@@ -155,6 +156,15 @@ static const char *bytes(const struct as_run *r, uint64_t n)
 	return arena_printf(r->arena, "%lluB", (unsigned long long)n);
 }
 
+static const char *in_lower_case(const struct as_run *r, const char *value)
+{
+	char *word = arena_strdup(r->arena, value);
+
+	for (char *c = word; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return word;
+}
+
 // What follows an option may be its argument.
 static const char *word_behind(const struct as_run *r, bool number)
 {
@@ -201,11 +211,12 @@ static int set_host(struct as_run *r, const char *value)
 	split(r, value, false, part);
 	if (strchr(part[0], '/'))
 		return as_refuse(r, "-%c %s: each test has one address", r->row->letter, part[0]);
-	if (strcmp(part[1], "4") == 0 || strcasecmp(part[1], "inet") == 0)
+	part[1] = in_lower_case(r, part[1]);
+	if (word_is_among(part[1], "4 inet"))
 		own(r)->family = AF_INET;
-	else if (strcmp(part[1], "6") == 0 || strcasecmp(part[1], "inet6") == 0)
+	else if (word_is_among(part[1], "6 inet6"))
 		own(r)->family = AF_INET6;
-	else if (*part[1] && strcasecmp(part[1], "unspec") != 0 && strcmp(part[1], "0") != 0)
+	else if (*part[1] && !word_is_among(part[1], "unspec 0"))
 		return as_refuse(r, "-%c %s: not a family (4 or 6)", r->row->letter, part[1]);
 	if (*part[0])
 		*(const char **)as_place(r) = part[0];
@@ -344,33 +355,27 @@ static const struct as_option options[] = {
 
 static int set_direction(struct as_run *r, const char *value)
 {
-	static const struct {
-		const char *name;
-		unsigned way;
-	} names[] = {{"send", WAY_SEND}, {"stream", WAY_SEND}, {"transmit", WAY_SEND},
-		{"xmit", WAY_SEND}, {"2", WAY_SEND}, {"receive", WAY_RECEIVE},
-		{"recv", WAY_RECEIVE}, {"maerts", WAY_RECEIVE}, {"4", WAY_RECEIVE},
-		{"rr", WAY_BOTH}, {"send|recv", WAY_BOTH}, {"recv|send", WAY_BOTH},
-		{"xmit|recv", WAY_BOTH}, {"6", WAY_BOTH}};
+	const char *word = in_lower_case(r, value);
+	unsigned way = word_is_among(word, "send stream transmit xmit 2")          ? WAY_SEND
+	               : word_is_among(word, "receive recv maerts 4")              ? WAY_RECEIVE
+	               : word_is_among(word, "rr send|recv recv|send xmit|recv 6") ? WAY_BOTH
+	                                                                           : 0;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcasecmp(names[i].name, value) == 0) {
-			if (own(r)->omni)
-				own(r)->way = names[i].way;
-			return 0;
-		}
-	return as_refuse(r, "-d %s: send, recv or rr", value);
+	if (!way)
+		return as_refuse(r, "-d %s: send, recv or rr", value);
+	if (own(r)->omni)
+		own(r)->way = way;
+	return 0;
 }
 
 static int set_protocol(struct as_run *r, const char *value)
 {
-	bool udp = strcasecmp(value, "udp") == 0 || strcasecmp(value, "dgram") == 0 ||
-	           strcasecmp(value, "datagram") == 0;
+	const char *word = in_lower_case(r, value);
 
-	if (!udp && strcasecmp(value, "tcp") != 0 && strcasecmp(value, "stream") != 0)
-		return as_refuse(r, "-%c %s: ddiperf has UDP and TCP", r->row->letter, value);
-	own(r)->tcp = !udp;
-	return 0;
+	own(r)->tcp = word_is_among(word, "tcp stream");
+	if (own(r)->tcp || word_is_among(word, "udp dgram datagram"))
+		return 0;
+	return as_refuse(r, "-%c %s: ddiperf has UDP and TCP", r->row->letter, value);
 }
 
 static int set_exchange(struct as_run *r, const char *value)

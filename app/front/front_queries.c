@@ -446,12 +446,11 @@ const char *queries_server(const struct as_run *r, const json_t *begin)
 
 json_t *queries_figures(const struct as_run *r, const json_t *item)
 {
-	double completed = document_number(item, "answered") + document_number(item, "failed");
+	double completed = document_computed(item, "answered + failed");
 	double connected = document_number(item, "connections.established"), n;
 	json_t *out = json_copy((json_t *)item), *count;
 	const char *name, *codes = "";
 
-	completed = completed > 0 ? completed : 0;
 	json_object_foreach((json_t *)document_at(item, "dns.rcode"), name, count)
 	{
 		n = json_number_value(count);
@@ -459,16 +458,13 @@ json_t *queries_figures(const struct as_run *r, const json_t *item)
 			codes = arena_printf(r->arena, "%s%s%s %.0f (%.2f%%)", codes,
 				*codes ? ", " : "", name, n, 100 * n / completed);
 	}
-	json_object_set_new(out, "codes", json_string(codes));
-	json_object_set_new(out, "completed", json_real(completed));
-	json_object_set_new(out, "lost",
-		json_real(document_number(item, "lost") + document_number(item, "no_reply")));
-	json_object_set_new(out, "run_s",
-		json_real(fmax(fmax(document_number(item, "sending_s"),
-				       completed > 0 ? document_number(item, "last_answer_s") : 0),
-			0)));
-	json_object_set_new(out, "reconnections",
-		json_real(fmax(connected - ((const struct queries *)r)->clients, 0)));
+	json_object_update_new(
+		out, json_pack("{s:s,s:f,s:f,s:f,s:f}", "codes", codes, "completed", completed,
+			     "lost", document_computed(item, "lost + no_reply"), "run_s",
+			     fmax(document_computed(item, "sending_s"),
+				     completed > 0 ? document_computed(item, "last_answer_s") : 0),
+			     "reconnections",
+			     fmax(connected - ((const struct queries *)r)->clients, 0)));
 	return out;
 }
 

@@ -56,7 +56,7 @@ bool word_is_among(const char *word, const char *words)
 	size_t len = strlen(word);
 	const char *at = words;
 
-	while (len && (at = strstr(at, word))) {
+	while (len && !strchr(word, ' ') && (at = strstr(at, word))) {
 		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
 			return true;
 		at += len;

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <openssl/evp.h>
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "format/format_walk.h"
 #include "format/format_writers.h"
@@ -72,13 +75,6 @@ static void hdr_fill(struct hdr *to, const struct hist *h, double hz)
 
 // --- the log ---
 
-static unsigned char *put_be(unsigned char *to, uint64_t value, unsigned octets)
-{
-	for (unsigned i = 0; i < octets; i++)
-		*to++ = (unsigned char)(value >> 8 * (octets - 1 - i));
-	return to;
-}
-
 // ZigZag LEB128; the ninth octet has eight bits.
 static unsigned char *put_leb(unsigned char *to, int64_t value)
 {
@@ -110,34 +106,14 @@ static size_t hdr_encode(const struct hdr *h, unsigned char *out)
 		empty = 0;
 		to = put_leb(to, (int64_t)(h->places[i] & INT64_MAX));
 	}
-	put_be(put_be(put_be(put_be(put_be(put_be(put_be(out, V2, 4), (uint64_t)(to - out) - HEAD,
-						   4),
-					    0, 4),
-				     DIGITS, 4),
-			      1, 8),
-		       HIGHEST, 8),
-		one, 8);
+	bytes_put_be32(out, V2);
+	bytes_put_be32(out + 4, (uint32_t)(to - out) - HEAD);
+	bytes_put_be32(out + 8, 0);
+	bytes_put_be32(out + 12, DIGITS);
+	bytes_put_be64(out + 16, 1);
+	bytes_put_be64(out + 24, HIGHEST);
+	bytes_put_be64(out + 32, one);
 	return (size_t)(to - out);
-}
-
-static void put_base64(FILE *out, const unsigned char *octets, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < len; i += 3) {
-		size_t left = len - i;
-		uint32_t word = (uint32_t)octets[i] << 16;
-
-		if (left > 1)
-			word |= (uint32_t)octets[i + 1] << 8;
-		if (left > 2)
-			word |= octets[i + 2];
-		fputc(digits[word >> 18], out);
-		fputc(digits[word >> 12 & 63], out);
-		fputc(left > 1 ? digits[word >> 6 & 63] : '=', out);
-		fputc(left > 2 ? digits[word & 63] : '=', out);
-	}
 }
 
 struct hdr_log {
@@ -155,16 +131,20 @@ static void put_histogram(struct hdr_log *l)
 	size_t room = HEAD + LEB_MAX * (size_t)PLACES;
 	uLongf packed = compressBound((uLong)room);
 	unsigned char *plain = malloc(room), *zipped = malloc(8 + packed);
-	size_t len = plain && zipped ? hdr_encode(&l->hdr, plain) : 0;
+	unsigned char *text = malloc(2 * (8 + packed));
+	size_t len = plain && zipped && text ? hdr_encode(&l->hdr, plain) : 0;
 
 	if (len && compress(zipped + 8, &packed, plain, (uLong)len) == Z_OK) {
-		put_be(put_be(zipped, V2_ZLIB, 4), packed, 4);
-		put_base64(l->out, zipped, 8 + packed);
+		bytes_put_be32(zipped, V2_ZLIB);
+		bytes_put_be32(zipped + 4, (uint32_t)packed);
+		EVP_EncodeBlock(text, zipped, (int)(8 + packed)); // base64
+		fputs((const char *)text, l->out);
 	} else {
 		l->failed = true;
 	}
 	free(plain);
 	free(zipped);
+	free(text);
 }
 
 // "traffic.queries.latency.response." is queries.response. A tag has no comma and no space.

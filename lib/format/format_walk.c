@@ -334,17 +334,7 @@ struct knowing {
 static bool section_knows(
 	const struct counter_section *s, const json_t *object, const char *path, struct knowing *k);
 
-// Names may have dots: addresses of servers.
-static bool item_knows(const struct counter *r, const char *path, struct knowing *k)
-{
-	for (path = strpbrk(path, ".]"); path; path = strpbrk(path, ".]")) {
-		path += 1 + (path[0] == ']' && path[1] == '.');
-		if (section_knows(r->section, NULL, path, k))
-			return true;
-	}
-	return false;
-}
-
+// An item of the list, or one that comes later. Names may have dots: addresses of servers.
 static bool list_knows(
 	const struct counter *r, const json_t *list, const char *path, struct knowing *k)
 {
@@ -361,7 +351,12 @@ static bool list_knows(
 			return true;
 		named |= name && strcmp(r->name, "traffic") == 0;
 	}
-	return k->any_name && !named && item_knows(r, path, k);
+	while (k->any_name && !named && (path = strpbrk(path, ".]"))) {
+		path += 1 + (path[0] == ']' && path[1] == '.');
+		if (section_knows(r->section, NULL, path, k))
+			return true;
+	}
+	return false;
 }
 
 static bool row_knows(
@@ -394,16 +389,18 @@ static bool row_knows(
 static bool choice_knows(
 	const struct counter_section *of, const json_t *object, const char *path, struct knowing *k)
 {
-	char key[32];
-	size_t len = strcspn(path, ".");
-	const struct counter_section *s;
+	const char *key;
+	json_t *value;
 
-	if (len >= sizeof(key) || !path[len])
-		return false;
-	memcpy(key, path, len);
-	key[len] = '\0';
-	s = json_object_get(object, key) ? choice_section(of, key) : NULL;
-	return s && section_knows(s, json_object_get(object, key), path + len + 1, k);
+	json_object_foreach((json_t *)object, key, value)
+	{
+		const char *rest = after(path, key);
+		const struct counter_section *s = rest && *rest ? choice_section(of, key) : NULL;
+
+		if (s && section_knows(s, value, rest, k))
+			return true;
+	}
+	return false;
 }
 
 static bool section_knows(

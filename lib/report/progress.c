@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "document/document_reader.h"
 #include "follow/run_events.h"
 #include "report/report.h"
 #include "stats/text.h"
@@ -43,50 +44,49 @@ static const char *rate_text(uint64_t n, double length_s)
 	return stats_shown_rate(length_s > 0 ? (double)n / length_s : 0);
 }
 
-static double number_of(const json_t *in, const char *name)
-{
-	const json_t *value = json_object_get(in, name);
-
-	return json_is_number(value) ? json_number_value(value) : INFINITY;
-}
-
 static uint64_t count_of(const json_t *in, const char *name)
 {
 	return (uint64_t)json_integer_value(json_object_get(in, name));
 }
 
-static void print_item_line(
-	const struct report *r, double length_s, const json_t *i, const char *time, bool warmup)
+void report_cells(const json_t *item, bool timed, const char *cells[REPORT_CELLS])
 {
-	uint64_t lost = count_of(i, "lost");
-	uint64_t ended = count_of(i, "answered") + count_of(i, "failed") + lost;
-	bool timed = ended && !warmup;
-	const char *name = json_string_value(json_object_get(i, "name"));
+	static const char *const times[] = {"p50_ns", "p99_ns", "max_ns"};
 
-	fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", time, name ? name : "",
-		rate_text(count_of(i, "due"), length_s),
-		rate_text(count_of(i, "answered"), length_s),
-		stats_shown(ended ? (double)lost / (double)ended : 0, "1"),
-		stats_shown_time(timed ? number_of(i, "p50_ns") : 0, timed),
-		stats_shown_time(timed ? number_of(i, "p99_ns") : 0, timed),
-		stats_shown_time(timed ? number_of(i, "max_ns") : 0, timed));
+	*cells++ = document_text(item, "name");
+	*cells++ = stats_shown_rate(document_computed(item, "due_per_s"));
+	*cells++ = stats_shown_rate(document_computed(item, "answered_per_s"));
+	*cells++ = stats_shown(document_computed(item, "loss"), "1");
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		double ns = document_number(item, times[i]);
+
+		*cells++ = timed ? stats_shown_time(isnan(ns) ? INFINITY : ns, true) : "-";
+	}
 }
+
+#define LINE "%-16s %-12s %9s %11s %10s %9s %9s %9s\n"
 
 static void print_interval(struct report *r, const json_t *line)
 {
 	bool warmup = json_object_get(line, LINE_WARMUP);
+	const char *c[REPORT_CELLS];
 	const json_t *item;
 	char time[32];
 	size_t n;
 
 	report_clear(r);
 	if (!r->header)
-		fprintf(r->out, "%-16s %-12s %9s %11s %10s %9s %9s %9s\n", "time", "item", "due/s",
-			"answered/s", "loss", "p50", "p99", "max");
+		fprintf(r->out, LINE, "time", "item", "due/s", "answered/s", "loss", "p50", "p99",
+			"max");
 	r->header = true;
-	snprintf(time, sizeof(time), "%7.1f s%s", number_of(line, "t_s"), warmup ? " warmup" : "");
+	snprintf(time, sizeof(time), "%7.1f s%s", document_number(line, "t_s"),
+		warmup ? " warmup" : "");
 	json_array_foreach(json_object_get(line, "traffic"), n, item)
-		print_item_line(r, number_of(line, "length_s"), item, time, warmup);
+	{
+		report_cells(item,
+			!warmup && document_computed(item, "answered + failed + lost") > 0, c);
+		fprintf(r->out, LINE, time, c[0], c[1], c[2], c[3], c[4], c[5], c[6]);
+	}
 	fflush(r->out);
 }
 

@@ -34,5 +34,10 @@ void report_responder_end(struct report *r, const struct result_responder *total
 // Take the view away, if there is one, to print in its place.
 void report_clear(struct report *r);
 
+// Texts of an item of an interval, to print at once: name, due/s, answered/s, loss, p50, p99, max.
+// Times are "-" if it is not timed, and "lost" where they are not known.
+#define REPORT_CELLS 7
+void report_cells(const json_t *item, bool timed, const char *cells[REPORT_CELLS]);
+
 // The value found for a criterion, in the unit of its figure. room >= 32.
 const char *report_criterion_value(const struct result_criterion *c, char *buf, size_t room);

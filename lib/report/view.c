@@ -234,15 +234,6 @@ static struct columns columns_of(const struct view_size *s)
 	return (struct columns){12 + (more > 24 ? 12 : more / 2), 9 + (more > 60 ? 4 : more / 15)};
 }
 
-static const char *time_of(const json_t *item, const char *name)
-{
-	double value = document_number(item, name);
-
-	return stats_shown_time(isnan(value) ? INFINITY : value,
-		number_of(item, "answered") + number_of(item, "failed") + number_of(item, "lost") >
-			0);
-}
-
 static void put_row(struct drawing *d, const char *const cells[8])
 {
 	struct columns c = columns_of(d->size);
@@ -254,14 +245,11 @@ static void put_row(struct drawing *d, const char *const cells[8])
 
 static void put_item(struct drawing *d, const json_t *item, bool warmup)
 {
-	put_row(d, (const char *const[8]){document_text(item, "name"),
-			   stats_shown_rate(number_of(item, "due_per_s")),
-			   stats_shown_rate(number_of(item, "answered_per_s")),
-			   stats_shown(number_of(item, "loss"), "1"),
-			   warmup ? "-" : time_of(item, "p50_ns"),
-			   warmup ? "-" : time_of(item, "p99_ns"),
-			   warmup ? "-" : time_of(item, "max_ns"),
-			   stats_shown(number_of(item, "in_flight"), NULL)});
+	const char *cells[REPORT_CELLS + 1];
+
+	report_cells(item, !warmup, cells);
+	cells[REPORT_CELLS] = stats_shown(number_of(item, "in_flight"), NULL);
+	put_row(d, cells);
 }
 
 // A column for each second of the last minute, or of less on a narrow screen.

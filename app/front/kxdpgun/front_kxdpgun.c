@@ -245,7 +245,7 @@ static double header_octets(const struct kxdpgun *d, const json_t *item, double 
 
 	if (!d->is.tcp)
 		return replies * (ip + 8);
-	return document_number(item, "connections.established") * (2 * (ip + 20) + 4) +
+	return document_computed(item, "connections.established") * (2 * (ip + 20) + 4) +
 	       replies * (2 * (ip + 20) + 2);
 }
 
@@ -256,22 +256,19 @@ static void print_figures(const struct kxdpgun *d, const json_t *item)
 {
 	json_t *f = queries_figures(&d->is.is, item), *count;
 	double replies = document_number(f, "completed");
-	double octets = document_number(item, "dns.reply_bytes");
-	const char *name, *asked = d->is.tcp ? "connections.opened" : "sent";
+	double octets = document_computed(item, "dns.reply_bytes");
+	const char *name;
 
-	json_object_set_new(f, "duration", json_real(d->duration_s));
-	json_object_set_new(f, "shown", json_boolean(!d->drop));
-	json_object_set_new(f, "tcp", json_boolean(d->is.tcp && !d->drop));
-	json_object_set_new(f, "asked", json_real(fmax(document_number(item, asked), 0)));
-	json_object_set_new(f, "closed",
-		json_real(document_number(item, "connections.established") -
-			  document_number(item, "connections.reset") -
-			  document_number(item, "connections.left")));
-	json_object_set_new(f, "size", json_real(replies > 0 ? floor(octets / replies) : 0));
-	json_object_set_new(f, "bps",
-		json_real(8 * fmax(octets + header_octets(d, item, replies), 0) / d->duration_s));
-	json_object_set_new(
-		f, "what", json_string(d->is.tcp ? "total SYNs:       " : "total queries:    "));
+	json_object_update_new(f,
+		json_pack("{s:f,s:b,s:b,s:f,s:f,s:f,s:f,s:s}", "duration", d->duration_s, "shown",
+			!d->drop, "tcp", d->is.tcp && !d->drop, "asked",
+			document_computed(item, d->is.tcp ? "connections.opened" : "sent"),
+			"closed",
+			document_computed(item,
+				"connections.established - connections.reset - connections.left"),
+			"size", replies > 0 ? floor(octets / replies) : 0, "bps",
+			8 * (octets + header_octets(d, item, replies)) / d->duration_s, "what",
+			d->is.tcp ? "total SYNs:       " : "total queries:    "));
 	document_fill(f,
 		"thread#00: sent {sent}<{?shown}, received {completed}><, lost {unsent}>\n"
 		"{what} {asked} ({asked / duration} pps)\n"

@@ -59,14 +59,12 @@ int perfdhcp_map(struct perfdhcp *p);
 // front_perfdhcp_template.c: those of the messages of -T, likewise.
 int perfdhcp_map_templates(struct perfdhcp *p);
 
-// front_perfdhcp_head.c: the lines before the run.
-void perfdhcp_print_head(const struct perfdhcp *p);
-
 // front_perfdhcp_packets.c: -x t, and the messages that -x T prints, from p->packets. x: n of them.
 void perfdhcp_packets_read(
 	struct perfdhcp *p, const json_t *document, const struct perfdhcp_exchange *x, unsigned n);
 void perfdhcp_print_templates(const struct perfdhcp *p);
 
 // front_perfdhcp_output.c, for struct front_output. ctx: struct perfdhcp.
+void perfdhcp_print_head(const struct perfdhcp *p); // the lines before the run
 void perfdhcp_line(void *ctx, const json_t *line);
 int perfdhcp_end(void *ctx, struct document_reader *b, int code);

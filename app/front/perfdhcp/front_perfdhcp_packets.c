@@ -9,15 +9,10 @@
 #include "document/document_reader.h"
 #include "front/front_packets.h"
 #include "front/perfdhcp/front_perfdhcp.h"
+#include "proto/dhcp/v4/dhcp4_message.h"
+#include "proto/dhcp/v6/dhcp6_message.h"
 
 #define PRELOAD     "preload: " // of packets of that item
-#define V4_CIADDR   12
-#define V4_OPTIONS  240
-#define V4_TYPE     53
-#define V4_NAK      6
-#define V6_RELAYED  12 // and the reply, 13
-#define V6_HEAD     34 // of such a message
-#define V6_MESSAGE  9
 #define HEX_COLUMNS 32
 
 // A message in a packet. step NULL: none that perfdhcp times.
@@ -45,53 +40,28 @@ struct packets {
 	uint32_t first_len[2];
 };
 
-// Type of a DHCPv4 message; 0: it has none.
-static uint8_t type_of(const uint8_t *m, uint32_t len)
-{
-	for (uint32_t at = V4_OPTIONS; at + 2 < len && m[at] != 255;
-		at += m[at] ? 2u + m[at + 1] : 1)
-		if (m[at] == V4_TYPE)
-			return m[at + 2];
-	return 0;
-}
-
 static bool read4(const uint8_t *m, uint32_t len, struct message *out)
 {
-	static const uint8_t zero[4];
-	const uint8_t type = len > V4_OPTIONS ? type_of(m, len) : 0;
+	const uint32_t at = dhcp4_find_option(m, len, DHCP4_OPT_TYPE);
+	const uint8_t type = at && m[at + 1] ? m[at + 2] : 0;
 
-	if (!type || type == V4_NAK)
+	if (!type || type == DHCP4_NAK)
 		return false;
-	*out = (struct message){.xid = bytes_be32(m + 4), .reply = m[0] == 2};
-	if (type == 1)
+	*out = (struct message){.xid = bytes_be32(m + DHCP4_AT_XID), .reply = m[0] == 2};
+	if (type == DHCP4_DISCOVER)
 		out->step = "discover-offer";
-	else if (type == 3)
-		out->step = memcmp(m + V4_CIADDR, zero, 4) == 0 ? "request-ack" : "renew-ack";
+	else if (type == DHCP4_REQUEST)
+		out->step = bytes_be32(m + DHCP4_AT_CIADDR) ? "renew-ack" : "request-ack";
 	return true;
-}
-
-// The message in a relay's message; false: there is none.
-static bool unwrap6(const uint8_t **m, uint32_t *len)
-{
-	uint32_t at = V6_HEAD, size;
-
-	for (; at + 4 <= *len; at += 4 + size) {
-		size = bytes_be16(*m + at + 2);
-		if (size > *len - at - 4)
-			return false;
-		if (bytes_be16(*m + at) != V6_MESSAGE)
-			continue;
-		*m += at + 4;
-		*len = size;
-		return size >= 4;
-	}
-	return false;
 }
 
 static bool read6(const uint8_t *m, uint32_t len, const char *first, struct message *out)
 {
-	if (len < 4 || ((m[0] == V6_RELAYED || m[0] == V6_RELAYED + 1) && !unwrap6(&m, &len)))
+	struct dhcp6_envelope e;
+
+	if (!dhcp6_unwrap(m, len, &e) || e.inner_len < 4)
 		return false;
+	m = e.inner;
 	*out = (struct message){.xid = bytes_be32(m) & 0xffffff, .reply = m[0] == 2 || m[0] == 7};
 	switch (m[0]) {
 	case 1:
