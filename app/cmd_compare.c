@@ -64,7 +64,7 @@ static bool has_item(const struct results *r, unsigned i, const struct figure *o
 	return figures_has_item(&r->list[i], one->item);
 }
 
-// Neither a figure that nobody asks for, nor a counter that stayed at 0 in all results.
+// Leaves out figures of no interest, and counters that are 0 in all results.
 static bool has_row(const struct results *r, const struct figure *one)
 {
 	bool any = false;
@@ -128,7 +128,7 @@ static void print_rows(const struct results *r, const struct figure *one)
 	}
 }
 
-// Of the terminal; else COLUMNS, as a shell has it.
+// The width of the terminal, or else COLUMNS of the shell.
 static unsigned output_width(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -149,7 +149,7 @@ static bool is_in_earlier(const struct results *r, unsigned before, const struct
 	return false;
 }
 
-// The figures of the baseline in its order, then those that only others have.
+// The figures of the baseline in its order, then figures that only other results have.
 static void print_item(const struct results *r, const char *item, print_figure *print)
 {
 	printf("\n%-*s", print == print_rows ? 0 : 2 + NAME_WIDTH, item);
@@ -426,7 +426,7 @@ static bool is_comparable(const struct figures *f)
 
 #define SETTINGS_SHOWN 4
 
-// What was set otherwise: then a change may be that of the test.
+// Settings that differ: a change may be due to the test, not the server.
 static void warn_settings(const struct results *r, unsigned i, struct arena *a)
 {
 	struct figures_setting was, is;
@@ -443,7 +443,7 @@ static void warn_settings(const struct results *r, unsigned i, struct arena *a)
 		log_warning("compare: A and %c are different tests: %s", 'A' + (int)i, list);
 }
 
-// Without repeats nobody knows what of a change is chance.
+// Without repeats a change may be chance.
 static void warn_single(const struct results *r)
 {
 	bool single = false;

@@ -58,7 +58,7 @@ static const char basic[] =
 	"dut.probe.command dut.control.address search.variable search.from search.to "
 	"search.goals[].loss search.goals[].p99 search.width responder fleet.agents";
 
-// Those of the responder have a table of their own.
+// Settings of the responder have a table of their own.
 static bool is_of_responder(const char *path)
 {
 	return strncmp(path, "responder", 9) == 0 && strchr(".", path[9]);

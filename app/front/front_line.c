@@ -18,7 +18,7 @@
 #include "io/host/netif.h"
 #include "net/packet_file.h"
 
-// Of every form. item: the name of the traffic item.
+// Options of all three commands. item: the name of the traffic item.
 #define COMMON_OPTIONS(item)                                                                       \
 	{'r', "rate", "RATE", "traffic." item ".load.rate", NULL, FRONT_TEXT,                      \
 		"open loop: transactions per second, like 20k; max: all that can be sent"},        \

@@ -142,7 +142,7 @@ static int set_sizes(struct as_run *r, const char *value)
 	return set_pair(r, value, true);
 }
 
-// What stands in front of a comma is the number.
+// The number is the part before the comma.
 static int set_first(struct as_run *r, const char *value)
 {
 	const char *part[2];
@@ -165,7 +165,7 @@ static const char *in_lower_case(const struct as_run *r, const char *value)
 	return word;
 }
 
-// What follows an option may be its argument.
+// The next word, if it can be the argument of an option.
 static const char *word_behind(const struct as_run *r, bool number)
 {
 	const char *next = optind < r->argc ? r->argv[optind] : NULL;
@@ -539,7 +539,7 @@ static double figure_of(const struct netperf_run *d, const json_t *flat,
 	return *text ? strtod(text, NULL) : NOT_KNOWN;
 }
 
-// Of each kind of test: datagrams one way, a stream one way, exchanges.
+// One row for each kind of test: datagrams one way, a stream one way, exchanges.
 static const struct {
 	const char *heading, *line;
 } tables[] = {
@@ -563,7 +563,7 @@ static const struct {
 		"{elapsed:%-6.2f}   {rate:%7.2f}{cpu}   {brand}\n-1     -1    \n"},
 };
 
-// What was sent, and what of it has come, as far as the far end is asked.
+// What was sent, and what arrived if the far end was asked.
 static json_t *figures_of(const struct netperf_run *d, const struct document_reader *b)
 {
 	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
@@ -639,8 +639,8 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 
 // --- the file ---
 
-// What the kernel makes of -s, or has without it. A default of UDP is asked for again, in place of
-// the driver's larger one: it is half of what it reports.
+// The buffers that the kernel grants for -s, or its defaults. The default of UDP is requested, in
+// place of the driver's larger one: it is half of what it reports.
 static void settle_buffers(struct netperf_run *d, int family)
 {
 	static const int names[2] = {SO_SNDBUF, SO_RCVBUF};

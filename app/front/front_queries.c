@@ -209,7 +209,7 @@ static void warn_of_line(void *ctx, const char *line, size_t len, const struct d
 			line + type);
 }
 
-// The same of an update, which is not sent then.
+// Warns of an update that cannot be sent.
 static void warn_of_update(void *ctx, const char *line, size_t len, const struct dns_text_error *e)
 {
 	size_t word = strcspn(line, BLANKS), name = word + strspn(line + word, BLANKS);
@@ -234,7 +234,7 @@ static void warn_of_message(void *ctx, const char *line, size_t len, const struc
 	as_note(ctx, "Warning: failed to send packet: %s", e->reason);
 }
 
-// What can be read once only takes the place of standard input, as a file in memory. 0 or the exit
+// A stream that can be read only once replaces standard input, as a file in memory. 0 or the exit
 // code.
 static int keep_stream(struct queries *q)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What dnsperf, resperf and kxdpgun have in common: their query files, EDNS options, and parts of
+// Shared by dnsperf, resperf and kxdpgun: their query files, EDNS options, and parts of
 // their output. The item is called queries. Path: cold. Main thread.
 #pragma once
 

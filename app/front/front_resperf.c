@@ -130,7 +130,7 @@ static int make_report(struct as_run *r)
 	return out ? 0 : as_refuse(r, "%s.output cannot be written", name);
 }
 
-// What a ramp from 0 and a hold have in them.
+// Queries due in a ramp from 0 and the hold after it.
 static double queries_due(const struct resperf *d)
 {
 	return d->peak * (d->ramp_s / 2 + d->hold_s);

@@ -78,7 +78,7 @@ static json_t *holder_of(const struct front *f, const char *path, bool make, cha
 	}
 }
 
-// What YAML reads as that text, and nothing else.
+// Quotes the text if YAML would read it as something else.
 static const char *quote(const char *value, struct arena *a)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

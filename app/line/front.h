@@ -77,7 +77,7 @@ void front_take(struct front *f, enum front_kind kind, const char *option, const
 // A server as addr_parse_server takes it. A name is looked up, and its first address taken. family:
 // AF_INET, AF_INET6 or AF_UNSPEC. 0, or an exit code after an error, which was logged.
 int front_look_up(const struct front *f, const char *server, int family, struct addr_server *out);
-// The same as the setting of a server: its address with link and port.
+// A server as a setting: its address with link and port.
 const char *front_server(const struct front *f, const struct addr_server *s);
 
 // The settings as the text of a file.

@@ -282,7 +282,7 @@ static enum options_outcome refuse(const struct command *c, const char *reason, 
 	return OPTIONS_WRONG;
 }
 
-// What is for a fleet alone would have no effect without one.
+// Refuses options of a fleet that are given without --fleet.
 static enum options_outcome check_fleet(const struct command *c, const struct options *o)
 {
 	const struct {

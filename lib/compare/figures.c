@@ -166,7 +166,7 @@ static void put_value(struct flattening *f, const char *path, double value)
 
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth);
 
-// Of too few values for a percentile the longest one stands for it, which it is.
+// With too few values for a percentile, the longest one is the percentile.
 static const json_t *known_value(
 	const struct flattening *f, const json_t *in, const char *key, const json_t *value)
 {
@@ -254,7 +254,7 @@ static void flatten_settings(
 	json_t *one;
 	size_t i;
 
-	// What changes nothing of what was measured.
+	// These do not change what was measured.
 	if (word_is_among(path, "run.name run.id run.note run.labels run.seed output criteria") ||
 		f->out->setting_count == FIGURES_MAX)
 		return;

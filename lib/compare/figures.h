@@ -40,7 +40,7 @@ struct figures {
 
 // 0, or -EINVAL with the reason logged.
 int figures_load(const char *file, struct arena *a, struct figures *out);
-// The same of a document that was read; file is its name in messages.
+// Like figures_load, from a document; file is its name in messages.
 int figures_read(const char *file, const json_t *document, struct arena *a, struct figures *out);
 
 const struct figure *figures_find(const struct figures *f, const char *item, const char *path);
@@ -79,7 +79,7 @@ struct figures_change figures_change(
 bool figures_differ(const struct figures *a, const struct figures *b, uint32_t *at,
 	struct figures_setting *in_a, struct figures_setting *in_b);
 
-// The noise of the repeats explains the change. A single run tells nothing about noise: false.
+// The noise of the repeats explains the change. false for single runs, whose noise is unknown.
 bool figures_change_is_noise(const struct figures_change *c);
 
 // Does a table of changes have this figure? Protocol counters have a dot in their path and are

@@ -36,7 +36,7 @@ static json_int_t ended_ns(const json_t *interval)
 	return ns > 0 ? ns : 0;
 }
 
-// The same, less a number of seconds in the interval.
+// That time, less a number of seconds in the interval.
 static json_int_t before(const json_t *interval, const char *seconds)
 {
 	json_int_t ns = whole(NS_PER_S * document_number(interval, seconds));

@@ -51,7 +51,7 @@ static uint64_t place_low(unsigned place, uint64_t *width)
 	return (uint64_t)(place - (shift << SUB_BITS)) << shift;
 }
 
-// Of bucket i, in nanoseconds; within what was measured.
+// The middle of bucket i in nanoseconds, within what was measured.
 static uint64_t middle_ns(const struct hist *h, uint32_t i, double hz)
 {
 	double low = (double)hist_bucket_low(i), high = (double)hist_bucket_high(i);

@@ -484,11 +484,12 @@ static int put_escaped(const char *text, size_t len, void *out)
 static json_t *result_json(
 	struct series *s, const struct document_reader *first, size_t limit, bool file)
 {
-	json_t *result;
+	json_t *result = json_object();
 
 	series_read(s, limit);
-	result = json_pack("{s:s,s:o,s:o}", "file", file ? s->reader->file : "", "document",
-		lean(s->reader->document), "series", series_json(s));
+	json_object_set_new(result, "file", json_string(file ? s->reader->file : ""));
+	json_object_update_new(result, json_pack("{s:o,s:o}", "document", lean(s->reader->document),
+					       "series", series_json(s)));
 	if (s->reader != first)
 		json_object_set_new(
 			result, "changes", changes_json(first, s->reader, s->columns.arena));

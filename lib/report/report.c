@@ -36,7 +36,7 @@ static void print_run(FILE *out, const struct result *r)
 	stats_print(result_of(r), "<, {run.host.dpdk}><, {run.host.memory}>\n", out);
 }
 
-// Of an item; steps, marks and servers each have a row for each.
+// Tables of an item: latencies, and a row for each step, mark and server.
 static const char latencies[] = "  latency            min      mean       p50       p90       p99  "
 				"   p99.9    p99.99       "
 				"max\n";
@@ -107,7 +107,7 @@ static void print_ledger(FILE *out, struct stats_figures in, const struct result
 			out);
 }
 
-// What the counters of connections say about the server.
+// Notes on the server that follow from the counters of connections.
 static void print_closings(
 	FILE *out, struct stats_figures in, const struct result_connections *c, bool answers)
 {
@@ -139,7 +139,7 @@ static void print_count(FILE *out, const char *name, const char *shown, uint64_t
 
 #define PRINT(member, help) print_count(out, #member, shown, c->member);
 
-// Those that went well in a line, and all that did not.
+// Connections in a line: opened, accepted, and all that went wrong.
 static void print_connections(FILE *out, struct stats_figures in, const struct result_item *i)
 {
 	static const char times[] = "min {min_ns}, p50 {p50_ns}, p99 {p99_ns}, max {max_ns}\n",
@@ -279,7 +279,7 @@ static void print_tester_delay(FILE *out, const struct result *result)
 		times_of(worst), "; a pass of its loop took " FOR_TESTER ", max {max_ns}\n", out);
 }
 
-// What of a late look at replies is in no latency, as the kernel says when they came.
+// Time that replies waited for the tester; it is in no latency, as the kernel stamps their arrival.
 static void print_wake(FILE *out, const struct result *result)
 {
 	const struct result_worker *all = result->workers.items;
@@ -395,7 +395,7 @@ static void print_cpu(FILE *out, const struct result *r)
 			(unsigned long long)(r->dut->failures + r->dut->samples));
 }
 
-// Those that did not change say nothing here.
+// Counters that did not change are left out.
 static void print_counters(FILE *out, const struct result_dut *dut)
 {
 	const struct result_dut_counter *c = dut->counters.items;

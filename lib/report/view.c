@@ -317,7 +317,7 @@ struct counts {
 	double length_s;
 };
 
-// Those that counted something in the interval.
+// Counters that are above 0 in the interval.
 static void add_counts(struct counts *c, const char *group, const json_t *in)
 {
 	char one[LINE];

@@ -58,7 +58,7 @@ void stats_fill(const struct stats_template *t, const char *template, FILE *out)
 // >= 32.
 const char *stats_time(double ns, bool any, char *buf, size_t room);
 
-// Short texts to print at once: they are in 16 buffers, which take turns. Management thread.
+// Texts to print at once: they share 16 buffers, used in turn. Management thread.
 const char *stats_shown(double value, const char *unit);
 const char *stats_shown_time(double ns, bool any);
 const char *stats_shown_rate(double per_s); // "20.0 k", below a header with the unit

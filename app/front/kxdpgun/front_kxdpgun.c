@@ -14,7 +14,7 @@
 #include "follow/run_events.h"
 
 #define ITEM        "traffic.queries."
-#define CONNECTIONS 100 // at a time; those that each take one query are as many as are needed
+#define CONNECTIONS 100 // at a time, when connections stay open
 
 #define SCHEMA_VERSION 20240530
 #define NS_PER_S       1e9
@@ -98,7 +98,7 @@ static const struct as_option options[] = {
 	{'R', "remote-mac", "MAC", "",
 		.refused = "the MAC address of the next hop comes from ARP or neighbour discovery"},
 	{'v', "vlan", "ID", "VLAN tag of all packets", NULL, .set = set_vlan},
-	// Of kxdpgun 3.4.
+	// Options of kxdpgun 3.4.
 	{'B', "binary", NULL, "the file has whole messages, each behind its length",
 		MEMBER(is.binary)},
 	{'e', "edns-size", "SIZE", "",

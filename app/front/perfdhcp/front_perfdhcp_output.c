@@ -166,7 +166,7 @@ void perfdhcp_print_head(const struct perfdhcp *p)
 
 // --- figures
 
-// Those that the command line makes; returns their number.
+// The exchanges that the command line asks for; returns their number.
 static unsigned exchanges(const struct perfdhcp *p, struct perfdhcp_exchange out[BLOCKS])
 {
 	static const struct {

@@ -224,7 +224,7 @@ static unsigned long endless_most(const struct perfdhcp *p)
 }
 
 // perfdhcp begins the next exchange of a client also in the middle of one. That takes several
-// clients with one address: as many as can be in flight when nobody answers.
+// clients with one address: as many as can be in flight if no server answers.
 static void set_clients(struct perfdhcp *p)
 {
 	char option = number(p, 'R') ? 'R' : '\0';
@@ -279,7 +279,7 @@ static int map_clients(struct perfdhcp *p)
 	return err;
 }
 
-// What perfdhcp puts into its messages, where that is not our default.
+// Contents of perfdhcp's messages that differ from our defaults.
 static void map_message(struct perfdhcp *p)
 {
 	static const char *const leases[][2] = {{"address-only", "address"},
@@ -544,7 +544,7 @@ static void map_relay_port(struct perfdhcp *p)
 // The way of the packets, by the server, -l, and the routing table.
 struct way {
 	bool group;            // multicast or broadcast
-	const char *interface; // NULL: nobody named one
+	const char *interface; // NULL: not given
 	struct netif_route route;
 };
 
@@ -627,7 +627,7 @@ static int map_link(
 
 static int find_way(struct perfdhcp *p, struct way *w)
 {
-	// What no route but the default one leads to.
+	// An address that only the default route leads to.
 	const struct addr any = p->v6 ? (struct addr){16, {0x20, 1, 0xd, 0xb8, [15] = 1}}
 	                              : (struct addr){4, {192, 0, 2, 1}};
 	const char *local = perfdhcp_value(p, 'l');
@@ -667,7 +667,7 @@ static int map_way(struct perfdhcp *p, const struct way *w)
 	return map_relay(p, w);
 }
 
-// -P: first messages at once, as an item of its own that nobody counts.
+// -P: first messages sent at once, as an item of its own that is not counted.
 static void map_preload(struct perfdhcp *p)
 {
 	struct front *f = &p->run.front;

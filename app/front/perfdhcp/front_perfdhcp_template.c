@@ -299,7 +299,7 @@ static const char *text_of(const struct template *t, const struct header_field *
 	return is_zero(t, f->at + (unsigned)len, f->len - (unsigned)len) ? text : NULL;
 }
 
-// What the field is without a setting.
+// The value of the field without a setting.
 static unsigned usual_of(const struct template *t, const struct header_field *f)
 {
 	return f->at == V4_HTYPE || (f->at == V4_HOPS && t->p->relay);
@@ -430,7 +430,7 @@ static int check_offsets(const struct template *t, unsigned index)
 	return 0;
 }
 
-// Bytes that tell so many clients apart, as the original counts them.
+// Bytes needed to tell the clients apart, as the original counts them.
 static unsigned width_of(const struct perfdhcp *p)
 {
 	const char *clients = perfdhcp_value(p, 'R');
