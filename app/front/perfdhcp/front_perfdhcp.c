@@ -9,34 +9,6 @@
 #include "base/nearest.h"
 #include "engine/run/run.h"
 
-unsigned perfdhcp_times(const struct perfdhcp *p, char letter)
-{
-	unsigned n = 0;
-
-	PERFDHCP_EACH(g, p) n += g->letter == letter;
-	return n;
-}
-
-const char *perfdhcp_nth(const struct perfdhcp *p, char letter, unsigned n)
-{
-	PERFDHCP_EACH(g, p) if (g->letter == letter && n-- == 0) return g->value;
-	return NULL;
-}
-
-const char *perfdhcp_value(const struct perfdhcp *p, char letter)
-{
-	unsigned times = perfdhcp_times(p, letter);
-
-	return times ? perfdhcp_nth(p, letter, times - 1) : NULL;
-}
-
-bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter)
-{
-	const char *letters = perfdhcp_value(p, 'x');
-
-	return letters && strchr(letters, letter);
-}
-
 static void begin(struct as_run *r)
 {
 	struct perfdhcp *p = (struct perfdhcp *)r;

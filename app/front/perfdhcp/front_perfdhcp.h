@@ -3,6 +3,8 @@
 // 2.2. Path: cold. Main thread.
 #pragma once
 
+#include <string.h>
+
 #include "front/front_as.h"
 
 #define PERFDHCP_SCENARIO '-' // letter of --scenario
@@ -44,13 +46,36 @@ extern const struct as_tool front_perfdhcp;
 #define PERFDHCP_EACH(g, p)                                                                        \
 	for (const struct perfdhcp_given *g = (p)->all; g < (p)->all + (p)->count; g++)
 
-// How often the option was given; its last value; that of one occurrence.
-// NULL: there is none.
-unsigned perfdhcp_times(const struct perfdhcp *p, char letter);
-const char *perfdhcp_value(const struct perfdhcp *p, char letter);
-const char *perfdhcp_nth(const struct perfdhcp *p, char letter, unsigned n);
+// How often the option was given.
+static inline unsigned perfdhcp_times(const struct perfdhcp *p, char letter)
+{
+	unsigned n = 0;
+
+	PERFDHCP_EACH(g, p) n += g->letter == letter;
+	return n;
+}
+
+// The value of one occurrence, or the last one. NULL: none.
+static inline const char *perfdhcp_nth(const struct perfdhcp *p, char letter, unsigned n)
+{
+	PERFDHCP_EACH(g, p) if (g->letter == letter && n-- == 0) return g->value;
+	return NULL;
+}
+
+static inline const char *perfdhcp_value(const struct perfdhcp *p, char letter)
+{
+	unsigned times = perfdhcp_times(p, letter);
+
+	return times ? perfdhcp_nth(p, letter, times - 1) : NULL;
+}
+
 // Is the letter among those of -x?
-bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter);
+static inline bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter)
+{
+	const char *letters = perfdhcp_value(p, 'x');
+
+	return letters && strchr(letters, letter);
+}
 
 // front_perfdhcp_settings.c: the settings that the options stand for. 0, or an exit code after an
 // error, which was logged.
