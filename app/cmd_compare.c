@@ -37,10 +37,10 @@ static const char *difference_text(double a, double b, const char *unit)
 	if (!isfinite(a) || !isfinite(b))
 		return isfinite(a) ? "worse" : isinf(a) && isfinite(b) ? "better" : "-";
 	if (strcmp(unit, "1") == 0)
-		return stats_said("%+.3g pt", 100 * (b - a));
+		return stats_shown_text("%+.3g pt", 100 * (b - a));
 	if (a == 0)
 		return b == 0 ? "0 %" : "new";
-	return stats_said("%+.3g %%", 100 * (b - a) / a);
+	return stats_shown_text("%+.3g %%", 100 * (b - a) / a);
 }
 
 static const char *interval_text(const struct figures_change *c, const char *unit)
@@ -49,7 +49,7 @@ static const char *interval_text(const struct figures_change *c, const char *uni
 
 	if (isnan(c->half) || isnan(scale) || c->a == c->b)
 		return "";
-	return stats_said("  +- %.3g%s", fabs(scale * c->half),
+	return stats_shown_text("  +- %.3g%s", fabs(scale * c->half),
 		figures_change_is_noise(c) ? ", within noise" : "");
 }
 
@@ -105,7 +105,7 @@ static void print_columns(const struct results *r, const struct figure *one)
 
 		printf(" %*s", COLUMN_WIDTH - 1,
 			!has ? "-"
-			     : stats_said("%s%s", difference_text(c.a, c.b, unit),
+			     : stats_shown_text("%s%s", difference_text(c.a, c.b, unit),
 				       figures_change_is_noise(&c) && c.a != c.b ? " ~" : ""));
 	}
 	putchar('\n');

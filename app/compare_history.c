@@ -18,7 +18,7 @@
 
 static const char *confidence_text(double confidence)
 {
-	return stats_said(confidence > TREND_SURE ? "> %.2f %%" : "%.2f %%",
+	return stats_shown_text(confidence > TREND_SURE ? "> %.2f %%" : "%.2f %%",
 		100 * fmin(confidence, TREND_SURE));
 }
 

@@ -416,7 +416,7 @@ static void print_counters(FILE *out, const struct result_dut *dut)
 
 static const char *after_ns(double ns)
 {
-	return isfinite(ns) ? stats_said("after %s", stats_shown(ns, "ns")) : "never";
+	return isfinite(ns) ? stats_shown_text("after %s", stats_shown(ns, "ns")) : "never";
 }
 
 static void print_event_item(FILE *out, const struct result_event_item *it)

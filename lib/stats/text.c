@@ -210,7 +210,7 @@ const char *stats_time(double ns, bool any, char *buf, size_t room)
 	return buf;
 }
 
-const char *stats_said(const char *fmt, ...)
+const char *stats_shown_text(const char *fmt, ...)
 {
 	static char said[16][64];
 	static unsigned turn;
@@ -227,7 +227,7 @@ const char *stats_shown(double value, const char *unit)
 {
 	char buf[32];
 
-	return stats_said("%s", stats_format(value, unit, buf, sizeof(buf)));
+	return stats_shown_text("%s", stats_format(value, unit, buf, sizeof(buf)));
 }
 
 const char *stats_shown_time(double ns, bool any)
@@ -240,7 +240,7 @@ const char *stats_shown_rate(double per_s)
 	const char *text = stats_shown(per_s, "per_s");
 	size_t len = strcspn(text, "/");
 
-	return stats_said("%.*s", (int)(len && text[len - 1] == ' ' ? len - 1 : len), text);
+	return stats_shown_text("%.*s", (int)(len && text[len - 1] == ' ' ? len - 1 : len), text);
 }
 
 // --- templates

@@ -63,7 +63,7 @@ const char *stats_shown(double value, const char *unit);
 const char *stats_shown_time(double ns, bool any);
 const char *stats_shown_rate(double per_s); // "20.0 k", below a header with the unit
 // As by printf, up to 63 characters.
-const char *stats_said(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+const char *stats_shown_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // Reference: every counter with path, unit and help, as text lines; prefix precedes each path. NAME
 // stands for the name of an item, LABEL for a label, "*" for names known only at run time.
