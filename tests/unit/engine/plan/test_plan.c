@@ -371,6 +371,43 @@ static void the_seed_of_the_run_decides_on_random_arrivals(void **state)
 
 // --- what is read before ---
 
+// A burst of transactions leaves by one port of a socket, as far as keys of 16 bits suffice.
+static void sockets_have_lanes(void **state)
+{
+	static const struct {
+		const char *driver, *ports, *protocol;
+		uint32_t lanes;
+	} rows[] = {
+		{"af_packet", "[1024-1123]", LOADED_DNS, 1},
+		{"socket", "[1024-1123]", LOADED_DNS, 32},
+		{"socket", "[1024-2047, 3000-4023]", LOADED_DNS, 32},
+		{"socket", "[1024-2047, 3000-4024]", LOADED_DNS, 1},
+		{"socket", "[1024-3071]", LOADED_DNS, 32},
+		{"socket", "[1024-3072]", LOADED_DNS, 1},
+		{"socket", "[1024-1223]", "dns: {names: [\"a A\"], transport: tcp}", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char text[1000];
+		struct planned *p;
+
+		snprintf(text, sizeof(text),
+			"ports:\n  - {name: lan, driver: %s, device: nosuch0, cpus: 1-2, "
+			"addresses: "
+			"[198.18.0.1/24]}\ntraffic:\n  - {name: a, server: 198.18.0.2, load: "
+			"{rate: 1}, source: {ports: %s}, %s}\n",
+			rows[i].driver, rows[i].ports, rows[i].protocol);
+		p = planned_build(text);
+		for (uint32_t k = 0; k < 2; k++) {
+			const struct txn_table *t = &plan_run(&p->plan.items[0], k)->txns;
+
+			assert_int_equal(t->lane_mask, rows[i].lanes - 1);
+			assert_int_equal(t->key_bits, rows[i].lanes == 1 ? 16 : 11);
+		}
+		planned_free(p);
+	}
+}
+
 static void only_items_that_are_sent_are_read(void **state)
 {
 	struct planned *p = planned_read("ports:\n" LAN "responder: {port: lan, dns: {}}\n", true);
@@ -422,6 +459,7 @@ int main(void)
 		cmocka_unit_test(a_closed_loop_stops_where_it_is_told_to),
 		cmocka_unit_test(workers_share_rate_and_total),
 		cmocka_unit_test(the_seed_of_the_run_decides_on_random_arrivals),
+		cmocka_unit_test(sockets_have_lanes),
 		cmocka_unit_test(only_items_that_are_sent_are_read),
 		cmocka_unit_test(the_input_of_every_item_is_looked_at),
 		cmocka_unit_test(a_plan_that_was_never_begun_is_freed),
