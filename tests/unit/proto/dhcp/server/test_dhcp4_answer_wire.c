@@ -519,9 +519,10 @@ static void what_is_no_request_is_not_answered(void **state)
 	buf[DHCP4_AT_OP] = DHCP4_REQUEST_OP;
 	buf[DHCP4_OPTIONS_AT + 2] = DHCP4_OFFER;
 	assert_int_equal(hear(v, buf, len), 0);
-	buf[DHCP4_OPTIONS_AT + 2] = 200;
+	buf[DHCP4_OPTIONS_AT + 2] = DHCP4_TYPES;
 	assert_int_equal(hear(v, buf, len), 0);
 	assert_int_equal(v->n.ignored, 3);
+	assert_int_equal(v->n.type[0], 1);
 	buf[DHCP4_OPTIONS_AT] = DHCP4_OPT_PAD; // no type
 	buf[DHCP4_OPTIONS_AT + 1] = DHCP4_OPT_END;
 	assert_int_equal(hear(v, buf, len), 0);

@@ -437,7 +437,7 @@ static void what_is_not_a_clients_is_ignored(void **state)
 	assert_int_equal(SAY(v, REPLY, 1, .to_us = true), 0);
 	assert_int_equal(SAY(v, ADVERTISE, 1, .to_us = true), 0);
 	assert_int_equal(SAY(v, RECONFIGURE, 1, .to_us = true), 0);
-	assert_int_equal(say(v, (struct said){.type = 77}), 0);
+	assert_int_equal(say(v, (struct said){.type = DHCP6_TYPES}), 0);
 	assert_int_equal(v->n.ignored, 4);
 	assert_int_equal(v->n.type[0], 1);
 	len = said_write(&solicit, buf, sizeof(buf));

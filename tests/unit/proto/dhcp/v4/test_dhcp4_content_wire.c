@@ -349,6 +349,47 @@ static void whole_messages_that_cannot_work_are_refused(void **state)
 		f->settings.is.raw = ((struct field_list){&raw[1], 1}));
 }
 
+// The first that differs is kept, as far as it is shown.
+static void an_expected_option_is_that_of_the_client(void **state)
+{
+	static const char longest[] = "class-0 and thirty-two bytes of another";
+	static const struct {
+		const char *sent; // NULL: no such option
+		bool right;
+		uint8_t shown;
+	} rows[] = {{"class-0", true, 0}, {"class-1", false, 7}, {"class-00", false, 8},
+		{"class-", false, 6}, {NULL, false, 0}, {longest, false, DHCP_UNLIKE_SHOWN}};
+	struct dhcp_expected_settings expected[] = {{.code = 51, .value.hex = "00000e10"},
+		{.code = 60, .value.text = "class-{client}"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct dhcp4_fixture *f = fixture_relay(1);
+		const struct dhcp_unlike *u;
+
+		f->expect.options = (struct field_list){expected, 2};
+		f->settings.expect = &f->expect;
+		fixture_open(f);
+		fixture_only(f, DHCP_TWO_WAY);
+		u = &worker_of(f)->is.unlike[1];
+		for (uint32_t n = 0; n < 2; n++) {
+			fixture_next(f);
+			ANSWER(f, DHCP4_OFFER, rows[i].right ? PROTO_DONE : PROTO_FAIL,
+				a->vendor_class = n ? "class" : rows[i].sent);
+			if (rows[i].right)
+				break;
+		}
+		assert_int_equal(f->n.option_unexpected, rows[i].right ? 0 : 2);
+		assert_int_equal(worker_of(f)->is.unlike[0].count, 0);
+		assert_int_equal(u->count, rows[i].right ? 0 : 2);
+		assert_int_equal(u->missing, !rows[i].sent);
+		assert_int_equal(u->len, rows[i].shown);
+		assert_int_equal(u->client, 0);
+		if (u->len)
+			assert_memory_equal(u->bytes, rows[i].sent, u->len);
+		fixture_end(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +406,7 @@ int main(void)
 		cmocka_unit_test(an_answer_about_another_address_fails),
 		cmocka_unit_test(clients_inform_without_a_lease),
 		cmocka_unit_test(informing_clients_need_an_address_each),
+		cmocka_unit_test(an_expected_option_is_that_of_the_client),
 		cmocka_unit_test(messages_can_be_given_as_a_whole),
 		cmocka_unit_test(whole_messages_that_cannot_work_are_refused),
 	};
