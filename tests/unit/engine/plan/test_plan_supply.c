@@ -81,6 +81,40 @@ static void there_are_as_many_clients_as_a_load_begins(void **state)
 	expect_clients((struct given){.load = "rate: 500", .cpus = "1-3"}, 5502);
 }
 
+// As many as the addresses and prefixes that are expected suffice for.
+static void no_more_clients_than_leases(void **state)
+{
+	static const struct {
+		const char *dhcp6;
+		uint64_t clients;
+	} rows[] = {{"lease: both", 5500},
+		{"lease: address, expect: {pool: [\"2001:db8:1::/120\"]}", 256},
+		{"lease: prefix, expect: {prefixes: [\"2001:db8:8000::/47\"], prefix_length: 56}",
+			512},
+		{"lease: both, expect: {pool: [\"2001:db8:1::/119\"], prefixes: "
+		 "[\"2001:db8:8000::/48\"], prefix_length: 56}",
+			256},
+		{"lease: both, addresses: 2, expect: {pool: [\"2001:db8:1::/120\"]}", 128}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char text[1000];
+		struct planned *p;
+		struct proto_stock got;
+
+		snprintf(text, sizeof(text),
+			"run: {warmup: 1s, duration: 10s}\n"
+			"ports: [{name: lan, driver: af_packet, device: nosuch0, cpus: 1, "
+			"addresses: [\"2001:db8::1/64\"]}]\n"
+			"traffic: [{name: r, timeout: 1s, load: {rate: 500}, dhcp6: {%s}}]\n",
+			rows[i].dhcp6);
+		p = planned_read(text, false);
+		got = plan_clients(&p->plan.items[0]);
+		assert_int_equal(got.count, rows[i].clients);
+		assert_true(got.chosen);
+		planned_free(p);
+	}
+}
+
 // At 500/s and a timeout of 1 s, 1831 are in flight at the most.
 static void exchanges_that_use_up_no_client_need_those_in_flight(void **state)
 {
@@ -289,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_are_as_many_clients_as_a_load_begins),
+		cmocka_unit_test(no_more_clients_than_leases),
 		cmocka_unit_test(exchanges_that_use_up_no_client_need_those_in_flight),
 		cmocka_unit_test(rates_of_a_mix_come_on_top_of_that_of_the_load),
 		cmocka_unit_test(clients_that_start_over_are_few_and_never_run_out),
