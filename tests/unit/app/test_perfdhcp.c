@@ -145,6 +145,33 @@ static void leases_are_in_both_blocks(void **state)
 			"01000c01020304,10.0.0.1,\n\n\n");
 }
 
+static void prefixes_are_beside_addresses(void **state)
+{
+	static char path[] = "/tmp/ddiperf-test-XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "w");
+	struct fixture x;
+
+	fputs("client,mac,address,server,expires\n"
+	      "0,00:0c:01:02:03:04,2001:db8::1,000300,never\n"
+	      "0,00:0c:01:02:03:04,2001:db8:1::/56,000300,never\n"
+	      "1,00:0c:01:02:03:05,2001:db8:2::/56,000300,never\n"
+	      "1,00:0c:01:02:03:05,2001:db8::9,000300,never\n"
+	      "2,00:0c:01:02:03:06,2001:db8:3::/56,000300,never\n"
+	      "2,cut\n",
+		file);
+	fclose(file);
+	set_up(&x, "6 - x ls");
+	x.p.leases = path;
+	report(&x, "{\"traffic\": [{\"sending_s\": 1, \"steps\": []}]}");
+	assert_captured("Server id: 000300\n");
+	assert_captured("client_id,adrress,prefix\n"
+			"00:03:00:01:00:0c:01:02:03:04,2001:db8::1,2001:db8:1::\n"
+			"00:03:00:01:00:0c:01:02:03:05,,2001:db8:2::\n"
+			"00:03:00:01:00:0c:01:02:03:05,2001:db8::9,\n"
+			"00:03:00:01:00:0c:01:02:03:06,,2001:db8:3::\n\n");
+	unlink(path);
+}
+
 static int tell_intervals(void *ctx)
 {
 	struct fixture *x = ctx;
@@ -316,6 +343,38 @@ static const struct command_line {
 	{"-6 -A1 --or 0:32,00000E10 -l lo all", 2, "0:32"},
 	{"-6 -A1 --or x:32,00000E10 -l lo all", 2, "x:32"},
 	{"-6 -A1 --or 2:32,00000E10 -l lo all", 2, "2:32"},
+	{"-i -n 5 -l lo all", 0, "exchange: discover"},
+	{"-i -n 5 -n 6 -l lo all", 2, "-i excludes a second -n"},
+	{"-i -d 5 -l lo all", 0, "exchange: discover"},
+	{"-i -d 5 -d 6 -l lo all", 2, "-i excludes a second -d"},
+	{"-i -D 5 -l lo all", 0, "exchange: discover"},
+	{"-i -D 5 -D 6 -l lo all", 2, "-i excludes a second -D"},
+	{"-i -T nosuch -l lo all", 2, "-T nosuch"},
+	{"-i -T nosuch -T nosuch -l lo all", 2, "-i excludes a second -T"},
+	{"-i -X 3 -X 4 -l lo all", 2, "-i excludes a second -X"},
+	{"-i -O 40 -l lo all", 2, "each -O needs a -T"},
+	{"-i -O 40 -O 41 -l lo all", 2, "-i excludes a second -O"},
+	{"-X 3 -X 4 -T nosuch -l lo all", 2, "each -X needs a -T"},
+	{"-X 3 -T nosuch -l lo all", 2, "-T nosuch"},
+	{"-O 40 -O 41 -T nosuch -l lo all", 2, "each -O needs a -T"},
+	{"-O 40 -T nosuch -l lo all", 2, "-T nosuch"},
+	{"-i -1 -l lo all", 2, "-i excludes -1"},
+	{"-T nosuch -E 3 -l lo all", 2, "-E needs a second -T"},
+	{"-T nosuch -S 3 -l lo all", 2, "-S needs a second -T"},
+	{"-T nosuch -I 3 -l lo all", 2, "-I needs a second -T"},
+	{"-T nosuch -T nosuch -E 3 -S 3 -I 3 -l lo all", 2, "-T nosuch"},
+	{"-6 -c -l lo all", 2, "-c needs -i"},
+	{"-Y 3 127.0.0.1", 2, "-y and -Y need each other"},
+	{"-o 60,6162 -4 -l lo all", 2, "-o needs -4 or -6 before it"},
+	{"-4 -o 60,6162 -l lo all", 0, "dhcp4:"},
+	{"--scenario avalanche -l lo all", 2, "--scenario avalanche needs -R"},
+	{"--scenario avalanche -R 5 -l lo all", 0, "clients: 5"},
+	{"--scenario basic -l lo all", 0, "dhcp4:"},
+	{"--scenario basi -l lo all", 2, "basi: not one of: basic avalanche"},
+	{"--scenario asic -l lo all", 2, "asic: not one of: basic avalanche"},
+	{"-g single -l lo all", 0, "dhcp4:"},
+	{"-g multi -l lo all", 0, "dhcp4:"},
+	{"-g multis -l lo all", 2, "not one of: single multi"},
 };
 
 static int run_words(void *ctx)
@@ -524,6 +583,7 @@ int main(void)
 		cmocka_unit_test(a_refused_lease_is_no_success),
 		cmocka_unit_test(what_never_came_has_the_form_of_the_original),
 		cmocka_unit_test(leases_are_in_both_blocks),
+		cmocka_unit_test(prefixes_are_beside_addresses),
 		cmocka_unit_test(interim_lines_have_sums),
 		cmocka_unit_test(messages_are_timed_with_the_reply_behind_them),
 		cmocka_unit_test(messages_of_relays_are_timed_too),

@@ -354,6 +354,35 @@ static void a_draft_says_why_it_cannot_be(void **state)
 	unlink(path);
 }
 
+static void a_copy_is_whole_and_replaces_nothing(void **state)
+{
+	static const int sizes[] = {0, 1, 65535, 65536, 65537, 200000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		FILE *f = fopen(path, "w");
+		struct stat s;
+
+		for (int n = 0; n < sizes[i]; n++)
+			putc(n / 251, f);
+		fclose(f);
+		assert_int_equal(file_copy(path, link_path), 0);
+		assert_int_equal(file_copy(path, link_path), -EEXIST);
+		assert_int_equal(stat(link_path, &s), 0);
+		assert_int_equal(s.st_size, sizes[i]);
+		f = fopen(link_path, "r");
+		for (int n = 0; n < sizes[i]; n++)
+			assert_int_equal(getc(f), n / 251 % 256);
+		fclose(f);
+		unlink(link_path);
+	}
+	unlink(path);
+	assert_int_equal(file_copy(path, link_path), -ENOENT);
+	assert_int_equal(access(link_path, F_OK), -1);
+	assert_int_equal(file_copy(folder, link_path), -EISDIR);
+	unlink(link_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +397,7 @@ int main(void)
 		cmocka_unit_test(a_draft_that_fails_or_is_abandoned_leaves_the_file_as_it_is),
 		cmocka_unit_test(the_last_moments_leave_no_draft),
 		cmocka_unit_test(a_draft_says_why_it_cannot_be),
+		cmocka_unit_test(a_copy_is_whole_and_replaces_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
