@@ -119,6 +119,20 @@ static void the_rank_is_the_smallest_that_covers_the_share(void **state)
 	assert_int_equal(hist_percentile(&h, 7, 0), 100);
 }
 
+// At least one sample lies beyond the share; the median is always known.
+static void a_share_is_known_when_a_sample_lies_beyond_it(void **state)
+{
+	static const struct {
+		double share, least;
+	} rows[] = {{0, 0}, {0.5, 0}, {0.51, 3}, {0.9, 10}, {0.95, 20}, {0.99, 100}, {0.999, 1000},
+		{0.9999, 10000}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_true(hist_knows(rows[i].least, rows[i].share));
+		assert_true(rows[i].least == 0 || !hist_knows(rows[i].least - 1, rows[i].share));
+	}
+}
+
 static void an_empty_histogram_has_figures_too(void **state)
 {
 	hist_clear(&h);
@@ -438,6 +452,7 @@ int main(void)
 		cmocka_unit_test(percentiles_are_within_a_bucket_of_the_sorted_ones),
 		cmocka_unit_test(lost_samples_take_the_upper_ranks),
 		cmocka_unit_test(the_rank_is_the_smallest_that_covers_the_share),
+		cmocka_unit_test(a_share_is_known_when_a_sample_lies_beyond_it),
 		cmocka_unit_test(an_empty_histogram_has_figures_too),
 		cmocka_unit_test(buckets_join_without_gap_and_hold_their_values),
 		cmocka_unit_test(values_beyond_the_top_keep_their_maximum),
