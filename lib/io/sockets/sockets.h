@@ -38,7 +38,7 @@ int sockets_route(const struct addr *to, const char *device, struct addr *from);
 bool sockets_is_own(const struct addr *a);
 
 // Bind all sockets of p->groups. 0, or -errno with e: -EADDRINUSE, -EADDRNOTAVAIL, -EACCES,
-// -EMFILE, -ENETUNREACH.
+// -EMFILE, -ENETUNREACH. sockets_close is due in any case.
 int sockets_open(
 	const struct port_settings *p, uint16_t queues, struct sockets **out, struct io_error *e);
 

@@ -73,8 +73,8 @@ static int stream(const struct fixture *f)
 	return fd;
 }
 
-static struct fixture *fixture_buffers(
-	const char *address, bool fixed, uint64_t send, uint64_t receive)
+static struct fixture *fixture_of(
+	const char *address, struct socket_group group, uint64_t send, uint64_t receive)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct port port = {.devices = {NUMBER}};
@@ -89,11 +89,9 @@ static struct fixture *fixture_buffers(
 	assert_int_equal(addr_parse(address, &f->server, &what), 0);
 	f->own = (struct addr_range){f->server, 1};
 	f->ports = (struct field_range){PORT_FIRST, PORT_FIRST + 99};
-	f->group = (struct socket_group){.addresses = {&f->own, 1},
-		.ports = {&f->ports, 1},
-		.connections = 10,
-		.stream = true,
-		.fixed = fixed};
+	f->group = group;
+	f->group.addresses = (struct field_list){&f->own, 1};
+	f->group.ports = (struct field_list){&f->ports, 1};
 	f->settings = (struct port_settings){.name = "lan",
 		.driver = driver,
 		.mtu = 1500,
@@ -123,7 +121,9 @@ static struct fixture *fixture_buffers(
 
 static struct fixture *fixture_new(const char *address, bool fixed)
 {
-	return fixture_buffers(address, fixed, 0, 0);
+	const struct socket_group group = {.connections = 10, .stream = true, .fixed = fixed};
+
+	return fixture_of(address, group, 0, 0);
 }
 
 static void fixture_free(struct fixture *f)
@@ -527,7 +527,8 @@ static void a_connection_has_the_buffers_that_were_given(void **state)
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
 		const uint64_t send = given[i][0], receive = given[i][1];
-		struct fixture *f = fixture_buffers("127.0.0.1", true, send, receive);
+		const struct socket_group group = {.connections = 10, .stream = true};
+		struct fixture *f = fixture_of("127.0.0.1", group, send, receive);
 		union socket_addr at;
 		socklen_t len =
 			socket_addr_make(&at, f->server.bytes, f->server.len, f->server_port, 0);
@@ -544,6 +545,99 @@ static void a_connection_has_the_buffers_that_were_given(void **state)
 		close(plain);
 		fixture_free(f);
 	}
+}
+
+// A client connects to a port of the worker's, which accepts.
+static void open_by_client(struct fixture *f)
+{
+	struct tcp_segment s;
+	struct frame frame;
+	struct frame_path path = {.dst = f->server, .tcp = true};
+	struct rte_mbuf *m;
+	union socket_addr at;
+	socklen_t len = socket_addr_make(&at, f->server.bytes, f->server.len, f->port, 0);
+	uint16_t n = 0;
+
+	f->events = 0;
+	f->got_len = 0;
+	f->peer = stream(f);
+	f->server_port = bind_to(f->peer, &f->server);
+	assert_int_equal(connect(f->peer, &at.any, len), 0);
+	for (uint32_t i = 0; n == 0 && i < PATIENCE; i++)
+		n = burst_rx(NUMBER, 0, &m, 1);
+	assert_int_equal(n, 1);
+	assert_int_equal(
+		frame_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &frame), FRAME_TCP);
+	assert_true(tcp_parse(frame.payload, frame.payload_len, &s));
+	assert_int_equal(s.flags, TCP_SYN);
+	assert_int_equal(frame.dst_port, f->port);
+	assert_int_equal(frame.src_port, f->server_port);
+	assert_memory_equal(frame.src, f->server.bytes, f->server.len);
+	path.dst_port = f->server_port;
+	frame_template_build(&f->frame, &path);
+	tcp_accept(&f->host, &f->tcp, 9000, 1460, &s);
+	burst_free(&m, 1);
+	assert_int_equal(burst_rx(NUMBER, 0, &m, 1), 0); // until that is answered
+	send_all(f);
+}
+
+static void accept_from(const char *address)
+{
+	const struct socket_group group = {.connections = 2, .stream = true, .listens = true};
+	struct fixture *f = fixture_of(address, group, 0, 0);
+	char got[16];
+
+	for (uint32_t n = 0; n < 100; n++) { // more than there are places
+		open_by_client(f);
+		assert_int_equal(send(f->peer, "question", 8, 0), 8);
+		read_until(f, 8);
+		assert_memory_equal(f->got, "question", 8);
+		ask(f, "answer", 6);
+		assert_int_equal(recv(f->peer, got, sizeof(got), 0), 6);
+		assert_memory_equal(got, "answer", 6);
+		if (n % 3 == 0) { // the worker ends it, the client, or its reset
+			tcp_shut(&f->tcp);
+			send_all(f);
+			assert_int_equal(recv(f->peer, got, sizeof(got), 0), 0);
+			close(f->peer);
+			until(f, TCP_ENDED);
+		} else if (n % 3 == 1) {
+			close(f->peer);
+			until(f, TCP_ENDED);
+			tcp_shut(&f->tcp);
+			send_all(f);
+		} else {
+			reset_by_server(f);
+			until(f, TCP_BROKEN);
+		}
+		f->peer = -1;
+		for (int i = 0; i < 10; i++) // acknowledgements may follow
+			pass(f);
+		tcp_drop(&f->host, &f->tcp);
+	}
+	assert_int_equal(counted(f).tx_errors, 0);
+	assert_int_equal(f->overrun, 0);
+	fixture_free(f);
+}
+
+static void connections_come_to_a_port_that_listens(void **state)
+{
+	accept_from("127.0.0.1");
+	accept_from("::1");
+}
+
+static void a_port_that_another_listens_at_is_refused(void **state)
+{
+	const struct socket_group group = {.connections = 2, .stream = true, .listens = true};
+	struct fixture *f = fixture_of("127.0.0.1", group, 0, 0);
+	struct sockets *second;
+	struct io_error e = {""};
+
+	open_by_client(f);
+	assert_true(sockets_open(&f->settings, 1, &second, &e) < 0);
+	assert_non_null(strstr(e.text, "TCP port 20000 of 127.0.0.1: Address already in use"));
+	sockets_close(second);
+	fixture_free(f);
 }
 
 // Whatever a frame says, the counters hold.
@@ -602,6 +696,8 @@ int main(void)
 		cmocka_unit_test(a_port_is_used_again_at_once),
 		cmocka_unit_test(a_port_that_is_taken_is_replaced_unless_it_was_asked_for),
 		cmocka_unit_test(a_connection_has_the_buffers_that_were_given),
+		cmocka_unit_test(connections_come_to_a_port_that_listens),
+		cmocka_unit_test(a_port_that_another_listens_at_is_refused),
 		cmocka_unit_test(any_other_segment_is_harmless),
 	};
 
