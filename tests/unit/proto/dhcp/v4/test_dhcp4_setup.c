@@ -210,6 +210,8 @@ static void bad_relays_are_refused(void **state)
 	REFUSED(fixture_relay(1), "2000000 relays (up to 1048576)", f->relays[0].count = 2000000);
 	REFUSED(fixture_relay(1), "\"yes\" is not \"relay\" or an IPv4 address",
 		f->relay.server_id_override = "yes");
+	REFUSED(fixture_relay(1), "\"::1\" is not \"relay\" or an IPv4 address",
+		f->relay.server_id_override = "::1");
 	REFUSED(fixture_relay(1), "not an IPv4 address",
 		f->relay.link_selection = (struct addr){.len = 16});
 }
