@@ -231,21 +231,48 @@ void result_fold_interval(const struct result_fold *f, struct result_interval *t
 
 // --- what follows from the sums
 
-static double percentile(const struct hist *h, double share, uint64_t above, double hz)
+static double percentile(
+	const struct hist *h, double share, uint64_t above, double hz, bool rounded)
 {
 	uint64_t ticks = hist_percentile(h, share, above);
+	double ns = (double)ticks * 1e9 / hz;
 
 	if (h->count == 0 && above == 0)
 		return NAN;
-	return ticks == UINT64_MAX ? INFINITY : round((double)ticks * 1e9 / hz);
+	return ticks == UINT64_MAX ? INFINITY : rounded ? round(ns) : ns;
 }
 
-// Of the name of one of output.percentiles: "p95", "p99999", "p05".
+// Of the name of one of output.percentiles: "p95", "p99999", "p05", "p100".
 static double share_of(const char *name)
 {
 	size_t digits = name ? strspn(name + (*name == 'p'), "0123456789") : 0;
 
+	if (name && strcmp(name, "p100") == 0)
+		return 1;
 	return digits ? strtod(name + 1, NULL) / pow(10, (double)digits) : NAN;
+}
+
+void result_percentiles(
+	struct latency *l, const struct hist *h, uint64_t above, double hz, bool rounded)
+{
+	struct result_percentile *chosen = (struct result_percentile *)l->percentiles.items;
+
+	l->p50_ns = percentile(h, 0.5, above, hz, rounded);
+	l->p90_ns = percentile(h, 0.9, above, hz, rounded);
+	l->p99_ns = percentile(h, 0.99, above, hz, rounded);
+	l->p999_ns = percentile(h, 0.999, above, hz, rounded);
+	l->p9999_ns = percentile(h, 0.9999, above, hz, rounded);
+	for (uint32_t i = 0; i < l->percentiles.count; i++)
+		chosen[i].value_ns = percentile(h, share_of(chosen[i].name), above, hz, rounded);
+}
+
+const char *result_histogram(const struct hist *h, struct arena *a)
+{
+	size_t len = hist_print(h, NULL, 0);
+	char *text = len ? arena_zalloc(a, len + 1) : NULL;
+
+	hist_print(h, text, len ? len + 1 : 0);
+	return text;
 }
 
 static uint64_t ticks_of(double ns, double hz)
@@ -256,10 +283,7 @@ static uint64_t ticks_of(double ns, double hz)
 // above: lost ones, which rank above all values.
 static void derive_latency(const struct result_fold *f, struct latency *l, uint64_t above)
 {
-	struct result_percentile *chosen = (struct result_percentile *)l->percentiles.items;
 	struct hist none, *h = l->hist ? l->hist : &none;
-	size_t len;
-	char *text;
 
 	if (!l->hist && (l->count || !above))
 		return;
@@ -269,18 +293,9 @@ static void derive_latency(const struct result_fold *f, struct latency *l, uint6
 		h->min = ticks_of(l->min_ns, f->hz);
 		h->max = ticks_of(l->max_ns, f->hz);
 	}
-	l->p50_ns = percentile(h, 0.5, above, f->hz);
-	l->p90_ns = percentile(h, 0.9, above, f->hz);
-	l->p99_ns = percentile(h, 0.99, above, f->hz);
-	l->p999_ns = percentile(h, 0.999, above, f->hz);
-	l->p9999_ns = percentile(h, 0.9999, above, f->hz);
-	for (uint32_t i = 0; i < l->percentiles.count; i++)
-		chosen[i].value_ns = percentile(h, share_of(chosen[i].name), above, f->hz);
-	len = hist_print(h, NULL, 0);
-	if (len == 0)
-		return;
-	l->histogram = text = arena_zalloc(f->arena, len + 1);
-	hist_print(h, text, len + 1);
+	result_percentiles(l, h, above, f->hz, true);
+	if (h->count)
+		l->histogram = result_histogram(h, f->arena);
 }
 
 static void derive_steps(const struct result_fold *f, struct counter_list *list)

@@ -7,6 +7,15 @@
 #include "engine/result/result.h"
 #include "stats/fold.h"
 
+// The percentiles of l, in ns, from a histogram of ticks; also the chosen ones, by their names.
+// above: samples that rank above all of h, as INFINITY. Without samples they are NAN. rounded:
+// to whole nanoseconds, as documents have them.
+void result_percentiles(
+	struct latency *l, const struct hist *h, uint64_t above, double hz, bool rounded);
+
+// As hist_print, in a; NULL: it is empty.
+const char *result_histogram(const struct hist *h, struct arena *a);
+
 struct result_fold {
 	enum fold_over over;
 	struct arena *arena; // of the sum

@@ -16,6 +16,7 @@
 #include "engine/config/condition.h"
 #include "engine/plan/plan_item.h"
 #include "engine/plan/plan_supply.h"
+#include "engine/result/result_fold.h"
 #include "io/driver/settings.h"
 #include "io/port/port_read.h"
 
@@ -23,54 +24,29 @@
 #define TELL_PAUSE_NS 100000
 #define TELL_TRIES    10000
 
-// In ns; INFINITY among the lost, which rank above all that were measured; NAN: there was nothing.
-static double percentile(const struct clock *c, const struct hist *h, double share, uint64_t lost)
+static struct latency latency_of(
+	const struct clock *c, const struct hist *h, uint64_t lost, struct counter_list percentiles)
 {
-	uint64_t v = hist_percentile(h, share, lost);
-
-	if (h->count == 0 && lost == 0)
-		return NAN;
-	return v == UINT64_MAX ? INFINITY : clock_ns(c, v);
-}
-
-struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost)
-{
-	struct latency l = {.count = h->count};
+	struct latency l = {.count = h->count, .percentiles = percentiles};
 	bool any = h->count > 0;
 
 	l.min_ns = any ? clock_ns(c, h->min) : NAN;
 	l.max_ns = any ? clock_ns(c, h->max) : NAN;
 	l.mean_ns = any ? hist_mean(h) * 1e9 / c->hz : NAN;
 	l.stddev_ns = any ? hist_stddev(h) * 1e9 / c->hz : NAN;
-	l.p50_ns = percentile(c, h, 0.5, lost);
-	l.p90_ns = percentile(c, h, 0.9, lost);
-	l.p99_ns = percentile(c, h, 0.99, lost);
-	l.p999_ns = percentile(c, h, 0.999, lost);
-	l.p9999_ns = percentile(c, h, 0.9999, lost);
+	result_percentiles(&l, h, lost, c->hz, false);
 	return l;
+}
+
+struct latency collect_latency(const struct clock *c, const struct hist *h, uint64_t lost)
+{
+	return latency_of(c, h, lost, (struct counter_list){0});
 }
 
 struct latency collect_distribution(
 	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a)
 {
-	const double *percents = p->config->output.percentiles.items;
-	struct counter_list chosen = condition_percentiles(p->config, a);
-	struct result_percentile *values = (struct result_percentile *)chosen.items;
-	struct latency l = collect_latency(&p->clock, h, lost);
-
-	for (uint32_t i = 0; i < chosen.count; i++)
-		values[i].value_ns = percentile(&p->clock, h, percents[i] / 100, lost);
-	l.percentiles = chosen;
-	return l;
-}
-
-const char *collect_histogram(const struct hist *h, struct arena *a)
-{
-	size_t len = hist_print(h, NULL, 0);
-	char *text = len ? arena_zalloc(a, len + 1) : NULL;
-
-	hist_print(h, text, len ? len + 1 : 0);
-	return text;
+	return latency_of(&p->clock, h, lost, condition_percentiles(p->config, a));
 }
 
 static uint64_t due_of_run(const struct worker_item *run)
@@ -204,7 +180,7 @@ static struct latency for_merge(
 	struct latency l = collect_distribution(p, h, lost, a);
 
 	if (fleet_weight(p->config))
-		l.histogram = collect_histogram(h, a);
+		l.histogram = result_histogram(h, a);
 	return l;
 }
 
@@ -377,7 +353,7 @@ static struct counter_list marks_of(
 			continue;
 		out[n].name = proto->follower->marks[m];
 		out[n].latency = collect_distribution(p, sum, 0, a);
-		out[n++].latency.histogram = collect_histogram(sum, a);
+		out[n++].latency.histogram = result_histogram(sum, a);
 	}
 	return (struct counter_list){out, n};
 }
@@ -475,9 +451,9 @@ static struct result_item item_result(
 	out.latency.response = collect_distribution(p, &books->response, l->lost, a);
 	out.latency.service = collect_distribution(p, &books->service, 0, a);
 	out.send_lag = collect_distribution(p, &books->lag, 0, a);
-	out.latency.response.histogram = collect_histogram(&books->response, a);
-	out.latency.service.histogram = collect_histogram(&books->service, a);
-	out.send_lag.histogram = collect_histogram(&books->lag, a);
+	out.latency.response.histogram = result_histogram(&books->response, a);
+	out.latency.service.histogram = result_histogram(&books->service, a);
+	out.send_lag.histogram = result_histogram(&books->lag, a);
 	out.longest_gap_ns = clock_ns(&p->clock, books->longest_gap);
 	ITEM_COUNTERS(COUNTER_ADD, COUNTER_SKIP)
 	return out;

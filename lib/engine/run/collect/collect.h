@@ -32,9 +32,6 @@ struct latency collect_latency(const struct clock *c, const struct hist *h, uint
 struct latency collect_distribution(
 	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a);
 
-// As hist_print; NULL: it is empty.
-const char *collect_histogram(const struct hist *h, struct arena *a);
-
 // Tick of the first message of all items, 0: nothing was sent.
 uint64_t collect_first_sent(const struct plan *p);
 

@@ -9,6 +9,7 @@
 
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_servers.h"
+#include "engine/result/result_fold.h"
 #include "engine/run/collect/collect_intervals.h"
 
 void collect_start(const struct plan *p, struct collect_state *s, struct arena *a)
@@ -131,7 +132,7 @@ static void interval_latencies(const struct plan *p, const struct proto *proto,
 	out->latency.response = collect_distribution(p, &since->response, out->lost, a);
 	out->latency.service = collect_distribution(p, &since->service, 0, a);
 	out->send_lag = collect_distribution(p, &since->lag, 0, a);
-	out->latency.response.histogram = collect_histogram(&since->response, a);
+	out->latency.response.histogram = result_histogram(&since->response, a);
 	out->p50_ns = out->latency.response.p50_ns;
 	out->p99_ns = out->latency.response.p99_ns;
 	out->max_ns = out->latency.response.max_ns;

@@ -1031,6 +1031,25 @@ static void a_service_latency_above_the_response_latency_is_told(void **state)
 	fixture_end(f);
 }
 
+static void chosen_percentiles_reach_from_the_least_to_the_greatest(void **state)
+{
+	static double percents[] = {5, 10, 99.9, 100};
+	static const double values[] = {1, 2, 20, 20};
+	struct fixture *f = fixture_new();
+	const struct result_percentile *chosen;
+	struct latency l;
+
+	f->config.output.percentiles = (struct field_list){percents, 4};
+	for (uint64_t i = 1; i <= 20; i++)
+		hist_add(&f->run.books.response, i);
+	l = collect_distribution(&f->plan, &f->run.books.response, 0, f->a);
+	chosen = l.percentiles.items;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_float_equal(chosen[i].value_ns, values[i], 1e-9);
+	assert_string_equal(chosen[3].name, "p100");
+	fixture_end(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1060,6 +1079,7 @@ int main(void)
 		cmocka_unit_test(an_item_has_the_sums_of_its_workers),
 		cmocka_unit_test(work_is_as_fast_as_its_last_answer),
 		cmocka_unit_test(an_item_before_its_turn_has_no_rates),
+		cmocka_unit_test(chosen_percentiles_reach_from_the_least_to_the_greatest),
 		cmocka_unit_test(more_in_flight_than_in_the_tables_is_told),
 	};
 
