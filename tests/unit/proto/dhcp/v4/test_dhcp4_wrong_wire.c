@@ -53,7 +53,9 @@ static void each_kind_is_wrong_as_its_name_says(void **state)
 	f = spoilt(DHCP4_WRONG_CUT, &m, false);
 	assert_memory_equal(f->sent + f->sent_len - 5, "\14\377cut", 5);
 	fixture_end(f);
-	fixture_end(spoilt(DHCP4_WRONG_LENGTH, &m, false));
+	f = spoilt(DHCP4_WRONG_LENGTH, &m, false);
+	assert_memory_equal(f->sent + DHCP4_OPTIONS_AT, "\x35\0", 2);
+	fixture_end(f);
 	f = spoilt(DHCP4_WRONG_TYPE, &m, true);
 	assert_in_range(m.type, 200, 255);
 	fixture_end(f);
