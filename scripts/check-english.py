@@ -26,12 +26,12 @@ COMMENT = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?:(
 # Occurrences of all habits. Never raise one: rewrite the sentence.
 CEILINGS = {
     "lib/base": 3,
-    "lib/compare": 16,
+    "lib/compare": 12,
     "lib/conf": 1,
-    "lib/document": 24,
-    "lib/engine": 512,
+    "lib/document": 20,
+    "lib/engine": 510,
     "lib/export": 0,
-    "lib/fleet": 58,
+    "lib/fleet": 56,
     "lib/follow": 3,
     "lib/format": 26,
     "lib/http": 1,
@@ -39,11 +39,11 @@ CEILINGS = {
     "lib/nats": 0,
     "lib/net": 1,
     "lib/process": 7,
-    "lib/proto": 427,
-    "lib/report": 26,
+    "lib/proto": 348,
+    "lib/report": 13,
     "lib/stats": 0,
-    "app": 142,
-    "docs": 374,
+    "app": 118,
+    "docs": 371,
 }
 
 

@@ -14,7 +14,7 @@ struct nearest {
 // A third of the letters may differ.
 struct nearest nearest_to(const char *wanted);
 
-// Is it one of the words, which are separated by blanks?
+// Is it among the words, which are separated by blanks?
 bool word_is_among(const char *word, const char *words);
 
 // The name stays the caller's.

@@ -178,7 +178,7 @@ static inline void frame_template_aim(
 	t->udp_sum += sum;
 }
 
-// The same destination at another port.
+// Turns a template to another port of its destination.
 static inline void frame_template_port(struct frame_template *t, uint16_t dst_port)
 {
 	uint16_t port = csum_be16(dst_port);

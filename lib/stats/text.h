@@ -46,16 +46,15 @@ struct stats_figures stats_element(struct stats_figures in, const char *path, ui
 // The template once for each element.
 void stats_print_list(struct stats_figures in, const char *path, const char *template, FILE *out);
 
-// The walk over a template, for other figures. figure: prints what stands in the braces; false: it
-// is 0 or absent.
+// The walk over a template, for other figures. figure: prints the figure in the braces; false: it is
+// 0 or absent.
 struct stats_template {
 	bool (*figure)(void *ctx, const char *name, FILE *out);
 	void *ctx;
 };
 void stats_fill(const struct stats_template *t, const char *template, FILE *out);
 
-// A time among those of a distribution: "lost" if it is infinite, "-" if any is not set. room
-// >= 32.
+// A time of a distribution: "lost" if it is infinite, "-" if any is not set. room >= 32.
 const char *stats_time(double ns, bool any, char *buf, size_t room);
 
 // Texts to print at once: they share 16 buffers, used in turn. Management thread.

@@ -401,8 +401,8 @@ struct proto_terms config_terms(const struct item_settings *i)
 void config_check_server(const struct item_settings *i, const struct addr *server, struct diag *d)
 {
 	const struct proto_terms t = config_terms(i);
-	const char *missing = i->facts.proto->router ? t.no_server
-	                                             : "is missing (the address of the server)";
+	const char *missing =
+		i->facts.proto->router ? t.no_server : "is missing (the address of the server)";
 
 	if (server->len && t.server_len && server->len != t.server_len)
 		diag_error(d, server, NULL, "not an IPv%c address", t.server_len == 4 ? '4' : '6');
@@ -638,8 +638,7 @@ const uint64_t *config_source_ports(const struct config *c, struct arena *a)
 		for (uint32_t i = 0; i < n; i++) {
 			const struct item_facts *f = &s.items[i].facts;
 
-			s.takes_part[i] =
-				f->proto && !f->proto->router && f->port == &ports[p];
+			s.takes_part[i] = f->proto && !f->proto->router && f->port == &ports[p];
 			any |= s.takes_part[i];
 		}
 		if (any)

@@ -16,12 +16,12 @@
 struct plan_item {
 	const struct item_settings *settings;
 	const struct port *port;
-	struct worker *worker;          // the first of those that share it; the others follow
-	uint32_t worker_count;          // all workers of its port
-	uint32_t place;                 // in the items of each of them
-	uint64_t seed;                  // of all that is random in it
-	struct worker_item *run;        // the first worker's
-	struct proto_layout layout;     // of facts; without a router: a path to the server, no ports
+	struct worker *worker;      // the first of those that share it; the others follow
+	uint32_t worker_count;      // all workers of its port
+	uint32_t place;             // in the items of each of them
+	uint64_t seed;              // of all that is random in it
+	struct worker_item *run;    // the first worker's
+	struct proto_layout layout; // of facts; without a router: a path to the server, no ports
 	struct field_list source_ports; // struct field_range: those that the engine chooses from
 	const uint8_t *homes;           // as in proto_env, where the device's hash or the fleet
 	                                // tells them; of the fleet's addresses and workers

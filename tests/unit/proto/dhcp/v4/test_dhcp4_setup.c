@@ -187,9 +187,8 @@ static void the_room_is_that_of_the_longest_message(void **state)
 		fixture_next(f);
 		fixture_requesting(f);
 		assert_int_equal(f->sent_len + rows[i].spare, f->facts.longest);
-		assert_int_equal(
-			proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent,
-				f->sent_len + rows[i].spare - 1),
+		assert_int_equal(proto_request(&dhcp4_proto, &f->ctx, &f->txn, f->sent,
+					 f->sent_len + rows[i].spare - 1),
 			0);
 		fixture_end(f);
 	}
