@@ -43,7 +43,7 @@ CEILINGS = {
     "lib/report": 13,
     "lib/stats": 0,
     "app": 118,
-    "docs": 371,
+    "docs": 370,
 }
 
 

@@ -46,8 +46,8 @@ struct stats_figures stats_element(struct stats_figures in, const char *path, ui
 // The template once for each element.
 void stats_print_list(struct stats_figures in, const char *path, const char *template, FILE *out);
 
-// The walk over a template, for other figures. figure: prints the figure in the braces; false: it is
-// 0 or absent.
+// The walk over a template, for other figures. figure: prints the figure in the braces; false: it
+// is 0 or absent.
 struct stats_template {
 	bool (*figure)(void *ctx, const char *name, FILE *out);
 	void *ctx;
