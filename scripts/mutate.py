@@ -123,7 +123,7 @@ def all_tests(tree):
         # Those of the loop suite are about times, which a busy machine changes too.
         if suite == "stepped":
             own = test["cmd"][0] in sources_of  # it plays files; the others are Python and play the stepped program
-            program = os.path.relpath(test["cmd"][0], folder) if own else "tests/stepped/ddiperf_stepped"
+            program = os.path.relpath(test["cmd"][0] if own else test["env"]["DDIPERF"], folder)
             yield Test(test["name"], suite, program, Path(test["cmd"][2 if own else 1]), files_of(tree, program))
         elif suite in ("unit", "golden") and test["cmd"][0] in sources_of:  # the harness is none of lib and app
             program = os.path.relpath(test["cmd"][0], folder)
