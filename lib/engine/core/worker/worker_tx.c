@@ -290,25 +290,29 @@ static uint32_t block_server(const struct worker_item *it, const struct block *b
 	return of->path;
 }
 
-// The same of an item with several servers, or ports of a server: where each message goes, and its
-// headers.
+// Write the headers of messages whose server, or its port, differs from one message to the next.
 APART void block_stamp_servers(
 	const struct worker *w, const struct worker_item *it, const struct block *b)
 {
 	for (uint32_t i = 0; i < b->count; i++) {
-		struct frame_template t = it->frames[it->servers ? block_server(it, b, i) : 0];
+		const struct frame_template *t =
+			&it->frames[it->servers ? block_server(it, b, i) : 0];
+		struct frame_template other;
 		const struct proto_out *out = &b->out[i];
 		struct rte_mbuf *m = it->pending[i];
 		uint8_t src[16];
 
-		if (it->any_port && b->flows[i].dst_port)
-			frame_template_port(&t, b->flows[i].dst_port);
+		if (it->any_port && b->flows[i].dst_port) {
+			other = *t;
+			frame_template_port(&other, b->flows[i].dst_port);
+			t = &other;
+		}
 		addr_list_nth_bytes(it->sources, b->views[i]->client, src);
-		m->data_len = (uint16_t)frame_stamp(&t, out->buf - t.len, src,
+		m->data_len = (uint16_t)frame_stamp(t, out->buf - t->len, src,
 			it->ports[b->ports[i]], (struct frame_payload){out->len, out->sum});
 		m->pkt_len = m->data_len;
 		if (w->wire.checksum_offload)
-			wire_offload(m, &t);
+			wire_offload(m, t);
 	}
 }
 
