@@ -132,10 +132,12 @@ def an_order_holds_in_all_parts_at_one_time_and_no_agent_delays_it_for_others():
         run.wait_intervals(2)
         os.kill(agents[0].process.pid, signal.SIGSTOP)
         try:
-            run.process.stdin.write("traffic.queries.load.rate=9k\ntraffic.queries.load.rate=450\n")
+            at_ns = time.time_ns() + 600_000_000
+            order = {"order": "traffic.queries.load.rate=450", "at_ns": at_ns}
+            run.process.stdin.write(f"traffic.queries.load.rate=9k\n{json.dumps(order)}\n")
             run.process.stdin.flush()
             for one in agents[1:]:
-                until(lambda one=one: '"order"' in Path(one.run_folder(), "events.jsonl").read_text(), "the order", 0.8)
+                until(lambda one=one: '"order"' in Path(one.run_folder(), "events.jsonl").read_text(), "the order", 1)
         finally:
             os.kill(agents[0].process.pid, signal.SIGCONT)
         until(lambda: run.process.poll() is not None, "the end of the run")  # the end of its input would be one, too
@@ -147,6 +149,7 @@ def an_order_holds_in_all_parts_at_one_time_and_no_agent_delays_it_for_others():
     held = [one["orders"][0]["from_ns"] - offsets[one["part"]] for one in result.json["parts"]]
     assert (order["from_ns"], order["spread_ns"]) == (min(held), max(held) - min(held)), (order, held)
     timing(order["spread_ns"] <= 50_000, held)
+    timing(at_ns <= order["from_ns"] < at_ns + 260_000_000, (at_ns, order))
     assert result.json["orders"] == result.json["parts"][0]["orders"], (result.json["orders"], result.json["parts"][0]["orders"])
     slow = [one["traffic"][0]["due_per_s"] for one in result.json["intervals"] if one["ended_ns"] > max(held) + 300_000_000]
     assert slow and all(abs(rate - 450) < 10 for rate in slow[:-1]), slow

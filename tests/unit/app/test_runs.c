@@ -23,6 +23,7 @@
 #include "document/document_reader.h"
 #include "process/child.h"
 #include "process/orders.h"
+#include "process/supervise.h"
 #include "web/runs.h"
 
 #define FILE_OF(device) "ports: [{name: a, driver: af_packet, device: " device "}]\ntraffic: []\n"
@@ -33,20 +34,44 @@ static struct fixture {
 	struct runs_error e;
 	char id[RUNS_ID_SIZE], words[1024]; // of the last child
 	int refuses;                        // -errno of the next start
+	uint64_t ahead_ms;                  // of the steady clock
 	unsigned reports;
 } x;
 
 int __wrap_child_start(const struct child *c, pid_t *pid);
 
-// The order "exit N" ends it; an interrupt kills it.
+uint64_t __wrap_clock_steady_ms(void);
+uint64_t __real_clock_steady_ms(void);
+
+uint64_t __wrap_clock_steady_ms(void)
+{
+	return __real_clock_steady_ms() + x.ahead_ms;
+}
+
+// An octet a signal, in the folder of the run.
+static void note_signal(int signal)
+{
+	int fd = open("signals", O_CREAT | O_APPEND | O_WRONLY, 0666);
+
+	if (signal && write(fd, "x", 1) != 1)
+		_exit(98);
+	close(fd);
+}
+
+// "exit N" ends the run; an interrupt kills it, unless "ignore" was ordered before.
 static void heed_orders(void)
 {
 	char line[100];
 
 	while (fgets(line, sizeof(line), stdin))
-		if (strncmp(line, "{\"order\":\"exit ", 15) == 0)
+		if (strncmp(line, "{\"order\":\"exit ", 15) == 0) {
 			_exit(atoi(line + 15));
-	pause();
+		} else if (strncmp(line, "{\"order\":\"ignore", 16) == 0) {
+			signal(SIGINT, note_signal);
+			note_signal(0);
+		}
+	for (;;)
+		pause();
 }
 
 int __wrap_child_start(const struct child *c, pid_t *pid)
@@ -286,6 +311,33 @@ static void a_run_is_stopped_by_an_interrupt(void **state)
 	assert_int_equal(x.reports, 0);
 }
 
+static void wait_signals(const char *id, long count)
+{
+	char path[200];
+	struct stat st = {.st_size = -1};
+
+	snprintf(path, sizeof(path), "%s/runs/%s/signals", x.dir, id);
+	for (int ms = 0; ms < 20000 && (stat(path, &st) < 0 || st.st_size != count); ms++) {
+		runs_tick(x.runs);
+		poll(NULL, 0, 1);
+	}
+	assert_int_equal(st.st_size, count);
+}
+
+static void a_responder_that_ignores_interrupts_is_killed(void **state)
+{
+	assert_int_equal(START("a.yaml", .lease_s = 100), 0);
+	assert_int_equal(tell(x.id, "ignore"), 0);
+	wait_signals(x.id, 0);
+	x.ahead_ms = 100000;
+	for (long count = 1; count <= 3; count++) {
+		wait_signals(x.id, count);
+		assert_status(x.id, "running");
+		x.ahead_ms += SUPERVISE_PATIENCE_MS;
+	}
+	assert_ended(x.id, 128 + SIGKILL);
+}
+
 static void runs_of_other_ports_are_beside_each_other(void **state)
 {
 	char first[RUNS_ID_SIZE];
@@ -388,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_has_its_figures_when_it_has_ended),
 		TEST(a_run_is_stopped_by_an_interrupt),
+		TEST(a_responder_that_ignores_interrupts_is_killed),
 		TEST(runs_of_other_ports_are_beside_each_other),
 		TEST(what_cannot_start_leaves_nothing),
 		TEST(a_responder_ends_when_nobody_looks_at_it),
