@@ -207,12 +207,29 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 	}
 }
 
+enum item_kind item_kind_of(const struct worker_item *it)
+{
+	static const enum item_kind narrow[] = {ITEM_PLAIN, ITEM_CONNS, ITEM_ROUTED};
+	unsigned has = (it->begin ? HAS_PICKS : 0) | (it->router ? HAS_ROUTER : 0) |
+	               (it->conns ? HAS_CONNS : 0) |
+	               (it->servers || it->any_port ? HAS_SERVERS : 0) |
+	               (it->steps ? HAS_STEPS : 0) | (it->evidence ? HAS_EVIDENCE : 0) |
+	               (it->followers ? HAS_FOLLOWERS : 0);
+
+	for (unsigned i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
+		if ((has & ~item_kinds[narrow[i]]) == 0)
+			return narrow[i];
+	return ITEM_FULL;
+}
+
 void worker_begin(struct worker *w)
 {
 	w->stop_at = w->times.end;
 	w->look_at = w->times.start + w->look_every;
-	for (uint32_t i = 0; i < w->item_count; i++)
+	for (uint32_t i = 0; i < w->item_count; i++) {
 		w->items[i].interval = w->times.interval;
+		w->items[i].kind = item_kind_of(&w->items[i]);
+	}
 	w->next_publish = w->times.measure;
 	while (w->next_publish > w->times.start + w->times.interval)
 		w->next_publish -= w->times.interval;

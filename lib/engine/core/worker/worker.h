@@ -32,6 +32,15 @@ struct run_times {
 	uint64_t interval; // between snapshots, counted from measure
 };
 
+// Which loop an item has (enum item_feature in worker_internal.h). The narrower ones are shorter.
+enum item_kind {
+	ITEM_FULL,   // any item
+	ITEM_PLAIN,  // one message over UDP and its reply, no feature
+	ITEM_ROUTED, // DHCP: the protocol chooses clients and paths
+	ITEM_CONNS,  // plain, but over connections, or truncated answers continue there
+	ITEM_KINDS,
+};
+
 // Which item and which of its source ports a destination port belongs to.
 struct port_entry {
 	uint16_t item; // PORT_NOBODY: none
@@ -135,6 +144,7 @@ struct item_elsewhere {
 struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
+	enum item_kind kind;               // item_kind_of: set by worker_begin
 	const struct proto_router *router; // of proto; NULL: the engine chooses addresses and ports
 	uint8_t more;                      // copies of one message at most, beside itself
 	struct frame_template *frames;     // one per path of the protocol's, or the only one
@@ -289,7 +299,10 @@ bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]
 // The counters of the worker itself, without those of its items. Path: hot.
 void worker_read(const struct worker *w, struct worker_snapshot *to);
 
-// Before the first pass: when sending ends and the first snapshot is due.
+// The kind with the fewest features that has all features of the item. Path: cold.
+enum item_kind item_kind_of(const struct worker_item *it);
+
+// Before the first pass: the kinds of the items, when sending ends, when the first snapshot is due.
 void worker_begin(struct worker *w);
 
 // One pass at tick `now`: receive, send, look at the received packets, publish, expire. true: there

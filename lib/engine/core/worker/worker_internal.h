@@ -17,6 +17,25 @@
 #define HOT   static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline))
 
+// Optional features of items. The functions of a burst are compiled for each kind of item, with
+// `has`: the features that items of the kind may have. No code is left for other features.
+enum item_feature {
+	HAS_PICKS = 1 << 0, // the protocol picks the clients: proto.begin
+	HAS_ROUTER = 1 << 1,
+	HAS_CONNS = 1 << 2,
+	HAS_SERVERS = 1 << 3, // several, or any port of one
+	HAS_STEPS = 1 << 4,
+	HAS_EVIDENCE = 1 << 5,
+	HAS_FOLLOWERS = 1 << 6,
+};
+
+static const unsigned item_kinds[ITEM_KINDS] = {
+	[ITEM_FULL] = ~0u,
+	[ITEM_PLAIN] = 0,
+	[ITEM_ROUTED] = HAS_PICKS | HAS_ROUTER | HAS_STEPS | HAS_FOLLOWERS,
+	[ITEM_CONNS] = HAS_CONNS,
+};
+
 // A burst that was received, before worker_look.
 struct received {
 	struct rte_mbuf *pkts[BURST_MAX];

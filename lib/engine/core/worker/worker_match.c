@@ -297,20 +297,20 @@ APART void item_silences(struct worker_item *it, const struct found *f, const st
 }
 
 // End the transactions whose verdict is DONE or FAIL, and book the others.
-HOT void item_complete(
-	struct worker_item *it, const struct found *f, const struct replies *r, bool stamped)
+HOT void item_complete(struct worker_item *it, unsigned has, const struct found *f,
+	const struct replies *r, bool stamped)
 {
 	struct hist_run response = {0}, service = {0};
 	uint64_t answered = 0, judged = 0;
 	uint32_t ended = 0;
 
-	if (it->steps)
+	if (has & HAS_STEPS && it->steps)
 		item_book_steps(it, f, r);
-	if (it->evidence)
+	if (has & HAS_EVIDENCE && it->evidence)
 		item_keep_answered(it, f, r);
-	if (__builtin_expect(it->followers != NULL, 0))
+	if (has & HAS_FOLLOWERS && __builtin_expect(it->followers != NULL, 0))
 		item_tell(it, f, r);
-	if (it->servers)
+	if (has & HAS_SERVERS && it->servers)
 		item_book_servers(it, f, r);
 	for (uint32_t n = 0; n < f->count; n++) {
 		uint32_t slot = f->slots[n];
@@ -397,15 +397,16 @@ HOT void found_add(const struct worker_item *it, struct found *f, uint32_t slot,
 }
 
 // stamped: as r->stamped, where the compiler knows it.
-HOT void found_end(struct worker_item *it, struct found *f, const struct replies *r, bool stamped)
+HOT void found_end(struct worker_item *it, unsigned has, struct found *f, const struct replies *r,
+	bool stamped)
 {
 	item_judge(it, f, r);
-	item_complete(it, f, r, stamped);
+	item_complete(it, has, f, r, stamped);
 }
 
 APART void found_end_one(struct worker_item *it, struct found *one, const struct replies *r)
 {
-	found_end(it, one, r, r->stamped);
+	found_end(it, item_kinds[ITEM_FULL], one, r, r->stamped);
 }
 
 // A reply that crossed the last message of its transaction answers the one before. Nothing answers
@@ -527,15 +528,15 @@ APART void item_leave_out(struct worker_item *it, struct replies *r)
 	r->count = kept;
 }
 
-HOT void item_match_block(struct worker_item *it, struct replies *r, bool stamped)
+HOT void item_match_block(struct worker_item *it, unsigned has, struct replies *r, bool stamped)
 {
 	struct proto_message in[BURST_MAX];
-	const uint32_t *apart = conns_apart(it);
+	const uint32_t *apart = has & HAS_CONNS ? conns_apart(it) : NULL;
 	uint8_t rest[BURST_MAX];
 	uint32_t rest_count = 0;
 	struct found f;
 
-	if (__builtin_expect(it->servers != NULL, 0) && !it->router)
+	if (has & HAS_SERVERS && __builtin_expect(it->servers != NULL, 0) && !it->router)
 		item_leave_out(it, r);
 	f.count = f.judged = 0;
 	f.in = r->in;
@@ -555,20 +556,34 @@ HOT void item_match_block(struct worker_item *it, struct replies *r, bool stampe
 			in[n] = r->in[f.index[n]];
 		f.in = in;
 	}
-	found_end(it, &f, r, stamped);
+	found_end(it, has, &f, r, stamped);
 	for (uint32_t i = 0; i < rest_count; i++)
 		item_match_rest(it, r, rest[i]);
 }
 
-APART void item_match_stamped(struct worker_item *it, struct replies *r)
-{
-	item_match_block(it, r, true);
-}
+#define MATCH(name, KIND, stamped)                                                                 \
+	APART void match_##name(struct worker_item *it, struct replies *r)                         \
+	{                                                                                          \
+		item_match_block(it, item_kinds[KIND], r, stamped);                                \
+	}
+
+MATCH(full, ITEM_FULL, false)
+MATCH(plain, ITEM_PLAIN, false)
+MATCH(routed, ITEM_ROUTED, false)
+MATCH(conns, ITEM_CONNS, false)
+MATCH(stamped, ITEM_FULL, true)
 
 void item_match(struct worker_item *it, struct replies *r)
 {
+	static void (*const match[ITEM_KINDS])(struct worker_item * it, struct replies * r) = {
+		[ITEM_FULL] = match_full,
+		[ITEM_PLAIN] = match_plain,
+		[ITEM_ROUTED] = match_routed,
+		[ITEM_CONNS] = match_conns,
+	};
+
 	if (__builtin_expect(r->stamped, 0))
-		item_match_stamped(it, r);
+		match_stamped(it, r);
 	else
-		item_match_block(it, r, false);
+		match[it->kind](it, r);
 }

@@ -148,23 +148,25 @@ static void block_again(struct worker_item *it, uint32_t most, struct block *b)
 }
 
 // A new transaction, for which there is a slot and a key.
-HOT void block_begin_one(struct worker_item *it, uint64_t due, bool judged, struct block *b)
+HOT void block_begin_one(
+	struct worker_item *it, unsigned has, uint64_t due, bool judged, struct block *b)
 {
 	uint32_t slot = txn_begin(&it->txns, &b->ports[b->count]);
 	struct txn_slot *s = &it->txns.slots[slot];
 
 	s->due = due;
 	s->judged = judged;
-	s->key |= it->tag;
-	if (it->steps)
+	if (has & HAS_ROUTER)
+		s->key |= it->tag;
+	if (has & HAS_STEPS && it->steps)
 		it->step_due[slot] = due;
 	b->views[b->count] = &s->view;
 	it->pending_slots[b->count++] = slot;
 }
 
 // New transactions that are due, as far as there are slots and keys.
-HOT void block_begin(
-	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
+HOT void block_begin(struct worker *w, struct worker_item *it, unsigned has, uint64_t now,
+	uint32_t most, struct block *b)
 {
 	struct txn_table *t = &it->txns;
 	uint64_t measure = w->times.measure, due[BURST_MAX];
@@ -181,7 +183,7 @@ HOT void block_begin(
 		pace_give_up(&it->pace, now);
 		got = pace_take(&it->pace, now, t->in_flight, want, due);
 		for (uint32_t i = 0; i < got; i++) {
-			block_begin_one(it, due[i], due[i] >= measure, b);
+			block_begin_one(it, has, due[i], due[i] >= measure, b);
 			judged += due[i] >= measure;
 		}
 		it->books.ledger[1].due += judged;
@@ -387,48 +389,29 @@ static void block_stamp_routed(struct worker *w, struct worker_item *it, const s
 		flow_copy(w, it, b, i);
 }
 
-// Build a burst of the messages that may leave now. With a router the path of a message is not
-// known before its payload is written: the longest headers have room.
-APART void item_fill_block(struct worker *w, struct worker_item *it, uint64_t now)
+// Take a buffer for each message; head: room for the headers in front of the payload.
+HOT void block_take_buffers(
+	struct worker *w, struct worker_item *it, struct block *b, uint32_t head)
 {
-	uint32_t most = w->spare_count < BURST_MAX ? w->spare_count : BURST_MAX;
-	uint32_t head = it->router ? FRAME_HEADER_MAX : it->frames->len;
-	struct block b;
-
-	b.count = b.judged = 0;
-	if (it->begin) {
-		block_next(w, it, now, most, &b);
-	} else {
-		block_again(it, most, &b);
-		block_begin(w, it, now, most, &b);
-	}
-	it->pending_count = (uint16_t)b.count;
-	if (b.count == 0)
-		return;
-	for (uint32_t i = 0; i < b.count; i++) {
+	for (uint32_t i = 0; i < b->count; i++) {
 		struct rte_mbuf *m = w->spare[--w->spare_count];
 
 		if (w->spare_count >= BURST_AHEAD)
 			burst_own_mbuf(w->spare[w->spare_count - BURST_AHEAD]);
 		burst_reset(m);
 		it->pending[i] = m;
-		b.out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, head);
+		b->out[i].buf = rte_pktmbuf_mtod_offset(m, uint8_t *, head);
 	}
-	for (uint32_t i = 0; it->any_port && i < b.count; i++)
-		b.flows[i].dst_port = 0;
-	block_write(it, &b, head);
-	if (it->router)
-		block_stamp_routed(w, it, &b);
-	else if (it->servers || it->any_port)
-		block_stamp_servers(w, it, &b);
-	else if (frame_template_is_plain(it->frames))
-		block_stamp_plain(it, &b);
-	else
-		block_stamp(w, it, &b);
 }
 
-APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
+// Build a burst of the messages that are due. With a router the path of a message is only known
+// when its payload has been written: there is room for the longest headers.
+HOT void item_fill(struct worker *w, struct worker_item *it, unsigned has, uint64_t now)
 {
+	bool routed = has & HAS_ROUTER && it->router;
+	uint32_t head = routed ? FRAME_HEADER_MAX : it->frames->len, most;
+	struct block b;
+
 	it->pending_first = it->pending_count = 0;
 	it->resent_count = 0;
 	it->ctx.now_ms = worker_ms(w, now);
@@ -438,7 +421,29 @@ APART void item_fill(struct worker *w, struct worker_item *it, uint64_t now)
 		return;
 	if (!spare_fill(w))
 		return;
-	item_fill_block(w, it, now);
+	most = w->spare_count < BURST_MAX ? w->spare_count : BURST_MAX;
+	b.count = b.judged = 0;
+	if (has & HAS_PICKS && it->begin) {
+		block_next(w, it, now, most, &b);
+	} else {
+		block_again(it, most, &b);
+		block_begin(w, it, has, now, most, &b);
+	}
+	it->pending_count = (uint16_t)b.count;
+	if (b.count == 0)
+		return;
+	block_take_buffers(w, it, &b, head);
+	for (uint32_t i = 0; has & HAS_SERVERS && it->any_port && i < b.count; i++)
+		b.flows[i].dst_port = 0;
+	block_write(it, &b, head);
+	if (routed)
+		block_stamp_routed(w, it, &b);
+	else if (has & HAS_SERVERS && (it->servers || it->any_port))
+		block_stamp_servers(w, it, &b);
+	else if (frame_template_is_plain(it->frames))
+		block_stamp_plain(it, &b);
+	else
+		block_stamp(w, it, &b);
 }
 
 // A message was sent. A retransmission is not another message of its step.
@@ -452,7 +457,7 @@ static void item_count_step(struct worker_item *it, const struct txn_slot *s)
 
 // Hand the burst to the device, and count the messages that it took. It may take a part; the rest
 // is the first of the next burst.
-APART uint16_t item_flush(struct worker *w, struct worker_item *it)
+HOT uint16_t item_flush(struct worker *w, struct worker_item *it, unsigned has)
 {
 	uint16_t want = it->pending_count - it->pending_first;
 	uint64_t now = clock_time(w->clock), sent = 0, judged = 0;
@@ -465,7 +470,7 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 		uint32_t slot = it->pending_slots[it->pending_first + i];
 		struct txn_slot *s;
 
-		if (slot == TXN_NONE)
+		if (has & HAS_ROUTER && slot == TXN_NONE)
 			continue;
 		s = &it->txns.slots[slot];
 		if (!s->begun) { // a further message is not another transaction
@@ -477,17 +482,17 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 		} else {
 			it->resent[it->resent_count++] = (struct resent){slot, s->time};
 		}
-		if (it->steps && s->judged)
+		if (has & HAS_STEPS && it->steps && s->judged)
 			item_count_step(it, s);
 		txn_arm(&it->txns, slot, now);
 		if (s->silent) {
-			if (it->followers)
+			if (has & HAS_FOLLOWERS && it->followers)
 				worker_tell(it, slot, now);
 			it->books.ledger[s->judged].no_reply++;
 			txn_give(&it->txns, slot, TXN_DONE);
 		}
 	}
-	if (it->servers)
+	if (has & HAS_SERVERS && it->servers)
 		servers_sent(it, it->pending_slots + it->pending_first, n, now);
 	hist_run_end(&it->books.lag, &lag);
 	if (sent && !it->first_sent)
@@ -497,6 +502,32 @@ APART uint16_t item_flush(struct worker *w, struct worker_item *it)
 	it->pending_first += n;
 	return n;
 }
+
+// item_fill and item_flush of a kind of item.
+#define SEND(kind, KIND)                                                                           \
+	APART void fill_##kind(struct worker *w, struct worker_item *it, uint64_t now)             \
+	{                                                                                          \
+		item_fill(w, it, item_kinds[KIND], now);                                           \
+	}                                                                                          \
+                                                                                                   \
+	APART uint16_t flush_##kind(struct worker *w, struct worker_item *it)                      \
+	{                                                                                          \
+		return item_flush(w, it, item_kinds[KIND]);                                        \
+	}
+
+SEND(full, ITEM_FULL)
+SEND(plain, ITEM_PLAIN)
+SEND(routed, ITEM_ROUTED)
+
+static const struct {
+	void (*fill)(struct worker *w, struct worker_item *it, uint64_t now);
+	uint16_t (*flush)(struct worker *w, struct worker_item *it);
+} sends[ITEM_KINDS] = {
+	[ITEM_FULL] = {fill_full, flush_full},
+	[ITEM_PLAIN] = {fill_plain, flush_plain},
+	[ITEM_ROUTED] = {fill_routed, flush_routed},
+	[ITEM_CONNS] = {fill_plain, flush_plain}, // sends over UDP as if it had no connections
+};
 
 uint16_t worker_tx(struct worker *w, uint64_t until)
 {
@@ -508,9 +539,9 @@ uint16_t worker_tx(struct worker *w, uint64_t until)
 		if (it->stream)
 			continue; // worker.c
 		if (it->pending_first == it->pending_count)
-			item_fill(w, it, until);
+			sends[it->kind].fill(w, it, until);
 		if (it->pending_first < it->pending_count)
-			n += item_flush(w, it);
+			n += sends[it->kind].flush(w, it);
 	}
 	return n;
 }

@@ -374,6 +374,8 @@ void rig_ask(void)
 bool rig_pass(uint64_t at)
 {
 	rig.tick = RIG_START + at;
+	for (uint32_t i = 0; i < RIG_ITEMS; i++)
+		rig.items[i].kind = item_kind_of(&rig.items[i]);
 	return worker_pass(&rig.w, rig.tick);
 }
 
