@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of protocols: whoever adds one adds its row here. Path: cold. Any thread.
+// The table of protocols: add a row for each new one. Path: cold. Any thread.
 
 #include "proto/table.h"
 

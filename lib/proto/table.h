@@ -4,8 +4,8 @@
 
 #include "proto/proto.h"
 
-// NULL-terminated, in the order that the user sees. A test that defines these three itself has a
-// table of its own: table.c is then not linked.
+// NULL-terminated, in the order shown to the user. A test can define these three itself, with its
+// own table; table.c is then not linked.
 extern const struct proto *const protos[];
 uint32_t proto_count(void);
 

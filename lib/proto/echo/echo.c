@@ -91,8 +91,8 @@ static uint32_t reply_of(const struct echo_settings *s)
 	return (uint32_t)(s->reply == UINT64_MAX ? s->size : s->reply);
 }
 
-// Bytes in front of the fill. The key is in both directions; nobody reads that of a message without
-// a reply.
+// Bytes in front of the fill. Both directions carry the key, although it is unused in messages
+// without a reply.
 static uint32_t head_of(const struct echo_settings *s)
 {
 	uint64_t least = s->test == ECHO_RR && reply_of(s) < s->size ? reply_of(s) : s->size;
@@ -141,7 +141,7 @@ static void *echo_setup(const void *settings, const struct proto_env *env,
 	return p;
 }
 
-// An item without a header: the responder knows its lengths from its own settings alone.
+// Check an item without a header: the responder knows its lengths only from its own settings.
 static void check_bare(
 	const struct echo_server_settings *s, const struct echo_settings *item, struct diag *d)
 {
@@ -202,7 +202,7 @@ static const struct proto_server echo_server = {
 
 static void echo_terms(void *settings, struct proto_terms *out);
 
-// The rows differ in the key and in what a reply is.
+// The rows differ in the key and in the reply function.
 #define ECHO_PROTO(bits, key_, reply_)                                                             \
 	{                                                                                          \
 		.name = "echo", .help = "messages to an echo or discard server, over UDP or TCP",  \
@@ -214,7 +214,7 @@ static void echo_terms(void *settings, struct proto_terms *out);
 	}
 
 static const struct proto connect_row = ECHO_PROTO(32, echo_key, echo_connected);
-// Without a header, by the bytes of the key.
+// Rows without a header, indexed by the bytes of the key.
 static const struct proto bare_rows[ECHO_KEY_MOST] = {ECHO_PROTO(8, echo_key_1, echo_reply),
 	ECHO_PROTO(16, echo_key_2, echo_reply), ECHO_PROTO(24, echo_key_3, echo_reply),
 	ECHO_PROTO(32, echo_key_4, echo_reply)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by echo.c (settings, counters, set-up) and echo_wire.c (messages): the settings, what
-// set-up makes of them, and the counters. Path: cold (setup) | hot (the verbs). The thread that
-// owns the ctx.
+// Shared by echo.c (settings, counters, set-up) and echo_wire.c (messages): the settings, the plan
+// made by setup, and the counters. Path: cold (setup) | hot (the verbs). The thread that owns the
+// ctx.
 #pragma once
 
 #include "base/counter.h"
@@ -10,9 +10,9 @@
 
 #define ECHO_HEAD       20    // bytes of the header of each message
 #define ECHO_MOST       65000 // of a message
-#define ECHO_FILL       65536 // offsets of a random fill, and bytes behind the last of them
-#define ECHO_REPLY_MOST 1400  // of a reply in a datagram, unless the settings say more
-#define ECHO_KEY_MOST   4     // bytes of the key with which a message without a header begins
+#define ECHO_FILL       65536 // offsets of a random fill, and bytes after the last offset
+#define ECHO_REPLY_MOST 1400  // of a reply in a datagram, by default
+#define ECHO_KEY_MOST   4     // bytes of the key at the start of a message without a header
 
 enum echo_test { ECHO_RR, ECHO_STREAM, ECHO_CONNECT };
 enum echo_fill { ECHO_COUNTING, ECHO_ZEROS, ECHO_HEX, ECHO_RANDOM };
@@ -26,18 +26,18 @@ struct echo_settings {
 };
 
 struct echo_server_settings {
-	uint64_t longest; // reply in a datagram
+	uint64_t longest; // longest reply in a datagram
 	uint64_t request; // of messages without a header, over a connection; UINT64_MAX: any
-	uint64_t reply;   // to one of them; UINT64_MAX: as long as it
+	uint64_t reply;   // to such a message; UINT64_MAX: of equal length
 };
 
-// Made by setup, const from then on.
+// Created by setup, then const.
 struct echo_plan {
 	uint64_t seed;
 	uint64_t fill_sum; // of the bytes behind the header; 0: they differ between messages
 	uint32_t size;
-	uint32_t reply; // 0: none is wanted
-	uint32_t head;  // bytes in front of the fill: ECHO_HEAD, or those of the key
+	uint32_t reply; // 0: no reply is requested
+	uint32_t head;  // bytes in front of the fill: ECHO_HEAD, or the length of the key
 	bool random;
 	uint8_t fill[2 * ECHO_FILL];
 };
@@ -78,7 +78,7 @@ void echo_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct prot
 	struct proto_out *out, uint32_t n, uint32_t room);
 uint32_t echo_framed(const uint8_t *buf, uint32_t len);
 bool echo_key(const uint8_t *buf, uint32_t len, uint32_t *key);
-// The same of messages without a header, whose key has so many bytes.
+// For messages without a header, by the length of the key in bytes.
 bool echo_key_1(const uint8_t *buf, uint32_t len, uint32_t *key);
 bool echo_key_2(const uint8_t *buf, uint32_t len, uint32_t *key);
 bool echo_key_3(const uint8_t *buf, uint32_t len, uint32_t *key);

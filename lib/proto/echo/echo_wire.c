@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of echo: a header and a fill. An echo server returns both as they are (RFC 862); the
-// responder repeats or cuts them to the length that the header wants, so the tester knows each byte
-// of a reply without storing one. A message or reply that is shorter than the header goes without:
-// it begins with as many bytes of the key as both have room for. Path: hot. The worker that owns
-// the ctx.
+// Messages of echo: a header and a fill. An echo server returns both unchanged (RFC 862); the
+// responder repeats or cuts them to the length requested in the header, so the tester knows each
+// byte of a reply without storing one. A message or reply that is shorter than the header has no
+// header: it begins with as many bytes of the key as both have room for. Path: hot. The worker that
+// owns the ctx.
 #include <string.h>
 
 #include "base/bytes.h"
@@ -33,7 +33,7 @@ static void head_write(const struct echo_plan *p, const struct proto_txn *t, uin
 	bytes_put_be16(to + WANTED, (uint16_t)p->reply);
 }
 
-// The bytes behind the header.
+// The bytes after the header.
 static const uint8_t *fill_of(const struct echo_plan *p, const struct proto_txn *t)
 {
 	return p->fill + (p->random ? rand_hash(~p->seed ^ t->seq) % ECHO_FILL : 0);
@@ -69,7 +69,7 @@ uint32_t echo_framed(const uint8_t *buf, uint32_t len)
 	uint32_t whole;
 
 	if (memcmp(buf, magic, len < sizeof(magic) ? len : sizeof(magic)) != 0)
-		return len < UINT16_MAX ? len : UINT16_MAX; // bytes of a stream: RFC 862
+		return len < UINT16_MAX ? len : UINT16_MAX; // bytes of a stream (RFC 862)
 	if (len < LENGTH + 2)
 		return 0;
 	whole = bytes_be16(buf + LENGTH);
@@ -114,7 +114,7 @@ bool echo_key_4(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return key_read(buf, len, 4, key);
 }
 
-// The request over and over, its first header with the length of the reply.
+// Checks for repetitions of the request, the first header with the length of the reply.
 static bool is_echo(const struct echo_plan *p, const struct proto_txn *t, const uint8_t *head,
 	const uint8_t *buf, uint32_t len)
 {
@@ -159,7 +159,7 @@ static enum proto_verdict reply_judge(
 
 PROTO_REPLY(echo_reply, reply_judge)
 
-// The server has accepted a connection, or it refuses it with a message.
+// The server has accepted the connection, or refuses it with a message.
 static enum proto_verdict connected_judge(
 	struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
@@ -261,7 +261,7 @@ static uint32_t wrong_cookie(uint8_t *buf, uint32_t len, uint32_t room, uint64_t
 	return len;
 }
 
-// The key stays: the transaction is found, and its check refuses the reply.
+// The key is kept: the transaction is found, and its check rejects the reply.
 const struct proto_fault echo_faults[] = {
 	{"wrong_fill", "echo replies with a bit changed behind the header", false, wrong_fill},
 	{"header_only", "echo replies without the bytes behind the header", false, wrong_length},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by ntp.c (settings, counters, set-up) and ntp_wire.c (messages): the settings, what set-up
-// makes of them, and the counters. Path: cold (setup) | hot (the verbs). The thread that owns the
+// Shared by ntp.c (settings, counters, set-up) and ntp_wire.c (messages): the settings, the plan
+// made by setup, and the counters. Path: cold (setup) | hot (the verbs). The thread that owns the
 // ctx.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include "proto/proto.h"
 
 #define NTP_LEN        48 // header of RFC 5905 section 7.3; extension fields may follow
-#define NTP_STRATA     17 // 0..15, and one for all above
-#define NTP_STRATUM_NO 16 // the clock of the server is not synchronised
+#define NTP_STRATA     17 // 0..15, and one for all higher values
+#define NTP_STRATUM_NO 16 // the server's clock is not synchronised
 
 struct ntp_settings {
 	uint64_t version;
@@ -20,7 +20,7 @@ struct ntp_server_settings {
 	uint64_t stratum;
 };
 
-// Made by setup, const from then on.
+// Created by setup, then const.
 struct ntp_plan {
 	uint64_t seed;
 	uint8_t version, poll;

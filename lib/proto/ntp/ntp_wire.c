@@ -24,8 +24,8 @@
 #define MODE_SERVER 4
 #define VERSION_MAX 4
 
-// The first second of 2026. The responder's clock begins there: a protocol sees no clock of the
-// box.
+// The first second of 2026, at which the responder's clock starts: a protocol has no access to the
+// clock of the box.
 #define CLOCK_BEGIN 3976214400u
 
 static uint8_t leap_of(const uint8_t *buf)
@@ -43,8 +43,8 @@ static uint8_t mode_of(const uint8_t *buf)
 	return buf[0] & 7;
 }
 
-// The transmit timestamp of a request: the key in its lower half, in its upper half a value that
-// differs between transactions. A server returns all of it as origin timestamp.
+// The transmit timestamp of a request: the key in the lower half, and a value that varies between
+// transactions in the upper half. A server returns both as the origin timestamp.
 static uint64_t cookie_of(const struct ntp_plan *p, const struct proto_txn *t)
 {
 	uint32_t value = (uint32_t)rand_hash(p->seed ^ rand_hash(t->seq) ^ t->key);
@@ -89,7 +89,7 @@ static enum ntp_kiss kiss_of(const uint8_t *code)
 	return NTP_KISS_OTHER;
 }
 
-// The clock of the server can be used: synchronised, and no kiss-o'-death (RFC 5905 section 7.4).
+// The server's clock is usable: synchronised, and no kiss-o'-death (RFC 5905 section 7.4).
 static bool is_usable(const uint8_t *buf, struct ntp_counters *n)
 {
 	if (buf[STRATUM] == 0 && bytes_be32(buf + REFERENCE) != 0) {
@@ -192,7 +192,7 @@ static uint32_t unsynchronised(uint8_t *buf, uint32_t len, uint32_t room, uint64
 	return len;
 }
 
-// The key stays: the transaction is found, and its check refuses the reply.
+// The key is kept: the transaction is found, and its check rejects the reply.
 static uint32_t wrong_origin(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	buf[ORIGIN + 3] ^= 1;
