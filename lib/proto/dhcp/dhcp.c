@@ -45,8 +45,8 @@ static void *facts_add(struct dhcp_plan *p, const struct proto_env *env, struct 
 	return NULL;
 }
 
-// The row of the family dhcp4 or dhcp6, FAMILY in capitals; ack: the reply that gives a lease;
-// key_bits_, cost_ns_: as in struct proto, unasked_ as in struct proto_router.
+// Defines the row of the family dhcp4 or dhcp6, FAMILY in capitals. ack: the reply that grants a
+// lease; key_bits_, cost_ns_: as in struct proto; unasked_: as in struct proto_router.
 #define DHCP_PROTO(family, FAMILY, addr_len, text, ack, key_bits_, cost_ns_, unasked_)             \
 	static const struct counter_section family##_counters_section = {                          \
 		.name = #family,                                                                   \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a capture to a table of clients. What a message has is the family's to know. Path: cold.
-// Management thread.
+// Reads a capture into a table of clients. The contents of a message are the family's business.
+// Path: cold. Management thread.
 
 #include "proto/dhcp/client/dhcp_captured.h"
 
@@ -15,7 +15,7 @@
 
 #define DUID_MAX 130 // RFC 8415 section 11.1
 
-// Who was seen before, for tsearch: a MAC or a DUID.
+// A client seen before, for tsearch: a MAC or a DUID.
 struct known {
 	uint32_t len;
 	uint8_t bytes[DUID_MAX];
@@ -26,9 +26,9 @@ struct captured {
 	const struct dhcp_settings *settings;
 	struct dhcp_table_build table;
 	struct left_out left_out;
-	struct arena *arena; // of what is known
+	struct arena *arena; // of known clients
 	void *known;
-	struct known *next; // to be filled; NULL: not there yet
+	struct known *next; // to be filled; NULL: not allocated yet
 	uint32_t most;
 	bool timed;
 	const char *link; // NULL: it is known
@@ -44,7 +44,7 @@ static int known_compare(const void *a, const void *b)
 	return memcmp(x->bytes, y->bytes, x->len);
 }
 
-// Was it seen before? From now on it was. -ENOMEM: no memory.
+// Returns whether the client was seen before, and records it. -ENOMEM: no memory.
 static int is_known(struct captured *c, const struct dhcp_captured_client *client)
 {
 	uint32_t len = client->has_mac ? sizeof(client->mac) : client->id.len;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The workers of DHCP clients, from before the run to their last messages to the user, and the
-// table that all items share. Path: cold | hot (dhcp_server_search, dhcp_due, dhcp_waiting).
-// Management thread; of what is hot any.
+// The workers of DHCP clients, from before the run until their last messages to the user, and the
+// table shared by all items. Path: cold | hot (dhcp_server_search, dhcp_due, dhcp_waiting).
+// Management thread; hot functions: any thread.
 
 #include "proto/dhcp/client/dhcp_client.h"
 
@@ -23,7 +23,7 @@ uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint
 	return i;
 }
 
-// An identifier of DHCPv4 is an address, that of DHCPv6 a DUID: hex digits.
+// The identifier is an address in DHCPv4, a DUID as hex digits in DHCPv6.
 bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out)
 {
 	const struct dhcp_plan *p = shared;
@@ -54,7 +54,7 @@ bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct prot
 	return true;
 }
 
-// An item joins those of env.common, before any of them is open. false: no memory.
+// Add an item to env.common, before any item is open. false: no memory.
 static bool common_join(struct dhcp_plan *p, void **common)
 {
 	struct dhcp_common *c = *common ? *common : calloc(1, sizeof(*c));
@@ -73,7 +73,7 @@ static bool common_join(struct dhcp_plan *p, void **common)
 	return true;
 }
 
-// With the first worker, when all items are known.
+// Called with the first worker, when all items are known.
 static int common_open(struct dhcp_common *c, uint32_t threads)
 {
 	if (c->open)
@@ -122,7 +122,7 @@ bool dhcp_facts(struct dhcp_plan *p, const struct proto_env *env, struct proto_f
 	return true;
 }
 
-// Loaded leases become those of the worker's clients.
+// Assign the loaded leases to the worker's clients.
 static void leases_load(struct dhcp_worker *w)
 {
 	const struct dhcp_plan *p = w->plan;
@@ -180,7 +180,7 @@ int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env)
 	if (p->turns)
 		p->turns[env->worker] = &w->work.turns;
 	leases_load(w);
-	if (p->leases.save && !env->dry) // a dry run has nothing to save
+	if (p->leases.save && !env->dry) // a dry run has no leases to save
 		p->leases.workers[env->worker] = w;
 	ctx->own = w;
 	ctx->clients = w->work.clients.count;
@@ -204,7 +204,7 @@ void dhcp_terms(struct dhcp_settings *s, struct proto_terms *out)
 	out->at_once = out->clients;
 }
 
-// Both: a protocol whose settings have no life is not asked.
+// dhcp_due and dhcp_waiting are called only if the settings have a life.
 uint64_t dhcp_due(struct proto_ctx *ctx)
 {
 	struct dhcp_worker *w = ctx->own;
@@ -219,7 +219,7 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms)
 	return dhcp_life_waiting(&w->work.life, until_ms);
 }
 
-// With the printable characters of the text, the others as "?".
+// Shows unprintable characters of the text as "?".
 static void refusal_log(const struct dhcp_family *f, const struct dhcp_note *note)
 {
 	const char *status = f->status_name ? f->status_name(note->status) : NULL;
@@ -234,7 +234,7 @@ static void refusal_log(const struct dhcp_family *f, const struct dhcp_note *not
 		note->len ? "\"" : "", note->len ? text : "nothing", note->len ? "\"" : "");
 }
 
-// "client 8 (02:00:00:00:00:08)", and the item's name if it is another one.
+// "client 8 (02:00:00:00:00:08)", with the item's name if it is another item.
 static const char *owner_text(const struct dhcp_worker *w, uint32_t lease, char text[OWNER_TEXT])
 {
 	const struct dhcp_plan *of = dhcp_plan_of(w->common, lease);
@@ -268,7 +268,7 @@ static void clash_log(const struct dhcp_worker *w, const struct dhcp_clash *c)
 		c->prefix ? "it or a part of it" : "it");
 }
 
-// As text if it is one, in quotes, otherwise as hex digits.
+// Shows the value as quoted text if it is printable, otherwise as hex digits.
 static void unlike_log(const struct dhcp_worker *w, uint32_t place)
 {
 	const struct dhcp_unlike *u = &w->unlike[place];
@@ -293,7 +293,7 @@ static void unlike_log(const struct dhcp_worker *w, uint32_t place)
 		u->len == DHCP_UNLIKE_SHOWN ? " (and more)" : "");
 }
 
-// A closed loop waits for a client: that is no failure.
+// Silent in a closed loop, where waiting for a client is no failure.
 static void unbegun_log(const struct dhcp_worker *w)
 {
 	const struct dhcp_family *f = w->plan->family;

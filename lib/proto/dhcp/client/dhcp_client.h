@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCP clients of either family: the compiled plan of an item, the state of its workers, and the
-// facts and steps that a family adds to both. The course of an exchange is in dhcp_course.h,
-// messages are the family's. Path: cold (the functions) | hot (the inline ones). Any thread.
+// facts and steps that a family adds to both. The course of an exchange is in dhcp_course.h;
+// messages belong to the family. Path: cold (the functions) | hot (the inline ones). Any thread.
 #pragma once
 
 #include "base/arena.h"
@@ -14,95 +14,93 @@
 #include "proto/dhcp/client/dhcp_templates.h"
 #include "proto/dhcp/client/dhcp_work.h"
 
-// Both families number these steps alike; their other ones follow.
+// Steps with the same number in both families; the families' own steps follow.
 enum dhcp_step { DHCP_STEP_FIRST, DHCP_STEP_REQUEST, DHCP_STEP_RAPID, DHCP_STEP_OTHERS };
 
-// Flags of a kind of message that both families have; their own ones are below.
+// Flags of a message kind that both families share; the families' own flags are below these.
 enum dhcp_has {
-	DHCP_ASKS_ABOUT = 1 << 13,  // leases, which stay as they are
-	DHCP_MAKES_LEASE = 1 << 14, // when the reply is the last of the exchange
-	DHCP_IS_SILENT = 1 << 15,   // without a reply
+	DHCP_ASKS_ABOUT = 1 << 13,  // a query about leases, which stay unchanged
+	DHCP_MAKES_LEASE = 1 << 14, // if the reply completes the exchange
+	DHCP_IS_SILENT = 1 << 15,   // gets no reply
 };
 
 struct dhcp_message_kind {
 	uint8_t type;
 	uint16_t has;      // enum dhcp_has and the family's
-	uint16_t answered; // bit per message type that fits
-	uint16_t again;    // bit per message type that answered an earlier message of the exchange
-	uint8_t usual;     // type of the reply that it mostly gets; 0: none
+	uint16_t answered; // bit per message type that is a valid reply
+	uint16_t again; // bit per message type that replied to an earlier message of the exchange
+	uint8_t usual;  // type of its usual reply; 0: none
 };
 
 // VLANs of ranges of clients.
 struct dhcp_vlans {
 	const struct dhcp_vlan_settings *sets;
-	struct recip
-		*by_inner; // by set: inner VLANs of those whose clients have VLANs of their own
+	struct recip *by_inner; // by set: number of inner VLANs, for sets with a VLAN per client
 	uint32_t count;
-	bool vary;        // clients of any set have VLANs of their own
-	uint16_t *places; // by number of the client: its set, counted from 1; 0: none. NULL: all 0
+	bool vary;        // some set has a VLAN per client
+	uint16_t *places; // by client number: its set, from 1; 0: none. NULL: all 0
 };
 
-// The time that clients pretend to have waited. on: at all.
+// The waiting time that clients pretend. on: whether they do.
 struct dhcp_pretend {
 	bool on, grow;
 	uint16_t from;
 	uint64_t after_ms, for_ms;
 };
 
-// Messages that are wrong on purpose: below[kind] of 2^32, ascending; the kind is the first above.
+// Messages that are wrong on purpose: below[kind] of 2^32, ascending; a draw picks the first above.
 struct dhcp_wrong {
-	uint16_t steps; // that may be wrong, a bit each; 0: none
+	uint16_t steps; // steps that may be wrong, a bit each; 0: none
 	uint64_t below[DHCP_WRONG_COUNT];
 };
 
-// The plan of a family begins with it. ctlplane: wo, dataplane: ro
+// First member of a family's plan. ctlplane: wo, dataplane: ro
 struct dhcp_plan {
 	const struct dhcp_family *family;
 	struct dhcp_course course;
 	struct dhcp_life_plan life; // course.life, if there is one
 	uint32_t clients;
-	uint32_t most;  // clients that there can be
-	bool automatic; // their number
-	double uses;    // clients that an exchange uses up, on average
+	uint32_t most;  // upper bound of the number of clients
+	bool automatic; // the number of clients was computed
+	double uses;    // clients that an exchange uses up on average
 	uint8_t mac_len;
-	uint8_t mac_shift; // of the number of a client in first_mac
-	uint64_t mac;      // of client 0 as a number, if it is Ethernet's; without a file
-	unsigned __int128
-		first_mac;     // of client 0, the first byte in the upper bits; without a file
-	bool stations;         // a MAC is one of Ethernet: of a single station, not of a group
-	struct dhcp_macs macs; // of a file or shared; else: computed from the client's number
-	bool shared_macs;      // by several clients
-	struct dhcp_key *own;  // that each client must be given, all 0: any; NULL: none
+	uint8_t mac_shift;           // shift of the client number in first_mac
+	uint64_t mac;                // of client 0 as a number, for Ethernet MACs without a file
+	unsigned __int128 first_mac; // of client 0, first byte uppermost; without a file
+	bool stations;               // MACs must be Ethernet unicast addresses
+	struct dhcp_macs macs; // from a file or shared; otherwise computed from the client's number
+	bool shared_macs;      // several clients share a MAC
+	struct dhcp_key *own;  // lease that each client must get, all 0: any; NULL: none
 	struct dhcp_varying_list expected; // options of replies
-	struct dhcp_table table;           // file of clients, or of a capture
-	struct timestamps times;           // when each was captured; none: not wanted
-	char *used;                        // "97 of 100 packets of f: ..."; NULL: all of them
-	uint32_t addresses, prefixes;      // that a client leases, in this order
+	struct dhcp_table table;           // from a client file or a capture
+	struct timestamps times;           // capture time of each client; empty: not wanted
+	char *used;                        // "97 of 100 packets of f: ..."; NULL: all
+	uint32_t addresses, prefixes;      // leased per client, in this order
 	uint32_t stride;                   // their sum
 	struct recip by_stride;
-	bool names_server; // messages about leases have the server's identifier
+	bool names_server; // messages about leases carry the server's identifier
 	bool same_lease;   // an extended lease must keep its addresses and prefixes
 	struct dhcp_varying_list options;
 	struct dhcp_varying fqdn; // code 0: none
 	uint8_t fqdn_flags;
-	uint64_t parameters[4]; // bits: asked for
+	uint64_t parameters[4]; // bit per requested parameter
 	struct dhcp_pretend pretend;
 	struct dhcp_wrong wrong;
-	const struct dhcp_varying *raw[PROTO_MAX_STEPS]; // whole messages by step; NULL: as usual
+	const struct dhcp_varying *raw[PROTO_MAX_STEPS]; // raw messages by step; NULL: as usual
 
 	const uint8_t *relays; // addr_len bytes each; NULL: clients on a link
-	const uint8_t *from;   // that all of them send from; NULL: each from its own
+	const uint8_t *from;   // common source address; NULL: each relay uses its own
 	uint32_t relay_count;
-	struct recip by_relay; // the same
+	struct recip by_relay; // relay_count
 	uint16_t relay_port;
 	uint16_t server_port;
 	uint32_t server_count;
-	uint8_t servers[DHCP_SERVERS_MAX][16]; // their addresses, the item's first
-	uint32_t path_stride;                  // paths of one set of VLANs
+	uint8_t servers[DHCP_SERVERS_MAX][16]; // server addresses, the item's first
+	uint32_t path_stride;                  // number of paths per VLAN set
 	struct dhcp_vlans vlans;
-	uint32_t longest;   // message at most
-	size_t secret_size; // bytes that a family keeps of each client beside its record
-	// By worker, those that are open, of clients that a server may call on. NULL: none does.
+	uint32_t longest;   // length of the longest message
+	size_t secret_size; // bytes that a family keeps per client besides its record
+	// By worker, if open, for clients that servers may call; NULL: servers call no clients.
 	const struct dhcp_turns **turns;
 	uint32_t workers;
 	struct dhcp_peers *peers; // dataplane: rw
@@ -111,37 +109,37 @@ struct dhcp_plan {
 	struct arena *arena;
 	const char *name; // of the item
 	struct dhcp_common *common;
-	uint32_t owner; // number of the first lease of client 0 among those of all items
+	uint32_t owner; // number of client 0's first lease, unique among all items
 };
 
-// Shared by all items: made with the first of them, freed with the last.
+// Shared by all items: created with the first, freed with the last.
 struct dhcp_common {
 	struct dhcp_leases leases; // if open
 	bool open;
 	uint64_t lease_count;
-	uint32_t users;                 // plans that were not torn down yet
-	const struct dhcp_plan **plans; // in the order of their owners
+	uint32_t users;                 // plans not torn down yet
+	const struct dhcp_plan **plans; // ordered by owner
 	uint32_t count;
 };
 
 #define DHCP_UNLIKE_SHOWN 32
 
-// Replies whose option was not the expected one, and the first of them.
+// Replies whose option differs from the expected one, and details of the first.
 struct dhcp_unlike {
 	uint64_t count;
 	uint32_t client;
-	uint8_t len;  // of its bytes, up to DHCP_UNLIKE_SHOWN
-	bool missing; // it had no such option
+	uint8_t len;  // bytes kept, up to DHCP_UNLIKE_SHOWN
+	bool missing; // the reply lacks the option
 	uint8_t bytes[DHCP_UNLIKE_SHOWN];
 };
 
-// A worker of a family begins with it: ctx->own. One thread.
+// First member of a family's worker: ctx->own. Used by one thread.
 struct dhcp_worker {
-	struct dhcp_work work; // owner: the item's first lease
+	struct dhcp_work work; // owner: number of the item's first lease
 	const struct dhcp_plan *plan;
 	struct dhcp_common *common;
 	void *secrets; // by client, secret_size bytes each; NULL: none
-	bool heard;    // a reply has come or should have, or none was to come
+	bool heard;    // a reply arrived or is overdue, or none was expected
 	struct dhcp_unlike unlike[DHCP_EXPECTED_MAX]; // by place in plan.expected
 };
 
@@ -152,61 +150,61 @@ struct dhcp_family {
 	uint8_t addr_len;
 	uint16_t client_port, server_port;
 	uint8_t steps, exchanges;
-	// Exchanges whose replies come to clients behind relays, and in which relays send from the
-	// port of clients; 0: none.
+	// Exchanges whose replies go to clients behind relays, and exchanges in which relays send
+	// from the client port; 0: none.
 	uint8_t answered, asks;
 	const struct dhcp_message_kind *kinds; // by step
-	uint16_t spared;                       // flags of kinds that are never wrong on purpose
-	uint16_t has_server;                   // flag of kinds that name a server by its DUID
-	uint16_t wrong_more;                   // bytes that such a message is longer, at most
+	uint16_t spared;                       // flags of kinds that are never made wrong
+	uint16_t has_server;                   // flag of kinds that carry a server DUID
+	uint16_t wrong_more;                   // maximum bytes by which a wrong message is longer
 	const struct dhcp_start *starts;       // by exchange
 	const char *const *exchange_names;
 	struct dhcp_life_exchanges life;
 	size_t plan_size, worker_size, client_size;
 	const char *fqdn_rfc;
-	const char *more_clients[2]; // how a run has more of them; [1]: clients start over already
-	const char *more_bound;      // how more of them hold leases
-	// Name of a status in refusals; NULL: refusals have none.
+	const char *more_clients[2]; // how to get more clients; [1]: if clients already start over
+	const char *more_bound;      // how to get more clients that hold leases
+	// Name of a status in refusals; NULL: refusals carry none.
 	const char *(*status_name)(uint32_t status);
 
-	// Does the exchange need no lease, though it mostly does? NULL: never.
+	// Can this exchange, which normally needs a lease, do without one? NULL: never.
 	bool (*needs_none)(const struct dhcp_settings *s, uint32_t exchange);
-	// Rules of the family alone. exchange_check: of an exchange that the item makes.
+	// Family-specific rules. exchange_check: for an exchange that the item uses.
 	void (*check)(const struct dhcp_settings *s, struct diag *d);
 	void (*exchange_check)(const struct dhcp_settings *s, uint32_t exchange, struct diag *d);
-	// Are messages of clients behind relays sent from the leased address? NULL: none.
+	// Are messages of clients behind relays sent from the leased address? NULL: no.
 	bool (*unicasts)(const struct dhcp_settings *s);
 
-	// Leases that a client asks for: addresses, or prefixes.
+	// Addresses, or prefixes, that a client requests.
 	uint64_t (*each)(const struct dhcp_settings *s, bool prefixes);
-	// Clients that can be told apart without a file, and those that the addresses and prefixes
-	// of `expect` suffice for. The settings may be wrong.
+	// Number of clients distinguishable without a file, and number of clients served by the
+	// addresses and prefixes of `expect`. The settings may be invalid.
 	uint64_t (*identities)(const struct dhcp_settings *s);
 	uint64_t (*accepted)(const struct dhcp_settings *s);
 
-	// The first part of a plan: what the lengths of messages depend on.
+	// First part of a plan: everything that determines message lengths.
 	void (*plan_identity)(struct dhcp_plan *p, const struct dhcp_settings *s);
-	// Everything else that needs no message.
+	// Everything else that is independent of messages.
 	void (*plan_rest)(
 		struct dhcp_plan *p, const struct dhcp_settings *s, const struct proto_env *env);
-	// How a step is sent again, by the setting `retransmit`.
+	// Retransmission of a step according to the setting `retransmit`.
 	struct dhcp_backoff (*backoff)(const struct dhcp_settings *s, uint32_t step);
-	// Destinations for clients without VLANs, 1 + DHCP_SERVERS_MAX at most: how many.
+	// Writes up to 1 + DHCP_SERVERS_MAX destinations for clients without VLANs; their number.
 	uint32_t (*paths)(struct dhcp_plan *p, const struct dhcp_settings *s,
 		const struct proto_env *env, struct addr *to);
-	// The bytes of every kind of message into the plan. 0, or -EINVAL (in d).
+	// Build the templates of all message kinds in the plan. 0, or -EINVAL (in d).
 	int (*templates)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
-	// A message to or from the server: its client, NULL, or why it is none that can be used.
+	// The client of a message to or from the server. NULL, or why the message is unusable.
 	const char *(*captured)(const struct dhcp_settings *s, const uint8_t *buf, uint32_t len,
 		struct dhcp_captured_client *out);
-	// Files besides those of MACs and leases; NULL: none. 0, -EINVAL (in d) or -ENOMEM.
+	// Loads files other than MACs and leases; NULL: none. 0, -EINVAL (in d) or -ENOMEM.
 	int (*load)(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);
 	void (*unload)(struct dhcp_plan *p); // NULL: nothing to free
 
-	// Are these clients of two items one client for a server?
+	// Does a server see these clients of two items as the same client?
 	bool (*same)(const struct dhcp_plan *p, uint32_t ours, const struct dhcp_plan *q,
 		uint32_t theirs);
-	// The client takes its saved leases; false: another client has one, or the worker has met
+	// Gives the client its saved leases; false: another client has one, or the worker has seen
 	// too many servers.
 	bool (*lease_load)(struct dhcp_worker *w, uint32_t client, const struct dhcp_saved *saved);
 	// The nth lease of a client that holds leases.
@@ -216,20 +214,20 @@ struct dhcp_family {
 
 // dhcp_client_setup.c
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d);
-// Does the item make this exchange?
+// Does the item use this exchange?
 bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange);
-// The first hardware address of the plan, from which those of clients run on.
+// Set the first hardware address of the plan; the clients' addresses count up from it.
 void dhcp_plan_mac(struct dhcp_plan *p, const uint8_t *mac, uint32_t len);
-// The addresses of clients run on from the first one; on a link not into those of groups.
+// Clients' addresses count up from the first one; on a link they must not reach group addresses.
 void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d);
-// Clients that these addresses suffice for.
+// Number of clients for which these addresses suffice.
 uint64_t dhcp_mac_room(const struct dhcp_settings *s);
-// Do clients get leases in this run?
+// Do clients obtain leases in this run?
 bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s);
-// Addresses, or prefixes, that the clients of an item hold at a time, at most.
+// Maximum number of addresses, or prefixes, that the clients of an item hold at a time.
 uint64_t dhcp_leases_wanted(
 	const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes);
-// The plan, or NULL after an error (in d, or out of memory).
+// Returns the plan, or NULL after an error (in d, or out of memory).
 void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d);
 // For struct proto.
@@ -237,20 +235,20 @@ void dhcp_teardown(void *shared);
 // dhcp_supply.c, for struct proto
 void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct proto_work *w);
 void dhcp_stocks(const struct dhcp_plan *p, struct proto_stock *out);
-// Clients that an exchange uses up, on average, unless they start over.
+// Clients that an exchange uses up on average, unless they start over.
 double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s);
-// Addresses, or prefixes, that an exchange uses up, on average.
+// Addresses, or prefixes, that an exchange uses up on average.
 double dhcp_leases_used(const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes);
-// Clients that can be told apart, and that the program has room for.
+// Number of clients limited by distinguishable identities and by the program.
 uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
-// Addresses that the list has room for; UINT64_MAX: it is empty.
+// Number of addresses in the list; UINT64_MAX: the list is empty.
 uint64_t dhcp_room(const struct field_list *ranges);
 
 // dhcp_client.c, for struct proto
 void dhcp_terms(struct dhcp_settings *s, struct proto_terms *out);
-// The rest of a set-up: facts, and the place among all items. false: no memory.
+// Finish a set-up: facts, and the place among all items. false: no memory.
 bool dhcp_facts(struct dhcp_plan *p, const struct proto_env *env, struct proto_facts *facts);
-// The end of one of its plans. NULL: nothing.
+// Drop one plan's reference; c may be NULL.
 void dhcp_common_leave(struct dhcp_common *c);
 bool dhcp_peer(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
 int dhcp_open(struct proto_ctx *ctx, const struct proto_env *env);
@@ -284,21 +282,21 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	void family##_identity(                                                                    \
 		const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out);
 
-// dhcp_templates.c: is the option of a reply, NULL: missing, the expected one? Notes that it is
-// not.
+// dhcp_templates.c: does the option of a reply (NULL: missing) have the expected value? Records
+// mismatches.
 bool dhcp_expected_check(struct dhcp_worker *w, const struct pattern_values *client, uint32_t place,
 	const uint8_t *data, uint32_t len);
 
-// dhcp_client.c: among the further servers.
+// dhcp_client.c: search the servers after the first.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);
 
-// Where a relay with this address sends from.
+// Source address of a relay's messages.
 static inline const uint8_t *dhcp_source_of(const struct dhcp_plan *p, const uint8_t *relay)
 {
 	return p->from ? p->from : relay;
 }
 
-// Is a reply for the relay? Servers answer to the address in the message, or to the sender's.
+// Is a reply for the relay? Servers reply to the address in the message, or to the sender's.
 static inline bool dhcp_is_to_relay(
 	const struct dhcp_plan *p, const uint8_t *dst, const uint8_t *relay, uint8_t len)
 {
@@ -306,7 +304,7 @@ static inline bool dhcp_is_to_relay(
 	       (p->from && addr_bytes_equal(dst, p->from, len));
 }
 
-// The worker that plays the client with this number; UINT32_MAX: no worker here.
+// The worker that plays this client; UINT32_MAX: no worker of this process.
 static inline uint32_t dhcp_worker_of(const struct dhcp_plan *p, uint32_t number)
 {
 	for (uint32_t i = 0; i < p->workers; i++)
@@ -315,7 +313,7 @@ static inline uint32_t dhcp_worker_of(const struct dhcp_plan *p, uint32_t number
 	return UINT32_MAX;
 }
 
-// The number of the server with this address, mostly the first; server_count: there is none.
+// The index of the server with this address, usually the first; server_count: unknown.
 static inline uint32_t dhcp_server_of(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len)
 {
 	return addr_bytes_equal(p->servers[0], addr, len) ? 0 : dhcp_server_search(p, addr, len);
@@ -327,13 +325,13 @@ static inline bool dhcp_is_server(const struct dhcp_plan *p, const uint8_t *addr
 	       dhcp_server_search(p, addr, len) < p->server_count;
 }
 
-// Does the client of a message that is sent now pretend to have waited?
+// Does a client whose message is sent now pretend to have waited?
 static inline bool dhcp_pretends(const struct dhcp_pretend *p, uint64_t now_ms)
 {
 	return p->on && now_ms >= p->after_ms && now_ms - p->after_ms < p->for_ms;
 }
 
-// How long, in a field's units of unit_ms.
+// The pretended time in units of unit_ms.
 static inline uint16_t dhcp_pretended(
 	const struct dhcp_pretend *p, uint64_t now_ms, uint32_t unit_ms)
 {
@@ -347,7 +345,7 @@ static inline uint32_t dhcp_vlans_place(const struct dhcp_vlans *v, uint32_t num
 	return v->places ? v->places[number] : 0;
 }
 
-// Mostly Ethernet's, whose length the compiler is to know.
+// The common case has a constant length for the compiler.
 static inline void dhcp_mac_copy(const struct dhcp_plan *p, const uint8_t *from, uint8_t *to)
 {
 	if (p->mac_len == 6)
@@ -356,7 +354,7 @@ static inline void dhcp_mac_copy(const struct dhcp_plan *p, const uint8_t *from,
 		memcpy(to, from, p->mac_len);
 }
 
-// The hardware address of the client with this number, zeros behind its mac_len bytes.
+// The hardware address of a client, padded with zeros after mac_len bytes.
 static inline void dhcp_mac_of(
 	const struct dhcp_plan *p, uint32_t number, uint8_t out[DHCP_MAC_MAX])
 {
@@ -381,7 +379,7 @@ static inline void dhcp_mac_of(
 	memcpy(out, halves, DHCP_MAC_MAX);
 }
 
-// A MAC of Ethernet as a number, and as its bytes.
+// An Ethernet MAC as a number, and as bytes.
 static inline uint64_t dhcp_mac_number(const struct dhcp_plan *p, uint32_t number)
 {
 	const uint8_t *macs = p->macs.items;
@@ -400,7 +398,7 @@ static inline void dhcp_mac_write(const struct dhcp_plan *p, uint32_t number, ui
 	memcpy(mac, p->macs.items ? p->macs.items + 6 * (size_t)number : (const uint8_t *)&v, 6);
 }
 
-// The number that chooses a client's relay: its own, until it moves.
+// The number that selects a client's relay: the client's own, until it moves.
 static inline uint32_t dhcp_relay_number(
 	const struct dhcp_worker *w, uint32_t client, uint32_t number)
 {
@@ -409,7 +407,7 @@ static inline uint32_t dhcp_relay_number(
 	return moved ? moved[client] : number;
 }
 
-// The VLANs that the client alone has, 0: no such one. false, and 0: those of its path.
+// The client's private VLANs, 0: absent. Returns false, with zeros, if it uses its path's VLANs.
 static inline bool dhcp_vlans_own(const struct dhcp_vlans *v, uint32_t number, uint16_t out[2])
 {
 	const struct dhcp_vlan_settings *set;
@@ -437,7 +435,7 @@ static inline const struct proto_path *dhcp_path_of(const struct dhcp_plan *p, u
 	return paths + dhcp_vlans_place(&p->vlans, number) * p->path_stride;
 }
 
-// The VLANs of a client, 0: no such one.
+// The VLANs of a client, 0: absent.
 static inline struct pattern_vlans dhcp_vlans_of(const struct dhcp_plan *p, uint32_t number)
 {
 	uint16_t own[2];
@@ -449,7 +447,7 @@ static inline struct pattern_vlans dhcp_vlans_of(const struct dhcp_plan *p, uint
 	return (struct pattern_vlans){own[0], own[1]};
 }
 
-// Did a message come on the VLANs of the client with this number?
+// Did the message arrive on the VLANs of this client?
 static inline bool dhcp_vlan_is_ours(
 	const struct dhcp_plan *p, uint32_t number, const struct proto_ends *e)
 {
@@ -461,7 +459,7 @@ static inline bool dhcp_vlan_is_ours(
 	       (e->vlan_count < 2 || e->vlans[1] == ours.inner);
 }
 
-// The kind of a client's nth lease.
+// Is the client's nth lease a prefix?
 static inline bool dhcp_is_prefix(const struct dhcp_plan *p, uint32_t nth)
 {
 	return nth >= p->addresses;
@@ -474,7 +472,7 @@ static inline uint32_t dhcp_lease_of(
 	return w->work.owner + dhcp_work_number(&w->work, client) * p->stride;
 }
 
-// The item that a lease is of.
+// The item that owns a lease.
 static inline const struct dhcp_plan *dhcp_plan_of(const struct dhcp_common *c, uint32_t lease)
 {
 	uint32_t i = 0;
@@ -484,13 +482,13 @@ static inline const struct dhcp_plan *dhcp_plan_of(const struct dhcp_common *c, 
 	return c->plans[i];
 }
 
-// Number of the client that a lease of the item is of.
+// The client that owns a lease of this item.
 static inline uint32_t dhcp_number_of(const struct dhcp_plan *p, uint32_t lease)
 {
 	return (uint32_t)recip_div(&p->by_stride, lease - p->owner);
 }
 
-// Are the clients of two leases one client for a server? Of one item only those of one MAC are.
+// Does a server see the holders of two leases as one client? In an item only if they share a MAC.
 static inline bool dhcp_same_client(const struct dhcp_common *c, uint32_t lease, uint32_t other)
 {
 	const struct dhcp_plan *p = dhcp_plan_of(c, lease), *q = dhcp_plan_of(c, other);

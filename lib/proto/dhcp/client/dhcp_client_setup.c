@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From settings to the plan of an item of clients: rules, paths, waits and files. Not here: what a
-// family alone has (dhcp4_setup.c, dhcp6_setup.c). Path: cold. Management thread.
+// From settings to the plan of a client item: rules, paths, waits and files. Family-specific parts
+// are in dhcp4_setup.c and dhcp6_setup.c. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ uint64_t dhcp_leases_wanted(
 	return dhcp_gets_leases(f, s) ? dhcp_clients(s) * f->each(s, prefixes) : 0;
 }
 
-// Rates of the mix: no shares beside them, and a rate of the load that they can be added to.
+// Rates of the mix exclude shares and require a load with a rate.
 static bool check_rates(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
 	double sum = 0;
@@ -83,7 +83,7 @@ static void check_mix(const struct dhcp_family *f, const struct dhcp_settings *s
 
 uint64_t dhcp_mac_room(const struct dhcp_settings *s)
 {
-	unsigned from = s->relay ? 0 : 1; // on a link the first byte stays as it is
+	unsigned from = s->relay ? 0 : 1; // on a link the first byte is kept
 	uint64_t low = 0;
 
 	for (unsigned i = from; i < 6; i++)
@@ -170,7 +170,7 @@ void dhcp_plan_mac(struct dhcp_plan *p, const uint8_t *mac, uint32_t len)
 	p->first_mac <<= p->mac_shift & 127;
 }
 
-// The part of a plan that messages and waits depend on.
+// The part of a plan that determines messages and waits.
 static struct dhcp_plan *plan_new(
 	const struct dhcp_family *f, const struct dhcp_settings *s, uint64_t timeout_ns)
 {
@@ -206,7 +206,7 @@ static struct dhcp_plan *plan_new(
 	return p;
 }
 
-// Messages with these options and waits: are they short enough, and few?
+// Check that messages with these options fit, and that there are not too many waits.
 static void check_messages(
 	const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
@@ -222,7 +222,7 @@ static void check_messages(
 	dhcp_teardown(p);
 }
 
-// The share of the first kinds.
+// Total share of the first kinds.
 static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
 {
 	double sum = 0;
@@ -232,7 +232,7 @@ static double wrong_share(const struct dhcp_wrong_settings *s, uint32_t kinds)
 	return sum;
 }
 
-// The section of its settings that a life takes the place of; NULL: none is given.
+// The section of the settings that a life replaces; NULL: none is given.
 static const char *beside_life(const struct dhcp_settings *s)
 {
 	return s->mix ? "mix" : s->again ? "again" : s->order != DHCP_IN_TURN ? "order" : NULL;
@@ -259,7 +259,7 @@ static void check_life(const struct dhcp_family *f, const struct dhcp_settings *
 			(unsigned long long)relays, DHCP_LIFE_RELAYS_MAX);
 }
 
-// Files of MACs, DUIDs and leases are large and read once, by setup.
+// Files of MACs, DUIDs and leases are large and are read only once, by setup.
 void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d)
 {
 	const struct field_host *servers = s->servers.items;
@@ -300,7 +300,7 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 		check_messages(f, s, d);
 }
 
-// All addresses of the list, len bytes each as on the wire.
+// Write all addresses of the list, len bytes each, in wire format.
 static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *s, struct diag *d)
 {
 	const struct addr_range *r = s->addresses.items;
@@ -327,7 +327,7 @@ static void build_relays(struct dhcp_plan *p, const struct dhcp_relay_settings *
 	}
 }
 
-// The ports that servers answer to: of relays, then of clients.
+// The ports to which servers reply: relay ports, then client ports.
 static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 {
 	const struct dhcp_family *f = p->family;
@@ -348,8 +348,8 @@ static void build_ports(struct dhcp_plan *p, const struct dhcp_settings *s)
 	p->layout.ports = (struct field_list){ports, n};
 }
 
-// The sets of VLANs that clients have, 0: none. One that no client has becomes another one, as the
-// next hop of every path is asked for.
+// Map each set of VLANs to itself if any client uses it, 0: no VLANs, otherwise to a used set: the
+// next hop of every path is resolved.
 static void sets_used(const struct dhcp_plan *p, uint32_t *sets)
 {
 	uint32_t some = 0;
@@ -362,7 +362,7 @@ static void sets_used(const struct dhcp_plan *p, uint32_t *sets)
 		sets[i] = sets[i] ? i : some;
 }
 
-// The destinations of clients without VLANs, then again for each range of clients.
+// The destinations of clients without VLANs, repeated for each range of clients.
 static void build_paths(
 	struct dhcp_plan *p, const struct dhcp_settings *s, const struct proto_env *env)
 {
@@ -380,7 +380,7 @@ static void build_paths(
 		if (set == 0)
 			continue;
 		v = &p->vlans.sets[set - 1];
-		if (v->outer.last) { // neighbours are asked for on the VLANs of the first client
+		if (v->outer.last) { // neighbours are resolved on the VLANs of the first client
 			paths[i].vlans_vary = true;
 			paths[i].vlan_count = v->inner.last ? 2 : 1;
 			paths[i].vlans[0] = (uint16_t)v->outer.first;
@@ -396,7 +396,7 @@ static void build_paths(
 	p->layout.more = p->course.spread == DHCP_TO_EACH ? (uint8_t)(p->server_count - 1) : 0;
 }
 
-// What begins an exchange may be wrong, unless nothing answers it or the lease ends with it.
+// The first message of an exchange may be wrong, unless it gets no reply or ends the lease.
 static void build_wrong(struct dhcp_plan *p, const struct dhcp_wrong_settings *s)
 {
 	const struct dhcp_family *f = p->family;
@@ -434,7 +434,7 @@ static int build_vlans(
 	return 0;
 }
 
-// The file of clients, which has a line for each, or a capture of them.
+// The file of clients, with a line per client, or a capture of clients.
 static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
@@ -460,8 +460,8 @@ static int load_table(struct dhcp_plan *p, const struct dhcp_settings *s,
 	return 0;
 }
 
-// Messages of DHCPv6 clients on a link are found by their MAC. All clients that there can be may be
-// in the file of leases.
+// Replies to DHCPv6 clients on a link are matched by MAC. Loads MACs for the maximum number of
+// clients, because the lease file may refer to any of them.
 static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
 {
 	bool six = p->family->addr_len == 16;
@@ -497,7 +497,7 @@ static int load_macs(struct dhcp_plan *p, const struct dhcp_settings *s, struct 
 	return ret;
 }
 
-// The address or prefix that each client must be given, as a file says.
+// The address or prefix that the server must give to each client, from a file.
 static int load_own(struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d)
 {
 	const struct pattern_table *t = &p->table.is;
@@ -536,7 +536,7 @@ static int load_own(struct dhcp_plan *p, const struct dhcp_settings *s, struct d
 	return 0;
 }
 
-// They may change the number of clients.
+// The files may change the number of clients.
 static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
@@ -555,8 +555,8 @@ static int load_files(struct dhcp_plan *p, const struct dhcp_settings *s,
 	return -EINVAL;
 }
 
-// Behind a relay a hardware address is content, and servers take any; no real client has one of a
-// group. Without a file the first and the last tell.
+// Warn about group addresses: behind a relay, servers accept any hardware address, but real clients
+// never have these. Without a file, it suffices to check the first and the last.
 static void warn_groups(const struct dhcp_plan *p)
 {
 	uint32_t step = p->macs.items || p->clients < 2 ? 1 : p->clients - 1, first = p->clients;
@@ -608,7 +608,7 @@ void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
 	dhcp_mix_init(&p->course.mix, dhcp_shares(s), f->exchanges, (uint32_t)s->exchange);
 	recip_init(&p->course.by_server, p->server_count);
 	for (uint32_t i = 0; i < s->parameters.count && !s->wire; i++)
-		if (codes[i] < 256) // those above have no bit
+		if (codes[i] < 256) // higher codes have no bit
 			p->parameters[codes[i] >> 6] |= 1ull << (codes[i] & 63);
 	if (s->pretend)
 		p->pretend = (struct dhcp_pretend){.on = true,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of clients and its rings of the free, bound and resting: memory of both, and clients
-// given back or drawn. Path: hot (give, rest, wake, draw) | cold (init, bind, settle, free,
-// memory). The worker that owns it.
+// The table of clients and its rings of free, bound and resting clients: their memory, and how
+// clients are returned or drawn. Path: hot (give, rest, wake, draw) | cold (init, bind, settle,
+// free, memory). The worker that owns it.
 
 #include "proto/dhcp/client/dhcp_clients.h"
 
@@ -63,7 +63,7 @@ void dhcp_clients_free(struct dhcp_clients *c)
 	*c = (struct dhcp_clients){0};
 }
 
-#define WAKE_MAX  64 // clients that one call frees
+#define WAKE_MAX  64 // clients freed per call
 #define DRAWS_MAX 8
 
 void dhcp_clients_give(struct dhcp_clients *c, uint32_t client)
@@ -83,7 +83,7 @@ void dhcp_clients_rest(struct dhcp_clients *c, uint32_t client, uint64_t now_ms)
 	dhcp_ring_push(&c->rings[k->state], client);
 }
 
-// The one that is drawn changes places with the first.
+// Swaps the drawn client with the first of the ring.
 uint32_t dhcp_clients_draw(
 	struct dhcp_clients *c, enum dhcp_client_state from, uint32_t now_s, uint64_t random)
 {
@@ -103,7 +103,7 @@ uint32_t dhcp_clients_draw(
 	return DHCP_NOBODY;
 }
 
-// All rests are equally long: the first to begin is the first to end.
+// All rests have equal length, so the first to start is the first to end.
 void dhcp_clients_wake(struct dhcp_clients *c, uint64_t now_ms)
 {
 	struct dhcp_ring *resting = &c->rings[DHCP_IS_RESTING];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The course of a client through an exchange, for both families: it begins, its reply is judged, it
-// gets a lease or is refused, it sends again or fails. A family's file includes this one, gives its
-// struct dhcp_messages as a constant, and the compiler makes all calls direct. Not here: messages
-// and their checks. Path: hot. The worker that owns ctx.
+// The course of a client through an exchange, for both families: begin, judge the reply, take a
+// lease or a refusal, retransmit or fail. A family's file includes this header and passes its
+// struct dhcp_messages as a constant, so the compiler makes all calls direct. Messages and their
+// checks belong to the family. Path: hot. The worker that owns ctx.
 #pragma once
 
 #include "proto/dhcp/client/dhcp_client.h"
@@ -10,31 +10,31 @@
 
 #define DHCP_INLINE static inline __attribute__((always_inline))
 
-// A reply at hand and its client; the family's struct begins with it.
+// The reply being processed, and its client; first member of the family's struct.
 struct dhcp_heard {
 	struct dhcp_client *client;
-	uint32_t number;     // of the client, in the whole run
+	uint32_t number;     // of the client, unique in the whole run
 	uint8_t type;        // of the message
-	uint32_t valid_s;    // of a lease that it gives
-	uint32_t t1_s, t2_s; // of it; 0: not given
+	uint32_t valid_s;    // of the lease it grants
+	uint32_t t1_s, t2_s; // of the lease; 0: not given
 	// A refusal: its status (0 in DHCPv4) and text.
 	uint16_t status;
 	uint32_t text_len;
 	const uint8_t *text;
 	const char *broken; // why it is malformed
-	uint8_t peer;       // place of its server; DHCP_PEER_NONE: it names none
+	uint8_t peer;       // index of its server; DHCP_PEER_NONE: no server identifier
 };
 
 #define DHCP_PEER_NONE UINT8_MAX
 
-// A check of a reply: counts it if it is wrong.
+// Passes on the result of a check, and counts failures.
 DHCP_INLINE bool dhcp_right(bool right, uint64_t *counter)
 {
 	*counter += !right;
 	return right;
 }
 
-// A reply of this kind has come from the server of h->peer.
+// Count a reply of this kind from the server h->peer.
 DHCP_INLINE void dhcp_peer_count(
 	struct dhcp_counters *n, const struct dhcp_heard *h, enum dhcp_peer_kind kind)
 {
@@ -49,66 +49,66 @@ struct dhcp_messages {
 	uint8_t offer;                         // type of the message that REQUEST answers
 	uint8_t rests_after; // step after which a client rests; DHCP_STEP_NONE: none
 
-	// The exchange has its client; what begin does in the family.
+	// The exchange now has its client: the family's part of begin.
 	void (*begun)(struct proto_ctx *ctx, struct proto_txn *t);
-	// The leases of a client end.
+	// End the leases of a client.
 	void (*leases_drop)(struct dhcp_work *w, uint32_t client);
-	// Is it the reply that t mostly gets, and right in every part? Then the message and its
-	// client as far as the verbs from server_find on need them; counts what a right one counts.
-	// false: not known as such, and nothing has changed. NULL: never.
+	// Returns whether this is the usual reply to t and valid in every part. If so, fills the
+	// message and client as needed by the functions from server_find on, and counts like for
+	// any valid reply. false: unrecognised, nothing has changed. NULL: never recognised.
 	bool (*is_usual)(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
 		uint32_t len, struct dhcp_heard *h);
-	// Read the message and find its client. false: malformed.
+	// Parse the message and find its client. false: malformed.
 	bool (*parse)(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf, uint32_t len,
 		struct dhcp_heard *h);
-	// Does it come to the address and port where t gets its reply?
+	// Was it sent to the address and port at which t expects its reply?
 	bool (*way_is_ours)(
 		const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
-	// Does it come from another address or port than t went to? A server may have several, and
-	// is known by the identifier in its messages.
+	// Does it come from another address or port than t was sent to? A server may have several,
+	// and is identified by its identifier in messages.
 	bool (*is_elsewhere)(
 		const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
-	// Does it answer the last message of t? DONE, STRAY or DUPLICATE; counts the reason, and
-	// the server.
+	// Does it answer the last message of t? DONE, STRAY or DUPLICATE; counts the reason and the
+	// server.
 	enum proto_verdict (*ours)(
 		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
-	// Is its content right? Counts the first thing that is not.
+	// Checks the content and counts the first error.
 	enum dhcp_judgement (*judge)(
 		struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
 	// Finds the server that answered, if several were asked.
 	void (*server_find)(const struct proto_ctx *ctx, struct dhcp_heard *h);
-	// The client continues with this offer. false: it cannot, which is counted.
+	// Continue with this offer. false: not possible, which is counted.
 	bool (*offer_keep)(struct proto_ctx *ctx, struct dhcp_heard *h);
-	// The client holds these leases until until_s, and no other ones. false: another client
-	// has one, or there are too many servers; counts the reason.
+	// Give the client exactly these leases until until_s. false: another client has one, or
+	// there are too many servers; counts the reason.
 	bool (*leases_take)(
 		struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *h, uint32_t until_s);
-	// The address's lease, or DHCP_NOBODY.
+	// The lease of an address, or DHCP_NOBODY.
 	uint32_t (*lease_find)(const struct dhcp_leases *l, const uint8_t *addr, uint32_t now_s);
 
-	// Is this an address that a client has without a lease? Writes its MAC, if it is on the
+	// Does a client have this address without a lease? Writes its MAC if the client is on the
 	// link.
 	bool (*is_own)(const struct dhcp_plan *p, const uint8_t *addr, uint8_t mac[6]);
-	// Does a reply have the transaction ID of t?
+	// Does a reply carry the transaction ID of t?
 	bool (*has_xid)(const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 
 	// DHCPv6 only; NULL in DHCPv4.
-	// Keeps the limits that even a useless reply sets.
+	// Keep the limits that are set even by a useless reply.
 	void (*limits_keep)(struct dhcp_heard *h);
-	// Shall the client wait for an offer of another server after this refusal?
+	// After this refusal, should the client wait for an offer of another server?
 	bool (*refusal_waits)(const struct dhcp_heard *h, const struct proto_txn *t);
-	// Shall the message be sent again, another way, after this refusal?
+	// After this refusal, should the message be sent again in another way?
 	bool (*goes_again)(
 		const struct proto_ctx *ctx, const struct dhcp_heard *h, const struct proto_txn *t);
-	// Is an offer at hand, and shall the client wait for a better one?
+	// Does the client have an offer, and should it wait for a better one?
 	bool (*offer_kept)(const struct dhcp_client *k);
 	bool (*offer_waits)(struct dhcp_heard *h, const struct proto_txn *t);
-	// One more offer while one is at hand.
+	// Another offer while the client has one.
 	enum proto_verdict (*another)(
 		struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *h);
 	// The message after the offer is about to be sent for the first time.
 	void (*request_begins)(struct dhcp_client *k, uint64_t now_ms);
-	// A reply that makes no lease ends the exchange: count it.
+	// Count a reply that ends the exchange without a lease.
 	void (*ended)(
 		const struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp_heard *h);
 };
@@ -120,7 +120,7 @@ DHCP_INLINE uint32_t dhcp_now_s(const struct proto_ctx *ctx)
 	return (uint32_t)(ctx->now_ms / 1000);
 }
 
-// Does a message with these options lack a parameter that was asked for?
+// Does a message with these options lack a requested parameter?
 DHCP_INLINE bool dhcp_lacks_parameters(const struct dhcp_plan *p, const uint64_t present[4])
 {
 	uint64_t lack = 0;
@@ -130,7 +130,7 @@ DHCP_INLINE bool dhcp_lacks_parameters(const struct dhcp_plan *p, const uint64_t
 	return lack != 0;
 }
 
-// A reply lacks some: which ones.
+// Count the requested parameters that a reply lacks.
 DHCP_INLINE void dhcp_count_missing(
 	const struct dhcp_plan *p, const uint64_t present[4], struct dhcp_counters *n)
 {
@@ -161,8 +161,8 @@ DHCP_INLINE bool dhcp_begin(
 	return true;
 }
 
-// Clients of any worker of the item: a question may come on any queue. Those behind a relay are
-// reached through it.
+// Answers for clients of any worker of the item, because a neighbour request may arrive on any
+// queue. A client behind a relay is reached through the relay.
 DHCP_INLINE bool dhcp_owns(
 	const struct dhcp_messages *f, struct proto_ctx *ctx, const uint8_t *addr, uint8_t mac[6])
 {
@@ -199,7 +199,7 @@ DHCP_INLINE enum proto_verdict dhcp_done(const struct dhcp_messages *f, struct p
 	return PROTO_DONE;
 }
 
-// The client continues with the offer at hand.
+// Continue with the offer that was kept.
 DHCP_INLINE enum proto_verdict dhcp_requested(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	struct proto_txn *t, struct dhcp_client *k)
 {
@@ -261,7 +261,7 @@ DHCP_INLINE void dhcp_attempt_count(struct dhcp_counters *n, const struct proto_
 	n->attempt[t->tries < DHCP_TRIES_MAX ? t->tries : DHCP_TRIES_MAX - 1]++;
 }
 
-// The end of a judgement: what becomes of the client. first: it is the first reply to its message.
+// Judge the content and decide how the client continues. first: the first reply to its message.
 DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	struct proto_txn *t, struct dhcp_heard *h, bool first)
 {
@@ -301,7 +301,7 @@ DHCP_INLINE enum proto_verdict dhcp_decide(const struct dhcp_messages *f, struct
 	return dhcp_done(f, ctx, t, h->client, DHCP_LEFT_DONE);
 }
 
-// Is it a reply to t? DONE: it is, and counted as such.
+// DONE if this is a reply to t, which is then counted as such.
 DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	const struct proto_txn *t, struct dhcp_heard *h)
 {
@@ -318,7 +318,7 @@ DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct 
 	return f->ours(h, ctx, t);
 }
 
-// The end of an exchange whose message was wrong on purpose: its client is as it was before.
+// End an exchange whose message was wrong on purpose, restoring the client's earlier state.
 DHCP_INLINE enum proto_verdict dhcp_apart(
 	struct proto_ctx *ctx, const struct proto_txn *t, uint64_t *counter)
 {
@@ -327,7 +327,7 @@ DHCP_INLINE enum proto_verdict dhcp_apart(
 	return PROTO_APART;
 }
 
-// A reply to such a message: any one with the transaction ID.
+// A reply to such a message: any message with its transaction ID.
 DHCP_INLINE enum proto_verdict dhcp_wrong_reply(const struct dhcp_messages *f,
 	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len,
 	struct dhcp_heard *h, uint32_t kind)
@@ -415,7 +415,7 @@ DHCP_INLINE enum proto_verdict dhcp_timeout(
 	return dhcp_fail(f, ctx, t);
 }
 
-// As dhcp_timeout decides.
+// Predicts the decision of dhcp_timeout.
 DHCP_INLINE bool dhcp_gives_up(
 	const struct dhcp_messages *f, const struct proto_ctx *ctx, const struct proto_txn *t)
 {
@@ -430,7 +430,7 @@ DHCP_INLINE bool dhcp_gives_up(
 	return !dhcp_work_may_again(&w->work, t);
 }
 
-// What happened to the client of t, which ended well, but for the address.
+// The event of a successful transaction, without its address.
 DHCP_INLINE bool dhcp_happened(
 	const struct dhcp_worker *w, const struct proto_txn *t, struct proto_event *out)
 {
@@ -450,8 +450,8 @@ DHCP_INLINE bool dhcp_happened(
 	return true;
 }
 
-// The verbs of a family that its struct dhcp_messages makes, for struct proto; len: of its
-// addresses.
+// Defines the functions for struct proto that follow from the family's struct dhcp_messages; len:
+// of its addresses.
 #define DHCP_VERBS(family, len)                                                                    \
 	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t)                            \
 	{                                                                                          \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections of settings that both families have. Path: cold. Any thread.
+// Sections of settings shared by both families. Path: cold. Any thread.
 
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ const struct field_section dhcp_leases_section =
 	DHCP_SECTION("leases", "leases in a file: client,mac,address,server,expires", leases_fields,
 		struct dhcp_leases_settings);
 
-#define DAYS_NS (49 * DAY_NS) // what milliseconds of 32 bits last
+#define DAYS_NS (49 * DAY_NS) // range of a 32-bit number of milliseconds
 
 #define LIFE_SHARE_ROW(name_, event_, help_)                                                       \
 	{                                                                                          \
@@ -97,7 +97,7 @@ static const struct field pretend_fields[] = {
 const struct field_section dhcp_pretend_section = DHCP_SECTION("pretend",
 	"time that clients pretend to have waited", pretend_fields, struct dhcp_pretend_settings);
 
-// Numbered from 1; servers as they stand in the file: the item's own, then `servers`.
+// Labels from 1; servers in the order of the file: the item's own, then `servers`.
 const char *dhcp_place_label(uint32_t i)
 {
 	static const char *const labels[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10",
@@ -110,7 +110,7 @@ const char *dhcp_place_label(uint32_t i)
 
 const char *dhcp_code_label(uint32_t i)
 {
-	static char labels[DHCP_CODES][4]; // the same text, whoever writes it
+	static char labels[DHCP_CODES][4]; // all threads write identical text
 
 	snprintf(labels[i], sizeof(labels[i]), "%u", i & 255);
 	return labels[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of settings that both families have: the same name, meaning and limits. They fill the
-// structs of dhcp_settings.h, with which those of a family begin. Path: cold. Any thread.
+// Rows of settings that both families share, with the same names, meanings and limits. They fill
+// the structs of dhcp_settings.h, with which the family's structs begin. Path: cold. Any thread.
 #pragma once
 
 #include "proto/dhcp/client/dhcp_settings.h"
@@ -11,11 +11,11 @@
 
 // clang-format off
 
-// The mapping name that fills a struct S.
+// A mapping that fills a struct S.
 #define DHCP_SECTION(name_, help_, rows_, S) \
 	{.name = name_, .help = help_, FIELD_ROWS(rows_), .size = sizeof(S)}
 
-// A section that may be absent, and a list of sections; the member is called like the setting.
+// A section that may be absent, and a list of sections; the member has the name of the setting.
 #define DHCP_SECTION_ROW(S, member_, section_, help_) \
 	{#member_, help_, FIELD_SECTION, .optional = true, .offset = offsetof(S, member_), \
 		.section = section_}
@@ -31,7 +31,7 @@
 #define DHCP_PATTERN_ROW(S, member_, help_) \
 	{#member_, help_, FIELD_STRING, .offset = offsetof(S, member_)}
 
-// The value of an option, which is the member `value` of S, and the messages that have it.
+// The value of an option, in member `value` of S, and the messages that carry it.
 #define DHCP_VALUE_ROWS(S, family_, steps_, usual_) \
 	{"messages", "messages that have it; without: " usual_, FIELD_ENUM, .list = true, \
 		.offset = offsetof(S, value.messages), .names = steps_}, \
@@ -44,7 +44,7 @@
 	{"address", "value as one or more " family_ " addresses", FIELD_ADDR, .list = true, \
 		.offset = offsetof(S, value.address)}
 
-// The options that every OFFER and ACK, or ADVERTISE and REPLY, must have.
+// Options required in every OFFER and ACK, or ADVERTISE and REPLY.
 #define DHCP_EXPECTED_ROWS(S, family_) \
 	{"code", "option code", FIELD_COUNT, .required = true, \
 		.offset = offsetof(S, code), .min = 1, .max = 65535}, \
@@ -78,21 +78,21 @@
 		.offset = offsetof(struct dhcp_wrong_settings, shares[number])},
 #define DHCP_WRONG_HELP "messages that are wrong on purpose, by their share of all: judged apart"
 
-// Whole messages: section_ is of DHCP_RAW_FIELDS, whose names are those of messages.
+// Raw messages: section_ uses DHCP_RAW_FIELDS with the names of messages.
 #define DHCP_RAW_FIELDS(steps_, places_) \
 	{"message", "message that is sent so", FIELD_ENUM, .required = true, \
 		.offset = offsetof(struct dhcp_raw_settings, message), .names = steps_}, \
 	{"hex", "the whole of it as hex digits, with {xid}, " places_ ", and the names of patterns", \
 		FIELD_STRING, .required = true, .offset = offsetof(struct dhcp_raw_settings, hex)}
 
-// The time since a client began, as its messages tell it.
+// The elapsed time that a client's messages report.
 #define DHCP_PRETEND_ROW(name_, field_) \
 	{name_, field_ " that clients pretend to have waited, although they are answered", \
 		FIELD_SECTION, .optional = true, .offset = DHCP_SETTING(pretend), \
 		.section = &dhcp_pretend_section}
 
-// The first and the last settings of a family: S is its struct, and its sections are called
-// mix_section, retransmit_section and expect_section.
+// The first and the last settings of a family: S is its struct; its sections are mix_section,
+// retransmit_section and expect_section.
 #define DHCP_FIRST_ROWS(exchange_, names_) \
 	{"exchange", "exchange that clients make", FIELD_ENUM, .offset = DHCP_SETTING(exchange), \
 		.def = exchange_, .names = names_}, \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of leases to memory, line by line and client by client, and back to a file at the end.
+// Loads a file of leases, line by line and client by client, and saves leases at the end.
 // Path: cold. Management thread.
 
 #include "proto/dhcp/client/dhcp_lease_file.h"
@@ -47,7 +47,7 @@ static const char *mac_check(const struct dhcp_lease_loading *l, const char *tex
 	               : "the client has another MAC address now";
 }
 
-// Neither 0.0.0.0 nor ::, nor a prefix with bits behind its length.
+// Rejects 0.0.0.0, :: and prefixes with host bits set.
 static bool is_lease(const struct dhcp_lease_loading *l, const struct addr_prefix *p)
 {
 	uint32_t set = 0;
@@ -97,7 +97,7 @@ static bool server_id_read(uint8_t addr_len, const char *text, struct dhcp_serve
 	return true;
 }
 
-// Mostly that of the line before.
+// Searches backwards: usually the server of the previous line.
 static int server_find(struct dhcp_lease_loading *l, const struct dhcp_server_id *id, uint16_t *out)
 {
 	const struct dhcp_server_id *known = l->servers.items;
@@ -113,7 +113,7 @@ static int server_find(struct dhcp_lease_loading *l, const struct dhcp_server_id
 	return dhcp_rows_add(&l->servers, id) ? 0 : -ENOMEM;
 }
 
-// Empty or 0: not known, like a lease that does not end.
+// Empty or 0 means unknown, which is treated as a lease that never ends.
 static const char *time_read(const struct dhcp_lease_loading *l, const char *text, uint32_t *left_s)
 {
 	uint64_t expires = 0;
@@ -130,7 +130,7 @@ static const char *time_read(const struct dhcp_lease_loading *l, const char *tex
 	return NULL;
 }
 
-// An unknown server of DHCPv4 is the item's. A DUID cannot be made up.
+// An unknown DHCPv4 server is taken to be the item's. A DUID cannot be made up.
 static const char *server_read(
 	const struct dhcp_lease_loading *l, const char *text, struct dhcp_server_id *id)
 {
@@ -162,7 +162,7 @@ static const char *count_check(struct dhcp_lease_loading *l, const struct dhcp_s
 	                 : "more addresses than the client asks for";
 }
 
-// Without a column of clients a line is of the client with its number.
+// Without a client column, the line number is the client number.
 static const char *columns_read(struct dhcp_lease_loading *l, const char *const columns[COLUMNS],
 	struct dhcp_saved *one, struct dhcp_server_id *id)
 {
@@ -185,7 +185,7 @@ static const char *columns_read(struct dhcp_lease_loading *l, const char *const 
 	return what ? what : count_check(l, one);
 }
 
-// Does the line name columns? Each at most once, that of addresses always.
+// Parses a heading: each column at most once, and the address column is required.
 static bool heading_read(struct dhcp_lease_loading *l, const char *line)
 {
 	static const char *const names[COLUMNS] = {"client", "mac", "address", "server", "expires"};
@@ -264,7 +264,7 @@ static int by_lease(const void *a, const void *b)
 	return by ? by : order(x->bits, y->bits);
 }
 
-// In the order that they run out, as the ring of bound clients has it.
+// By expiry time, the order of the ring of bound clients.
 static int by_time(const void *a, const void *b)
 {
 	const struct dhcp_saved *x = a, *y = b;
@@ -298,7 +298,7 @@ static int check_unique(const struct dhcp_lease_file *f, const char *path,
 	return 0;
 }
 
-// Sorted by client: all leases of a client end with the first of them.
+// Expects items sorted by client: all leases of a client end with its first.
 static uint32_t client_end(struct dhcp_lease_file *f, uint32_t first)
 {
 	uint32_t end = first, left_s = UINT32_MAX;
@@ -311,7 +311,7 @@ static uint32_t client_end(struct dhcp_lease_file *f, uint32_t first)
 	return end;
 }
 
-// Clients without a lease that runs go, and the others have all theirs.
+// Drop clients whose leases have expired; the others must have all their leases.
 static int clients_judge(
 	struct dhcp_lease_file *f, const char *path, const struct dhcp_plan *p, struct diag *d)
 {
@@ -391,9 +391,9 @@ int dhcp_lease_file_load(struct dhcp_plan *p, const struct dhcp_leases_settings 
 		p->most - p->clients > p->leases.clients ? p->clients + p->leases.clients : p->most;
 	if (!settings->save || ret < 0)
 		return ret;
-	ret = file_draft_check(settings->save); // an error in writing must show before the run
+	ret = file_draft_check(settings->save); // report an unwritable file before the run
 	if (ret == 0 && stat(settings->save, &st) == 0 && S_ISFIFO(st.st_mode))
-		ret = -ENXIO; // without a reader the end would wait for one
+		ret = -ENXIO; // without a reader, the end of the run would block
 	if (ret == 0)
 		return 0;
 	diag_error(d, &settings->save, NULL, "%s: %s", settings->save, strerror(-ret));
@@ -409,7 +409,7 @@ void dhcp_lease_file_free(struct dhcp_lease_file *f)
 struct saving {
 	FILE *f;
 	const struct dhcp_plan *p;
-	uint64_t epoch; // when the run began, since 1970
+	uint64_t epoch; // Unix time of the start of the run
 	uint32_t now_s;
 };
 

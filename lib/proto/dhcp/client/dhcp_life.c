@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wheel of a worker's clients, and the next exchange of a client that is idle. Not here: plans
-// and forecasts (dhcp_life_plan.c). Path: hot. The worker that owns it.
+// The timing wheel of a worker's clients, and the next exchange of an idle client. Plans and
+// forecasts are in dhcp_life_plan.c. Path: hot. The worker that owns it.
 
 #include "proto/dhcp/client/dhcp_life.h"
 
 #include "proto/dhcp/client/dhcp_clients.h"
 
-#define MOVES      0x80                // bit of the exchange in the record of a client that is idle
-#define PARTS_BITS 5                   // parts of T1, in which T2 and the end of a lease are kept
-#define STEPS_MAX  64                  // slots and clients that one call looks at
+#define MOVES      0x80 // flag in the exchange field of an idle client's record
+#define PARTS_BITS 5    // fraction of T1 that is the unit for T2 and the end of a lease
+#define STEPS_MAX  64   // slots and clients examined per call
 #define SQRT2      0x6a09e667f3bcc908u // (sqrt(2) - 1) x 2^64
 #define GOLDEN     0x9e3779b97f4a7c15u
 
@@ -30,7 +30,7 @@ static inline void slot_push(struct dhcp_life *l, uint32_t slot, uint32_t client
 		l->calls[next].prev = client;
 }
 
-// Out of the wheel, wherever it is there. What stands first in the list that is left has no prev.
+// Remove from the wheel, at any position. The first client of the remaining list has no prev.
 static void slot_remove(struct dhcp_life *l, uint32_t client)
 {
 	uint32_t next = l->of[client].next, prev = l->calls[client].prev;
@@ -52,7 +52,7 @@ void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint6
 
 	if (at_ms <= l->at_ms)
 		at_ms = l->at_ms + 1;
-	if (at_ms >= DHCP_LIFE_NO_TURN) // no run is so long
+	if (at_ms >= DHCP_LIFE_NO_TURN) // longer than any run
 		at_ms = DHCP_LIFE_NO_TURN - 1;
 	left = (at_ms - l->at_ms - 1) / DHCP_LIFE_SLOTS;
 	l->of[client].rounds = (uint16_t)left;
@@ -61,7 +61,7 @@ void dhcp_life_wait(struct dhcp_life *l, uint32_t client, uint64_t now_ms, uint6
 		l->calls[client].at_ms = (uint32_t)at_ms;
 }
 
-// The list of the next millisecond, unless it is to come.
+// The list of the next millisecond, if that has come.
 static inline bool slot_next(struct dhcp_life *l, uint64_t now_ms)
 {
 	uint32_t *slot;
@@ -133,7 +133,7 @@ void dhcp_life_call(struct dhcp_life *l, uint32_t client, struct dhcp_client *k,
 	l->called_last = client;
 }
 
-// What the client would have done without the call.
+// Resume the exchange planned before the call.
 static void resume(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms)
 {
 	struct dhcp_callable *c = &l->calls[client];
@@ -160,7 +160,7 @@ uint64_t dhcp_life_waiting(const struct dhcp_life *l, uint64_t until_ms)
 	return n;
 }
 
-// Milliseconds of the run; UINT32_MAX: it never happens in a run.
+// Milliseconds of the run; UINT32_MAX: beyond any run.
 static uint32_t run_ms(const struct dhcp_life_plan *p, uint32_t client_s)
 {
 	uint64_t ms = (client_s * p->per_s + (1 << 15)) >> 16;
@@ -170,8 +170,8 @@ static uint32_t run_ms(const struct dhcp_life_plan *p, uint32_t client_s)
 	return ms ? (uint32_t)ms : 1;
 }
 
-// A time in parts of T1, at most a byte. The times of servers are mostly 1.6 and 2, or
-// 1.75 and 2, times T1. Found by comparing, for there is no division here.
+// A time in units of T1, in one byte. Servers usually send 1.6 and 2, or 1.75 and 2, times T1.
+// Computed by comparison, to avoid a division.
 static uint8_t in_parts(uint32_t s, uint32_t t1_s)
 {
 	uint64_t parts = 0;
@@ -182,7 +182,7 @@ static uint8_t in_parts(uint32_t s, uint32_t t1_s)
 	return (uint8_t)parts;
 }
 
-// RFC 2131 section 4.4.5, and the same of a server of DHCPv6 that leaves it to the client.
+// Defaults of RFC 2131 section 4.4.5, also used when a DHCPv6 server leaves T1 and T2 at 0.
 bool dhcp_life_lease(
 	struct dhcp_life *l, uint32_t client, uint32_t t1_s, uint32_t t2_s, uint32_t valid_s)
 {
@@ -216,7 +216,7 @@ static void act_later(struct dhcp_life *l, uint32_t client, struct dhcp_client *
 	dhcp_life_wait(l, client, now_ms, delay_ms);
 }
 
-// A lease has begun: until T1 something happens, or T1 comes.
+// A lease has begun: schedule an event before T1, or T1.
 static void leased(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms)
 {
 	const struct dhcp_life_plan *p = l->plan;
@@ -238,13 +238,13 @@ static void leased(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, 
 		return;
 	}
 	k->exchange = p->exchanges.renew;
-	if (of->t1_ms != UINT32_MAX) // counted from the request, as RFC 2131 section 4.4.5 has it
+	if (of->t1_ms != UINT32_MAX) // counted from the request (RFC 2131 section 4.4.5)
 		dhcp_life_wait(l, client, now_ms, of->t1_ms > since ? of->t1_ms - since : 1);
 	else if (l->calls)
 		l->calls[client].at_ms = DHCP_LIFE_NO_TURN;
 }
 
-// No reply came, or a refusal: what is left of the lease is used.
+// After a refusal or no reply, use the rest of the lease.
 static void failed(struct dhcp_life *l, uint32_t client, struct dhcp_client *k, uint64_t now_ms)
 {
 	const struct dhcp_life_plan *p = l->plan;

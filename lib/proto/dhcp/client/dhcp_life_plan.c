@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of clients with a life, the forecast of their exchanges, and a worker's memory for them.
+// The plan of clients with a life, the forecast of their exchanges, and the memory of a worker.
 // Path: cold. Management thread.
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define NS_PER_MS   1e6
 #define HALVINGS    40
 #define SAMPLED_MAX 16384   // clients of a forecast, a power of two
-#define EVENTS_MAX  4000000 // that it follows
+#define EVENTS_MAX  4000000 // events followed in it
 #define HALF        (1ull << 63)
 
 void dhcp_life_check(const struct dhcp_life_settings *s, struct diag *d)
@@ -52,7 +52,7 @@ void dhcp_life_plan(struct dhcp_life_plan *p, const struct dhcp_life_settings *s
 	}
 }
 
-// Share of the clients of a bell that are on: its rate is 1 - cos.
+// Share of clients on in a bell curve, whose rate is 1 - cos.
 static double bell(double x)
 {
 	return x - sin(2 * M_PI * x) / (2 * M_PI);
@@ -79,7 +79,7 @@ uint32_t dhcp_life_power_on_ms(const struct dhcp_life_plan *p, double place)
 
 struct foresight {
 	const struct dhcp_life_plan *p;
-	double *bins; // exchanges that begin in each
+	double *bins; // exchanges started in each
 	double span_ms;
 	double t1_ms;
 };
@@ -90,7 +90,7 @@ static void begins(struct foresight *f, double at_ms)
 		f->bins[1 + (uint32_t)(at_ms / f->span_ms * DHCP_LIFE_BINS)]++;
 }
 
-// One lease from its start until the next one begins: that time. Two draws, each in 2^bits.
+// Returns the time from the start of a lease to the start of the next. The two draws are in 2^bits.
 static double lease(struct foresight *f, double at_ms, uint64_t draw, uint64_t place)
 {
 	double until = at_ms + f->t1_ms * (double)place * 0x1p-64;
@@ -114,8 +114,8 @@ static double lease(struct foresight *f, double at_ms, uint64_t draw, uint64_t p
 	return until;
 }
 
-// The nth leases of all clients: the draws are even among them, and have nothing to do with the
-// earlier ones of a client.
+// The nth leases of all clients: draws are spread evenly over the clients, independent of a
+// client's earlier ones.
 static bool leases(struct foresight *f, double *at_ms, uint32_t clients, uint64_t nth)
 {
 	uint32_t bits = 1;
@@ -207,7 +207,7 @@ int dhcp_life_open(struct dhcp_life *l, const struct dhcp_life_plan *p, const st
 	}
 	memset(l->slots, 0xff, DHCP_LIFE_SLOTS * sizeof(uint32_t));
 	for (uint32_t from = 0; moves && from < relays; from++) {
-		uint32_t to = from; // the next one whose replies reach the same worker
+		uint32_t to = from; // the next relay whose replies reach the same worker
 
 		do
 			to = (to + 1) % relays;
