@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values into a message that was copied, and their share in the sum of its bytes (csum_add of
-// net/csum.h). The places were zero before. Path: hot. Any thread.
+// Write values into a copied message and return their contribution to its byte sum (csum_add of
+// net/csum.h). The bytes must be zero beforehand. Path: hot. Any thread.
 #pragma once
 
 #include <stdint.h>
@@ -8,13 +8,13 @@
 
 #include "base/bytes.h"
 
-// The share of a sum of bytes that begin at this offset.
+// Contribution of a byte sum that starts at this offset.
 static inline uint64_t dhcp_sum_at(uint64_t sum, uint32_t at)
 {
 	return sum << (at & 1) * 8;
 }
 
-// Bytes of a word as they lie in memory, none of which is added twice.
+// Sum of the bytes of a word in memory order, each added once.
 static inline uint64_t dhcp_sum64(uint64_t word, uint32_t at)
 {
 	return dhcp_sum_at((word & 0xffffffff) + (word >> 32), at);
@@ -38,7 +38,7 @@ static inline uint64_t dhcp_patch16(uint8_t *buf, uint32_t at, uint16_t value)
 	return dhcp_sum_at(wire, at);
 }
 
-// A number of 64 bits.
+// A 64-bit number.
 static inline uint64_t dhcp_patch64(uint8_t *buf, uint32_t at, uint64_t value)
 {
 	uint64_t wire;
@@ -48,7 +48,7 @@ static inline uint64_t dhcp_patch64(uint8_t *buf, uint32_t at, uint64_t value)
 	return dhcp_sum64(wire, at);
 }
 
-// The lower 48 bits: a MAC of Ethernet.
+// The lower 48 bits: an Ethernet MAC.
 static inline uint64_t dhcp_patch48(uint8_t *buf, uint32_t at, uint64_t value)
 {
 	uint64_t wire;
@@ -58,7 +58,7 @@ static inline uint64_t dhcp_patch48(uint8_t *buf, uint32_t at, uint64_t value)
 	return dhcp_sum64(wire, at);
 }
 
-// 16 bytes.
+// A 16-byte address.
 static inline uint64_t dhcp_patch_address(uint8_t *buf, uint32_t at, const uint8_t *address)
 {
 	uint64_t words[2];

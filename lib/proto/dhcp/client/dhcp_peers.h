@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers that replied to an item, by the identifier in their messages. All its workers share
-// the table and add to it, so that a place is the same server for each of them. Path: hot (find) |
-// cold (the rest, when no worker runs). Any thread.
+// The servers that replied to an item, by the identifier in their messages. All workers share and
+// extend the table, so an index means the same server to each of them. Path: hot (find) | cold (the
+// rest, when no worker runs). Any thread.
 #pragma once
 
 #include <stdatomic.h>
@@ -12,8 +12,8 @@
 #include "proto/dhcp/client/dhcp_settings.h"
 
 struct dhcp_peer {
-	_Atomic uint64_t key; // of the identifier; 0: no server has the place
-	// Written by the worker that took the place, read when no worker is running.
+	_Atomic uint64_t key; // hash of the identifier; 0: free
+	// Written by the worker that claims the entry, read when no worker is running.
 	struct addr from; // of its first reply
 	struct dhcp_server_id id;
 };
@@ -22,7 +22,7 @@ struct dhcp_peers {
 	struct dhcp_peer items[DHCP_SERVERS_MAX];
 };
 
-// The key of an identifier; never 0.
+// Hash of an identifier; never 0.
 static inline uint64_t dhcp_peer_key(const uint8_t *id, uint32_t len)
 {
 	uint64_t key = len;
@@ -36,8 +36,8 @@ static inline uint64_t dhcp_peer_key(const uint8_t *id, uint32_t len)
 	return key | 1;
 }
 
-// The place of the server with this key, which it has from now on if it is new; DHCP_SERVERS_MAX:
-// that of all for whom there is no room. src: of the reply, of addr_len bytes; NULL: unknown.
+// Returns the index of the server with this key, adding it if it is new; DHCP_SERVERS_MAX if the
+// table is full. src: source of the reply, addr_len bytes; NULL: unknown.
 static inline uint8_t dhcp_peer_find(struct dhcp_peers *peers, uint64_t key, const uint8_t *id,
 	uint32_t len, const uint8_t *src, uint8_t addr_len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings that clients of both families have, as structs with which those of a family begin (rows
-// in dhcp_fields.h), and all counters of clients. Path: cold (settings) | hot (the counters). Any
-// thread.
+// Settings of clients that both families share, as structs with which the family's structs begin
+// (rows in dhcp_fields.h), and all counters of clients. Path: cold (settings) | hot (the counters).
+// Any thread.
 #pragma once
 
 #include "base/addr.h"
@@ -10,14 +10,14 @@
 #include "proto/dhcp/client/dhcp_life.h"
 
 #define DHCP_TRIES_MAX    16 // of one message
-#define DHCP_SERVERS_MAX  16 // the item's and further ones
+#define DHCP_SERVERS_MAX  16 // including the item's
 #define DHCP_MIX_MAX      16 // kinds of exchanges
-#define DHCP_TYPE_BUCKETS 19 // messages by type; the last one: any other
+#define DHCP_TYPE_BUCKETS 19 // messages by type; the last bucket: any other type
 #define DHCP_EXPECTED_MAX 16 // options
 #define DHCP_CODES        256
-#define DHCP_WRONG_COUNT  14 // kinds of messages that are wrong on purpose, of each family
+#define DHCP_WRONG_COUNT  14 // kinds of intentionally wrong messages, per family
 
-// Both families number these exchanges alike; their other ones follow.
+// Exchanges with the same number in both families; the families' own exchanges follow.
 enum dhcp_exchange {
 	DHCP_FOUR_WAY, // DORA, SARR
 	DHCP_TWO_WAY,  // ends with the offer
@@ -25,57 +25,57 @@ enum dhcp_exchange {
 };
 
 struct dhcp_mix_settings {
-	double share[DHCP_MIX_MAX]; // by exchange; below 0: a rate, as FIELD_SHARE has it
-	double part[DHCP_MIX_MAX];  // of rates: shares, by dhcp_fit; all 0: the load has no rate
+	double share[DHCP_MIX_MAX]; // by exchange; below 0: a rate, as in FIELD_SHARE
+	double part[DHCP_MIX_MAX];  // rates as shares, by dhcp_fit; all 0: the load has no rate
 };
 
 struct dhcp_vlan_settings {
 	struct field_range clients;
-	struct field_list vlans;         // uint64_t, outermost first; or, of each client its own:
+	struct field_list vlans;         // uint64_t, outermost first; or a VLAN per client:
 	struct field_range outer, inner; // last 0: none
 };
 
 struct dhcp_leases_settings {
-	const char *save, *load; // NULL: not
+	const char *save, *load; // NULL: do not
 };
 
-// The value of an option: one of the first three is given.
+// The value of an option: exactly one of the first three is given.
 struct dhcp_value_settings {
 	const char *text, *hex;     // patterns
 	struct field_list address;  // struct addr
-	struct field_list messages; // int32_t, steps of the family; empty: the usual ones
+	struct field_list messages; // int32_t, steps of the family; empty: the default ones
 };
 
-// An option that replies must have.
+// An option required in replies.
 struct dhcp_expected_settings {
 	uint64_t code;
 	struct dhcp_value_settings value;
 };
 
-// Messages that are wrong on purpose, by kind of the family, whose rows are
-// X(number, name, help, edit).
+// Messages that are wrong on purpose, by kind of the family; a family's rows are X(number, name,
+// help, edit).
 struct dhcp_wrong_settings {
 	double shares[DHCP_WRONG_COUNT];
 };
 
 #define DHCP_WRONG_NUMBER(number, ...) number,
 
-// A whole message as hex with places.
+// A raw message as hex with placeholders.
 struct dhcp_raw_settings {
 	int32_t message; // step of the family
 	const char *hex; // pattern
 };
 
-// The time that clients pretend to have waited, in the unit of the message's field.
+// The waiting time that clients pretend, in the unit of the message's field.
 struct dhcp_pretend_settings {
 	uint64_t from;
 	bool grow;
-	uint64_t after_ns, for_ns; // for_ns 0: up to the end
+	uint64_t after_ns, for_ns; // for_ns 0: until the end
 };
 
 struct dhcp_relay_settings {
 	struct field_list addresses; // struct addr_range
-	struct addr from;            // len 0: each sends from its own
+	struct addr from;            // len 0: each relay sends from its own
 	uint64_t port;
 	bool source_port;
 };
@@ -88,21 +88,21 @@ struct dhcp_fqdn_settings {
 
 struct dhcp_settings {
 	int32_t exchange;
-	struct dhcp_mix_settings *mix; // NULL: only the exchange
+	struct dhcp_mix_settings *mix; // NULL: only `exchange`
 	uint64_t clients;              // UINT64_MAX: automatic
-	uint64_t automatic;            // the number then, by dhcp_fit; 0: not known yet
-	uint64_t useful;               // of those given, by dhcp_fit; 0: all
+	uint64_t automatic;            // computed by dhcp_fit; 0: not yet
+	uint64_t useful;               // usable part of the given ones, by dhcp_fit; 0: all
 	bool again;
 	int32_t order;                   // enum dhcp_order
-	struct dhcp_life_settings *life; // NULL: a load says when exchanges begin
+	struct dhcp_life_settings *life; // NULL: a load schedules exchanges
 	uint8_t mac[6];
-	uint64_t mac_count; // 0: as many as clients
+	uint64_t mac_count; // 0: one per client
 	const char *mac_file;
 	const char *wire; // capture with the clients; NULL: none
 	const char *client_file;
-	uint64_t mac_column;               // of it; 0: none
-	uint64_t address_column;           // likewise
-	struct dhcp_relay_settings *relay; // the family's begins with it; NULL: clients on a link
+	uint64_t mac_column;               // of client_file; 0: none
+	uint64_t address_column;           // of client_file; 0: none
+	struct dhcp_relay_settings *relay; // first member of the family's; NULL: on a link
 	struct field_list vlans;           // struct dhcp_vlan_settings
 	struct field_list options;         // of the family's struct
 	struct field_list raw;             // struct dhcp_raw_settings
@@ -112,10 +112,10 @@ struct dhcp_settings {
 	int32_t spread;
 	void *retransmit;                      // of the family's struct; NULL: one try
 	uint64_t request_timeout_ns;           // 0: the item's timeout
-	uint64_t decline_rest_ns;              // UINT64_MAX: as retransmit says
+	uint64_t decline_rest_ns;              // UINT64_MAX: depends on retransmit
 	struct dhcp_leases_settings *leases;   // NULL: none kept
 	struct dhcp_wrong_settings *wrong;     // NULL: none
-	struct dhcp_pretend_settings *pretend; // NULL: the time that they wait
+	struct dhcp_pretend_settings *pretend; // NULL: the real waiting time
 };
 
 static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
@@ -125,7 +125,7 @@ static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
 	return s->automatic ? s->automatic : 1;
 }
 
-// What rates of the mix add to the rate of the load, per second; 0: it has shares.
+// Exchanges per second that the rates of a mix add to the load; 0: the mix has shares.
 double dhcp_extra(const struct dhcp_settings *s);
 
 // The shares of a mix, or NULL.
@@ -136,17 +136,17 @@ static inline const double *dhcp_shares(const struct dhcp_settings *s)
 	return dhcp_extra(s) > 0 ? s->mix->part : s->mix->share;
 }
 
-// What servers reply. A refusal is a NAK, or a message whose status is one.
+// Kinds of replies. A refusal is a NAK, or a message with a failure status.
 enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, DHCP_PEER_KINDS };
 
-#define DHCP_STATUS_BUCKETS 13 // of DHCPv6, by status code; the last one: any other
+#define DHCP_STATUS_BUCKETS 13 // of DHCPv6, by status code; the last one: any other code
 #define DHCP_BAD_BUCKETS    8  // of RECONFIGUREs, by reason
 
-// Counters of clients, in the order in which users see them. X(member, help), A(member, length,
-// label, help): rows of both families; XX(member, help of DHCPv4, of DHCPv6), AA likewise; X4, X6
-// and A6: of one family; R6: a row of DHCPv6 for a member that is listed elsewhere. DHCP_TYPE_LABEL
-// and DHCP_WRONG_NAME: the family's. "failed": the exchange is booked as failed. "dropped": the
-// message is booked as stray and the exchange continues to wait.
+// Counters of clients, in the order shown to users. X(member, help), A(member, length, label,
+// help): rows of both families; XX(member, help of DHCPv4, of DHCPv6), AA likewise; X4, X6 and A6:
+// rows of one family; R6: a row of DHCPv6 for a member listed elsewhere. DHCP_TYPE_LABEL and
+// DHCP_WRONG_NAME are defined by the family. "failed": the exchange is counted as failed.
+// "dropped": the message is counted as stray and the exchange continues to wait.
 // clang-format off
 #define DHCP_COUNTERS(X, XX, A, AA, X4, X6, A6, R6) \
 	XX(request_bytes, "bytes of DHCP messages sent", \
@@ -262,11 +262,11 @@ enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, D
 struct dhcp_counters {
 	DHCP_COUNTERS(DHCP_MEMBER, DHCP_MEMBER, DHCP_MEMBERS, DHCP_MEMBERS, DHCP_MEMBER,
 		DHCP_MEMBER, DHCP_MEMBERS, DHCP_NO_ROW)
-	// Replies by server (dhcp_peers.h), the last place of all further ones; without a row: the
-	// result names the servers.
+	// Replies by server (dhcp_peers.h), the last entry for all further servers; no row, because
+	// the result names the servers.
 	uint64_t peers[DHCP_SERVERS_MAX + 1][DHCP_PEER_KINDS];
 };
 
-// Labels of the numbers of tries and servers, and of option codes, in counters.
+// Labels of tries, servers and option codes in counters.
 const char *dhcp_place_label(uint32_t i);
 const char *dhcp_code_label(uint32_t i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What messages of the same build have in common, to know them again without a walk: which bytes of
-// them have to be as they were in the first one. Between those bytes anything may stand. Knows no
-// message. Path: hot. One thread.
+// The bytes that similar messages have in common, to recognise them without parsing: given bytes
+// must equal the first message's, and the bytes between them are arbitrary. Independent of message
+// formats. Path: hot. One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@ struct dhcp_shape_block {
 	dhcp_shape_words mask, bytes; // bytes: zero where the mask is
 };
 
-// The last block covers the last bytes, and some that are in the block before it too, so that
-// nothing beyond len is looked at.
+// The last block covers the last bytes and may overlap the block before it, so that nothing beyond
+// len is read.
 struct dhcp_shape {
 	uint32_t len, at; // at: of the last block
 	struct dhcp_shape_block last;
@@ -33,8 +33,7 @@ static inline dhcp_shape_words dhcp_shape_load(const uint8_t *p)
 	return words;
 }
 
-// The shape of len bytes; where the mask, as long, is not zero they have to be the same. false: too
-// short or too long for one.
+// Make a shape from len bytes; bytes with a nonzero mask must match. false: unsupported len.
 static inline bool dhcp_shape_make(
 	struct dhcp_shape *s, const uint8_t *bytes, const uint8_t *mask, uint32_t len)
 {
@@ -59,7 +58,7 @@ static inline dhcp_shape_words dhcp_shape_differs(
 	return (dhcp_shape_load(p) & b->mask) ^ b->bytes;
 }
 
-// Have the bytes, s->len or more, this shape?
+// Do the bytes, s->len or more, match this shape?
 static inline bool dhcp_shape_fits(const struct dhcp_shape *s, const uint8_t *p)
 {
 	dhcp_shape_words differs = dhcp_shape_differs(&s->last, p + s->at);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of an item's clients where it is automatic: enough for the load, as far as there are
-// identities, addresses and memory. And how long clients and addresses last. Path: cold. Management
-// thread.
+// The automatic number of an item's clients: enough for the load, limited by identities, addresses
+// and memory. Also how long clients and addresses last. Path: cold. Management thread.
 
 #include <math.h>
 
 #include "proto/dhcp/client/dhcp_client.h"
 
 #define AUTO_MAX     100000000
-#define UNKNOWN_RATE 100000 // exchanges per second, where no rate says how many
-#define AGAIN_MAX    65536  // in flight, likewise
-#define AGAIN_SPARE  256    // clients that start over, beside those in flight
-#define FASTEST_RATE 1e7    // exchanges per second that no run exceeds
-#define AGAIN_PARTS  2      // of the memory that automatic numbers may take, for given ones
+#define UNKNOWN_RATE 100000 // exchanges per second for loads without a known rate
+#define AGAIN_MAX    65536  // in flight, for loads without a known number
+#define AGAIN_SPARE  256    // clients that start over, in addition to those in flight
+#define FASTEST_RATE 1e7    // exchanges per second, more than in any run
+#define AGAIN_PARTS  2      // given numbers may use this multiple of the memory for automatic ones
 
-// Share of the exchanges that bring a client from one state to the other.
+// Share of exchanges that move a client from one state to the other.
 static double share_of(const struct dhcp_family *f, const struct dhcp_settings *s,
 	enum dhcp_client_state from, enum dhcp_client_state to)
 {
@@ -27,8 +26,7 @@ static double share_of(const struct dhcp_family *f, const struct dhcp_settings *
 	return sum;
 }
 
-// Clients that one exchange uses up, on average: those that get a lease, less those that give one
-// back.
+// Average number of clients used up per exchange: gained leases minus leases given back.
 static double used_by_one(const struct dhcp_family *f, const struct dhcp_settings *s, bool rested)
 {
 	double given = share_of(f, s, DHCP_IS_BOUND, DHCP_IS_FREE) +
@@ -42,7 +40,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-// Clients for all exchanges of the run. A rest after a DECLINE may last until its end.
+// Clients for all exchanges of the run. A rest after a DECLINE may last until the end.
 static double wanted(
 	const struct dhcp_family *f, const struct dhcp_settings *s, const struct proto_work *w)
 {
@@ -84,7 +82,7 @@ double dhcp_extra(const struct dhcp_settings *s)
 	return sum;
 }
 
-// A share of each worker; the workers take turns, so one may have one more to begin.
+// Round up to equal shares: workers take turns, so one may start one more.
 static uint64_t for_all(uint64_t n, const struct proto_work *w)
 {
 	n = (n + w->workers - 1) / w->workers * w->workers;
@@ -105,15 +103,15 @@ static uint64_t fit_memory(const struct dhcp_family *f, const struct dhcp_settin
 	return n;
 }
 
-// The given clients with which an exchange can begin. Clients that start over
-// may be fewer than that: each comes again sooner.
+// The number of given clients with which exchanges can start. If clients start over, fewer suffice:
+// each is reused sooner.
 static uint64_t useful(
 	const struct dhcp_family *f, const struct dhcp_settings *s, const struct proto_work *w)
 {
 	double begun = w->begun == UINT64_MAX ? FASTEST_RATE * w->seconds : (double)w->begun;
 	uint64_t n;
 
-	if (s->life) // each lives from the start
+	if (s->life) // each client acts from the start
 		return 0;
 	n = least(for_all((uint64_t)fmin(begun, UINT32_MAX), w), s->clients);
 	return s->again ? fit_memory(f, s, n, AGAIN_PARTS * w->memory, w->workers) : n;
@@ -142,7 +140,7 @@ void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct
 
 double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s)
 {
-	return s->life ? 0 : used_by_one(f, s, true); // a life gives and takes the same leases
+	return s->life ? 0 : used_by_one(f, s, true); // a life obtains and returns the same leases
 }
 
 double dhcp_leases_used(const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options in the file to patterns, and names to labels. Path: hot (dhcp_option_begin,
 // dhcp_option_end, dhcp_expected_check, dhcp_varying_write, dhcp_varying_options, dhcp_fqdn_write,
-// dhcp_dhcp_fqdn_name) | cold (the rest). Management thread; those that are hot: any.
+// dhcp_dhcp_fqdn_name) | cold (the rest). Management thread; hot functions: any thread.
 
 #include "proto/dhcp/client/dhcp_templates.h"
 
@@ -177,7 +177,7 @@ uint8_t *dhcp_option_begin(struct writer *w, uint16_t code, bool wide)
 	return head;
 }
 
-// RFC 3396: pieces of 255 bytes, from the last one on, as each moves behind the heads before it.
+// Split into pieces of 255 bytes (RFC 3396), last one first: each moves behind the heads before it.
 static void split(struct writer *w, uint8_t *head, uint32_t len)
 {
 	uint32_t pieces = dhcp_pieces(len);
@@ -242,8 +242,8 @@ void dhcp_varying_options(const struct pattern_values *client, const struct dhcp
 	}
 }
 
-// Dotted text, one byte behind `at`, to labels with their length in front (RFC 1035 section 3.1).
-// One label alone is a partial name: it gets no root.
+// Convert dotted text, which starts one byte after `at`, to length-prefixed labels (RFC 1035
+// section 3.1). A single label is a partial name and gets no root.
 static void name_labels(struct writer *w, uint8_t *at)
 {
 	uint8_t *label = at;
@@ -259,7 +259,7 @@ static void name_labels(struct writer *w, uint8_t *at)
 		write_u8(w, 0);
 }
 
-// In DHCPv4 two obsolete RCODEs follow the flags, and the name may be text.
+// In DHCPv4, two obsolete RCODEs follow the flags, and the name may be text.
 void dhcp_fqdn_write(
 	const struct pattern_values *client, const struct dhcp_plan *p, bool wide, struct writer *w)
 {
@@ -307,8 +307,8 @@ static bool labels_are_right(const struct pattern *p, uint64_t client)
 	return true;
 }
 
-// Has every label of the clients' names a right length? The last client has the longest ones,
-// unless they are from a file.
+// Do all labels of the clients' names have a valid length? The last client has the longest ones,
+// unless names come from a file.
 static bool name_check(const struct pattern *p, uint64_t clients)
 {
 	if (p->table && p->table->rows == 0)
@@ -351,7 +351,7 @@ void dhcp_build_fixed(const struct dhcp_build *b, uint32_t step, bool wide, stru
 	dhcp_varying_options(&(struct pattern_values){0}, &b->fixed, step, wide, w);
 }
 
-// Is its transaction ID, the first place, in it?
+// Does it contain the transaction ID, which is the first place?
 static bool has_xid(const struct pattern *p)
 {
 	for (uint32_t i = 0; i < p->count; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dealing the clients of a round to the workers. Path: cold. Management thread.
+// Distributes the clients of a round among the workers. Path: cold. Management thread.
 
 #include "proto/dhcp/client/dhcp_turns.h"
 
@@ -22,8 +22,8 @@ static uint32_t home_of(const struct proto_env *env, uint32_t relays, uint32_t c
 	return relays && env->homes ? env->homes[relay] : relay % env->workers;
 }
 
-// The worker's part of the first `len` clients, in their order. Those that are too many at home go
-// to the first worker with room.
+// The worker's part of the first `len` clients, in order. The surplus of a worker goes to the first
+// worker with room.
 static void round_deal(uint32_t *out, const struct proto_env *env, uint32_t relays, uint32_t len)
 {
 	uint32_t home[WORKERS_MAX] = {0}, spare[WORKERS_MAX], n = 0;
@@ -50,7 +50,7 @@ static void round_deal(uint32_t *out, const struct proto_env *env, uint32_t rela
 	}
 }
 
-// All members but the offsets. Returns the number of these.
+// Sets all members except the offsets, and returns the number of offsets.
 static uint32_t lay_out(
 	struct dhcp_turns *t, const struct proto_env *env, uint32_t clients, uint32_t relays)
 {

@@ -7,7 +7,7 @@
 #define WAIT_MAX   (1ull << 62)
 #define WAITS_MAX  (PROTO_MAX_STEPS * DHCP_TRIES_MAX)
 
-// A wait in the middle, and how much shorter or longer it may be.
+// The middle of a wait, and its maximum deviation.
 struct nominal {
 	uint64_t ns, jitter_ns;
 };
@@ -26,8 +26,8 @@ static uint32_t place_of(struct nominals *n, uint64_t ns, uint64_t jitter_ns)
 	return n->count++;
 }
 
-// Places of the waits of one kind, not yet multiplied by the steps of jitter. Returns how long all
-// tries take at most.
+// Indices of the waits of one kind, before multiplication by the jitter steps. Returns the maximum
+// duration of all tries.
 static uint64_t kind_waits(
 	struct dhcp_wait_kind *k, const struct dhcp_backoff *b, struct nominals *n)
 {
@@ -49,7 +49,7 @@ static uint64_t kind_waits(
 	return sum + late;
 }
 
-// From too short to too long, in even steps.
+// From the shortest to the longest, in even steps.
 static uint64_t *waits_make(const struct nominals *n, uint32_t steps, struct arena *a)
 {
 	uint64_t *waits = arena_zalloc(a, n->count * steps * sizeof(*waits));

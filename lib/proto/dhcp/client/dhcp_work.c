@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The next exchange and its client, leases that have run out, and notes for the log. Path: hot
-// (begin, refused, clash) | cold (the rest). The worker that owns it.
+// The next exchange and its client, expired leases, and notes for the log. Path: hot (begin,
+// refused, clash) | cold (the rest). The worker that owns it.
 
 #include "proto/dhcp/client/dhcp_work.h"
 
@@ -11,7 +11,7 @@
 #define NS_PER_MS     1000000u
 #define REST_USUAL_MS 10000
 
-// RFC 2131 section 3.1: at least ten seconds.
+// At least ten seconds (RFC 2131 section 3.1).
 uint32_t dhcp_work_rest_ms(uint64_t setting_ns, bool again)
 {
 	if (setting_ns == UINT64_MAX)
@@ -26,7 +26,7 @@ static int life_open(struct dhcp_work *w, const struct proto_env *env, uint32_t 
 
 	if (dhcp_life_open(&w->life, p, env, w->turns.count, relays) < 0)
 		return -ENOMEM;
-	for (uint32_t i = w->turns.count; i-- > 0;) { // the first of a millisecond goes in last
+	for (uint32_t i = w->turns.count; i-- > 0;) { // clients of one slot run last in, first out
 		uint32_t number = dhcp_work_number(w, i);
 
 		dhcp_client_at(&w->clients, i)->exchange = p->start;
@@ -61,7 +61,7 @@ int dhcp_work_open(struct dhcp_work *w, const struct dhcp_course *c, const struc
 	return -ENOMEM;
 }
 
-// With a life it reboots when it is switched on.
+// With a life, it reboots when it is switched on.
 void dhcp_work_bind(struct dhcp_work *w, uint32_t client)
 {
 	if (!w->life.of) {
@@ -80,13 +80,13 @@ void dhcp_work_close(struct dhcp_work *w)
 }
 
 #define MS_PER_S   1000
-#define EXPIRE_MAX 64 // expired leases that one new exchange ends
+#define EXPIRE_MAX 64 // expired leases ended per new exchange
 
 static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number, uint32_t client)
 {
 	switch (c->spread) {
 	case DHCP_FIRST:
-	case DHCP_TO_EACH: // until one has answered
+	case DHCP_TO_EACH: // until a server has answered
 		return 0;
 	case DHCP_ROUND_ROBIN:
 		return (uint8_t)recip_mod(&c->by_server, number);
@@ -96,7 +96,7 @@ static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number
 	return 0;
 }
 
-// A closed loop asks for the same transaction again: count it once.
+// A closed loop retries the same transaction: count it once.
 static enum dhcp_begun nobody(struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
 {
 	if (!w->paced && w->refused_seq[from] == t->seq + 1)
@@ -122,7 +122,7 @@ static __attribute__((noinline)) uint64_t leases_end(
 	return n;
 }
 
-// The exchange of the client whose time has come; one that starts over without its lease drops it.
+// The exchange of the client whose turn has come; a client that starts over drops its lease.
 static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
 {
@@ -152,7 +152,7 @@ static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *c
 	return begun;
 }
 
-// One of the clients that may make the exchange, by chance; *again: it has a lease and starts over.
+// A random client that may start the exchange; *again: it has a lease and starts over.
 static __attribute__((noinline)) uint32_t client_draw(
 	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
 {
@@ -172,7 +172,7 @@ static __attribute__((noinline)) uint32_t client_draw(
 	return dhcp_clients_draw(&w->clients, from, now_s, random);
 }
 
-// The client of the next exchange, likewise.
+// The client of the next exchange; *again as in client_draw.
 static inline uint32_t client_choose(
 	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
 {
@@ -188,7 +188,7 @@ static inline uint32_t client_choose(
 	return *again ? dhcp_clients_take(&w->clients, DHCP_IS_BOUND, now_s) : client;
 }
 
-// The draw advances even if no client can begin: waiting for one could last for ever.
+// The draw advances even if no client can start: waiting for a suitable client could last forever.
 enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
 {

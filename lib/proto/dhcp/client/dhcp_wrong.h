@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of clients that are wrong on purpose: which ones they are, and edits of a ready message.
-// A family has the kinds. Such a message begins an exchange and ends it: a server's answer, or its
+// Messages that are wrong on purpose: their selection, and edits of a finished message. A family
+// defines the kinds. Such a message both begins and ends an exchange: the server's answer, or its
 // silence, is counted by kind and judged apart. Path: hot. Any thread.
 #pragma once
 
@@ -8,14 +8,14 @@
 #include "base/rand.h"
 #include "proto/dhcp/client/dhcp_client.h"
 
-// Kind of the message that t sends; DHCP_WRONG_COUNT: it is right.
+// Kind of error in the message that t sends; DHCP_WRONG_COUNT: none.
 static inline uint32_t dhcp_wrong_kind(const struct dhcp_worker *w, const struct proto_txn *t)
 {
 	const struct dhcp_wrong *wrong = &w->plan->wrong;
 	uint64_t number = t->seq * w->work.workers + w->work.worker, drawn;
 	uint32_t kind = 0;
 
-	// One with the upper bit is of the probe before the run.
+	// A negative number marks the probe before the run.
 	if (!wrong->steps || !(wrong->steps >> t->step & 1) || (int64_t)t->seq < 0)
 		return DHCP_WRONG_COUNT;
 	drawn = rand_hash(w->work.wrong_salt + number) >> 32;
@@ -24,13 +24,13 @@ static inline uint32_t dhcp_wrong_kind(const struct dhcp_worker *w, const struct
 	return kind;
 }
 
-// The case of a kind that its list has as X(number, name, help, edit).
+// The switch case of a kind listed as X(number, name, help, edit).
 #define DHCP_WRONG_CASE(number, name, help, ...)                                                   \
 	case number:                                                                               \
 		__VA_ARGS__;                                                                       \
 		break;
 
-// A message type that no family has.
+// A message type unknown to both families.
 static inline uint8_t dhcp_wrong_type(uint64_t random)
 {
 	const uint8_t unknown = 200;
@@ -38,7 +38,7 @@ static inline uint8_t dhcp_wrong_type(uint64_t random)
 	return (uint8_t)(unknown + random % (256 - unknown));
 }
 
-// Bytes in place of `old` ones at `at`; without room the writer fails.
+// Replace `old` bytes at `at`; the writer fails if there is no room.
 static inline void dhcp_wrong_replace(
 	struct writer *w, uint8_t *at, uint32_t old, const void *bytes, uint32_t count)
 {
@@ -52,7 +52,7 @@ static inline void dhcp_wrong_replace(
 		w->at -= old - count;
 }
 
-// All of the message from there on.
+// Randomise the rest of the message from there on.
 static inline void dhcp_wrong_random(uint8_t *from, const struct writer *w, uint64_t random)
 {
 	for (uint32_t i = 0; from < w->at; i++, from++, random >>= 8) {
