@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk lease queries as users see them: settings, counters, set-up and the rows for protos[], of
+// Bulk lease queries as users see them: settings, counters, set-up and the rows for protos[], for
 // both families. Path: cold. Management thread.
 #include "proto/dhcp/leasequery/leasequery.h"
 
@@ -11,7 +11,7 @@
 
 #define SETTING(member) .offset = offsetof(struct leasequery_settings, member)
 #define QUERIES_MAX     1e12
-#define REPLY_LONGEST   1024 // mostly
+#define REPLY_LONGEST   1024 // usual maximum
 #define REQUEST_LONGEST 1024
 #define MAC_MAX         DHCP4_CHADDR_LEN
 
@@ -22,7 +22,7 @@ static const char *const query4_names[] = {[LEASEQUERY4_ALL] = "all",
 	[LEASEQUERY4_REMOTE_ID] = "remote_id",
 	NULL};
 
-// From DHCP6_QUERY_BY_ADDRESS on.
+// Starts at DHCP6_QUERY_BY_ADDRESS.
 static const char *const query6_names[] = {
 	"address", "client_id", "relay_id", "link", "remote_id", NULL};
 
@@ -177,7 +177,7 @@ static bool has_others(const struct pattern *p)
 	return false;
 }
 
-// most: bytes that it may have.
+// most: maximum length in bytes.
 static bool build_subject(struct leasequery_plan *p, const struct leasequery_settings *s,
 	uint32_t most, struct diag *d)
 {
@@ -232,7 +232,7 @@ static void *leasequery4_setup(const void *settings, const struct proto_env *env
 {
 	const struct leasequery_settings *s = settings;
 
-	// An option 82 with one sub-option is one option.
+	// An option 82 with one sub-option must fit into one option.
 	return leasequery_setup(s, env, 4,
 		s->query == LEASEQUERY4_MAC ? MAC_MAX : LEASEQUERY_SUBJECT_MAX - 2, facts, d);
 }

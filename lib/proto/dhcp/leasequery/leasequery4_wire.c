@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of DHCPv4 bulk lease queries (RFC 6926): the query, and the check of its answer. Path:
-// hot. The worker that owns ctx.
+// Messages of DHCPv4 bulk lease queries (RFC 6926): the query, and the check of its answer.
+// Path: hot. The worker that owns ctx.
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void header_write(struct writer *w, uint32_t xid, const uint8_t *chaddr, 
 	bytes_put_be32(head + DHCP4_AT_COOKIE, DHCP4_COOKIE);
 }
 
-// Option 82 with one sub-option.
+// Write option 82 with one sub-option.
 static void relay_info_write(
 	struct writer *w, enum dhcp4_relay_option code, const uint8_t *id, uint32_t len)
 {
@@ -68,8 +68,8 @@ bool leasequery4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, key);
 }
 
-// A binding of the client that the query is about. The server reports relays in option 82, if it
-// knows them, so those are not judged.
+// Is this a binding of the queried client? Queries by relay are not judged: the server returns
+// relays in option 82 only if it knows them.
 static bool is_asked_for(
 	const struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp4_message *m)
 {

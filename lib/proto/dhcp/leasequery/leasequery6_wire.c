@@ -67,7 +67,7 @@ bool leasequery6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return dhcp6_xid(buf, len, DHCP6_RELAY_REPL, key);
 }
 
-// A binding of the client, or with the address, that the query is about.
+// Is this a binding of the queried client, or one with the queried address?
 static bool is_asked_for(
 	const struct proto_ctx *ctx, const struct proto_txn *t, const struct dhcp6_subject *s)
 {
@@ -108,7 +108,7 @@ static enum proto_verdict reply_judge(
 		return leasequery_over(n, status, DHCP6_STATUSES, false);
 	if (m.type != (first ? DHCP6_LEASEQUERY_REPLY : DHCP6_LEASEQUERY_DATA))
 		return leasequery_fail(&n->unexpected);
-	if (first && (status || !has_data)) // section 5.4: then no DONE follows
+	if (first && (status || !has_data)) // section 5.4: no DONE follows
 		return leasequery_over(n, status, DHCP6_STATUSES, true);
 	if (!has_data)
 		return leasequery_fail(&n->unexpected);

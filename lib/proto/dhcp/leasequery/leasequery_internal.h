@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by leasequery.c (settings, counters, set-up) and leasequery4_wire.c and leasequery6_wire.c
-// (messages): a transaction is one query and all messages of its answer, up to the last one. Path:
-// cold (set-up) | hot (the verbs). The worker that owns the ctx.
+// (messages). A transaction is one query and all messages of its answer. Path: cold (set-up) | hot
+// (the verbs). The worker that owns the ctx.
 #pragma once
 
 #include "base/addr.h"
@@ -16,7 +16,7 @@
 
 #define LEASEQUERY_SUBJECT_MAX    255
 #define LEASEQUERY_PARAMETERS_MAX 64
-#define LEASEQUERY_TYPES          19 // messages by type; the last one: any other
+#define LEASEQUERY_TYPES          19 // messages by type; the last bucket: any other
 
 enum leasequery4_kind {
 	LEASEQUERY4_ALL,
@@ -26,12 +26,12 @@ enum leasequery4_kind {
 	LEASEQUERY4_REMOTE_ID,
 };
 
-// The first reply has come, or not yet.
+// Whether the first reply has arrived.
 enum leasequery_step { LEASEQUERY_FIRST, LEASEQUERY_REST, LEASEQUERY_STEPS };
 
 struct leasequery_settings {
 	struct transport_settings transport;
-	int32_t query; // enum leasequery4_kind, or enum dhcp6_query_type less 1
+	int32_t query; // enum leasequery4_kind, or enum dhcp6_query_type minus 1
 	const char *subject;
 	struct addr_range address; // DHCPv6; count 0: not given
 	struct addr link;          // DHCPv6
@@ -40,7 +40,7 @@ struct leasequery_settings {
 	struct field_list parameters; // uint64_t
 };
 
-// Made by set-up, const from then on.
+// Created by set-up, then const.
 struct leasequery_plan {
 	struct arena *arena;
 	struct recip clients;
@@ -59,7 +59,7 @@ struct leasequery_worker {
 	struct dhcp4_scratch scratch;
 };
 
-// Rows of both families: X(member, help), A(member, length, label, help); X4, X6: of one of them.
+// Rows of both families: X(member, help), A(member, length, label, help); of one family: X4, X6.
 // clang-format off
 #define LEASEQUERY_COUNTERS(X, A, X4, X6) \
 	X(request_bytes, "bytes of queries written") \
@@ -81,13 +81,13 @@ struct leasequery_worker {
 #define LEASEQUERY_BINDINGS_HELP                                                                   \
 	"bindings received: LEASEACTIVE messages of DHCPv4, data of clients of DHCPv6"
 
-#define LEASEQUERY_STATUSES (DHCP6_STATUSES + 1) // the last one: any other
+#define LEASEQUERY_STATUSES (DHCP6_STATUSES + 1) // the last bucket: any other
 struct leasequery_counters {
 	LEASEQUERY_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS, COUNTER_MEMBER, COUNTER_MEMBER)
 };
 #undef LEASEQUERY_STATUSES
 
-// Number of the transaction's subject.
+// The number of the transaction's subject.
 static inline uint64_t leasequery_number(const struct proto_ctx *ctx, const struct proto_txn *t)
 {
 	const struct leasequery_plan *p = ctx->shared;
@@ -96,7 +96,7 @@ static inline uint64_t leasequery_number(const struct proto_ctx *ctx, const stru
 	return recip_mod(&p->clients, t->seq * w->workers + w->worker);
 }
 
-// The bytes that the query is about, up to LEASEQUERY_SUBJECT_MAX; their number.
+// Writes the subject of the query, up to LEASEQUERY_SUBJECT_MAX bytes, and returns its length.
 static inline uint32_t leasequery_subject(
 	const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *out)
 {
@@ -108,7 +108,7 @@ static inline uint32_t leasequery_subject(
 	return (uint32_t)(w.at - out);
 }
 
-// The next message of the answer came, and is not the last one.
+// A message of the answer has arrived that is not the last.
 static inline enum proto_verdict leasequery_continues(struct proto_txn *t)
 {
 	if (!t->over)
@@ -116,8 +116,8 @@ static inline enum proto_verdict leasequery_continues(struct proto_txn *t)
 	return PROTO_KEPT;
 }
 
-// The last message came, with this status (0: Success) of `statuses` known ones; empty: no binding
-// was in the answer.
+// The last message has arrived, with this status (0: Success; `statuses` are known); empty: the
+// answer contained no binding.
 static inline enum proto_verdict leasequery_over(
 	struct leasequery_counters *n, uint32_t status, uint32_t statuses, bool empty)
 {

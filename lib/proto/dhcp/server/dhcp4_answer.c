@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv4 part of the server before it runs: rows of settings and counters, and the steps of
-// set-up that DHCPv6 does not have. Not here: replies (dhcp4_answer_wire.c), wrong replies on
-// demand (dhcp4_faults_wire.c). Path: cold. Management thread.
+// The DHCPv4 part of the server's set-up: rows of settings and counters, and steps that DHCPv6
+// lacks. Replies are in dhcp4_answer_wire.c, injected faults in dhcp4_faults_wire.c. Path: cold.
+// Management thread.
 
 #include "proto/dhcp/server/dhcp4_answer.h"
 
@@ -12,7 +12,7 @@
 
 #define AT(member)     .offset = offsetof(struct dhcp4_answers_settings, member)
 #define SHARED(member) AT(common.member)
-#define LONGEST        4294967294e9 // the longest time that ends
+#define LONGEST        4294967294e9 // the longest finite time
 
 static const struct field answers_fields[] = {
 	{"pool", "addresses to lease: every one of them, those of networks and broadcasts too",
@@ -62,7 +62,7 @@ static const struct field_section dhcp4_answers_section = {
 
 static const char *dhcp4_answer_type_label(uint32_t i)
 {
-	return dhcp4_type_label(i ? i : DHCP4_TYPES); // there is no type 0
+	return dhcp4_type_label(i ? i : DHCP4_TYPES); // type 0 does not exist
 }
 
 _Static_assert(DHCP4_TYPES == DHCP_SERVER_TYPES, "message types");
@@ -80,7 +80,7 @@ static const struct counter_section dhcp4_answered_section = {
 	.size = sizeof(struct dhcp_answer_counters),
 };
 
-// The server identifier of a responder without settings and without an address.
+// The default server identifier, without settings and an address.
 static const struct addr fallback_id = {4, {192, 0, 2, 1}};
 
 static const struct addr *server_id(

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The DHCPv4 part of the server: its settings, the result of set-up, the state of a worker, and the
-// verbs that the row of the protocol names. Path: cold (settings, set-up) | hot (the rest).
-// Management thread; the responder's thread.
+// functions for the protocol's row. Path: cold (settings, set-up) | hot (the rest). Management
+// thread; the responder's thread.
 #pragma once
 
 #include "proto/dhcp/server/dhcp4_pool.h"
 #include "proto/dhcp/server/dhcp_server.h"
 #include "proto/dhcp/v4/dhcp4_message.h"
 
-#define DHCP4_ANSWER_PAD    300 // least length of a reply
-#define DHCP4_ANSWER_MAX    548 // no asked option beyond: 576 with IP and UDP (RFC 2131 section 2)
+#define DHCP4_ANSWER_PAD    300 // minimum length of a reply
+#define DHCP4_ANSWER_MAX    548 // limit of requested options: 576 with IP, UDP (RFC 2131 section 2)
 #define DHCP4_ANSWER_LISTED 62  // addresses in one option
 
 struct dhcp4_answers_settings {
@@ -34,7 +34,7 @@ struct dhcp4_server_state {
 
 extern const struct proto_server dhcp4_server; // dhcp4_answer.c
 
-// dhcp4_answer_wire.c: the verbs on messages
+// dhcp4_answer_wire.c: functions on messages
 uint32_t dhcp4_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 uint32_t dhcp4_more(

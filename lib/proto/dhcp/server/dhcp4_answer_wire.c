@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies to DHCPv4 clients as RFC 2131 section 4.3 has it, with RFC 3046, 4039, 4388, 5107, 6842
-// and 6926, and their destinations (section 4.1). Not here: leases (dhcp_claim.h), wrong replies on
-// demand (dhcp4_faults_wire.c). Path: hot. The responder's thread.
+// Replies to DHCPv4 clients (RFC 2131 section 4.3, RFC 3046, 4039, 4388, 5107, 6842 and 6926), and
+// their destinations (section 4.1). Leases are in dhcp_claim.h, injected faults in
+// dhcp4_faults_wire.c. Path: hot. The responder's thread.
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ _Static_assert(COPIED == DHCP_BULK_HEAD, "of a request");
 
 static const struct dhcp_claim_family claims = {dhcp4_pool_keep, dhcp4_pool_forget};
 
-// A message and the reply to it in the making.
+// A message, and the reply under construction.
 struct dhcp4_query {
 	const struct dhcp4_answers *a;
 	struct dhcp_answer_counters *n;
@@ -25,15 +25,15 @@ struct dhcp4_query {
 	struct dhcp4_message m;
 	struct dhcp4_identity client;
 	struct dhcp_claim claim;
-	uint32_t server_id; // the server's own, or the one that the relay replaces it with
+	uint32_t server_id; // the server's own, or the relay's override
 	struct writer w;    // of the reply
 	uint8_t *out;
 	enum dhcp4_type type; // of the reply
 	struct proto_ctx *ctx;
-	bool stream; // the reply goes over a connection
+	bool stream; // the reply is sent over a connection
 };
 
-// The data of a sub-option of option 82 and its length, or NULL.
+// The data and length of a sub-option of option 82, or NULL.
 static const uint8_t *relay_sub_option(
 	const uint8_t *info, uint32_t info_len, uint8_t code, uint8_t *len)
 {
@@ -51,7 +51,7 @@ static const uint8_t *relay_sub_option(
 	return NULL;
 }
 
-// The header of the request with the fields that a server changes (RFC 2131 table 3).
+// Write the request's header, with the fields that a server changes (RFC 2131 table 3).
 static void header_write(
 	struct dhcp4_query *q, enum dhcp4_type type, uint32_t ciaddr, uint32_t yiaddr)
 {
@@ -73,7 +73,7 @@ static void header_write(
 	q->type = type;
 }
 
-// The options below 64 that the client asks for, a bit each.
+// Requested options below 64, a bit each.
 static uint64_t parameters(const struct dhcp4_message *m)
 {
 	uint64_t asked = 0;
@@ -106,7 +106,7 @@ static void parameters_write(struct dhcp4_query *q)
 	}
 }
 
-// RFC 3046 section 2.2: option 82 comes last. The length of the reply; 0: no room.
+// Option 82 comes last (RFC 3046 section 2.2). Returns the length of the reply; 0: no room.
 static uint32_t answer_end(struct dhcp4_query *q)
 {
 	const struct dhcp4_message *m = &q->m;
@@ -152,7 +152,7 @@ static uint32_t lease_answer(
 static uint32_t nak(struct dhcp4_query *q)
 {
 	header_write(q, DHCP4_NAK, 0, 0);
-	if (q->m.giaddr && !q->w.failed) // RFC 2131 section 4.3.2: the relay shall broadcast it
+	if (q->m.giaddr && !q->w.failed) // RFC 2131 section 4.3.2: the relay must broadcast it
 		q->out[DHCP4_AT_FLAGS] |= DHCP4_BROADCAST >> 8;
 	return client_end(q);
 }
@@ -187,7 +187,7 @@ static uint32_t request_selecting(struct dhcp4_query *q, uint32_t wanted)
 
 	if (l)
 		return address_of(q, l) == wanted ? ack(q, l) : nak(q);
-	l = dhcp_claim_free(&q->claim, wanted); // the offer has been forgotten since
+	l = dhcp_claim_free(&q->claim, wanted); // the offer may have expired
 	if (!l)
 		return nak(q);
 	dhcp_claim_take(&claims, &q->claim, l);
@@ -205,7 +205,7 @@ static uint32_t answer4_request(struct dhcp4_query *q)
 	}
 	if (wanted == 0)
 		return dhcp_claim_silent(&q->n->malformed);
-	// INIT-REBOOT, RENEWING and REBINDING: a client without a lease here may have it from
+	// INIT-REBOOT, RENEWING and REBINDING: a client without a lease here may have a lease from
 	// another server.
 	if (!chosen && !q->a->common.authoritative && !dhcp_claim_own(&q->claim) &&
 		dhcp_pool_at(q->claim.pool, wanted))
@@ -213,7 +213,7 @@ static uint32_t answer4_request(struct dhcp4_query *q)
 	return request_selecting(q, wanted);
 }
 
-// A RELEASE or a DECLINE of this address.
+// Handle a RELEASE or DECLINE of this address.
 static uint32_t answer4_give_back(struct dhcp4_query *q, uint32_t address)
 {
 	struct dhcp_lease *l = dhcp_claim_bound(&q->claim);
@@ -242,7 +242,7 @@ static void remaining_write(struct dhcp4_query *q, uint8_t code, uint32_t total_
 		dhcp4_write_option_be32(&q->w, code, total_s - age_s);
 }
 
-// RFC 4388 section 6.4.2: the client's identity, and times as they are now.
+// RFC 4388 section 6.4.2: the client's identity, and the remaining times.
 static void lease_active(struct dhcp4_query *q, const struct dhcp4_lease *l)
 {
 	uint32_t age_s = q->claim.now_s - l->lease.since_s;
@@ -264,7 +264,7 @@ static void lease_active(struct dhcp4_query *q, const struct dhcp4_lease *l)
 			&q->w, DHCP4_OPT_CLIENT_ID, l->bytes + l->hlen, l->client_id_len);
 }
 
-// RFC 4388 section 6.1: by address, by client-id, or by hardware address.
+// RFC 4388 section 6.1: by address, client-id or hardware address.
 static const struct dhcp4_lease *queried_lease(const struct dhcp4_query *q)
 {
 	const struct dhcp_pool *p = q->claim.pool;
@@ -291,11 +291,11 @@ static uint32_t answer4_leasequery(struct dhcp4_query *q)
 	return answer_end(q);
 }
 
-// The end of the answer to a bulk lease query (RFC 6926 section 6.4).
+// The final message of a bulk lease query's answer (RFC 6926 section 6.4).
 static uint32_t bulk_done(struct dhcp4_query *q, enum dhcp4_status status)
 {
 	header_write(q, DHCP4_LEASEQUERYDONE, 0, 0);
-	if (!q->w.failed) // the header has no client
+	if (!q->w.failed) // the header identifies no client
 		memset(q->out + DHCP4_AT_CHADDR, 0, DHCP4_CHADDR_LEN);
 	if (!q->w.failed)
 		q->out[DHCP4_AT_HTYPE] = q->out[DHCP4_AT_HLEN] = 0;
@@ -304,7 +304,7 @@ static uint32_t bulk_done(struct dhcp4_query *q, enum dhcp4_status status)
 	return answer_end(q);
 }
 
-// The message about an address; times are relative to its base time (section 6.2.2).
+// The message about a lease; times are relative to its base time (section 6.2.2).
 static uint32_t bulk_binding(struct dhcp4_query *q, const struct dhcp4_lease *l)
 {
 	bool held = dhcp_bulk_is_held(q->claim.pool, &l->lease, q->claim.now_s);
@@ -322,7 +322,7 @@ static uint32_t bulk_binding(struct dhcp4_query *q, const struct dhcp4_lease *l)
 	return answer_end(q);
 }
 
-// The subject of the query (section 6.3): one of these, or nothing, which asks for all addresses.
+// The subject of the query (section 6.3): at most one; none asks for all addresses.
 enum bulk_subject { BULK_CLIENT_ID = 1, BULK_HARDWARE = 2, BULK_RELAY_ID = 4, BULK_REMOTE_ID = 8 };
 
 static uint32_t bulk_subjects(const struct dhcp4_message *m)
@@ -340,7 +340,7 @@ static uint32_t bulk_subjects(const struct dhcp4_message *m)
 	return found;
 }
 
-// The next message of an answer of several messages.
+// Write the next message of the answer.
 static uint32_t bulk_continue(struct dhcp4_query *q, struct dhcp_bulk *b)
 {
 	const struct dhcp_pool *p;
@@ -352,7 +352,7 @@ static uint32_t bulk_continue(struct dhcp4_query *q, struct dhcp_bulk *b)
 	return bulk_done(q, DHCP4_STATUS_SUCCESS);
 }
 
-// One lease answers a query about a client; the table does not know the relays of clients.
+// A query about a client returns at most one lease; the table does not store relays.
 static uint32_t answer4_bulk(struct dhcp4_query *q)
 {
 	uint32_t subjects = bulk_subjects(&q->m);
@@ -364,7 +364,7 @@ static uint32_t answer4_bulk(struct dhcp4_query *q)
 	bool held = l && dhcp_bulk_is_held(q->claim.pool, &l->lease, q->claim.now_s);
 	struct dhcp_bulk *b = !status && (held || !subjects) ? dhcp_bulk_begin(q->ctx) : NULL;
 
-	q->m.relay_info = NULL; // it is no relay's request
+	q->m.relay_info = NULL; // the request came from no relay
 	if (!b) {
 		q->n->bulk_queries++;
 		return bulk_done(
@@ -378,7 +378,7 @@ static uint32_t answer4_bulk(struct dhcp4_query *q)
 
 static uint32_t answer4_dispatch(struct dhcp4_query *q)
 {
-	if (q->stream) // there are bulk lease queries alone
+	if (q->stream) // connections carry only bulk lease queries
 		return q->m.type == DHCP4_BULKLEASEQUERY ? answer4_bulk(q)
 		                                         : dhcp_claim_silent(&q->n->ignored);
 	switch (q->m.type) {
@@ -457,8 +457,8 @@ static void direct_to(struct proto_direction *out, const uint8_t *address, uint1
 	out->dst_port = port;
 }
 
-// RFC 2131 section 4.1. A MAC of all zeros is that of the request: of the relay, of the router or,
-// if the client has an address, of the client.
+// RFC 2131 section 4.1. An all-zero MAC stands for the request's source MAC: the relay, the router
+// or, if the client has an address, the client.
 bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
 {
 	static const uint8_t everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -472,7 +472,7 @@ bool dhcp4_direct(const uint8_t *answer, uint32_t len, struct proto_direction *o
 	memset(out, 0, sizeof(*out));
 	if (bytes_be32(answer + DHCP4_AT_GIADDR)) {
 		direct_to(out, answer + DHCP4_AT_GIADDR, DHCP4_SERVER_PORT);
-		// A relay that sent from a port of its own says so (RFC 8357).
+		// A relay that used its own source port includes it (RFC 8357).
 		at = dhcp4_find_option(answer, len, DHCP4_OPT_RELAY_INFO);
 		return !at || !relay_sub_option(
 				      answer + at + 2, answer[at + 1], RELAY_SOURCE_PORT, &sub_len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of DHCPv4 replies: each changes one ready message, and nothing beyond its name. Replies to
-// LEASEQUERY stay as they are. Not here: the choice of a reply to spoil
-// (engine/core/responder/faults.h), addresses given twice and a pool that is used up
-// (dhcp_claim.h). Path: hot. The responder's thread.
+// Faults of DHCPv4 replies: each makes the change it is named for in one finished message, and no
+// other. Replies to LEASEQUERY are left alone. The choice of replies is in
+// engine/core/responder/faults.h; duplicate addresses and exhausted pools are in dhcp_claim.h.
+// Path: hot. The responder's thread.
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define NAK_OPTIONS (BIT(DHCP4_OPT_TYPE) | BIT(DHCP4_OPT_SERVER_ID) | BIT(DHCP4_OPT_CLIENT_ID))
 #define BIT(n)      (1ull << (n))
 
-// OFFER, ACK or NAK; 0: another reply, or one of another server.
+// OFFER, ACK or NAK; 0: another type, or from another server.
 static uint8_t type_of(const uint8_t *buf, uint32_t len)
 {
 	if (len <= TYPE_AT || buf[DHCP4_AT_OP] != DHCP4_REPLY_OP ||
@@ -36,7 +36,7 @@ static void cut(uint8_t *buf, uint32_t len, uint32_t at, uint32_t n)
 	memset(buf + len - n, 0, n);
 }
 
-// Remove every piece of the option; padding keeps the length. len; 0: the option is not there.
+// Remove every instance of the option, padding to the old length. Returns len; 0: no such option.
 static uint32_t option_remove(uint8_t *buf, uint32_t len, uint8_t code)
 {
 	uint32_t at = dhcp4_find_option(buf, len, code);
@@ -48,7 +48,7 @@ static uint32_t option_remove(uint8_t *buf, uint32_t len, uint8_t code)
 	return len;
 }
 
-// Remove every option that a NAK must not have (RFC 2131 table 3).
+// Remove all options that a NAK must not contain (RFC 2131 table 3).
 static void options_strip(uint8_t *buf, uint32_t len)
 {
 	uint32_t at = DHCP4_OPTIONS_AT;
@@ -67,7 +67,7 @@ static void options_strip(uint8_t *buf, uint32_t len)
 	}
 }
 
-// Not with rapid commit: no address was offered before.
+// Not with rapid commit, where no address was offered.
 static bool is_lease_ack(const uint8_t *buf, uint32_t len)
 {
 	return type_of(buf, len) == DHCP4_ACK && gives_address(buf) &&
@@ -79,7 +79,7 @@ static uint32_t to_nak(uint8_t *buf, uint32_t len)
 	if (!is_lease_ack(buf, len))
 		return 0;
 	buf[TYPE_AT] = DHCP4_NAK;
-	memset(buf + DHCP4_AT_CIADDR, 0, 8); // and yiaddr
+	memset(buf + DHCP4_AT_CIADDR, 0, 8); // ciaddr and yiaddr
 	if (bytes_be32(buf + DHCP4_AT_GIADDR))
 		buf[DHCP4_AT_FLAGS] |= DHCP4_BROADCAST >> 8;
 	options_strip(buf, len);
@@ -115,7 +115,7 @@ static uint32_t address_change(uint8_t *buf, uint32_t len)
 	return len;
 }
 
-// A byte of the first sub-option that has data: well formed, but not as sent.
+// Change a byte of the first sub-option that has data: well formed, but not as sent.
 static uint32_t relay_info_change(uint8_t *buf, uint32_t len, uint64_t random)
 {
 	uint32_t at = dhcp4_find_option(buf, len, DHCP4_OPT_RELAY_INFO);
@@ -130,8 +130,8 @@ static uint32_t relay_info_change(uint8_t *buf, uint32_t len, uint64_t random)
 	return 0;
 }
 
-// X(name, extra, help, new length): the last one spoils the reply in buf, of len bytes, and is 0
-// where that is not possible. An unsolicited reply has another client too, where there is one.
+// X(name, extra, help, new length): the last one corrupts the len bytes of the reply in buf, and is
+// 0 where that is impossible. An unsolicited reply also gets another client, if it has one.
 // clang-format off
 #define DHCP4_FAULTS(X) \
 	X(nak, false, "a NAK instead of the ACK", to_nak(buf, len)) \

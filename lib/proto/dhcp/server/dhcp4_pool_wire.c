@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients of DHCPv4 leases: hashes of their identifiers, and the index by hardware address. Path:
-// hot. The responder's thread.
+// Clients of DHCPv4 leases: hashes of their identifiers, and an index by hardware address.
+// Path: hot. The responder's thread.
 
 #include "proto/dhcp/server/dhcp4_pool.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv6 part of the server before it runs: rows of settings and counters, and the steps of
-// set-up that DHCPv4 does not have. Not here: replies (dhcp6_answer_wire.c), wrong replies on
-// demand (dhcp6_faults_wire.c). Path: cold. Management thread.
+// The DHCPv6 part of the server's set-up: rows of settings and counters, and steps that DHCPv4
+// lacks. Replies are in dhcp6_answer_wire.c, injected faults in dhcp6_faults_wire.c. Path: cold.
+// Management thread.
 
 #include "proto/dhcp/server/dhcp6_answer.h"
 
@@ -12,12 +12,12 @@
 
 #define AT(member)     .offset = offsetof(struct dhcp6_answers_settings, member)
 #define SHARED(member) AT(common.member)
-#define LONGEST        4294967294e9 // the longest lifetime that ends
+#define LONGEST        4294967294e9 // the longest finite lifetime
 #define DUID_EN        2
 #define ENTERPRISE     32473 // for documentation (RFC 5612)
 #define LABEL_MAX      63
 
-// What a RECONFIGURE asks for.
+// Messages that a RECONFIGURE can request.
 static const char *const call_names[] = {"renew", "rebind", "information", NULL};
 static const uint8_t calls[] = {DHCP6_RENEW, DHCP6_REBIND, DHCP6_INFORMATION};
 
@@ -115,7 +115,7 @@ static const struct field_section dhcp6_answers_section = {
 
 static const char *dhcp6_answer_type_label(uint32_t i)
 {
-	return dhcp6_type_label(i ? i : DHCP6_TYPES); // there is no type 0
+	return dhcp6_type_label(i ? i : DHCP6_TYPES); // type 0 does not exist
 }
 
 _Static_assert(DHCP6_TYPES == DHCP_SERVER_TYPES, "message types");
@@ -181,7 +181,7 @@ static void set_server_id(struct dhcp6_answers *a, const struct dhcp6_answers_se
 	a->server_id_len = (uint8_t)(w.at - a->server_id);
 }
 
-// RFC 1035 section 3.1; checked before.
+// RFC 1035 section 3.1; already validated.
 static void set_domain(
 	const struct dhcp_server_family *f, struct dhcp6_answers *a, const char *name)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies to DHCPv6 clients and relays as RFC 8415 sections 18.3 and 19 have it, with RFC 8357,
-// RFC 5007 and RFC 5460, and their destinations. Each IA gets one lease. Not here: leases
-// (dhcp_claim.h), wrong replies on demand (dhcp6_faults_wire.c). Path: hot. The responder's thread.
+// Replies to DHCPv6 clients and relays (RFC 8415 sections 18.3 and 19, RFC 8357, RFC 5007 and RFC
+// 5460), and their destinations. Each IA gets one lease. Leases are in dhcp_claim.h, injected
+// faults in dhcp6_faults_wire.c. Path: hot. The responder's thread.
 
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/server/dhcp_claim.h"
 
-#define MULTICAST 0xff // first byte of such an address
+#define MULTICAST 0xff // first byte of a multicast address
 
 #define BUCKET_BITS 0xffffff // of DHCP_POOL_MAX records
 
-// The client of a lease that is given: struct dhcp6_bytes, its DUID; NULL: it is not kept.
+// Store the DUID (client: struct dhcp6_bytes) with a lease; NULL: not stored.
 static void duid_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void *client)
 {
 	struct dhcp6_lease_kept *l = (struct dhcp6_lease_kept *)lease;
@@ -27,7 +27,7 @@ static void duid_keep(struct dhcp_pool *p, struct dhcp_lease *lease, const void 
 
 static const struct dhcp_claim_family claims = {.keep = duid_keep};
 
-// A message and the reply to it in the making.
+// A message, and the reply under construction.
 struct dhcp6_query {
 	const struct dhcp6_answers *a;
 	struct dhcp_server *s;
@@ -47,12 +47,12 @@ struct dhcp6_query {
 static struct dhcp_claim claim_of(const struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
 	struct dhcp_claim c = {.n = q->n, .now_s = q->now_s};
-	bool temporary = ia->type == DHCP6_OPT_IA_TA; // out of the same pool
+	bool temporary = ia->type == DHCP6_OPT_IA_TA; // from the pool of IA_NA
 
 	c.kind = ia->type == DHCP6_OPT_IA_PD ? DHCP_PREFIXES : DHCP_ADDRESSES;
 	c.pool = &q->s->pools[c.kind];
 	c.identity = rand_hash(q->duid ^ rand_hash(ia->iaid | (uint64_t)temporary << 32));
-	// All leases of a client are in the bucket of its DUID: a lease query finds them there.
+	// Put all leases of a client into the bucket of its DUID, where lease queries find them.
 	c.identity = (c.identity & ~(uint64_t)BUCKET_BITS) | (q->duid & BUCKET_BITS);
 	c.identity += c.identity == 0;
 	c.client = q->a->leasequery ? &q->m.client_id : NULL;
@@ -68,7 +68,7 @@ static void reply_begin(struct dhcp6_query *q, enum dhcp6_type type)
 	dhcp6_write_option(&q->w, DHCP6_OPT_SERVER_ID, q->a->server_id, q->a->server_id_len);
 }
 
-// The length of the reply; 0: no room.
+// Returns the length of the reply; 0: no room.
 static uint32_t reply_end(struct dhcp6_query *q)
 {
 	for (uint32_t i = q->e.levels; i-- > 0;)
@@ -82,7 +82,7 @@ static void status_write(struct dhcp6_query *q, enum dhcp6_status status)
 	dhcp6_write_status(&q->w, (uint16_t)status, "");
 }
 
-// The options below 128 that the client asks for, a bit each.
+// Requested options below 128, a bit each.
 static void wanted(const struct dhcp6_message *m, uint64_t asked[2])
 {
 	struct reader r = reader_of(m->oro.data, m->oro.len);
@@ -123,7 +123,7 @@ static uint32_t remaining(uint32_t total_s, uint32_t age_s)
 	return total_s == DHCP6_INFINITY ? total_s : total_s > age_s ? total_s - age_s : 0;
 }
 
-// age_s: since the lease was given.
+// age_s: time since the lease was assigned.
 static void lease_write(struct dhcp6_query *q, enum dhcp_kind kind, const struct dhcp_pool *p,
 	const struct dhcp_lease *l, uint32_t age_s)
 {
@@ -159,7 +159,7 @@ static void ia_refuse(struct dhcp6_query *q, const struct dhcp6_ia *ia, enum dhc
 	dhcp6_option_end(&q->w, begin);
 }
 
-// The lease, or the status of a pool that is used up.
+// Write the lease, or the status of an exhausted pool.
 static void ia_answer(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
 	const struct dhcp_lease *l)
 {
@@ -171,7 +171,7 @@ static void ia_answer(struct dhcp6_query *q, const struct dhcp6_ia *ia, const st
 		ia_refuse(q, ia, prefix ? DHCP6_NO_PREFIX_AVAIL : DHCP6_NO_ADDRS_AVAIL);
 }
 
-// The lease of a pool that a client names in its IA; NULL: there is none.
+// The lease of a pool that a client names in its IA; NULL: none.
 static struct dhcp_lease *lease_at(
 	const struct dhcp6_query *q, const struct dhcp_claim *c, const struct dhcp6_lease *l)
 {
@@ -182,7 +182,7 @@ static struct dhcp_lease *lease_at(
 	return dhcp_pool_at(c->pool, (dhcp_number)bytes_be64(a) << 64 | bytes_be64(a + 8));
 }
 
-// The first lease that a client names in its IA, if it is free.
+// The first lease named in the IA, if it is free.
 static struct dhcp_lease *wished_lease(
 	const struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c)
 {
@@ -214,7 +214,7 @@ static uint32_t answer6_solicit(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
-// Is one of the addresses outside all pools?
+// Is an address outside all pools?
 static bool is_off_link(
 	const struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c)
 {
@@ -224,7 +224,7 @@ static bool is_off_link(
 	return false;
 }
 
-// RFC 8415 section 18.3.2. A client whose offer has been forgotten, or that got none, gets a lease.
+// RFC 8415 section 18.3.2. A client with an expired offer, or without any, gets a lease.
 static void ia_requested(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
 	struct dhcp_claim c = claim_of(q, ia);
@@ -235,7 +235,7 @@ static void ia_requested(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 		ia_answer(q, ia, &c, dhcp_claim_offer(&claims, &c, wished_lease(q, ia, &c), true));
 }
 
-// Lifetimes of 0 for the leases that the client has and must not keep.
+// Write lifetimes of 0 for leases that the client has and must not keep.
 static void withdraw(struct dhcp6_query *q, const struct dhcp6_ia *ia, const struct dhcp_claim *c,
 	const struct dhcp_lease *keep)
 {
@@ -250,7 +250,7 @@ static void withdraw(struct dhcp6_query *q, const struct dhcp6_ia *ia, const str
 	}
 }
 
-// RFC 8415 sections 18.3.4 and 18.3.5: the lease is bound here, unknown here, or of another link.
+// RFC 8415 sections 18.3.4 and 18.3.5: the lease is bound or unknown here, or on another link.
 static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 {
 	struct dhcp_claim c = claim_of(q, ia);
@@ -278,7 +278,7 @@ static void ia_renewed(struct dhcp6_query *q, const struct dhcp6_ia *ia)
 	}
 }
 
-// A REQUEST, RENEW or REBIND, or an INFORMATION-REQUEST, which has no IA.
+// Answers REQUEST, RENEW and REBIND, and INFORMATION-REQUEST, which has no IA.
 static uint32_t answer6_reply(struct dhcp6_query *q)
 {
 	reply_begin(q, DHCP6_REPLY);
@@ -331,7 +331,7 @@ static void ia_given_back(struct dhcp6_query *q, const struct dhcp6_ia *ia, bool
 		}
 }
 
-// RFC 8415 sections 18.3.7 and 18.3.8: a RELEASE, or a DECLINE, which is for addresses only.
+// RFC 8415 sections 18.3.7 and 18.3.8: RELEASE, or DECLINE, which applies only to addresses.
 static uint32_t answer6_give_back(struct dhcp6_query *q)
 {
 	bool declined = q->m.type == DHCP6_DECLINE;
@@ -344,7 +344,7 @@ static uint32_t answer6_give_back(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
-// The next lease that this client holds, *i and those behind it in its bucket; NULL: none.
+// The next lease that this client holds, from record *i on in its bucket; NULL: none.
 static const struct dhcp_lease *held_next(
 	const struct dhcp_pool *p, uint32_t *i, const struct dhcp6_bytes *duid, uint32_t now_s)
 {
@@ -368,7 +368,7 @@ static uint32_t bucket_of(
 	return p->by_identity[hash & BUCKET_BITS & p->mask];
 }
 
-// The data of the client with this DUID. false: it has no lease, and nothing was written.
+// Write the data of the client with this DUID. false: it has no lease, and nothing was written.
 static bool client_data_write(struct dhcp6_query *q, const struct dhcp6_bytes *duid)
 {
 	struct writer before = q->w;
@@ -396,7 +396,7 @@ static bool client_data_write(struct dhcp6_query *q, const struct dhcp6_bytes *d
 	return found;
 }
 
-// RFC 5007 section 4.3.3: the DUID that the query is about; its status if there is none.
+// RFC 5007 section 4.3.3: find the DUID that is queried. Returns a failure status if there is none.
 static enum dhcp6_status subject_find(
 	const struct dhcp6_query *q, const struct dhcp6_subject *s, struct dhcp6_bytes *duid)
 {
@@ -449,7 +449,7 @@ static uint32_t answer6_leasequery(struct dhcp6_query *q)
 	return reply_end(q);
 }
 
-// Is it the first lease of its client, of those that the client holds?
+// Is this the first lease that its client holds?
 static bool is_first(const struct dhcp6_query *q, const struct dhcp_bulk *b,
 	const struct dhcp_lease *lease, const struct dhcp6_bytes *duid)
 {
@@ -464,8 +464,7 @@ static bool is_first(const struct dhcp6_query *q, const struct dhcp_bulk *b,
 	return true;
 }
 
-// Finds the next client that holds a lease among the next `most` leases. Returns false if none
-// does.
+// Finds the next client with a lease among the next `most` leases. Returns false if there is none.
 static bool bulk_client(
 	const struct dhcp6_query *q, struct dhcp_bulk *b, uint32_t most, struct dhcp6_bytes *duid)
 {
@@ -482,8 +481,8 @@ static bool bulk_client(
 	return false;
 }
 
-// RFC 5460 section 5.4: a reply with the first client's data, or without any; it has the status.
-// The clients of all links have leases out of the same pools, so each link has all.
+// RFC 5460 section 5.4: a reply with the status and the first client's data, if any. Clients of all
+// links share the pools, so each link has all leases.
 static uint32_t answer6_bulk(struct dhcp6_query *q)
 {
 	struct dhcp6_subject subject;
@@ -549,7 +548,7 @@ uint32_t dhcp6_more(
 	return buf ? dhcp6_reconfigure_write(ctx, buf, len, out, room) : bulk_more(ctx, out, room);
 }
 
-// RFC 8415 section 16: identifiers that a message must have and must not have.
+// RFC 8415 section 16: required and forbidden identifiers of a message.
 static bool is_valid(const struct dhcp6_message *m)
 {
 	bool client = m->client_id.data, server = m->server_id.data;
@@ -611,11 +610,11 @@ static uint32_t query_answer(struct dhcp6_query *q)
 		}
 		return dhcp_claim_silent(&q->n->other_server);
 	}
-	if (q->ctx->stream) // there are bulk lease queries alone
+	if (q->ctx->stream) // connections carry only bulk lease queries
 		return q->m.type == DHCP6_LEASEQUERY && q->e.levels == 0
 		               ? answer6_bulk(q)
 		               : dhcp_claim_silent(&q->n->ignored);
-	// A client that sends a server identifier may use unicast only if the server allowed it
+	// A client that sends a server identifier may use unicast only if the server allows it
 	// (section 18.4).
 	if (q->a->unicast || q->e.levels || !q->ends || q->ends->dst[0] == MULTICAST ||
 		!server->data || q->m.type == DHCP6_INFORMATION)
@@ -641,7 +640,7 @@ static bool query_read(struct dhcp6_query *q, const uint8_t *buf, uint32_t len)
 }
 
 // RFC 8415 sections 7.2 and 19.3: to the relay or client that sent the request, at its well-known
-// port; a relay with a port of its own (RFC 8357) gets the reply there.
+// port, or at the relay's own port (RFC 8357).
 bool dhcp6_direct(const uint8_t *answer, uint32_t len, struct proto_direction *out)
 {
 	bool relayed = len >= DHCP6_RELAY_LEN && answer[0] == DHCP6_RELAY_REPL;

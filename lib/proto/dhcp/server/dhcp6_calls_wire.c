@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RECONFIGUREs of the server, right ones and bad ones, and the keys for them (RFC 8415 sections
-// 18.3.11 and 20.4). Path: hot. The responder's thread.
+// RECONFIGUREs of the server, valid and invalid ones, and their keys (RFC 8415 sections 18.3.11 and
+// 20.4). Path: hot. The responder's thread.
 
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
@@ -19,7 +19,7 @@ void dhcp6_relays_begin(
 	}
 }
 
-// The key of a client is the same in all workers.
+// All workers derive the same key for a client.
 static void key_make(const struct dhcp6_answers *a, uint64_t duid, uint8_t key[DHCP6_RKAP_VALUE])
 {
 	bytes_put_be64(key, rand_hash(duid ^ a->common.seed));
@@ -44,7 +44,7 @@ void dhcp6_accept_write(struct proto_ctx *ctx, const struct dhcp6_message *m, ui
 	ctx->more = m->type != DHCP6_INFORMATION;
 }
 
-// The reason for which the next RECONFIGURE is bad; DHCP6_BADS: it is right.
+// The error in the next RECONFIGURE; DHCP6_BADS: none.
 static enum dhcp6_bad bad_choose(struct proto_ctx *ctx)
 {
 	static const enum dhcp6_bad kinds[] = {DHCP6_BAD_CLIENT, DHCP6_BAD_SERVER,
@@ -95,7 +95,7 @@ static void message_write(struct proto_ctx *ctx, const struct dhcp6_bytes *clien
 	w->at[-1] ^= bad == DHCP6_BAD_MAC;
 }
 
-// The request was answered, so it is well formed.
+// The request has been answered, so it is well formed.
 uint32_t dhcp6_reconfigure_write(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of DHCPv6 replies: each changes one ready message, and nothing beyond its name; the
-// lengths around the change stay right. Not here: the choice of a reply to spoil
-// (engine/core/responder/faults.h), leases given twice and pools that are used up (dhcp_claim.h).
+// Faults of DHCPv6 replies: each makes the change it is named for in one finished message, and no
+// other; enclosing lengths stay correct. The choice of replies is in
+// engine/core/responder/faults.h; duplicate leases and exhausted pools are in dhcp_claim.h.
 // Path: hot. The responder's thread.
 
 #include <string.h>
@@ -15,13 +15,13 @@
 #define PREFERRED_AT 16 // of an address, after the option's head
 #define NOWHERE      0
 
-// An ADVERTISE or a REPLY in its relay messages.
+// An ADVERTISE or a REPLY inside its relay messages.
 struct place {
 	uint8_t *buf;
 	uint32_t len, room;
 	uint32_t levels;
 	uint32_t relay_at[DHCP6_LEVELS_MAX];
-	uint32_t length_at[AROUND_MAX]; // lengths of the options around the change
+	uint32_t length_at[AROUND_MAX]; // lengths of the options enclosing the change
 	uint32_t around;
 	uint32_t begin, end; // of the message
 };
@@ -69,7 +69,7 @@ static uint32_t option_at(const struct place *p, uint16_t code)
 	return dhcp6_find_option(p->buf, p->begin + DHCP6_HEADER_LEN, p->end, code);
 }
 
-// Make other bytes fit where old ones are. The new length of the whole; 0: no room.
+// Replace `old` bytes by room for `fresh` ones. Returns the new total length; 0: no room.
 static uint32_t resize(struct place *p, uint32_t at, uint32_t old, uint32_t fresh)
 {
 	if (p->len - old + fresh > p->room)
@@ -97,7 +97,7 @@ static void status_put(uint8_t *at, enum dhcp6_status status)
 	bytes_put_be16(at + 4, (uint32_t)status);
 }
 
-// The lease in an IA; NOWHERE: it has none, or one that is taken away.
+// The lease in an IA; NOWHERE: none, or a withdrawn one.
 static uint32_t lease_in(const struct place *p, uint32_t ia)
 {
 	uint16_t code = dhcp6_lease_code(bytes_be16(p->buf + ia));
@@ -109,7 +109,7 @@ static uint32_t lease_in(const struct place *p, uint32_t ia)
 	return at;
 }
 
-// An IA of this type that gives a lease.
+// An IA of this type with a lease.
 static uint32_t giving_ia(const struct place *p, uint16_t type)
 {
 	uint32_t at = option_at(p, type);
@@ -126,7 +126,7 @@ static uint32_t any_giving_ia(const struct place *p)
 	return at != NOWHERE ? at : giving_ia(p, DHCP6_OPT_IA_PD);
 }
 
-// A status instead of the contents of the IA.
+// Replace the contents of the IA by a status.
 static uint32_t ia_refuse(struct place *p, uint32_t ia, enum dhcp6_status status)
 {
 	uint32_t len;
@@ -140,7 +140,7 @@ static uint32_t ia_refuse(struct place *p, uint32_t ia, enum dhcp6_status status
 	return len;
 }
 
-// A status of the message instead of its IAs.
+// Replace the IAs of the message by a status.
 static uint32_t message_refuse(struct place *p, enum dhcp6_status status)
 {
 	uint32_t len;
@@ -172,7 +172,7 @@ static uint32_t lease_refuse(struct place *p)
 	return len;
 }
 
-// Not with rapid commit: no address was offered before.
+// Not with rapid commit, where no address was offered.
 static uint32_t address_change(struct place *p)
 {
 	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_NA);
@@ -183,7 +183,7 @@ static uint32_t address_change(struct place *p)
 	return p->len;
 }
 
-// The prefix and its neighbour as one.
+// Merge the prefix with its neighbour.
 static uint32_t prefix_widen(struct place *p)
 {
 	uint32_t ia = giving_ia(p, DHCP6_OPT_IA_PD);
@@ -248,7 +248,7 @@ static uint32_t duid_change(struct place *p, uint64_t random)
 	return at ? p->len : 0;
 }
 
-// The interface-id of one of the relay messages that have one, and the level of that message.
+// The interface-id of a relay message chosen at random, and that message's level.
 static uint32_t interface_id(const struct place *p, uint64_t random, uint32_t *level)
 {
 	uint32_t at = NOWHERE;
@@ -293,8 +293,8 @@ static uint32_t relay_change(struct place *p, uint64_t random)
 	return p->len;
 }
 
-// X(name, extra, help, new length): the last one spoils the reply at p, and is 0 where that is not
-// possible. An unsolicited reply has another client too, where there is one.
+// X(name, extra, help, new length): the last one corrupts the reply at p, and is 0 where that is
+// impossible. An unsolicited reply also gets another client, if it has one.
 // clang-format off
 #define DHCP6_FAULTS(X) \
 	X(no_advertise, false, "ADVERTISEs that are not sent", is_reply(p) ? 0 : PROTO_NO_ANSWER) \

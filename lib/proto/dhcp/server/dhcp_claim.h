@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Claims of clients to leases, for both families: a lease is offered, bound, released, declined or
-// given to another client; and the leases that bulk lease queries ask for. Does not read or write
-// messages. The family is a constant, so every call of its functions is direct. Path: hot. The
-// responder's thread.
+// given to another client; also the leases requested by bulk lease queries. Independent of message
+// formats. The family is a constant, so the compiler makes calls of its functions direct.
+// Path: hot. The responder's thread.
 #pragma once
 
 #include "proto/dhcp/server/dhcp_server.h"
 
-// The family's own part of a lease record; NULL: it has none.
+// Handlers for the family's part of a lease record; NULL: it has none.
 struct dhcp_claim_family {
 	void (*keep)(struct dhcp_pool *p, struct dhcp_lease *l, const void *client);
 	void (*forget)(struct dhcp_pool *p, struct dhcp_lease *l);
@@ -15,9 +15,9 @@ struct dhcp_claim_family {
 
 #define DHCP_CLAIM static inline __attribute__((always_inline))
 
-// One client and one pool: a whole message of DHCPv4, one IA of DHCPv6.
+// One client and one pool: a whole DHCPv4 message, or one IA of DHCPv6.
 struct dhcp_claim {
-	struct dhcp_pool *pool; // NULL: the server has none of this kind
+	struct dhcp_pool *pool; // NULL: the server has no pool of this kind
 	struct dhcp_answer_counters *n;
 	uint64_t identity;
 	const void *client; // for keep
@@ -50,7 +50,7 @@ static inline void dhcp_claim_bind(const struct dhcp_claim *c, struct dhcp_lease
 	dhcp_pool_move(c->pool, l, DHCP_BOUND, c->now_s);
 }
 
-// The lease becomes the client's, OFFERED.
+// Assign the lease to the client, in state OFFERED.
 DHCP_CLAIM void dhcp_claim_take(
 	const struct dhcp_claim_family *f, const struct dhcp_claim *c, struct dhcp_lease *l)
 {
@@ -73,8 +73,8 @@ static inline void dhcp_claim_share_if_due(const struct dhcp_claim *c, struct dh
 	c->n->prefix_twice += c->kind == DHCP_PREFIXES;
 }
 
-// A lease for a client that has none: the free one that it wishes for (NULL: none), or the oldest.
-// NULL: the pool is used up.
+// A lease for a client without one: the free lease `wish` (NULL: none), or the oldest. NULL: the
+// pool is exhausted.
 DHCP_CLAIM struct dhcp_lease *dhcp_claim_new(
 	const struct dhcp_claim_family *f, const struct dhcp_claim *c, struct dhcp_lease *wish)
 {
@@ -87,8 +87,8 @@ DHCP_CLAIM struct dhcp_lease *dhcp_claim_new(
 	return l;
 }
 
-// RFC 2131 section 4.3.1, RFC 8415 section 18.3.1: the client's lease or a new one. With rapid
-// commit it is bound at once. NULL: the pool is used up.
+// RFC 2131 section 4.3.1, RFC 8415 section 18.3.1: the client's lease or a new one, bound at once
+// with rapid commit. NULL: the pool is exhausted.
 DHCP_CLAIM struct dhcp_lease *dhcp_claim_offer(const struct dhcp_claim_family *f,
 	const struct dhcp_claim *c, struct dhcp_lease *wish, bool rapid)
 {
@@ -109,7 +109,7 @@ DHCP_CLAIM void dhcp_claim_release(
 	dhcp_pool_free(c->pool, l, c->now_s);
 }
 
-// The client has accepted the offer of another server.
+// The client has accepted another server's offer.
 DHCP_CLAIM void dhcp_claim_drop_offer(const struct dhcp_claim_family *f, const struct dhcp_claim *c)
 {
 	struct dhcp_lease *l = dhcp_claim_own(c);
@@ -118,7 +118,7 @@ DHCP_CLAIM void dhcp_claim_drop_offer(const struct dhcp_claim_family *f, const s
 		dhcp_claim_release(f, c, l);
 }
 
-// A RELEASE or a DECLINE of a bound lease.
+// Handle a RELEASE or DECLINE of a bound lease.
 DHCP_CLAIM void dhcp_claim_return(const struct dhcp_claim_family *f, const struct dhcp_claim *c,
 	struct dhcp_lease *l, bool declined)
 {
@@ -139,7 +139,7 @@ static inline uint32_t dhcp_claim_silent(uint64_t *counter)
 	return 0;
 }
 
-// Count the reply to a message: its type and length; 0: none is sent.
+// Count the reply to a message by type; len 0: none is sent. Returns len.
 static inline uint32_t dhcp_claim_answered(
 	struct dhcp_answer_counters *n, uint32_t type, const struct writer *w, uint32_t len)
 {
@@ -149,20 +149,19 @@ static inline uint32_t dhcp_claim_answered(
 	return len;
 }
 
-// Lease queries over connections: answers of several messages, and the next lease that belongs to
-// one.
+// Lease queries over connections: answers in several messages, and the next lease of an answer.
 
-#define DHCP_BULK_LOOKED 256 // leases looked at for a further message, at most
+#define DHCP_BULK_LOOKED 256 // leases examined per message, at most
 
-// A lease that a client holds now.
+// Is the lease held by a client now?
 static inline bool dhcp_bulk_is_held(
 	const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s)
 {
 	return l->state == DHCP_BOUND && !dhcp_pool_is_over(p, l, now_s);
 }
 
-// The answer has further messages: what is to be written next is in *b, NULL: no more answers can.
-// ctx->more stands for it.
+// Begin an answer with further messages: the caller stores the position in the result, whose number
+// is in ctx->more. NULL: too many unfinished answers.
 static inline struct dhcp_bulk *dhcp_bulk_begin(struct proto_ctx *ctx)
 {
 	struct dhcp_server *s = ctx->own;
@@ -180,7 +179,7 @@ static inline struct dhcp_bulk *dhcp_bulk_of(const struct proto_ctx *ctx)
 	return &((struct dhcp_server *)ctx->own)->bulks[ctx->more - 1];
 }
 
-// It is over.
+// End such an answer.
 static inline void dhcp_bulk_end(struct proto_ctx *ctx, uint64_t *counter)
 {
 	struct dhcp_server *s = ctx->own;
@@ -192,7 +191,7 @@ static inline void dhcp_bulk_end(struct proto_ctx *ctx, uint64_t *counter)
 	++*counter;
 }
 
-// The next lease from the position of *b on, whatever its state, and its pool; NULL: none is left.
+// The next lease at or after the position *b, in any state, with its pool; NULL: no more.
 static inline const struct dhcp_lease *dhcp_bulk_next(
 	const struct dhcp_server *s, struct dhcp_bulk *b, const struct dhcp_pool **pool)
 {

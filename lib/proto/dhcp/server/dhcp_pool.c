@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lease table: memory, ranges, a hash table with chains through the records, and a queue per
-// state. When a lease changes hands is decided in dhcp_claim.h. Path: cold (make, unmake, clear) |
-// hot (hash, of_identity, at, is_over, oldest, give, share, move, free, rest). The responder's
-// thread.
+// state. dhcp_claim.h decides when a lease changes hands. Path: cold (make, unmake, clear) | hot
+// (hash, of_identity, at, is_over, oldest, give, share, move, free, rest). The responder's thread.
 
 #include "proto/dhcp/server/dhcp_pool.h"
 
@@ -168,7 +167,7 @@ struct dhcp_lease *dhcp_pool_oldest(const struct dhcp_pool *p, uint32_t now_s)
 	return NULL;
 }
 
-// Take it from its client, out of the bucket.
+// Remove the lease from its client and from the bucket.
 static void client_forget(struct dhcp_pool *p, struct dhcp_lease *l)
 {
 	uint32_t *at = &p->by_identity[l->identity & p->mask];

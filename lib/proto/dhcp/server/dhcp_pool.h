@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The leases of the server, whatever their family: one record per address or prefix, found by
+// The leases of the server, independent of the family: one record per address or prefix, found by
 // client or by number, in a queue per state. No allocation after dhcp_pool_make; the time of an
-// operation does not depend on the size of the pool. Knows no message. Path: cold (make, unmake,
-// clear) | hot (the rest). The responder's thread.
+// operation does not depend on the size of the pool. Independent of messages. Path: cold (make,
+// unmake, clear) | hot (the rest). The responder's thread.
 #pragma once
 
 #include <stdbool.h>
@@ -12,11 +12,11 @@
 #define DHCP_POOL_MAX   (1u << 24) // records
 #define DHCP_RANGES_MAX 64
 #define DHCP_NO_LEASE   UINT32_MAX
-#define DHCP_OFFER_S    60 // how long an offer is held
+#define DHCP_OFFER_S    60 // lifetime of an offer
 
 typedef unsigned __int128 dhcp_number; // an address of either family in host order
 
-// Addresses or prefixes one after the other, a record each.
+// Consecutive addresses or prefixes with a record each.
 struct dhcp_range {
 	dhcp_number first;
 	uint32_t count;
@@ -24,23 +24,23 @@ struct dhcp_range {
 };
 
 enum dhcp_lease_state {
-	DHCP_FREE,    // its last client is still known, and gets it again if it is still free then
+	DHCP_FREE,    // its last client is remembered and gets it again if it is still free
 	DHCP_OFFERED, // for DHCP_OFFER_S
 	DHCP_BOUND,   // for the lease time
-	DHCP_RESTING, // declined; belongs to no client, for the lease time
+	DHCP_RESTING, // declined; without a client for the lease time
 	DHCP_LEASE_STATES,
 };
 
-// The first member of a family's own record, whose size is a power of two.
+// First member of a family's own record, whose size is a power of two.
 struct dhcp_lease {
 	uint64_t identity;      // hash of the client; 0: no client
-	uint32_t place;         // number of the record whose address it hands out: its own, or
-	                        // another's that is handed out twice
+	uint32_t place;         // number of the record whose address it hands out: usually its own;
+	                        // another's if handed out twice
 	uint32_t since_s;       // the client's last transaction
 	uint32_t prev, next;    // in the queue of its state
 	uint32_t same_identity; // next in the bucket
 	uint32_t state : 8;     // enum dhcp_lease_state
-	uint32_t before : 24;   // the family's own: a record of the pool (dhcp4_pool.h)
+	uint32_t before : 24;   // for the family: number of a record (dhcp4_pool.h)
 };
 
 _Static_assert(sizeof(struct dhcp_lease) == 32, "half a cache line");
@@ -54,27 +54,27 @@ struct dhcp_pool {
 	uint32_t count;                     // records
 	uint32_t mask;                      // of the buckets
 	uint32_t last_bound;                // DHCP_NO_LEASE: none yet
-	uint32_t shift;                     // of the size of a record
-	uint32_t hold_s[DHCP_LEASE_STATES]; // how long a state lasts; UINT32_MAX: for ever
+	uint32_t shift;                     // log2 of the size of a record
+	uint32_t hold_s[DHCP_LEASE_STATES]; // how long a state lasts; UINT32_MAX: forever
 	uint64_t seed;
-	uint64_t twice; // every n-th new client gets an address that another has; 0: none does
+	uint64_t twice; // every n-th new client gets another client's address; 0: never
 	uint64_t fresh; // new clients since the last such client
 	struct dhcp_queue queues[DHCP_LEASE_STATES];
 	uint8_t *records;
 	uint32_t *by_identity;
 	uint32_t *by_hardware; // second index (dhcp4_pool.h); NULL: none
-	uint32_t step;         // numbers are 2^step apart: 0 for addresses, 72 for prefixes of 56
+	uint32_t step;         // numbers are 2^step apart: 0 for addresses, 72 for /56 prefixes
 	uint32_t range_count;
 	struct dhcp_range ranges[DHCP_RANGES_MAX];
 };
 
-// A pool of count records (0 is allowed) of this size, without ranges, to be cleared. 0 or -ENOMEM.
+// Allocate count records (possibly 0) of this size, without ranges, not cleared. 0 or -ENOMEM.
 int dhcp_pool_make(
 	struct dhcp_pool *p, uint32_t count, size_t record, bool by_hardware, uint64_t seed);
 void dhcp_pool_unmake(struct dhcp_pool *p);
 // Bytes that dhcp_pool_make allocates.
 uint64_t dhcp_pool_memory(uint32_t count, size_t record, bool by_hardware);
-// Every record zeroed and FREE, in order; buckets and queues as well.
+// Reset every record to zeros and FREE, in order, and all buckets and queues.
 void dhcp_pool_clear(struct dhcp_pool *p);
 
 static inline struct dhcp_lease *dhcp_pool_record(const struct dhcp_pool *p, uint32_t i)
@@ -92,7 +92,7 @@ static inline bool dhcp_pool_is_shared(const struct dhcp_pool *p, const struct d
 	return l->place != dhcp_pool_index(p, l);
 }
 
-// The address or prefix that it hands out. Inline: DHCPv4 needs the lower half only.
+// The address or prefix it hands out. Inline: DHCPv4 needs only the lower half.
 static inline dhcp_number dhcp_pool_number(const struct dhcp_pool *p, const struct dhcp_lease *l)
 {
 	const struct dhcp_range *r = p->ranges;
@@ -102,25 +102,25 @@ static inline dhcp_number dhcp_pool_number(const struct dhcp_pool *p, const stru
 	return r->first + ((dhcp_number)(l->place - r->lease) << p->step);
 }
 
-// Hash of a client's identifier, never 0. Two clients have the same once in 2^64.
+// Hash of a client's identifier, never 0. Two clients collide once in 2^64.
 uint64_t dhcp_pool_hash(uint64_t seed, const uint8_t *bytes, uint32_t len);
 
 struct dhcp_lease *dhcp_pool_of_identity(const struct dhcp_pool *p, uint64_t identity); // or NULL
 struct dhcp_lease *dhcp_pool_at(const struct dhcp_pool *p, dhcp_number n);              // or NULL
 
-// Has its time passed? Such a lease is valid until another client needs the address.
+// Has the lease expired? It stays valid until another client needs the address.
 bool dhcp_pool_is_over(const struct dhcp_pool *p, const struct dhcp_lease *l, uint32_t now_s);
-// The address that has been free for longest, or else one whose time has passed. NULL: used up.
+// The address that has been free longest, otherwise an expired one. NULL: the pool is exhausted.
 struct dhcp_lease *dhcp_pool_oldest(const struct dhcp_pool *p, uint32_t now_s);
 
-// Take the lease from its last client; it becomes this client's, OFFERED.
+// Take the lease from its last client and assign it to this client, in state OFFERED.
 void dhcp_pool_give(struct dhcp_pool *p, struct dhcp_lease *l, uint64_t identity, uint32_t now_s);
-// Give it an address that another client has. false: no client has one.
+// Give it another client's address. false: no client has one.
 bool dhcp_pool_share(const struct dhcp_pool *p, struct dhcp_lease *l);
-// OFFERED or BOUND from now on, and last in the queue.
+// Set OFFERED or BOUND, at the end of the queue.
 void dhcp_pool_move(
 	struct dhcp_pool *p, struct dhcp_lease *l, enum dhcp_lease_state state, uint32_t now_s);
-// Released: still known for its client, unless the address is another's.
+// Released: the client is remembered, unless the address is another's.
 void dhcp_pool_free(struct dhcp_pool *p, struct dhcp_lease *l, uint32_t now_s);
-// Declined: belongs to no client, and is not given for a while.
+// Declined: without a client, and not assigned for a while.
 void dhcp_pool_rest(struct dhcp_pool *p, struct dhcp_lease *l, uint32_t now_s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The set-up of the server for both families: checks, ranges, times, ready options, and the memory
-// of the leases. Path: cold. Management thread; dhcp_server_open and dhcp_server_close: the
+// The set-up of the server for both families: checks, ranges, times, prepared options, and the
+// memory of the leases. Path: cold. Management thread; dhcp_server_open and dhcp_server_close: the
 // responder's.
 
 #include "proto/dhcp/server/dhcp_server.h"
@@ -17,11 +17,11 @@
 static const char *const kind_keys[DHCP_KINDS] = {"pool", "prefixes"};
 static const char *const kind_names[DHCP_KINDS] = {"addresses", "prefixes"};
 
-// One item of a list of the settings: addresses, or prefixes cut from a longer one.
+// An entry of a list in the settings: addresses, or prefixes cut from a longer one.
 struct span {
 	const void *item;
 	dhcp_number first;
-	uint64_t count; // 2^32 at most
+	uint64_t count; // at most 2^32
 };
 
 static const struct field_list *list_of(const struct dhcp_answers_settings *s, uint32_t kind)
@@ -132,7 +132,7 @@ static bool range_add(
 	return true;
 }
 
-// The ranges of both kinds, with at least one lease for each worker or none at all.
+// Set the ranges of both kinds, with at least one lease per worker or none at all.
 static bool set_ranges(struct dhcp_answers *a, const struct dhcp_answers_settings *s,
 	const struct proto_env *env, struct diag *d)
 {
@@ -161,7 +161,7 @@ uint32_t dhcp_seconds(uint64_t ns)
 	return ns == UINT64_MAX ? UINT32_MAX : (uint32_t)(ns / NS_PER_S);
 }
 
-// ns as it is set; automatic (UINT64_MAX): a number of 40ths of another time.
+// The time ns; automatic (UINT64_MAX): a number of 40ths of whole_s.
 static uint32_t time_of(uint64_t ns, uint32_t whole_s, uint32_t fortieths)
 {
 	if (ns != UINT64_MAX)
@@ -270,7 +270,7 @@ void dhcp_server_teardown(void *shared)
 	free(shared);
 }
 
-// The pool of one worker: its part of all leases, where its neighbours' begin and end.
+// Create the pool of one worker: its part of all leases, adjacent to its neighbours' parts.
 static int pool_open(struct dhcp_pool *p, const struct dhcp_answers *a, uint32_t kind,
 	const struct proto_env *env)
 {
@@ -348,8 +348,8 @@ static bool same_clients(const struct dhcp_server_family *f, const void *one, co
 	       dhcp_text_equal(a->wire, b->wire) && f->same_clients(one, other);
 }
 
-// Items with the same clients count once: they are leased the same. An automatic number is no
-// demand.
+// Items with the same clients count once, because they get the same leases. Automatic numbers of
+// clients do not count.
 static uint64_t demand_of(const struct dhcp_server_family *f, const void *const *settings,
 	uint32_t count, bool prefixes)
 {
@@ -370,7 +370,7 @@ void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 {
 	const struct dhcp_answers_settings *s = answers;
 
-	if (s->full_pool || (f->needs_pool && s->pool.count == 0)) // the latter is another error
+	if (s->full_pool || (f->needs_pool && s->pool.count == 0)) // the latter is a separate error
 		return;
 	for (uint32_t kind = 0; kind < DHCP_KINDS; kind++) {
 		uint64_t have = supply_of(s, kind);
@@ -385,7 +385,7 @@ void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 	}
 }
 
-// A pool that is meant to run out is no shortage.
+// A pool that is meant to run out causes no shortage.
 uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answers,
 	const void *item, struct proto_stock *out)
 {

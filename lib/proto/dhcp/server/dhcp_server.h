@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The embedded DHCP server of both families (`responder` in configurations): settings, counters,
+// The built-in DHCP server of both families (`responder` in configurations): settings, counters,
 // the result of set-up, and the state of a worker. A family adds its own settings, options and
-// times. Not here: messages (dhcp4_answer.h, dhcp6_answer.h), leases (dhcp_pool.h). Path: cold
+// times. Messages are in dhcp4_answer.h and dhcp6_answer.h, leases in dhcp_pool.h. Path: cold
 // (set-up) | hot (structs). Management thread; the responder's thread.
 #pragma once
 
@@ -18,17 +18,17 @@
 #define DHCP_READY_ROOM      516 // the longest option: 32 IPv6 addresses
 #define DHCP_SERVER_TYPES    18  // message types of either family
 #define DHCP_SERVER_STATUSES 12
-#define DHCP_SERVER_BADS     8 // reasons of bad RECONFIGUREs
+#define DHCP_SERVER_BADS     8 // kinds of invalid RECONFIGUREs
 
 enum dhcp_kind { DHCP_ADDRESSES, DHCP_PREFIXES, DHCP_KINDS }; // of leases
 
-// The first member of a family's own settings. UINT64_MAX: auto, of a lease time: for ever.
+// First member of a family's own settings. UINT64_MAX: auto; for lease times: forever.
 struct dhcp_answers_settings {
 	struct field_list pool;     // struct addr_range
 	struct field_list prefixes; // struct addr_prefix; DHCPv6 only, like prefix_length
 	uint64_t prefix_length;
-	uint64_t clients;  // leases of either kind at most; UINT64_MAX: as many as addresses
-	uint64_t lease_ns; // the lease time, or the valid lifetime
+	uint64_t clients;  // maximum leases of either kind; UINT64_MAX: as many as addresses
+	uint64_t lease_ns; // lease time, or valid lifetime
 	uint64_t preferred_ns, t1_ns, t2_ns; // DHCPv4 has no preferred lifetime
 	struct field_list dns;               // struct addr
 	const char *domain;                  // NULL: none
@@ -38,9 +38,8 @@ struct dhcp_answers_settings {
 };
 
 // Rows of both families: X(member, help), A(member, length, label, help); of one of them: X4, or X6
-// and A6. Each message is counted in received, and again in answered or one of the rows for
-// messages that get no reply (released and declined among them in DHCPv4). DHCP_TYPE_LABEL: the
-// family's.
+// and A6. Each message is counted in received, and again in answered or in a row for messages
+// without a reply (in DHCPv4 including released and declined). DHCP_TYPE_LABEL is the family's.
 // clang-format off
 #define DHCP_ANSWER_COUNTERS(X, A, X4, X6, A6)                                                    \
 	X(received, "messages received")                                                          \
@@ -74,14 +73,14 @@ struct dhcp_answer_counters {
 		COUNTER_MEMBER, COUNTER_MEMBERS, COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBERS)
 };
 
-// An option that is ready to be copied, code and length included.
+// An option ready to be copied, including code and length.
 struct dhcp_ready {
 	uint16_t code;
 	uint16_t len;
 	uint8_t bytes[DHCP_READY_ROOM];
 };
 
-// Made by dhcp_server_setup, const from then on; the first member of the family's own.
+// Created by dhcp_server_setup, then const; first member of the family's own.
 struct dhcp_answers {
 	const struct dhcp_server_family *family;
 	struct dhcp_range ranges[DHCP_KINDS][DHCP_RANGES_MAX];
@@ -92,43 +91,42 @@ struct dhcp_answers {
 	uint64_t seed;               // of the hashes
 	uint32_t lease_s, preferred_s, t1_s, t2_s;
 	bool rapid, authoritative;
-	struct dhcp_ready ready[DHCP_READY_MAX]; // for clients that ask for them
+	struct dhcp_ready ready[DHCP_READY_MAX]; // for clients that request them
 	uint32_t ready_count;
-	size_t lease_size; // of a record; the family's, unless its settings want more
-	uint64_t after_ns; // RECONFIGURE follows a REPLY after this time; 0: none does
+	size_t lease_size; // of a record; the family's, unless its settings need more
+	uint64_t after_ns; // delay of the RECONFIGURE after a REPLY; 0: none is sent
 };
 
 #define DHCP_BULK_HEAD 44 // bytes of a DHCPv4 header, up to the hardware address
 
-// A lease query over a connection whose answer has several messages (RFC 5460, 6926).
+// A lease query over a connection with an answer of several messages (RFC 5460, 6926).
 struct dhcp_bulk {
-	uint32_t next;   // of the free ones
+	uint32_t next;   // in the free list
 	uint32_t xid;    // DHCPv6
-	uint32_t kind;   // of the leases that are looked at; DHCP_KINDS: nothing is missing but
-	                 // the last message
+	uint32_t kind;   // of the leases to examine; DHCP_KINDS: only the last message is missing
 	uint32_t record; // the next one
 	uint8_t head[DHCP_BULK_HEAD];
 };
 
-// ctx->own, made by dhcp_server_open; the first member of the family's own.
+// ctx->own, created by dhcp_server_open; first member of the family's own.
 struct dhcp_server {
 	struct dhcp_pool pools[DHCP_KINDS];
 	uint32_t bulk_free; // PROTO_MAX_MORE: none
 	struct dhcp_bulk bulks[PROTO_MAX_MORE];
 };
 
-// The properties of a family that set-up needs.
+// Properties of a family for set-up.
 struct dhcp_server_family {
 	uint8_t addr_len;            // 4 or 16
-	bool by_hardware;            // leases are found by hardware address too
+	bool by_hardware;            // leases are also found by hardware address
 	bool needs_pool;             // a server without addresses is an error
-	bool t2_may_be_zero;         // which leaves T1 and T2 to the client (RFC 8415 section 21.4)
+	bool t2_may_be_zero;         // to leave T1 and T2 to the client (RFC 8415 section 21.4)
 	uint32_t lease_least_s;      // the shortest lease with automatic times
 	const char *lease;           // name of the setting
-	const char *preferred;       // name of the setting; NULL: the lease time stands for it
+	const char *preferred;       // name of the setting; NULL: the lease time is used
 	uint32_t preferred_40ths;    // of the lease time, if automatic
 	uint32_t t1_40ths, t2_40ths; // of the preferred lifetime, if automatic
-	uint32_t listed;             // addresses in one option at most
+	uint32_t listed;             // maximum addresses in one option
 	size_t answers_size, server_size, lease_size;
 	void (*option_write)(struct writer *w, uint16_t code, const void *data, uint32_t len);
 	// Check the family's own settings; false: errors were added to d.
@@ -141,21 +139,21 @@ struct dhcp_server_family {
 	bool (*same_clients)(const void *a, const void *b);
 };
 
-// Add an option to those that are ready.
+// Add a prepared option.
 void dhcp_ready_add(const struct dhcp_server_family *f, struct dhcp_answers *a, uint16_t code,
 	const void *data, uint32_t len);
-// Likewise an option made of a list of struct addr; adds nothing for an empty list.
+// Likewise for an option with a list of struct addr; an empty list adds nothing.
 void dhcp_ready_add_addresses(const struct dhcp_server_family *f, struct dhcp_answers *a,
 	uint16_t code, const struct field_list *list);
-// Whole seconds of a duration; UINT32_MAX: for ever.
+// Whole seconds of a duration; UINT32_MAX: forever.
 uint32_t dhcp_seconds(uint64_t ns);
-// The equality of two texts of settings (NULL: not given).
+// Are two texts of settings equal (NULL: not given)?
 bool dhcp_text_equal(const char *a, const char *b);
 
-// The row of a fault that its list has as X(name, extra, help, new length).
+// The row of a fault listed as X(name, extra, help, new length).
 #define DHCP_FAULT_ROW(name_, extra_, help_, spoilt_) {#name_, help_, extra_, name_},
 
-// The verbs of struct proto_server for both families.
+// The functions of struct proto_server for both families.
 void dhcp_server_check(const struct dhcp_server_family *f, const void *answers,
 	const void *const *settings, uint32_t count, struct diag *d);
 uint32_t dhcp_server_stocks(const struct dhcp_server_family *f, const void *answers,
@@ -166,7 +164,7 @@ void dhcp_server_teardown(void *shared);
 int dhcp_server_open(struct proto_ctx *ctx, const struct proto_env *env);
 void dhcp_server_close(struct proto_ctx *ctx);
 
-// The server of a family: its set-up functions, and the row of struct proto.
+// The server of a family: its set-up functions, and the row of struct proto_server.
 #define DHCP_SERVER(family)                                                                        \
 	static void family##_server_check(                                                         \
 		const void *settings, const void *const *items, uint32_t count, struct diag *d)    \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of holders: open addressing by cache lines, where a cell is one word that changes as a
-// whole. An address has its cell in one of the lines from its home on, as far as the home's reach,
-// which only grows. To take an empty cell, a thread marks it, looks at all other cells of the
-// address, empties those that others have marked, and only then makes it hold: that fails when it
-// was emptied meanwhile. Of two threads that take cells for the same address at least one sees the
-// other's, as each has marked its own before it looks.
+// The table of holders: open addressing by cache lines, where a cell is one word that changes
+// atomically. The cell of an address is in a line between its home and the home's reach, which only
+// grows. To take an empty cell, a thread marks it, looks at all other cells of the address, empties
+// marked ones, and only then makes its own hold; this fails if another thread has emptied it
+// meanwhile. Of two threads that take cells for an address, at least one sees the other's cell,
+// because each marks its own before it looks.
 // Path: hot (hold, drop, find, expect) | cold (init, free, memory). Any thread.
 
 #include "proto/dhcp/client/lease/dhcp_holders.h"
@@ -15,14 +15,14 @@
 
 #include "proto/dhcp/client/lease/dhcp_ring.h"
 
-#define LINES_BITS_MIN 5  // room for what several threads are about to take
-#define LINES_BITS_MAX 29 // of the 30 bits of an address that choose its home
+#define LINES_BITS_MIN 5  // room for cells being taken by several threads
+#define LINES_BITS_MAX 29 // of the 30 bits of an address that select its home
 #define HOME_BITS      30
 #define ADDRESS_BITS   32
 #define AWAY_BITS      8
-#define LATER_SHIFT    6 // times of the later half are in units of 64 s
+#define LATER_SHIFT    6 // times in the upper half are in units of 64 s
 
-// Two thirds full at most.
+// At most two thirds full.
 static uint8_t lines_bits(uint64_t owners)
 {
 	uint8_t bits = LINES_BITS_MIN;
@@ -70,14 +70,14 @@ void dhcp_holders_free(struct dhcp_holders *h)
 #define HOME_MASK 0x3fffffffu
 
 struct home {
-	uint32_t line, first; // the cell of a line that is tried first
-	uint64_t rest;        // of the address, as in a cell
+	uint32_t line, first; // first: cell of a line to try first
+	uint64_t rest;        // of the address, as stored in a cell
 	const void *key;
 };
 
 struct gap {
 	_Atomic uint64_t *cell; // empty
-	uint64_t tag;           // that the address has there
+	uint64_t tag;           // of the address in that cell
 };
 
 struct lease {
@@ -85,8 +85,8 @@ struct lease {
 	uint64_t until;
 };
 
-// Four neighbours have one home, as servers mostly give addresses in order. The product is another
-// number for each group of four: what the line does not tell of it is the rest.
+// Four neighbours share a home, because servers usually assign addresses in order. The product is
+// unique for each group of four; rest is the part that the line does not determine.
 static inline struct home home_of(const struct dhcp_holders *h, struct dhcp_held what)
 {
 	uint32_t address = what.number;
@@ -107,8 +107,8 @@ static inline uint64_t forever(const struct dhcp_holders *h)
 	return UINT64_MAX >> h->until_shift;
 }
 
-// As in a cell, whose 20 bits or more hold 12 days only: to the second in the first half, coarser
-// in the second one, which ends after a year.
+// A time as stored in a cell, whose minimum of 20 bits covers 12 days: in seconds in the lower
+// half, coarser in the upper half, which ends after a year.
 static inline uint64_t time_of(const struct dhcp_holders *h, uint32_t s)
 {
 	uint64_t half = forever(h) / 2;
@@ -139,7 +139,7 @@ static inline _Atomic uint64_t *line_at(
 	return h->cells + (uint64_t)((at->line + away) & h->line_mask) * LINE;
 }
 
-// The cell changes from what was seen to what is to be next, unless another thread has changed it.
+// Change the cell from `seen` to `next`, unless another thread has changed it.
 static inline bool change(
 	const struct dhcp_holders *h, _Atomic uint64_t *cell, uint64_t seen, uint64_t next)
 {
@@ -152,7 +152,7 @@ static inline bool change(
 // Cells at which seek stops: SEE_ALL includes cells that are only marked.
 enum see { SEE_ALL, SEE_HELD };
 
-// Is a cell with the right tag one of the address, and one to stop at?
+// Does a cell with the right tag belong to the address, and is it of the wanted kind?
 static inline bool is_found(
 	const struct dhcp_holders *h, const struct home *at, enum see which, uint64_t seen)
 {
@@ -161,7 +161,7 @@ static inline bool is_found(
 	return !h->same || h->same(h->of, owner_of(h, seen), at->key);
 }
 
-// A cell of the address that is not `mine`, and its word; NULL: there is none.
+// A cell of the address other than `mine`, with its word; NULL: none.
 static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct home *at,
 	const _Atomic uint64_t *mine, enum see which, uint64_t *word)
 {
@@ -194,7 +194,7 @@ static void reach_raise(struct dhcp_holders *h, uint32_t line, uint8_t away)
 		;
 }
 
-// An empty cell. The reach goes there first: everybody who looks from then on looks there too.
+// Find an empty cell. Raises the reach first, so that all later searches include the cell.
 static inline bool gap_find(struct dhcp_holders *h, const struct home *at, struct gap *gap)
 {
 	for (uint32_t away = 0; away <= h->furthest; away++) {
@@ -214,7 +214,7 @@ static inline bool gap_find(struct dhcp_holders *h, const struct home *at, struc
 	return false;
 }
 
-// The marked cell holds, unless another one does or another thread has emptied this one.
+// Make the marked cell hold, unless another cell holds or this one was emptied by another thread.
 static __attribute__((noinline)) bool confirm(struct dhcp_holders *h, const struct home *at,
 	const struct gap *mine, const struct lease *lease)
 {
@@ -275,7 +275,7 @@ uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32
 	}
 }
 
-// Nothing changes if another owner has taken over a lease that had run out.
+// No effect if another owner has taken over an expired lease.
 void dhcp_holders_drop(struct dhcp_holders *h, struct dhcp_held what, uint32_t owner)
 {
 	struct home at = home_of(h, what);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of leases: the table of holders knows hashes, the keys are here. Prefixes overlap when
-// one is a part of the other; mostly all are of one length, and only equal ones do. Path:
-// hot (dhcp_lease_is, dhcp_lease_set, dhcp_lease_get, dhcp_lease_hold, dhcp_lease_drop,
+// The table of leases: the table of holders stores hashes, this one the keys. Prefixes overlap if
+// one contains the other; usually all have one length, and only equal ones overlap. Path: hot
+// (dhcp_lease_is, dhcp_lease_set, dhcp_lease_get, dhcp_lease_hold, dhcp_lease_drop,
 // dhcp_lease_expect, dhcp_leases_find, dhcp_key_prefix) | cold (init, free, memory). Any thread.
 
 #include "proto/dhcp/client/lease/dhcp_leases.h"
@@ -14,7 +14,7 @@
 #include "proto/dhcp/client/lease/dhcp_ring.h"
 
 #define SPREAD     0x9e3779b97f4a7c15u // odd
-#define INNER_BITS 12 // how much longer a prefix may be that is looked for in a new one
+#define INNER_BITS 12 // maximum extra length of the prefixes searched for in a new one
 
 static inline uint32_t hash_of(const struct dhcp_key *k)
 {
@@ -30,7 +30,7 @@ static inline struct dhcp_held held(const struct dhcp_key *k)
 	return (struct dhcp_held){hash_of(k), k};
 }
 
-// The upper `bits` of 64, none of them for 0 and below.
+// The upper `bits` of 64; none if bits <= 0.
 static inline uint64_t upper(int bits)
 {
 	if (bits <= 0)
@@ -91,7 +91,7 @@ void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k)
 	dhcp_holders_expect(&l->holders, hash_of(k));
 }
 
-// The n-th prefix of `bits` in a shorter one.
+// The n-th prefix of length `bits` in a shorter one.
 static struct dhcp_key key_inner(const struct dhcp_key *k, uint8_t bits, uint32_t n)
 {
 	struct dhcp_key inner = *k;
@@ -103,7 +103,7 @@ static struct dhcp_key key_inner(const struct dhcp_key *k, uint8_t bits, uint32_
 	return inner;
 }
 
-// A running lease on a longer prefix in this one.
+// A running lease on a longer prefix inside this one.
 static uint32_t inner_of(
 	const struct dhcp_leases *l, const struct dhcp_key *k, uint8_t bits, uint32_t now_s)
 {
@@ -141,7 +141,7 @@ static __attribute__((noinline)) uint32_t overlap_of(
 	return lease;
 }
 
-// Is there no other length than this one, which is noted?
+// Record the length; is it the only one so far?
 static inline bool is_only_length(struct dhcp_leases *l, uint8_t bits)
 {
 	_Atomic uint64_t *word = &l->lengths[bits >> 6];

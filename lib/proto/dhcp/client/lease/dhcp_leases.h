@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clients that addresses and prefixes are leased to, for all items of a protocol and all
-// workers, which may call every verb at the same time. A lease is a number, the same as its owner's
-// in the table of holders; its key is the address or prefix. DHCPv4 has no keys here: the address
-// is the number that the table of holders knows. Path: hot | cold (init, free, memory). Any thread;
-// a lease is one thread's.
+// The clients that hold addresses and prefixes, for all items of a protocol and all workers, which
+// may call every function concurrently. A lease is a number, equal to its owner's in the table of
+// holders; its key is the address or prefix. DHCPv4 has no keys here: the address is the number in
+// the table of holders. Path: hot | cold (init, free, memory). Any thread; each lease belongs to
+// one thread.
 #pragma once
 
 #include <string.h>
 
 #include "proto/dhcp/client/lease/dhcp_holders.h"
 
-#define DHCP_PREFIX_MAX 120 // longer prefixes have no key
+#define DHCP_PREFIX_MAX 120 // longer prefixes are unsupported
 
-// An address as on the wire, or a prefix with its length in the last byte.
+// An address in wire format, or a prefix with its length in the last byte.
 struct dhcp_key {
 	uint8_t bytes[16];
 };
 
-// A key as others may read it while it changes: then they see that it is not theirs.
+// A key that other threads may read during a change; a torn read never matches their key.
 struct dhcp_words {
 	_Atomic uint64_t high, low;
 };
@@ -25,7 +25,7 @@ struct dhcp_words {
 struct dhcp_leases {
 	struct dhcp_holders holders;
 	struct dhcp_words *words;    // by lease; NULL: DHCPv4; dataplane: rw
-	_Atomic uint64_t lengths[2]; // of prefixes that were ever held, a bit each; dataplane: rw
+	_Atomic uint64_t lengths[2]; // bit per prefix length ever held; dataplane: rw
 };
 
 // For count leases; several: more than one thread will use the table. 0 or -ENOMEM.
@@ -39,13 +39,13 @@ static inline bool dhcp_key_equal(const struct dhcp_key *a, const struct dhcp_ke
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
 
-// The key of an IPv4 address, as the table of holders knows it.
+// An IPv4 address in the form that the table of holders uses.
 static inline struct dhcp_held dhcp4_held(uint32_t address)
 {
 	return (struct dhcp_held){address, NULL};
 }
 
-// Split a prefix's key: return its length and write the prefix.
+// Split a prefix's key: returns its length and writes the prefix.
 static inline uint8_t dhcp_key_split(const struct dhcp_key *k, uint8_t prefix[16])
 {
 	memcpy(prefix, k->bytes, 15);
@@ -59,16 +59,16 @@ bool dhcp_key_prefix(struct dhcp_key *k, const uint8_t prefix[16], uint8_t bits)
 // The address or prefix of a lease that is not held.
 void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k);
 void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k);
-// For the table of holders: is the lease about this key?
+// For the table of holders: does the lease have this key?
 bool dhcp_lease_is(const void *of, uint32_t lease, const void *key);
-// hold will be asked about this key soon.
+// Prefetch for an upcoming hold of this key.
 void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k);
-// It, which was set to this key, is held until until_s (UINT32_MAX: for ever). DHCP_NOBODY, or the
-// other lease that runs and is the same or overlaps: then it is not held. DHCP_UNWATCHED: as in
-// dhcp_holders_hold.
+// Hold the lease, whose key must be set to k, until until_s (UINT32_MAX: forever). Returns
+// DHCP_NOBODY, or a running lease with an equal or overlapping key, which prevents the hold.
+// DHCP_UNWATCHED: as in dhcp_holders_hold.
 uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k,
 	bool prefix, uint32_t until_s, uint32_t now_s);
-// It is not held any more. Nothing happens when it is not.
+// Stop holding the lease. No effect if it is not held.
 void dhcp_lease_drop(struct dhcp_leases *l, uint32_t lease);
 // The running lease on this address, or DHCP_NOBODY.
 uint32_t dhcp_leases_find(const struct dhcp_leases *l, const uint8_t address[16], uint32_t now_s);

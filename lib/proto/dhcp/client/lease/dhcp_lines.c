@@ -11,8 +11,8 @@
 
 #include "base/input.h"
 
-#define LISTED_LINES 10 // bad ones
-#define SHOWN_SIZE   81 // of a bad one
+#define LISTED_LINES 10 // of bad lines
+#define SHOWN_SIZE   81 // length shown of a bad line
 #define ROOM_FIRST   1024
 
 struct reading {
@@ -20,7 +20,7 @@ struct reading {
 	dhcp_line read;
 	void *to;
 	struct diag *d;
-	unsigned bad, unlisted; // lines; the number of the first that is not listed
+	unsigned bad, unlisted; // numbers of lines; first unlisted line
 };
 
 static int line_read(void *reading, char *text, size_t len, unsigned number)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hardware addresses: text, and a file to a table by client. Path: cold. Management thread.
+// Hardware addresses as text, and files of them as tables by client. Path: cold. Management thread.
 
 #include "proto/dhcp/client/lease/dhcp_macs.h"
 
@@ -14,7 +14,7 @@
 
 struct loading {
 	const struct dhcp_macs_wanted *wanted;
-	struct dhcp_rows rows; // size: of the first line's
+	struct dhcp_rows rows; // size: from the first line
 };
 
 uint32_t dhcp_mac_read(const char *text, uint8_t out[DHCP_MAC_MAX])
@@ -82,7 +82,7 @@ static int macs_sort(
 	return twice ? -EINVAL : 0;
 }
 
-// The table of what was read, if ret is 0.
+// Build the table from the lines read, if ret is 0.
 static int macs_end(
 	struct dhcp_macs *m, const struct loading *l, int ret, const void *where, struct diag *d)
 {
@@ -131,7 +131,7 @@ int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 	return macs_end(m, &l, ret, setting, d);
 }
 
-// The address by its number, 6 bytes.
+// Write the number-th address after `first`, 6 bytes.
 static void mac_write(const uint8_t first[6], uint64_t number, uint8_t *to)
 {
 	uint64_t mac = (uint64_t)bytes_be16(first) << 32 | bytes_be32(first + 2);

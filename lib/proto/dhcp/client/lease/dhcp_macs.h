@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hardware addresses as text, and files of them, one for each client. Path: cold | hot (has). Any
+// Hardware addresses as text, and files of them, one per client. Path: cold | hot (has). Any
 // thread.
 #pragma once
 
@@ -15,8 +15,8 @@
 #define DHCP_MAC_TEXT (3 * DHCP_MAC_MAX)
 
 struct dhcp_macs {
-	uint8_t *items;  // by client, len bytes each; NULL: there is no file
-	uint8_t *sorted; // of them, for has; NULL: not needed
+	uint8_t *items;  // by client, len bytes each; NULL: no file
+	uint8_t *sorted; // sorted copy for has; NULL: not needed
 	uint32_t count;
 	uint32_t len;
 };
@@ -24,29 +24,29 @@ struct dhcp_macs {
 // Rules of a file.
 struct dhcp_macs_wanted {
 	uint64_t clients;
-	bool fewer;    // addresses than clients are right
-	bool six;      // only Ethernet's length
-	bool stations; // no addresses of groups
+	bool fewer;    // fewer addresses than clients are allowed
+	bool six;      // Ethernet's length only
+	bool stations; // no group addresses
 	bool find;     // dhcp_macs_has is used
 };
 
-// 0, -EINVAL (in d) or -ENOMEM; then there is nothing to free.
+// 0, -EINVAL (in d) or -ENOMEM; on errors nothing needs freeing.
 int dhcp_macs_load(struct dhcp_macs *m, const char *const *setting,
 	const struct dhcp_macs_wanted *wanted, struct arena *a, struct diag *d);
-// From the column, from 0, of a file of clients. As dhcp_macs_load.
+// Take the addresses from a column, counted from 0, of a client file. Otherwise as dhcp_macs_load.
 int dhcp_macs_take(struct dhcp_macs *m, const struct pattern_table *t, uint32_t column,
 	const struct dhcp_macs_wanted *wanted, const void *where, struct diag *d);
-// Client i has the MAC number i % count from first on; count: 1 to the number of clients. 0 or
+// Client i gets MAC number i % count, counted from `first`; count: 1 to the number of clients. 0 or
 // -ENOMEM.
 int dhcp_macs_share(struct dhcp_macs *m, const uint8_t first[6], uint32_t count,
 	const struct dhcp_macs_wanted *wanted);
 void dhcp_macs_free(struct dhcp_macs *m);
 
-// Read "02:00:00:00:00:01", 1 to DHCP_MAC_MAX bytes: their number; 0: not a hardware address.
+// Read "02:00:00:00:00:01", 1 to DHCP_MAC_MAX bytes: their number, or 0: no hardware address.
 uint32_t dhcp_mac_read(const char *text, uint8_t out[DHCP_MAC_MAX]);
 const char *dhcp_mac_text(const uint8_t *mac, uint32_t len, char text[DHCP_MAC_TEXT]);
 
-// Is it in the file? O(log count).
+// Is the address in the file? O(log count).
 static inline bool dhcp_macs_has(const struct dhcp_macs *m, const uint8_t *mac)
 {
 	uint32_t first = 0, end = m->count;

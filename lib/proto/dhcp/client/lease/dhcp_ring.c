@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of rings and tables, all of it at the start. Path: cold. Management thread.
+// Memory of rings and tables, all allocated at the start. Path: cold. Management thread.
 
 #include "proto/dhcp/client/lease/dhcp_ring.h"
 
@@ -11,7 +11,7 @@
 #define CACHE_LINE 64u
 #define HUGE_PAGE  (2u << 20)
 
-// No page is to be missing on the way. Large tables are in large pages where the system has them.
+// Prefaults all pages. Large tables use huge pages where available.
 void *dhcp_table_alloc(uint64_t size)
 {
 	uint64_t unit = size < HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;

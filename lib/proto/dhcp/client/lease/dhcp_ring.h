@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring of clients by number: first in, first out. There is room for all of them, as each is in
-// one ring at most. Path: hot | cold (init, table_alloc). The worker that owns it.
+// A FIFO ring of client numbers. Each client is in at most one ring, and every ring has room for
+// all. Path: hot | cold (init, table_alloc). The worker that owns it.
 #pragma once
 
 #include <stdint.h>
@@ -12,10 +12,10 @@ struct dhcp_ring {
 
 // 0 or -ENOMEM; free() its items.
 int dhcp_ring_init(struct dhcp_ring *r, uint32_t room);
-// Zeroed and in memory, on a cache line of its own; NULL: out of memory. free() it.
+// Zeroed and resident, aligned to a cache line; NULL: out of memory. free() it.
 void *dhcp_table_alloc(uint64_t size);
 
-// The number of clients or relays that belong to one of several workers: every workers-th does.
+// Number of clients or relays of one worker, which gets every workers-th.
 static inline uint32_t dhcp_share(uint32_t all, uint32_t worker, uint32_t workers)
 {
 	return all > worker ? (all - worker - 1) / workers + 1 : 0;

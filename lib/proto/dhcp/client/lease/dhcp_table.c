@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of clients to a table of fields. Path: cold. Management thread.
+// Reads a file of clients into a table of fields. Path: cold. Management thread.
 
 #include "proto/dhcp/client/lease/dhcp_table.h"
 
@@ -20,8 +20,8 @@ static const uint32_t unread_longest[DHCP_TABLE_COLUMNS_MAX] = {
 const struct pattern_table dhcp_table_unread = {
 	.columns = DHCP_TABLE_COLUMNS_MAX, .longest = unread_longest};
 
-// The field at *line to its place in the same line, without quotes; its length. *line is behind its
-// comma, or NULL after the last field. -EINVAL: its quotes are not right.
+// Unquotes the field at *line in place and returns its length. Moves *line past the comma, or to
+// NULL after the last field. -EINVAL: invalid quotes.
 static int field_take(char **line, char **field)
 {
 	char *from = *line, *to = from;
