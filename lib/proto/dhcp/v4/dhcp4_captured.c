@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients of DHCPv4 in captured messages. Path: cold. Management thread.
+// DHCPv4 clients from captured messages. Path: cold. Management thread.
 
 #include <string.h>
 
 #include "proto/dhcp/client/dhcp_captured.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
-// Options that belong to a message or to a relay, and not to the client. `lease_time` is the
-// client's, unless the setting has another one.
+// Is the option specific to the client, rather than to a message or relay? `lease_time` is the
+// client's, unless the setting differs.
 static bool is_own(const struct dhcp4_settings *s, uint8_t code)
 {
 	static const uint8_t others[] = {DHCP4_OPT_REQUESTED_ADDRESS, DHCP4_OPT_OVERLOAD,
 		DHCP4_OPT_TYPE, DHCP4_OPT_SERVER_ID, DHCP4_OPT_MESSAGE, DHCP4_OPT_RAPID_COMMIT,
-		DHCP4_OPT_RELAY_INFO, DHCP4_OPT_CLIENT_ID}; // the last one is a column of its own
+		DHCP4_OPT_RELAY_INFO, DHCP4_OPT_CLIENT_ID}; // the last has its own column
 
 	return !memchr(others, code, sizeof(others)) &&
 	       (code != DHCP4_OPT_LEASE_TIME || s->lease_time_ns == 0);
@@ -34,7 +34,7 @@ static void option_take(
 		w->failed = true;
 }
 
-// In the order of the message; then those of the fields file and sname.
+// In the order of the message, followed by options of the fields file and sname.
 static void options_take(const struct dhcp4_settings *s, const struct dhcp4_message *m,
 	const uint8_t *buf, uint32_t len, struct writer *w)
 {

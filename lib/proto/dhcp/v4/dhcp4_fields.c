@@ -12,7 +12,7 @@
 #define SETTING(member)    offsetof(struct dhcp4_settings, member)
 
 #define HOUR_NS  3600e9
-#define YEARS_NS 4294967294e9 // of a lease, the longest that is not infinite
+#define YEARS_NS 4294967294e9 // the longest finite lease time
 
 const char *const dhcp4_exchange_names[] = {DHCP4_EXCHANGES_LIST(DHCP_ROW_NAME) NULL};
 static const char *const message_names[] = {DHCP4_MESSAGES_LIST(DHCP_ROW_NAME) NULL};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 messages as bytes: the fixed header (RFC 2131 section 2) and the options (RFC 2132),
-// overload (option 52) and split options (RFC 3396) included. Knows no client, exchange, address
-// or port. Path: hot. Any thread.
+// including overload (option 52) and split options (RFC 3396). Independent of clients, exchanges,
+// addresses and ports. Path: hot. Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -11,16 +11,16 @@
 #include "proto/dhcp/client/dhcp_shape.h"
 
 #define DHCP4_HEADER_LEN  236 // up to the magic cookie
-#define DHCP4_OPTIONS_AT  240 // where the first option starts
+#define DHCP4_OPTIONS_AT  240 // start of the first option
 #define DHCP4_COOKIE      0x63825363u
 #define DHCP4_CHADDR_LEN  16
 #define DHCP4_BROADCAST   0x8000 // of flags
 #define DHCP4_SERVER_PORT 67
 #define DHCP4_CLIENT_PORT 68
 #define DHCP4_FILE_LEN    128
-#define DHCP4_OPTION_MAX  1024 // bytes of one option, put together again from its pieces
+#define DHCP4_OPTION_MAX  1024 // bytes of one option, joined from its pieces
 
-enum dhcp4_htype { // hardware types, as of ARP
+enum dhcp4_htype { // hardware types, as in ARP
 	DHCP4_HTYPE_ETHERNET = 1,
 	DHCP4_HTYPE_IEEE802 = 6,
 	DHCP4_HTYPE_INFINIBAND = 32, // its messages have no hardware address (RFC 4390)
@@ -47,8 +47,8 @@ enum dhcp4_at {
 	DHCP4_AT_COOKIE = 236,
 };
 
-// Message types (option 53): X(name, number). RFC 2131, 3203, 4388, 6926 and 7724; clients here
-// take no part in FORCERENEW and ACTIVELEASEQUERY.
+// Message types (option 53): X(name, number). RFC 2131, 3203, 4388, 6926 and 7724; the clients here
+// do not take part in FORCERENEW and ACTIVELEASEQUERY.
 // clang-format off
 #define DHCP4_TYPE_ROWS(X) \
 	X(DISCOVER, 1) X(OFFER, 2) X(REQUEST, 3) X(DECLINE, 4) X(ACK, 5) X(NAK, 6) X(RELEASE, 7) \
@@ -83,7 +83,7 @@ enum dhcp4_option {
 	DHCP4_OPT_FQDN = 81,
 	DHCP4_OPT_RELAY_INFO = 82,
 	DHCP4_OPT_CLIENT_LAST_TIME = 91,
-	DHCP4_OPT_STATUS = 151, // RFC 6926: up to state
+	DHCP4_OPT_STATUS = 151, // RFC 6926, through DHCP4_OPT_STATE
 	DHCP4_OPT_BASE_TIME = 152,
 	DHCP4_OPT_STATE_TIME = 153,
 	DHCP4_OPT_STATE = 156,
@@ -109,7 +109,7 @@ enum dhcp4_relay_option { // of option 82
 
 enum dhcp4_state { DHCP4_STATE_AVAILABLE = 1, DHCP4_STATE_ACTIVE = 2 }; // option 156
 
-// A view into a message; pointers are valid as long as its bytes. Numbers are in host order.
+// A view into a message; pointers are valid as long as its bytes.
 struct dhcp4_message {
 	uint8_t op, htype, hlen, hops;
 	uint16_t secs, flags;
@@ -118,56 +118,56 @@ struct dhcp4_message {
 	const uint8_t *chaddr;                   // DHCP4_CHADDR_LEN bytes
 	uint8_t type;                            // option 53; 0: none
 	bool has_end;                            // the option field ends with option 255
-	bool repeats;                            // an option twice, with equal content
-	uint64_t present[4];                     // which options are there, a bit each
+	bool repeats;                            // an option appears twice, with equal content
+	uint64_t present[4];                     // bit per option that is present
 	uint32_t server_id;                      // option 54, host order; 0: none or not 4 bytes
-	uint32_t lease_time, t1, t2;             // s; meaningful when present
+	uint32_t lease_time, t1, t2;             // s; valid if present
 	uint32_t requested;                      // option 50
-	// The option as one piece, or NULL. When the message splits it, it lies in scratch.
+	// The option in one piece, or NULL. If the message splits it, it is joined in scratch.
 	const uint8_t *client_id, *relay_info, *message;
 	uint16_t client_id_len, relay_info_len, message_len;
 	const uint8_t *parameters; // option 55: only the first piece
 	uint8_t parameters_len;
-	const char *broken; // why it does not parse
+	const char *broken; // why parsing failed
 };
 
-// Layouts of earlier messages: servers mostly send the same options in the same order, so most
+// Layouts of earlier messages: servers usually send the same options in the same order, so most
 // messages need no walk.
-#define DHCP4_LAYOUTS 4 // known at the same time
+#define DHCP4_LAYOUTS 4 // remembered at a time
 
-// Offsets of the data of options in the message; 0: there is no such option.
+// Offsets of option data in the message; 0: the option is absent.
 struct dhcp4_places {
 	uint16_t type, server_id, lease_time, t1, t2, requested;
 	uint16_t client_id, relay_info, message, parameters;
 };
 
-#define DHCP4_LACKS         8 // codes of a layout
+#define DHCP4_LACKS         8 // codes stored per layout
 #define DHCP4_LACKS_MORE    254
 #define DHCP4_LACKS_UNKNOWN 255
 
 // Valid only for a well-formed message that ends with END and has each option once, in its options
-// field. A walk would find the same options at the same places.
+// field. A walk would find the same options at the same offsets.
 struct dhcp4_layout {
-	uint32_t need;           // bytes of a message that has it, 0: none yet
-	struct dhcp_shape shape; // from the magic cookie on up to END, and with it
+	uint32_t need;           // minimum length of a matching message, 0: unused
+	struct dhcp_shape shape; // from the magic cookie through END
 	struct dhcp4_places at;
 	uint64_t present[4]; // as in a message
-	// Has it server identifier and all three times, no relay information, and if any a
-	// client identifier of 7 bytes?
+	// Does it have a server identifier and all three times, no relay information, and no client
+	// identifier except with 7 bytes?
 	bool usual;
 	uint8_t client_id_len, relay_info_len, message_len, parameters_len;
-	// Parameters that were asked for and are not there: how many, or one of the two above.
+	// Requested parameters that are missing: their number, or a constant above.
 	uint8_t lacks, lack[DHCP4_LACKS];
 };
 
 struct dhcp4_layouts {
-	uint32_t last;   // that a message had
-	uint32_t missed; // messages that had none of them
+	uint32_t last;   // index of the latest match
+	uint32_t missed; // messages that matched no layout
 	struct dhcp4_layout items[DHCP4_LAYOUTS];
 };
 
-// Memory for parsing, one per thread, all zero at first: the layouts of earlier messages, and room
-// to join split options.
+// Memory for parsing, one per thread, initially zero: the layouts of earlier messages, and room to
+// join split options.
 struct dhcp4_scratch {
 	struct dhcp4_layouts layouts;
 	uint8_t bytes[3][DHCP4_OPTION_MAX];
@@ -178,13 +178,13 @@ static inline bool dhcp4_has(const struct dhcp4_message *m, uint8_t option)
 	return m->present[option >> 6] >> (option & 63) & 1;
 }
 
-// Parse a whole message, requests and replies alike. false: too short, no magic cookie, an option
-// that runs over the end of its field, a fixed-size option (50-54, 58, 59) that is of another size
-// when its pieces are put together, 52 above 3, a split option above DHCP4_OPTION_MAX, or a file or
-// sname field used for options (52) that is broken; *m then shows how far it came. A missing END is
-// not an error. Options of the file field follow those of the options field, then those of sname
-// (RFC 3396 section 7). A second option of a fixed size (but 52), 61 or 82 that equals the first is
-// no piece of it: some servers add what an administrator configures to what they send anyway.
+// Parse a whole message, request or reply. false: too short, no magic cookie, an option that
+// overruns its field, a fixed-size option (50-54, 58, 59) whose joined pieces have another size, 52
+// above 3, a split option above DHCP4_OPTION_MAX, or broken options in a file or sname field (52);
+// *m then holds the part that was parsed. A missing END is not an error. Options of the file field
+// follow those of the options field, then come those of sname (RFC 3396 section 7). A second
+// fixed-size option (except 52), 61 or 82 equal to the first is a repetition, not a piece: some
+// servers add configured options to the ones they send anyway.
 bool dhcp4_parse(
 	const uint8_t *buf, uint32_t len, struct dhcp4_scratch *scratch, struct dhcp4_message *m);
 
@@ -193,10 +193,10 @@ static inline bool dhcp4_layout_fits(const struct dhcp4_layout *l, const uint8_t
 	return l->need - 1 < len && dhcp_shape_fits(&l->shape, buf + DHCP4_AT_COOKIE);
 }
 
-// Among all of them.
+// Search all layouts.
 struct dhcp4_layout *dhcp4_layout_search(struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len);
 
-// The layout of a message, mostly that of the last one; NULL: not known.
+// The layout of a message, usually the latest match; NULL: unknown.
 static inline struct dhcp4_layout *dhcp4_layout_find(
 	struct dhcp4_layouts *k, const uint8_t *buf, uint32_t len)
 {
@@ -205,7 +205,7 @@ static inline struct dhcp4_layout *dhcp4_layout_find(
 	return dhcp4_layout_fits(l, buf, len) ? l : dhcp4_layout_search(k, buf, len);
 }
 
-// xid of a message that is long enough for a header and has this op.
+// Read the xid of a message that has a complete header and this op.
 static inline bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op, uint32_t *xid)
 {
 	if (len < DHCP4_HEADER_LEN || buf[DHCP4_AT_OP] != op)
@@ -214,22 +214,22 @@ static inline bool dhcp4_xid(const uint8_t *buf, uint32_t len, enum dhcp4_op op,
 	return true;
 }
 
-// Append an option; longer than 255 bytes it is split (RFC 3396).
+// Append an option; above 255 bytes it is split (RFC 3396).
 void dhcp4_write_option(struct writer *w, uint8_t code, const void *data, uint32_t len);
 void dhcp4_write_option_be32(struct writer *w, uint8_t code, uint32_t value);
 void dhcp4_write_option_u8(struct writer *w, uint8_t code, uint8_t value);
 
-// The option in a message that we wrote or parsed before, not overloaded or split: offset of its
-// code byte, 0: not there. Its data lies within len. DHCP4_OPT_END can be asked for as well.
+// Find an option in a message that we wrote or parsed, not overloaded or split: offset of its code
+// byte, 0: absent. Its data lies within len. Also finds DHCP4_OPT_END.
 uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code);
 
-// The data of an option in a message that was parsed, all its pieces one behind the other, also of
-// overloaded fields, and equal copies once: its length, -1: not there or longer than room.
+// Join all pieces of an option in a parsed message, including overloaded fields, with repetitions
+// once. Returns the length, -1: absent or longer than room.
 int dhcp4_option_join(const uint8_t *buf, uint32_t len, uint8_t code, uint8_t *out, uint32_t room);
 
-// "DISCOVER", "NotAllowed" ...; NULL for a number without a name.
+// "DISCOVER", "NotAllowed" ...; NULL for an unnamed number.
 const char *dhcp4_type_name(uint32_t type);
 const char *dhcp4_status_name(uint32_t status);
-// For counters: "none" for type 0, "other" for any other number without a name.
+// For counters: "none" for type 0, "other" for any other unnamed number.
 const char *dhcp4_type_label(uint32_t type);
 const char *dhcp4_status_label(uint32_t status);

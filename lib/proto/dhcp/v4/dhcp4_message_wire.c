@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 messages from untrusted bytes: header, the options of all three fields put together, and
-// the layouts of messages that were walked through. Knows no exchange. Path: hot. Any thread.
+// Parses DHCPv4 messages from untrusted bytes: header, the joined options of all three fields, and
+// layouts of messages already walked. Independent of exchanges. Path: hot. Any thread.
 
 #include "proto/dhcp/v4/dhcp4_message.h"
 
 #define PIECE_MAX   255
-#define LEARN_EVERY 16 // messages without a known layout: some servers have no two alike
+#define LEARN_EVERY 16 // messages without a known layout: some servers never repeat one
 #define FILE_LEN    128
 #define SNAME_LEN   64
 
@@ -17,19 +17,19 @@ struct walk {
 	struct dhcp4_message *m;
 	struct dhcp4_scratch *scratch;
 	uint32_t type, overload;
-	uint64_t incomplete; // fixed-size options, a bit each: part of them is still to come
-	uint8_t have[64];    // bytes of each that is incomplete
+	uint64_t incomplete; // bit per fixed-size option that is incomplete
+	uint8_t have[64];    // bytes so far of each incomplete option
 };
 
-// One option as it stands in a field; again: another piece of it was there before.
+// One option as it appears in a field; again: a later piece of it.
 struct piece {
 	uint8_t code, len;
 	bool again;
 	const uint8_t *data;
 };
 
-// The next option of a field, PAD passed over; data NULL: it runs over the end. false: there is
-// none; its code is then END, if that stands there.
+// Read the next option of a field, skipping PAD; data NULL: it overruns the field. false: no more;
+// the code is END if the field has one.
 static inline bool option_next(struct reader *r, struct piece *o)
 {
 	do {
@@ -42,7 +42,7 @@ static inline bool option_next(struct reader *r, struct piece *o)
 	return true;
 }
 
-// Even these may be split, where the options field ends (RFC 3396 section 5).
+// Even fixed-size options may be split at the end of the options field (RFC 3396 section 5).
 static __attribute__((noinline)) bool fixed_join(
 	struct walk *k, const struct piece *o, uint8_t size, uint32_t *value)
 {
@@ -86,7 +86,7 @@ static inline bool joined_add(struct walk *k, const struct piece *o, enum joined
 		*whole_len = o->len;
 		return true;
 	}
-	// A piece that another one follows is mostly as long as can be.
+	// A piece that is followed by another is usually full, so an equal one is a repetition.
 	if (which != JOINED_MESSAGE && o->len == *whole_len && o->len < PIECE_MAX &&
 		memcmp(*whole, o->data, o->len) == 0) {
 		k->m->repeats = true;
@@ -213,7 +213,7 @@ static inline void header_read(struct dhcp4_message *m, const uint8_t *buf)
 	m->chaddr = buf + DHCP4_AT_CHADDR;
 }
 
-// Notes on a message during the walk through its options.
+// Notes taken during the walk through a message's options.
 struct notes {
 	struct dhcp4_layout *l;
 	uint8_t mask[DHCP_SHAPE_MAX];
@@ -238,7 +238,7 @@ static void place_note(struct dhcp4_places *at, uint8_t code, uint16_t data)
 		*places[code] = data;
 }
 
-// One option, whose code is at `at`. false: no layout is made of messages with such a one.
+// Note the option whose code is at `at`. false: messages with such an option get no layout.
 static bool option_note(struct notes *n, uint32_t at, uint8_t code)
 {
 	uint64_t *present = &n->l->present[code >> 6], bit = 1ull << (code & 63);
@@ -251,12 +251,12 @@ static bool option_note(struct notes *n, uint32_t at, uint8_t code)
 	return true;
 }
 
-// The length up to END and with it; 0: it cannot be learnt.
+// Returns the length through END; 0: the layout cannot be learnt.
 static uint32_t options_note(struct notes *n, const uint8_t *buf, uint32_t len)
 {
 	uint32_t at = DHCP4_OPTIONS_AT;
 
-	// The message is right: where there is a code there is a length, but for END and PAD.
+	// The message is well formed: every code except END and PAD has a length.
 	while (at < len && at + 1 < DHCP4_AT_COOKIE + DHCP_SHAPE_MAX) {
 		uint8_t code = buf[at];
 
@@ -324,7 +324,7 @@ static __attribute__((noinline)) bool walk_parse(
 	k.scratch = scratch;
 	k.type = 0;
 	k.overload = 0;
-	k.incomplete = 0; // have needs no start
+	k.incomplete = 0; // `have` needs no initialisation
 	right = options_walk(&k, buf, len);
 	m->type = (uint8_t)k.type;
 	if (right)
@@ -337,7 +337,7 @@ struct dhcp4_layout *dhcp4_layout_search(struct dhcp4_layouts *k, const uint8_t 
 	for (uint32_t i = 0; i < DHCP4_LAYOUTS; i++) {
 		struct dhcp4_layout *l = &k->items[i];
 
-		// Most that differ are of another length.
+		// Most messages that differ have another length.
 		if (l->need - 1 >= len || buf[l->need - 1] != DHCP4_OPT_END ||
 			!dhcp4_layout_fits(l, buf, len))
 			continue;
@@ -352,13 +352,13 @@ static inline const uint8_t *place(const uint8_t *buf, uint16_t at)
 	return at ? buf + at : NULL;
 }
 
-// The number of an option that may not be there.
+// A number option that may be absent.
 static inline uint32_t number_at(const uint8_t *buf, uint16_t at)
 {
 	return at ? bytes_be32(buf + at) : 0;
 }
 
-// All but the header.
+// Read everything except the header.
 static inline void layout_read(
 	const struct dhcp4_layout *l, const uint8_t *buf, struct dhcp4_message *m)
 {
@@ -436,7 +436,7 @@ uint32_t dhcp4_find_option(const uint8_t *buf, uint32_t len, uint8_t code)
 	return code == DHCP4_OPT_END && o.code == code ? (uint32_t)(r.at - buf) - 1 : 0;
 }
 
-// Adds the pieces in one field. -1: they do not fit.
+// Append the pieces from one field. -1: they do not fit.
 static int field_join(
 	struct reader r, uint8_t code, uint8_t *out, uint32_t room, int *sum, uint8_t *overload)
 {
@@ -448,8 +448,8 @@ static int field_join(
 			*overload = o.data[0];
 		if (o.code != code)
 			continue;
-		// Within a field a piece that another one follows is as long as can be, so this is
-		// the whole option again (joined_add). A text may say anything.
+		// Within a field, a piece followed by another is full, so this is a repetition of
+		// the whole option (joined_add), except in free text.
 		if (first && *sum == o.len && o.len < PIECE_MAX && code != DHCP4_OPT_MESSAGE &&
 			memcmp(out, o.data, o.len) == 0)
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 clients: kinds of messages, the compiled plan of an item, the state of a worker and of a
-// client, and a reply at hand. For lib/proto, tests and fuzzers only. Path: cold
-// (set-up) | hot (the rest).
+// client, and the reply being processed. Only for lib/proto, tests and fuzzers. Path: cold (set-up)
+// | hot (the rest).
 #pragma once
 
 #include <stdatomic.h>
@@ -11,20 +11,20 @@
 #include "proto/dhcp/v4/dhcp4_message.h"
 #include "proto/dhcp/v4/dhcp4_settings.h"
 
-#define DHCP4_MESSAGE_MAX 1400 // of a message that we send
-#define DHCP4_OPTION_ROOM 255  // of one option that we send
-#define DHCP4_WRONG_MORE  8    // bytes that a message wrong on purpose is longer, at most
-#define DHCP4_TEXTS       2    // fields of the header: sname, file
+#define DHCP4_MESSAGE_MAX 1400 // bytes of a message we send
+#define DHCP4_OPTION_ROOM 255  // bytes of an option we send
+#define DHCP4_WRONG_MORE  8    // maximum bytes added by an intentional error
+#define DHCP4_TEXTS       2    // text fields of the header: sname, file
 
 // Content of a message (RFC 2131 table 5, RFC 4388 section 6.2).
 enum dhcp4_has {
 	DHCP4_HAS_CIADDR = 1 << 0,
 	DHCP4_HAS_REQUESTED = 1 << 1,  // option 50
 	DHCP4_HAS_SERVER_ID = 1 << 2,  // option 54
-	DHCP4_HAS_WISH = 1 << 3,       // option 50 with the address wished for
-	DHCP4_HAS_TIME = 1 << 4,       // option 51 with the lease time wished for
+	DHCP4_HAS_WISH = 1 << 3,       // option 50 with the desired address
+	DHCP4_HAS_TIME = 1 << 4,       // option 51 with the desired lease time
 	DHCP4_HAS_PARAMETERS = 1 << 5, // option 55
-	DHCP4_HAS_OPTIONS = 1 << 6,    // those of the user
+	DHCP4_HAS_OPTIONS = 1 << 6,    // user options
 	DHCP4_HAS_CHADDR = 1 << 7,
 	DHCP4_HAS_SECS = 1 << 8,
 	DHCP4_HAS_RAPID = 1 << 9,      // option 80
@@ -47,7 +47,7 @@ enum dhcp4_has {
 	X(DHCP4_DECLINES, "decline", DHCP4_STEP_DECLINE, BOUND, RESTING, "decline the leased address") \
 	X(DHCP4_LEASEQUERIES, "leasequery", DHCP4_STEP_LEASEQUERY, BOUND, BOUND, "ask about a lease")
 
-// Then the members of struct dhcp_message_kind (dhcp4_request_wire.c).
+// Followed by the members of struct dhcp_message_kind (dhcp4_request_wire.c).
 #define DHCP4_MESSAGES_LIST(X) \
 	X(DHCP4_STEP_DISCOVER, "discover", "discover-offer", \
 		DHCP4_DISCOVER, FULL | DHCP4_HAS_WISH, OFFERS, 0, DHCP4_OFFER) \
@@ -83,27 +83,27 @@ extern const struct dhcp_start dhcp4_starts[DHCP4_EXCHANGES];
 
 struct dhcp4_client {
 	struct dhcp_client head;
-	uint32_t address;   // held now, host order; 0: none
+	uint32_t address;   // current lease, host order; 0: none
 	uint32_t server_id; // of the lease
 	uint32_t offered;   // address of the open exchange
 	uint32_t chosen;    // server identifier of the open exchange
-	uint16_t secs;      // of its DISCOVER
-	bool known;         // head.server is that of its lease, which a path leads to
+	uint16_t secs;      // of the exchange's DISCOVER
+	bool known;         // head.server is the server of the lease and has a path
 };
 
 _Static_assert(sizeof(struct dhcp4_client) == 32, "a power of two");
 
-// A message but for what differs between clients. Offsets are 0 when the message has no such thing.
+// A message without its client-specific parts. An offset is 0 if the message lacks the field.
 struct dhcp4_template {
-	bool open;                        // options are to follow, and END; otherwise it is whole
+	bool open;                        // options and END must be appended; otherwise complete
 	uint16_t len;                     // of bytes
-	uint16_t room;                    // that the whole message may need
+	uint16_t room;                    // maximum length of the whole message
 	uint16_t requested_at, server_at; // data of options 50 and 54
 	uint16_t id_at;                   // MAC in the client identifier
-	bool relayed, relay_info;         // through the relay; with option 82
-	bool giaddr, chaddr;              // are to be written
-	uint16_t has;                     // enum dhcp4_has of what is to be written
-	uint64_t sum;                     // of bytes, as csum_add has it
+	bool relayed, relay_info;         // sent through the relay; with option 82
+	bool giaddr, chaddr;              // must be written
+	uint16_t has;                     // enum dhcp4_has of fields to write
+	uint64_t sum;                     // of bytes, as in csum_add
 	uint8_t bytes[DHCP4_MESSAGE_MAX];
 };
 
@@ -111,10 +111,10 @@ struct dhcp4_pool_range {
 	uint32_t first, last;
 };
 
-// Places of a message that is given as a whole.
+// Placeholders in a raw message.
 enum dhcp4_place { DHCP4_PLACE_XID, DHCP4_PLACE_SECS, DHCP4_PLACE_SERVER, DHCP4_PLACES };
 
-// A field of the header with text.
+// A text field of the header.
 struct dhcp4_text {
 	uint8_t at, len;
 	struct dhcp_varying text;
@@ -126,36 +126,36 @@ struct dhcp4_plan {
 	uint8_t htype, hlen; // on the wire
 	enum dhcp4_client_id client_id;
 	struct dhcp_varying id_text;
-	bool known_server;       // the item's has an address
-	bool relay_unicast;      // renew and the like go through the relay too
-	uint16_t relay_info_len; // of the part that is the same for all clients
+	bool known_server;       // the item's server has an address
+	bool relay_unicast;      // renewals etc. also go through the relay
+	uint16_t relay_info_len; // of the client-independent part
 	uint8_t relay_info[DHCP4_OPTION_MAX];
 	struct dhcp_varying_list relay_subs; // after relay_info
 
 	uint32_t path_server; // path of the first server
-	// Clients on a link: identifiers of the servers, the item's first and then those that
-	// workers have met, in the order of the paths; 0: none yet. NULL: no message is unicast.
+	// Clients on a link: identifiers of the servers, first the item's, then servers met by
+	// workers, in the order of the paths; 0: free. NULL: no message is unicast.
 	_Atomic uint32_t *met;
-	uint32_t named;  // bits: those known before the run
+	uint32_t named;  // bit per server known before the run
 	uint32_t accept; // server identifier, 0: any
 	struct dhcp_start starts[DHCP4_EXCHANGES];
 	enum dhcp4_query query;
 	uint32_t inform_first; // address of client 0 without a lease; 0: none
 	uint32_t inform_count;
-	uint32_t hint_first; // requested address of client 0, 0: none
+	uint32_t hint_first; // requested address of client 0; 0: none
 	struct recip hint_count;
 	uint16_t pad;
-	uint32_t giaddr; // of all relays, 0: their own
+	uint32_t giaddr; // of all relays; 0: each uses its own
 	uint32_t text_count;
 	struct dhcp4_text texts[DHCP4_TEXTS];
-	// A usual reply (dhcp4_is_usual), as numbers: op, htype and hlen in the upper bits of
-	// 64, 0: there is none; length and htype of the client identifier, 0: it has none.
+	// Constants for usual replies (dhcp4_is_usual): op, htype and hlen in the upper bits of 64,
+	// 0: no reply is usual; length and htype of the client identifier, 0: none is sent.
 	uint64_t usual_head, usual_id;
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count;           // 0: any address
-	bool judged;                   // by options or fields below
-	uint32_t next_server;          // that replies must have; 0: any
-	struct dhcp_varying boot_file; // likewise; code 0: any
+	bool judged;                   // by the options or fields below
+	uint32_t next_server;          // required in replies; 0: any
+	struct dhcp_varying boot_file; // required in replies; code 0: any
 };
 
 struct dhcp4_worker {
@@ -168,7 +168,7 @@ static inline struct dhcp4_client *dhcp4_client_at(const struct dhcp4_worker *w,
 	return (struct dhcp4_client *)w->is.work.clients.items + client;
 }
 
-// Number of a client among those of all items.
+// Run-wide number of a client, unique among all items.
 static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client)
 {
 	return w->is.work.owner + dhcp_work_number(&w->is.work, client);
@@ -177,11 +177,11 @@ static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client
 struct dhcp4_self {
 	const struct dhcp4_plan *p;
 	struct dhcp4_client *client;
-	uint64_t seed;                    // of {random}
+	uint64_t seed;                    // for {random}
 	uint32_t number;                  // in the whole run
-	uint8_t chaddr[DHCP4_CHADDR_LEN]; // zeros behind its bytes
-	uint8_t relay[4];                 // as on the wire
-	uint8_t address[4];               // that the exchange is about
+	uint8_t chaddr[DHCP4_CHADDR_LEN]; // padded with zeros
+	uint8_t relay[4];                 // in wire format
+	uint8_t address[4];               // the address of the exchange
 };
 
 static inline bool dhcp4_in_pool(const struct dhcp4_plan *p, uint32_t address)
@@ -192,7 +192,7 @@ static inline bool dhcp4_in_pool(const struct dhcp4_plan *p, uint32_t address)
 	return p->pool_count == 0;
 }
 
-// It holds no address any more; nothing happens when it holds none.
+// Drop the client's address. No effect if it has none.
 static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 {
 	struct dhcp4_client *k = dhcp4_client_at(w, client);
@@ -204,10 +204,9 @@ static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 	k->head.holds = false;
 }
 
-// The client holds address (not 0) until then, and no other one any more. DHCP_NOBODY, or the
-// owner that has a running lease on it: then nothing changes. With a client that is the same one
-// for a server it holds the address together. DHCP_UNWATCHED: the client holds the address, and
-// nobody will know.
+// Make address (not 0) the client's only lease until then. Returns DHCP_NOBODY, or the owner of a
+// running lease on it, without any change; clients that are one client for a server share the
+// address. DHCP_UNWATCHED: the client holds the address, but duplicates go undetected.
 static inline uint32_t dhcp4_lease_hold(
 	struct dhcp4_worker *w, uint32_t client, uint32_t address, uint32_t until_s, uint32_t now_s)
 {
@@ -226,7 +225,7 @@ static inline uint32_t dhcp4_lease_hold(
 	return other == DHCP_UNWATCHED ? DHCP_UNWATCHED : DHCP_NOBODY;
 }
 
-// The place of a server (not 0) among those met, where it is added. DHCP_SERVERS_MAX: no room.
+// Index of a server (not 0) among those met, adding it if new. DHCP_SERVERS_MAX: no room.
 static inline uint32_t dhcp4_meet(const struct dhcp4_plan *p, uint32_t server_id)
 {
 	for (uint32_t i = 0; i < DHCP_SERVERS_MAX; i++) {
@@ -241,7 +240,7 @@ static inline uint32_t dhcp4_meet(const struct dhcp4_plan *p, uint32_t server_id
 	return DHCP_SERVERS_MAX;
 }
 
-// The lease of a client on a link is of this server. false: there are too many of them.
+// Record the server of the lease of a client on a link. false: too many servers.
 static inline bool dhcp4_server_keep(
 	const struct dhcp4_plan *p, struct dhcp4_client *k, uint32_t server_id)
 {
@@ -252,7 +251,7 @@ static inline bool dhcp4_server_keep(
 	return k->known;
 }
 
-// The server with this identifier; if no server has it, the one that was asked.
+// The server with this identifier; if unknown, the one that was asked.
 static inline uint8_t dhcp4_server_of(
 	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
 {
@@ -304,15 +303,15 @@ static inline struct pattern_values dhcp4_values_of(const struct dhcp4_self *s)
 }
 
 // dhcp4_request_wire.c
-// Data of options 61 and 82, as sent.
+// Write the data of options 61 and 82, as sent.
 void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
 void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
 
-// dhcp4_wrong_wire.c: spoil the ready message of len bytes. Its new length; 0: no room.
+// dhcp4_wrong_wire.c: corrupt the finished message of len bytes. New length; 0: no room.
 uint32_t dhcp4_wrong_spoil(
 	uint32_t kind, uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
 
-// A reply at hand.
+// The reply being processed.
 struct dhcp4_heard {
 	struct dhcp_heard is;
 	const uint8_t *buf;
@@ -321,7 +320,7 @@ struct dhcp4_heard {
 	struct dhcp4_message m;
 };
 
-// Finds the server that sent the reply.
+// Find the server that sent the reply.
 static inline void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx *ctx)
 {
 	const struct dhcp_plan *p = ctx->shared;
@@ -333,7 +332,7 @@ static inline void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx
 	                            : DHCP_PEER_NONE;
 }
 
-// dhcp4_usual_wire.c: as struct dhcp_messages has it
+// dhcp4_usual_wire.c: see struct dhcp_messages
 bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
 	uint32_t len, struct dhcp_heard *h);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of clients and their destinations: a template of their kind, the values of the
-// client, options from patterns. Not here: the templates (dhcp4_templates.c). Path: hot. The worker
-// that owns ctx.
+// The messages of clients and their destinations: a template by message kind, filled with the
+// client's values and options from patterns. Templates are in dhcp4_templates.c. Path: hot. The
+// worker that owns ctx.
 
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #define DECIDES      (BIT(DHCP4_ACK) | BIT(DHCP4_NAK))
 #define LEASES_KNOWN (BIT(DHCP4_LEASEUNASSIGNED) | BIT(DHCP4_LEASEUNKNOWN) | BIT(DHCP4_LEASEACTIVE))
 
-// Options of every message that makes a lease.
+// Options of every message that obtains a lease.
 #define FULL                                                                                       \
 	(DHCP4_HAS_OPTIONS | DHCP4_HAS_PARAMETERS | DHCP4_HAS_IDENTITY | DHCP4_HAS_SECS |          \
 		DHCP4_HAS_TIME)
@@ -72,7 +72,7 @@ DHCP_INLINE uint16_t secs_of(
 	const struct dhcp_pretend *pretend = &((const struct dhcp4_plan *)ctx->shared)->is.pretend;
 	uint32_t secs = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_S;
 
-	if (t->step == DHCP4_STEP_REQUEST) // as in the DISCOVER
+	if (t->step == DHCP4_STEP_REQUEST) // same value as in the DISCOVER
 		return k->secs;
 	secs = secs < UINT16_MAX ? secs : UINT16_MAX;
 	if (dhcp_pretends(pretend, ctx->now_ms))
@@ -82,14 +82,14 @@ DHCP_INLINE uint16_t secs_of(
 	return (uint16_t)secs;
 }
 
-// A message that is being made.
+// A message under construction.
 struct asking {
 	const struct dhcp4_plan *p;
 	struct dhcp4_worker *w;
 	struct dhcp4_client *client;
 	const struct dhcp4_template *m;
-	uint32_t number; // of the client, in the whole run
-	uint32_t relay;  // as on the wire; 0: none
+	uint32_t number; // run-wide number of the client
+	uint32_t relay;  // in wire format; 0: none
 	uint16_t has;    // enum dhcp4_has, enum dhcp_has
 	uint8_t type;    // of the message
 };
@@ -111,8 +111,8 @@ DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct pr
 	return a;
 }
 
-// Into the field of the header and into the client identifier. Mostly the first half of the field
-// alone: nothing but zeros is behind.
+// Write the MAC into the header field and the client identifier. The common case is the first half
+// of the field; the rest is zero.
 DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
 {
 	const struct dhcp4_plan *p = a->p;
@@ -132,7 +132,7 @@ DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
 	return (m->chaddr ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
 }
 
-// The values of the client into a copy of the template. Returns the sum of both.
+// Write the client's values into a copy of the template. Returns the sum of both.
 DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct asking *a, uint8_t *buf)
 {
@@ -169,7 +169,7 @@ static inline void tail_write(
 	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT) {
 		head = dhcp_option_begin(w, DHCP4_OPT_CLIENT_ID, false);
 		dhcp4_client_id_write(s, w);
-		if (head && w->at == head + 2) // a captured client without one
+		if (head && w->at == head + 2) // this captured client has none
 			w->at = head;
 		else
 			dhcp_option_end(w, head, false);
@@ -185,7 +185,7 @@ static inline void tail_write(
 	write_u8(w, DHCP4_OPT_END);
 }
 
-// The fate of a message without a reply is unknown: the client continues when it is written.
+// The result of a message without a reply is unknown: the client continues once it is written.
 static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct dhcp4_worker *w = ctx->own;
@@ -202,7 +202,7 @@ static void silent_sent(struct proto_ctx *ctx, struct proto_txn *t)
 	dhcp_work_leave(&w->is.work, ctx, t, t->step == DHCP4_STEP_DECLINE, DHCP_LEFT_DONE);
 }
 
-// The options behind an open template, END and the padding. The length of the message.
+// Append options, END and padding to an open template. Returns the length of the message.
 static __attribute__((noinline)) uint32_t template_end(
 	struct proto_ctx *ctx, struct proto_txn *t, struct proto_out *out, uint32_t room)
 {
@@ -217,13 +217,13 @@ static __attribute__((noinline)) uint32_t template_end(
 	tail_write(&s, m, t->step, &w);
 	len = (uint32_t)(w.at - buf);
 	out->sum += dhcp_sum_at(csum_add(0, buf + m->len, len - m->len), m->len);
-	for (uint32_t i = 0; i < s.p->text_count; i++) { // into fields that are zero
+	for (uint32_t i = 0; i < s.p->text_count; i++) { // the fields are zero
 		const struct pattern_values values = dhcp4_values_of(&s);
 		const struct dhcp4_text *field = &s.p->texts[i];
 
 		w = writer_of(buf + field->at, field->len);
 		dhcp_varying_write(&values, &field->text, &w);
-		out->sum += csum_add(0, buf + field->at, field->len); // they begin at even offsets
+		out->sum += csum_add(0, buf + field->at, field->len); // fields are at even offsets
 	}
 	if (len >= s.p->pad)
 		return len;
@@ -231,7 +231,7 @@ static __attribute__((noinline)) uint32_t template_end(
 	return s.p->pad;
 }
 
-// A message that is given as a whole.
+// Write a raw message.
 static __attribute__((noinline)) void raw_make(struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct dhcp_varying *raw, struct proto_out *out, uint32_t room)
 {
@@ -254,7 +254,7 @@ static __attribute__((noinline)) void raw_make(struct proto_ctx *ctx, const stru
 	out->sum = 0;
 }
 
-// Its sum is not known any more.
+// Corrupt a message; its sum becomes unknown.
 static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
 	const struct proto_txn *t, struct proto_out *out, uint32_t room, uint32_t kind)
 {
@@ -270,7 +270,7 @@ static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
 DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
 	struct proto_out *out, uint32_t room)
 {
-	// A relay that knows several servers asks them all (RFC 1542 section 4.1.1).
+	// A relay sends copies to all its servers (RFC 1542 section 4.1.1).
 	uint32_t copies = 1u + (a->has & DHCP4_IS_UNICAST ? 0 : a->p->is.layout.more);
 	struct dhcp_counters *n = ctx->counters;
 
@@ -324,7 +324,7 @@ void dhcp4_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 	for (uint32_t i = 0; i < n; i++) {
 		const struct asking a = asking_of(ctx, t[i]);
 
-		flow_make(&a, &flow[i]); // first: a silent message ends the lease that it is about
+		flow_make(&a, &flow[i]); // before writing: a silent message drops the lease
 		message_make(ctx, t[i], &a, &out[i], room);
 	}
 }
@@ -339,7 +339,7 @@ void dhcp4_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w)
 	dhcp_fqdn_name(&values, &s.p->is, w);
 }
 
-// A client identifier of RFC 4361 is known by its DUID, which follows a type and an IAID.
+// A client identifier of RFC 4361 is identified by its DUID, which follows a type and an IAID.
 void dhcp4_identity(const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out)
 {
 	struct writer w = writer_of(out->bytes, sizeof(out->bytes));

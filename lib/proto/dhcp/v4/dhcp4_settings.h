@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of DHCPv4 clients as structs (rows in dhcp4_fields.c), and messages that are wrong
-// on purpose as rows. Not here: the responder's settings (dhcp4_answer.h). Path: cold. Any thread.
+// The settings of DHCPv4 clients as structs (rows in dhcp4_fields.c), and intentionally wrong
+// messages as rows. The responder's settings are in dhcp4_answer.h. Path: cold. Any thread.
 #pragma once
 
 #include "base/addr.h"
@@ -9,8 +9,8 @@
 enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT, DHCP4_ID_HEX };
 
-// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes the ready
-// message of a client, from m up to the writer w (dhcp4_wrong_wire.c).
+// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes a client's
+// finished message, from m up to the writer w (dhcp4_wrong_wire.c).
 // clang-format off
 #define DHCP4_WRONGS(X) \
 	X(DHCP4_WRONG_HEADER, "header", "messages of 8 to 235 octets: a part of the header", \
@@ -50,7 +50,7 @@ struct dhcp4_option_settings {
 	struct dhcp_value_settings value;
 };
 
-// Fields of the header; those not given (UINT64_MAX, len 0, NULL) are as the message needs them.
+// Header fields; unset ones (UINT64_MAX, len 0, NULL) depend on the message.
 struct dhcp4_header_settings {
 	uint64_t flags, hops;
 	struct addr ciaddr, yiaddr, siaddr, giaddr;
@@ -63,7 +63,7 @@ struct dhcp4_relay_settings {
 	const char *circuit_id, *remote_id, *subscriber_id; // patterns
 	struct addr link_selection;
 	const char *server_id_override; // NULL, "relay" or an address
-	bool all;                       // of the messages go through the relay
+	bool all;                       // all messages go through the relay
 };
 
 struct dhcp4_retransmit_settings {
@@ -88,9 +88,9 @@ struct dhcp4_settings {
 	int32_t client_id;
 	const char *client_id_text, *client_id_hex; // patterns
 	bool broadcast_flag;
-	struct dhcp4_header_settings *header; // NULL: as messages need it
+	struct dhcp4_header_settings *header; // NULL: depends on the message
 	struct addr_range requested_address;
-	uint64_t lease_time_ns;           // 0: not asked for
+	uint64_t lease_time_ns;           // 0: not requested
 	int32_t query;                    // enum dhcp4_query
 	struct addr_range inform_address; // count 0: informs need a lease
 	struct addr accept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv4 clients as a family: rules of their settings, their part of the plan, and their leases in
-// a file. Not here: settings as rows (dhcp4_fields.c), messages (dhcp4_templates.c). Path: cold.
+// a file. Settings as rows are in dhcp4_fields.c, messages in dhcp4_templates.c. Path: cold.
 // Management thread.
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static uint32_t ipv4(const struct addr *a)
 	return bytes_be32(a->bytes);
 }
 
-// Do renewals and the like go through the relay?
+// Do renewals etc. go through the relay?
 static bool relays_all(const struct dhcp_settings *s)
 {
 	const struct dhcp4_relay_settings *relay = (const void *)s->relay;
@@ -26,7 +26,7 @@ static bool relays_all(const struct dhcp_settings *s)
 	return relay && (relay->all || relay->server_id_override);
 }
 
-// A server of its own for unicast messages: not behind a relay that answers for it.
+// Can messages be unicast to the server, with no relay that answers for it?
 static bool dhcp4_unicasts(const struct dhcp_settings *s)
 {
 	if (relays_all(s))
@@ -50,7 +50,7 @@ static void dhcp4_exchange_check(const struct dhcp_settings *s, uint32_t exchang
 		diag_error(d, s, s->mix ? "mix" : "exchange", "leasequery needs a relay");
 }
 
-// Hardware addresses by client, in a file.
+// Are there hardware addresses per client in a file?
 static bool has_macs(const struct dhcp_settings *s)
 {
 	return s->mac_file || s->mac_column || s->wire;
@@ -60,7 +60,7 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 {
 	uint8_t bytes[DHCP4_CHADDR_LEN] = {0}, *at;
 	uint32_t len = dhcp_mac_read(s->chaddr, bytes);
-	uint64_t left = dhcp_clients(&s->is) - 1; // to add to the address
+	uint64_t left = dhcp_clients(&s->is) - 1; // added to the first address
 
 	for (at = bytes + len; at > bytes; left >>= 8)
 		left += *--at;
@@ -165,7 +165,7 @@ static struct dhcp_backoff dhcp4_backoff(const struct dhcp_settings *settings, u
 {
 	const struct dhcp4_retransmit_settings *s = settings->retransmit;
 
-	(void)step; // all are sent again alike
+	(void)step; // all steps are retransmitted alike
 	return (struct dhcp_backoff){.first_ns = s->initial_ns,
 		.longest_ns = WAIT_MAX,
 		.jitter_ns = s->jitter_ns,
@@ -204,8 +204,8 @@ static void dhcp4_plan_rest(
 			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
 }
 
-// The servers in the file, then those of loaded leases; messages to the rest are broadcast until
-// the run has met them.
+// Paths to the configured servers and those of loaded leases; messages to other servers are
+// broadcast until the run has met them.
 static void paths_met(struct dhcp4_plan *p, struct addr *to)
 {
 	const struct dhcp_lease_file *leases = &p->is.leases;
@@ -223,7 +223,7 @@ static void paths_met(struct dhcp4_plan *p, struct addr *to)
 	}
 }
 
-// The broadcast where there is no relay, then the servers.
+// Destinations: broadcast if there is no relay, then the servers.
 static uint32_t dhcp4_paths(struct dhcp_plan *plan, const struct dhcp_settings *s,
 	const struct proto_env *env, struct addr *to)
 {
@@ -243,7 +243,7 @@ static uint32_t dhcp4_paths(struct dhcp_plan *plan, const struct dhcp_settings *
 	return plan->server_count;
 }
 
-// Identifiers from a text are taken for the same when they may be.
+// Text identifiers are assumed to be equal if they may be.
 static bool dhcp4_same(
 	const struct dhcp_plan *a, uint32_t ours, const struct dhcp_plan *b, uint32_t theirs)
 {
@@ -288,7 +288,7 @@ static void dhcp4_lease_save(
 {
 	const struct dhcp4_client *k = dhcp4_client_at((const struct dhcp4_worker *)w, client);
 
-	(void)nth; // there is one
+	(void)nth; // there is only one
 	out->server.len = 4;
 	bytes_put_be32(out->bytes, k->address);
 	bytes_put_be32(out->server.bytes, k->server_id);
@@ -296,11 +296,11 @@ static void dhcp4_lease_save(
 
 static uint64_t dhcp4_each(const struct dhcp_settings *s, bool prefixes)
 {
-	(void)s; // each client has one
+	(void)s; // one per client
 	return !prefixes;
 }
 
-// A hardware address of 8 bytes or more has room for any number.
+// Hardware addresses of 8 bytes or more allow any number.
 static uint64_t dhcp4_identities(const struct dhcp_settings *settings)
 {
 	const struct dhcp4_settings *s = (const struct dhcp4_settings *)settings;

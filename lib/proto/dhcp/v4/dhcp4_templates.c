@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of every kind of message: those that are the same for all clients are written once, the
-// rest is compiled to patterns. Path: cold. Management thread.
+// Templates of every kind of message: client-independent bytes are written once, the rest is
+// compiled to patterns. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define NS_PER_S 1000000000u
 #define SUB_MAX  254
-#define SUBS_OWN 8 // that have a setting
+#define SUBS_OWN 8 // sub-options with a setting
 
 enum relay_sub {
 	SUB_CIRCUIT_ID = 1,
@@ -77,9 +77,9 @@ static bool option_code(struct build *b, const char *const *text, uint16_t *code
 	return !own;
 }
 
-// A sub-option of 82. Those that are the same for all clients are written once, until the first
-// that differs. The order is that of the codes, as some servers return them so; those of `options`
-// come last.
+// Add a sub-option of 82. Client-independent ones are written once, up to the first that varies.
+// Sorted by code, the order in which some servers return them; sub-options from `options` come
+// last.
 static void sub_add(struct build *b, uint8_t code, struct dhcp_varying *v)
 {
 	struct dhcp4_plan *p = b->p;
@@ -205,7 +205,7 @@ static void build_text(struct build *b, const char *const *where, uint8_t at, ui
 	b->p->text_count++;
 }
 
-// Fields that the user gives for all messages.
+// Write the fields that the user sets for all messages.
 static void write_fields(
 	const struct dhcp4_header_settings *s, struct dhcp4_template *m, uint8_t *h)
 {
@@ -257,7 +257,7 @@ static void write_parameters(const struct build *b, struct writer *w)
 		write_u8(w, (uint8_t)codes[i]);
 }
 
-// The identifier of a client whose MAC is zero; where its MAC goes.
+// Write the identifier of a client with a zero MAC; returns the offset of the MAC.
 static uint16_t write_client_id(struct build *b, struct dhcp4_template *m, struct writer *w)
 {
 	struct dhcp4_self s = {.p = b->p};
@@ -282,10 +282,10 @@ static uint32_t relay_info_len(const struct dhcp4_plan *p)
 	return p->relay_info_len + dhcp_list_room(&p->relay_subs, 0, 2); // in all steps
 }
 
-// Most bytes that follow the template.
+// Maximum number of bytes appended to the template.
 static uint32_t tail_room(const struct dhcp4_plan *p, const struct dhcp4_template *m, uint32_t step)
 {
-	uint32_t room = 1 + dhcp_list_room(&p->is.options, step, 2); // and END
+	uint32_t room = 1 + dhcp_list_room(&p->is.options, step, 2); // including END
 	uint16_t has = m->has;
 
 	if ((has & DHCP4_HAS_CLIENT_ID) && p->client_id >= DHCP4_ID_TEXT)
@@ -314,7 +314,7 @@ static void build_message(struct build *b, uint32_t step)
 	uint16_t has = kind->has;
 	uint32_t room;
 
-	if (step == DHCP4_STEP_LEASEQUERY) // about one thing (RFC 4388 section 6.2)
+	if (step == DHCP4_STEP_LEASEQUERY) // one query criterion (RFC 4388 section 6.2)
 		has = (uint16_t)((has & ~DHCP4_HAS_CIADDR) | about[p->query]);
 	m->relayed = b->s->is.relay && (!(has & DHCP4_IS_UNICAST) || p->relay_unicast);
 	m->giaddr = m->relayed;
@@ -353,7 +353,7 @@ static void build_message(struct build *b, uint32_t step)
 			DHCP4_MESSAGE_MAX);
 		return;
 	}
-	if (!m->open) { // without a tail it is ready, padding included
+	if (!m->open) { // complete, including padding
 		m->bytes[m->len] = DHCP4_OPT_END;
 		m->len = m->room;
 	}
@@ -376,7 +376,7 @@ static void build_expected(struct build *b)
 	p->judged = p->is.expected.count || p->next_server || p->boot_file.code;
 }
 
-// Only identifiers that are the MAC, or none, are looked at as words.
+// The fast path supports only identifiers that are the MAC, or none.
 static void build_usual(struct dhcp4_plan *p)
 {
 	uint64_t htype = (uint64_t)p->htype << 48;

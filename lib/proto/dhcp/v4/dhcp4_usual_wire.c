@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The usual reply, nearly all of them: the right OFFER or ACK with options at the places where
-// others had them. Only the words that are checked are read. Whatever is not right goes the long
-// way (dhcp4_wire.c), which finds and counts the reason. Path: hot. The worker that owns ctx.
+// The fast path for usual replies, which are nearly all: a valid OFFER or ACK whose options are at
+// known offsets. Reads only the words that are checked. Everything else takes the slow path
+// (dhcp4_wire.c), which finds and counts the reason. Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 
-#define HOPS (0xffull << 32) // of the first 64 bits of a message; anything may stand there
+#define HOPS (0xffull << 32) // of the first 64 bits of a message; any value is valid
 
-// Has it the client's key, MAC and identifier?
+// Does it have the client's key, MAC and identifier?
 static inline bool names_are_ours(const struct dhcp4_plan *p, const struct dhcp4_layout *l,
 	const struct proto_txn *t, uint64_t mac, const uint8_t *buf)
 {
 	if ((bytes_be64(buf) & ~HOPS) != (p->usual_head | t->key) ||
 		bytes_be64(buf + DHCP4_AT_CHADDR) >> 16 != mac)
 		return false;
-	return !l->at.client_id || // in front of it is its length
+	return !l->at.client_id || // its length precedes it
 	       bytes_be64(buf + l->at.client_id - 1) == (p->usual_id | mac);
 }
 
@@ -38,7 +38,7 @@ static inline bool way_is_ours(const struct dhcp4_worker *w, const struct proto_
 	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);
 }
 
-// Is it what the client was offered, or held before?
+// Is it the lease that the client was offered, or held before?
 static inline bool lease_is_right(
 	const struct dhcp4_plan *p, const struct proto_txn *t, const struct dhcp4_heard *h)
 {
@@ -53,7 +53,7 @@ static inline bool lease_is_right(
 	       (h->m.server_id == k->chosen || !requested);
 }
 
-// What messages of the layout lack: the same, for all of them.
+// Learn the parameters missing from every message of the layout.
 static __attribute__((noinline)) void missing_learn(
 	const struct dhcp_plan *p, struct dhcp4_layout *l, struct dhcp_counters *n)
 {
@@ -69,7 +69,7 @@ static __attribute__((noinline)) void missing_learn(
 		dhcp_count_missing(p, l->present, n);
 }
 
-// Two instructions a code, where a loop over the bits takes five.
+// Two instructions per code; a loop over the bits takes five.
 static inline void missing_count(
 	const struct dhcp_plan *p, struct dhcp4_layout *l, struct dhcp_counters *n)
 {

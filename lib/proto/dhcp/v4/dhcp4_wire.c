@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 clients in the course of an exchange (dhcp_course.h): which reply is right, which address
-// a client asks for and which one it holds. Each check has its counter. Not here: the messages of
-// clients (dhcp4_request_wire.c). Path: hot. The worker that owns ctx.
+// DHCPv4 clients in the course of an exchange (dhcp_course.h): checks of replies, and the addresses
+// that a client requests and holds. Each check has its counter. Messages of clients are in
+// dhcp4_request_wire.c. Path: hot. The worker that owns ctx.
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define OTHER (DHCP_TYPE_BUCKETS - 1)
 
-// As words: of two calls of memcmp for Ethernet's length the compiler makes one with a length.
+// As words: the compiler would merge two memcmp calls of length 6 into one of variable length.
 static inline bool six_equal(const uint8_t *a, const uint8_t *b)
 {
 	uint32_t a4, b4;
@@ -31,8 +31,8 @@ static inline bool chaddr_is_ours(const struct dhcp4_self *s, const struct dhcp4
 			     : memcmp(m->chaddr, s->chaddr, m->hlen) == 0);
 }
 
-// A reply names the client of an active lease only. A lease query about an address has it in its
-// reply.
+// A lease query's reply names its client only for an active lease. A query by address gets the
+// address in its reply.
 static inline bool is_for_us(
 	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -43,8 +43,7 @@ static inline bool is_for_us(
 	return m->type != DHCP4_LEASEACTIVE || chaddr_is_ours(s, m);
 }
 
-// RFC 2131 section 4.1. Relays get replies on the server port, or on the port that they send from
-// (RFC 8357).
+// RFC 2131 section 4.1. Relays get replies on the server port, or on their source port (RFC 8357).
 static inline bool dhcp4_way_is_ours(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -66,7 +65,7 @@ static inline bool dhcp4_way_is_ours(
 		       to == h->self.client->offered);
 }
 
-// Clients on the link ask all servers there, and relays.
+// Clients on the link ask all servers and relays there.
 static inline bool dhcp4_is_elsewhere(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -83,14 +82,14 @@ static enum proto_verdict stray(uint64_t *counter)
 	return PROTO_STRAY;
 }
 
-// Not the first answer, or of another server than the one whose it is to be.
+// A further answer, possibly of another server than the expected one.
 static enum proto_verdict further(uint64_t *others, bool other)
 {
 	*others += other;
 	return PROTO_DUPLICATE;
 }
 
-// Does the type of a message for the client fit?
+// Is the message type valid for the client's step?
 static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -102,7 +101,7 @@ static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dh
 	n->received[bucket]++;
 	if (!((kind->answered | kind->again) & type))
 		return stray(&n->type_wrong);
-	// A server that knows no such offer of its own may say so to all (RFC 2131 section 4.3.2).
+	// A server without such an offer may broadcast a NAK (RFC 2131 section 4.3.2).
 	if (m->type == DHCP4_NAK && t->step == DHCP4_STEP_REQUEST && !t->over && m->server_id &&
 		m->server_id != s->client->chosen)
 		return stray(&n->other_naks);
@@ -113,7 +112,7 @@ static inline enum proto_verdict type_ours(const struct dhcp4_self *s, struct dh
 	return s->p->accept && other ? further(&n->other_offers, true) : PROTO_DONE;
 }
 
-// An offer of a boot server, which has no addresses to give (PXE 2.1 section 2.2.3).
+// An offer of a boot server without addresses (PXE 2.1 section 2.2.3).
 static bool is_proxy(const struct dhcp4_heard *h)
 {
 	static const char class[] = "PXEClient";
@@ -146,7 +145,7 @@ static inline enum proto_verdict dhcp4_ours(
 				       : DHCP_PEER_ANSWERS);
 	if (m->yiaddr == 0 && t->step == DHCP4_STEP_DISCOVER &&
 		h->self.client->head.exchange != DHCP_TWO_WAY && is_proxy(h))
-		return further(&n->proxy_offers, true); // the address is another server's to give
+		return further(&n->proxy_offers, true); // another server assigns the address
 	return type_ours(&h->self, n, t, m);
 }
 
@@ -156,7 +155,7 @@ static bool bytes_are(
 	return theirs && theirs_len == ours_len && memcmp(theirs, ours, ours_len) == 0;
 }
 
-// Nearly always htype and a MAC, which need not be written down first.
+// Usually htype and a MAC, which can be compared without writing them first.
 static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dhcp4_message *m)
 {
 	const struct dhcp4_plan *p = s->p;
@@ -173,8 +172,8 @@ static inline bool client_id_is_ours(const struct dhcp4_self *s, const struct dh
 	return bytes_are(m->client_id, m->client_id_len, ours, (uint32_t)(w.at - ours));
 }
 
-// RFC 6842. Servers that follow RFC 2131 alone send none, which is only counted; some clients of a
-// capture have none.
+// RFC 6842. Servers that only implement RFC 2131 send none, which is just counted; some captured
+// clients have none.
 static inline bool client_id_check(
 	const struct dhcp4_self *s, struct dhcp_counters *n, const struct dhcp4_message *m)
 {
@@ -200,7 +199,7 @@ static __attribute__((noinline)) bool relay_info_is_ours(
 	return bytes_are(m->relay_info, m->relay_info_len, ours, (uint32_t)(w.at - ours));
 }
 
-// RFC 3046 section 2.2.
+// Check that option 82 is echoed (RFC 3046 section 2.2).
 static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -209,7 +208,7 @@ static inline bool relay_info_check(const struct dhcp4_self *s, struct dhcp_coun
 	return dhcp_right(sent ? relay_info_is_ours(s, m) : !m->relay_info, &n->relay_info_wrong);
 }
 
-// The address that an ACK must have; 0: any.
+// The address required in an ACK; 0: any.
 static inline uint32_t address_due(
 	const struct dhcp4_self *s, const struct proto_txn *t, const struct dhcp4_message *m)
 {
@@ -220,7 +219,7 @@ static inline uint32_t address_due(
 	return t->step != DHCP4_STEP_RAPID && s->p->is.same_lease ? s->client->offered : 0;
 }
 
-// The file of the header, or option 67 (RFC 2132 section 9.5).
+// The header's file field, or option 67 (RFC 2132 section 9.5).
 static bool boot_is_right(const struct dhcp4_heard *h, const struct pattern_values *values)
 {
 	uint8_t file[DHCP4_OPTION_ROOM], wanted[DHCP4_OPTION_ROOM];
@@ -239,7 +238,7 @@ static bool boot_is_right(const struct dhcp4_heard *h, const struct pattern_valu
 	       memcmp(file, wanted, (size_t)len) == 0;
 }
 
-// Options and fields of an OFFER or ACK as the user wants them.
+// Check an OFFER or ACK against the options and fields that the user expects.
 static bool expected_check(struct dhcp4_heard *h, struct dhcp_worker *w, struct dhcp_counters *n)
 {
 	const struct dhcp4_plan *p = h->self.p;
@@ -337,7 +336,7 @@ static inline enum dhcp_judgement dhcp4_judge(
 	return DHCP_REFUSED;
 }
 
-// The client is about the address that it holds, or else wishes for one.
+// Set the address of the exchange: the client's lease, otherwise the desired address.
 static inline void dhcp4_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp4_plan *p = ctx->shared;
@@ -355,7 +354,7 @@ static inline void dhcp4_begun(struct proto_ctx *ctx, struct proto_txn *t)
 						     dhcp_work_number(&w->is.work, t->user));
 }
 
-// An address that a client has by hand.
+// An address assigned to a client by configuration.
 static bool dhcp4_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint8_t mac[6])
 {
 	const struct dhcp4_plan *p = (const struct dhcp4_plan *)plan;
@@ -398,11 +397,11 @@ static inline void dhcp4_server_find(const struct proto_ctx *ctx, struct dhcp_he
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
 	const struct dhcp4_plan *p = ctx->shared;
 
-	if (p->is.layout.more || !p->is.relays) // all were asked
+	if (p->is.layout.more || !p->is.relays) // all servers were asked
 		heard->client->server = dhcp4_server_of(p, h->self.client, h->m.server_id);
 }
 
-// Renewals of a lease go to its server alone, wherever the client has met it.
+// Renewals go only to the server of the lease, at the address where the client met it.
 static inline void server_keep(struct proto_ctx *ctx, const struct dhcp4_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
@@ -490,7 +489,7 @@ static const struct dhcp_messages dhcp4_messages = {
 	.has_xid = dhcp4_has_xid,
 };
 
-// Requests too: one that comes back to us is counted for what it is.
+// Accepts requests as well: if one comes back to us, it is counted as such.
 bool dhcp4_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
 	return dhcp4_xid(buf, len, DHCP4_REPLY_OP, key) ||

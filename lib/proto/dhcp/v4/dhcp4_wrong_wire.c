@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edits of DHCPv4 messages that are wrong on purpose (DHCP4_WRONGS). Transaction ID and giaddr stay
-// as they are, so a reply arrives and is recognised. Path: hot. The worker that owns the message.
+// Edits of DHCPv4 messages that are wrong on purpose (DHCP4_WRONGS). Transaction ID and giaddr are
+// kept, so a reply arrives and is recognised. Path: hot. The worker that owns the message.
 
 #include "proto/dhcp/client/dhcp_wrong.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
@@ -8,7 +8,7 @@
 #define FIELD(at_) (m + DHCP4_AT_##at_)
 #define OVERLOAD   "\x34\1\3" // option 52: options in file and sname
 
-// Other bytes in place of the option with this code, if the message has it.
+// Replace the option with this code, if present, by other bytes.
 static void option_replace(
 	uint8_t *m, struct writer *w, uint8_t code, const void *bytes, uint32_t len)
 {
@@ -18,7 +18,7 @@ static void option_replace(
 		dhcp_wrong_replace(w, m + at, 2u + m[at + 1], bytes, len);
 }
 
-// A whole option in front of END.
+// Insert a whole option before END.
 static void option_add(uint8_t *m, struct writer *w, const void *option, uint32_t len)
 {
 	uint32_t at = dhcp4_find_option(m, (uint32_t)(w->at - m), DHCP4_OPT_END);

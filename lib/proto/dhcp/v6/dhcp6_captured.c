@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients of DHCPv6 in captured messages, relayed ones included. Path: cold. Management thread.
+// DHCPv6 clients from captured messages, including relayed ones. Path: cold. Management thread.
 
 #include <string.h>
 
 #include "proto/dhcp/client/dhcp_captured.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-// Options that belong to a message, a lease or a relay, and not to the client.
+// Is the option specific to the client, rather than to a message, lease or relay?
 static bool is_own(uint16_t code)
 {
 	static const uint16_t others[] = {DHCP6_OPT_CLIENT_ID, DHCP6_OPT_SERVER_ID, DHCP6_OPT_IA_NA,
@@ -35,7 +35,7 @@ static void options_take(const uint8_t *buf, uint32_t len, struct writer *w)
 
 #define BIT(type) (1u << (type))
 
-// Messages that say who a client is and what it asks for.
+// Messages that identify a client and its requests.
 static const uint32_t asking = BIT(DHCP6_SOLICIT) | BIT(DHCP6_REQUEST) | BIT(DHCP6_CONFIRM) |
                                BIT(DHCP6_RENEW) | BIT(DHCP6_REBIND) | BIT(DHCP6_INFORMATION);
 

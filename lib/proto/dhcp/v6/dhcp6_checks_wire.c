@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of a reply: it is for the client, of a type that fits, through the same relays, and has
-// content that a server may send. Each check has its counter. Path: hot. The worker that owns
-// the counters.
+// Checks of a reply: its client, type, relays and content. Each check has its counter. Path: hot.
+// The worker that owns the counters.
 
 #include "base/bytes.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define OTHER_TYPE   (DHCP_TYPE_BUCKETS - 1)
 #define OTHER_STATUS (DHCP_STATUS_BUCKETS - 1)
-#define OPTION_ROOM  1024 // of what is compared
+#define OPTION_ROOM  1024 // of a compared option
 
-// Whom a group reaches is not known, and a server on the link answers from its link-local address.
+// The members of a group are unknown, and a server on the link replies from its link-local address.
 bool dhcp6_is_elsewhere(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -20,7 +19,7 @@ bool dhcp6_is_elsewhere(
 	       (p->unicast && !dhcp_is_server(&p->is, e->src, 16));
 }
 
-// Relays get replies on the server port, or on the port that they send from (RFC 8357).
+// Relays get replies on the server port, or on their source port (RFC 8357).
 bool dhcp6_way_is_ours(
 	const struct dhcp_heard *heard, const struct proto_ends *e, const struct proto_txn *t)
 {
@@ -40,7 +39,7 @@ bool dhcp6_way_is_ours(
 	return e->dst_port == DHCP6_CLIENT_PORT && addr_bytes_equal(e->dst, own, 16);
 }
 
-// The DUID in the message that was sent: of the client, or of its relay that asks.
+// Is this the DUID of the message sent, from the client or its querying relay?
 static bool sender_is(
 	const struct dhcp6_self *s, const struct proto_txn *t, const struct dhcp6_message *m)
 {
@@ -75,10 +74,10 @@ enum proto_verdict dhcp6_ours(
 	heard->peer = id->len ? dhcp_peer_find(s->p->is.peers, dhcp_peer_key(id->data, id->len),
 					id->data, id->len, ctx->ends ? ctx->ends->src : NULL, 16)
 	                      : DHCP_PEER_NONE;
-	// One whose status is a refusal is known as that when it is judged.
+	// Refusals by status are recognised later, by judge.
 	dhcp_peer_count(
 		n, heard, m->type == DHCP6_ADVERTISE ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
-	if (m->xid != dhcp6_xid_of(t)) { // of an answer to the message before
+	if (m->xid != dhcp6_xid_of(t)) { // for an answer to the previous message
 		if (!dhcp_right(dhcp6_kinds[t->step].again & type, &n->xid_wrong))
 			return PROTO_STRAY;
 		if (m->type == DHCP6_ADVERTISE && !t->over)
@@ -94,7 +93,7 @@ enum proto_verdict dhcp6_ours(
 	return PROTO_DUPLICATE;
 }
 
-// The option that the innermost relay sent, as in its message, or nothing.
+// The option must equal the one sent by the innermost relay, or be absent.
 static bool interface_id_check(
 	const struct dhcp6_self *s, struct dhcp_counters *n, const struct dhcp6_relay *r)
 {
@@ -141,7 +140,7 @@ bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 	return true;
 }
 
-// A status other than Success into its bucket, and as the first one.
+// Count a status other than Success in its bucket, and keep the first.
 static void status_note(uint64_t *buckets, uint16_t code, const struct dhcp6_bytes *said,
 	uint16_t *status, struct dhcp6_bytes *text)
 {
@@ -164,7 +163,7 @@ static inline bool is_ours(
 	       ia->type == s->p->ias[i].code && ia->iaid == s->p->ias[i].iaid;
 }
 
-// The place of an IA among those that t asked for; DHCP6_IAS_MAX: it was not asked for.
+// The index of an IA among those requested by t; DHCP6_IAS_MAX: not requested.
 static uint32_t place_of(
 	const struct dhcp6_self *s, const struct proto_txn *t, const struct dhcp6_ia *ia)
 {
@@ -193,7 +192,7 @@ static bool is_refusal(const struct dhcp6_self *s, struct dhcp_counters *n,
 	return *status != DHCP6_STATUS_NONE;
 }
 
-// The lease that the client takes from an IA: the first one with a lifetime.
+// The lease that the client takes from an IA: the first with a nonzero lifetime.
 static const struct dhcp6_lease *lease_of(const struct dhcp6_ia *ia)
 {
 	for (uint32_t i = 0; i < ia->lease_count; i++)
@@ -230,7 +229,7 @@ static bool address_check(const struct dhcp6_plan *p, struct dhcp_counters *n,
 	return dhcp_right(dhcp6_is_in(&p->pool, l->address), &n->outside_pool);
 }
 
-// The sooner of two times; 0: not given.
+// The earlier of two times; 0: not given.
 static uint32_t sooner(uint32_t a, uint32_t b)
 {
 	return a == 0 || (b && b < a) ? b : a;
@@ -282,7 +281,7 @@ static bool leases_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	return true;
 }
 
-// RFC 5007 section 4.2.2: the data of the client, or the links that it has leases on.
+// RFC 5007 section 4.2.2: the client's data, or the links on which it has leases.
 static bool subject_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_message *m)
 {
@@ -300,7 +299,7 @@ static bool subject_check(const struct dhcp6_self *s, struct dhcp_counters *n,
 	return dhcp_right(right && has_lease, &n->client_data_wrong);
 }
 
-// Is one of the leases the client's own?
+// Is one lease the address or prefix that the client must get?
 static bool own_check(
 	const struct dhcp6_self *s, struct dhcp_counters *n, const struct dhcp6_given *given)
 {
@@ -316,7 +315,7 @@ static bool own_check(
 	return false;
 }
 
-// Options as the user wants them.
+// Check the options that the user expects.
 static bool expected_check(
 	const struct dhcp6_heard *h, struct dhcp_worker *w, struct dhcp_counters *n)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The settings of DHCPv6 clients as users see them, and the kinds of messages (not in a hot file,
-// where the compiler would spend instructions on knowing them). Path: cold. Any thread.
+// where the compiler would spend instructions on their values). Path: cold. Any thread.
 
 #include "proto/dhcp/v6/dhcp6_plan.h"
 #include "proto/dhcp/client/dhcp_fields.h"
@@ -20,7 +20,7 @@
 #define ADVERTISES (1u << DHCP6_ADVERTISE)
 #define REPLIES    (1u << DHCP6_REPLY)
 
-// Every client message that asks for something may have these.
+// Content allowed in every client message that requests something.
 #define FULL  (DHCP6_HAS_OPTIONS | DHCP6_HAS_PARAMETERS)
 #define IAS   (DHCP6_HAS_ADDRESSES | DHCP6_HAS_PREFIXES)
 #define BOUND (IAS | DHCP6_HAS_LEASES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 messages as bytes: header, options, identity associations and what they hold, and relay
-// messages around them (RFC 8415, RFC 9915), and lease queries (RFC 5007). Knows no client,
-// exchange, address or port. Path: hot. Any thread.
+// DHCPv6 messages as bytes: header, options, identity associations and their contents, and relay
+// messages around them (RFC 8415, RFC 9915), and lease queries (RFC 5007). Independent of clients,
+// exchanges, addresses and ports. Path: hot. Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -9,16 +9,16 @@
 
 #include "base/bytes.h"
 
-#define DHCP6_HEADER_LEN    4  // type and transaction id: where the first option starts
-#define DHCP6_RELAY_LEN     34 // the same of a relay message
+#define DHCP6_HEADER_LEN    4  // type and transaction ID: start of the first option
+#define DHCP6_RELAY_LEN     34 // likewise for a relay message
 #define DHCP6_OPTION_LEN    4  // code and length
 #define DHCP6_SERVER_PORT   547
 #define DHCP6_CLIENT_PORT   546
 #define DHCP6_XID_MAX       0xffffffu
-#define DHCP6_DUID_MIN      3 // two bytes of type and something (RFC 8415 section 11.1)
+#define DHCP6_DUID_MIN      3 // two bytes of type plus data (RFC 8415 section 11.1)
 #define DHCP6_DUID_MAX      130
-#define DHCP6_IAS_MAX       8          // of a message; more are counted only
-#define DHCP6_IA_LEASES_MAX 4          // of an IA; more are counted only
+#define DHCP6_IAS_MAX       8          // per message; further ones are only counted
+#define DHCP6_IA_LEASES_MAX 4          // per IA; further ones are only counted
 #define DHCP6_LEVELS_MAX    8          // HOP_COUNT_LIMIT (RFC 8415 section 7.6)
 #define DHCP6_INFINITY      UINT32_MAX // of lifetimes, T1 and T2
 
@@ -111,10 +111,10 @@ enum dhcp6_option {
 // clang-format on
 enum dhcp6_status {
 	DHCP6_STATUS_ROWS(DHCP6_NUMBER) DHCP6_STATUSES,
-	DHCP6_STATUS_NONE = 0xffff, // there is no status code option, which means success
+	DHCP6_STATUS_NONE = 0xffff, // no status code option, which means success
 };
 
-enum dhcp6_query_type { // from the third on over connections only (RFC 5460)
+enum dhcp6_query_type { // from the third on only over connections (RFC 5460)
 	DHCP6_QUERY_BY_ADDRESS = 1,
 	DHCP6_QUERY_BY_CLIENT_ID,
 	DHCP6_QUERY_BY_RELAY_ID,
@@ -122,7 +122,7 @@ enum dhcp6_query_type { // from the third on over connections only (RFC 5460)
 	DHCP6_QUERY_BY_REMOTE_ID,
 };
 
-// Data of an option within the message; data NULL: the option is not there.
+// Data of an option within the message; data NULL: the option is absent.
 struct dhcp6_bytes {
 	const uint8_t *data;
 	uint16_t len;
@@ -134,11 +134,11 @@ static inline bool dhcp6_bytes_are(
 	return theirs->data && theirs->len == len && memcmp(theirs->data, ours, len) == 0;
 }
 
-// What the parser found on its way.
+// Notes taken by the parser.
 struct dhcp6_notes {
-	bool repeats;       // an option twice that may be there once, with equal content
-	bool trailing;      // up to 3 zero octets behind the last option
-	const char *broken; // why it does not parse
+	bool repeats;       // a singleton option appears twice, with equal content
+	bool trailing;      // up to 3 zero octets after the last option
+	const char *broken; // why parsing failed
 };
 
 // An address (option 5) or a prefix (option 26).
@@ -161,7 +161,7 @@ struct dhcp6_ia {
 };
 
 // A view into a message; pointers are valid as long as its bytes. Numbers are in host order, and 0
-// when their option is not there.
+// if their option is absent.
 struct dhcp6_message {
 	uint8_t type;
 	uint16_t status;
@@ -169,28 +169,28 @@ struct dhcp6_message {
 	uint32_t xid;
 	uint32_t elapsed; // 1/100 s
 	uint32_t preference;
-	uint32_t reconfigure; // type of the message that a RECONFIGURE asks for
+	uint32_t reconfigure; // message type that a RECONFIGURE requests
 	uint32_t sol_max_rt_s, inf_max_rt_s, refresh_s;
 	struct dhcp6_notes notes;
-	uint64_t present[4];    // which options below 256 are there at the top level, a bit each
+	uint64_t present[4];    // bit per option below 256 present at the top level
 	const uint8_t *unicast; // 16 bytes, or NULL
 	struct dhcp6_bytes client_id, server_id, oro, auth, status_message;
 	struct dhcp6_bytes query, client_data, client_links; // RFC 5007
 	struct dhcp6_ia ias[DHCP6_IAS_MAX];                  // ia_count of them
 };
 
-// The subject of a lease query (option 44), or what a server knows of a client (option 45).
+// The subject of a lease query (option 44), or a server's data about a client (option 45).
 struct dhcp6_subject {
 	uint8_t query;       // enum dhcp6_query_type; 0 in option 45
 	const uint8_t *link; // 16 bytes; NULL in option 45
 	struct dhcp6_bytes client_id;
 	bool has_age;
-	uint32_t age_s; // time since the server heard the client
+	uint32_t age_s; // since the client's last transaction
 	uint16_t lease_count, leases_ignored;
 	struct dhcp6_lease leases[DHCP6_IAS_MAX]; // lease_count addresses and prefixes
 };
 
-// One relay message; the message in it is message.
+// One relay message; `message` is the enclosed message.
 struct dhcp6_relay {
 	uint8_t type; // DHCP6_RELAY_FORW or DHCP6_RELAY_REPL
 	uint8_t hop_count;
@@ -201,7 +201,7 @@ struct dhcp6_relay {
 
 // A message and the relay messages around it.
 struct dhcp6_envelope {
-	uint32_t levels;                             // 0: it was not relayed
+	uint32_t levels;                             // 0: not relayed
 	struct dhcp6_relay relays[DHCP6_LEVELS_MAX]; // levels of them, outermost first
 	const uint8_t *inner;
 	uint32_t inner_len;
@@ -212,30 +212,28 @@ static inline bool dhcp6_has(const struct dhcp6_message *m, uint8_t option)
 	return m->present[option >> 6] >> (option & 63) & 1;
 }
 
-// Parse a message of a client or server. false: too short, a relay message, an option that runs
-// over the end of what it is in, one that is of a wrong size (DUIDs of less than 3 or more than
-// 130 bytes included), a prefix length above 128, or an option twice, with different content, that
-// may be there once (all that are named here but IAs and their leases); *m then shows how far it
-// came. Options that do not belong where they are, IAs and leases beyond the fixed numbers
-// (counted), and zero octets behind the last option that are too few for another one are passed
-// over.
+// Parse a message of a client or server. false: too short, a relay message, an option that overruns
+// its container or has an invalid size (including DUIDs below 3 or above 130 bytes), a prefix
+// length above 128, or a singleton option (all named here except IAs and their leases) twice with
+// different content; *m then holds the part that was parsed. Skips options that are out of place,
+// IAs and leases beyond the fixed numbers (counted), and zero octets after the last option, too few
+// for another one.
 bool dhcp6_parse(const uint8_t *buf, uint32_t len, struct dhcp6_message *m);
 
-// Parse the data of option 44 (query), or of option 45. false: too short, an option in it that runs
-// over the end, has a wrong size, or is twice with different content.
+// Parse the data of option 44 (query), or of option 45. false: too short, or an option in it
+// overruns its container, has an invalid size, or appears twice with different content.
 bool dhcp6_parse_subject(const struct dhcp6_bytes *data, bool query, struct dhcp6_subject *s);
 
-// Parse one relay message. false: too short, not one, an option that runs over the end, is twice
-// or has a wrong size, or there is no relay message option.
+// Parse one relay message. false: too short, not a relay message, an option that overruns, repeats
+// or has an invalid size, or no relay message option.
 bool dhcp6_parse_relay(const uint8_t *buf, uint32_t len, struct dhcp6_relay *r);
 
-// Take off all relay messages. false: one is broken, they are of two types, or more than
-// DHCP6_LEVELS_MAX. inner is not looked at, but is not a relay message.
+// Remove all relay messages. false: a relay message is broken, their types differ, or there are
+// more than DHCP6_LEVELS_MAX. inner is not validated, but is not a relay message.
 bool dhcp6_unwrap(const uint8_t *buf, uint32_t len, struct dhcp6_envelope *e);
 
-// Transaction id of a message, in relay messages of this type or in none. Of these only what leads
-// to the inner message is looked at, and of that only the header. false: a RECONFIGURE too, which
-// has none.
+// Read the transaction ID of a message, possibly inside relay messages of this type. Reads only the
+// path to the inner message, and its header. false: also for a RECONFIGURE, which has none.
 bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t *xid);
 
 void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid);
@@ -243,13 +241,14 @@ void dhcp6_write_header(struct writer *w, uint8_t type, uint32_t xid);
 void dhcp6_write_relay(struct writer *w, uint8_t type, uint8_t hop_count, const uint8_t *link,
 	const uint8_t *peer);
 
-// An option around what is written between begin and end; these nest. begin gives what end needs.
+// Enclose the bytes written between begin and end in an option; can be nested. Pass the result of
+// begin to end.
 uint8_t *dhcp6_option_begin(struct writer *w, uint16_t code);
 void dhcp6_option_end(struct writer *w, uint8_t *begin);
-// IA_NA and IA_PD; IA_TA, which has no times, leaves them out.
+// IA_NA and IA_PD; an IA_TA omits the times.
 uint8_t *dhcp6_ia_begin(
 	struct writer *w, uint16_t code, uint32_t iaid, uint32_t t1_s, uint32_t t2_s);
-// code: option 5 (an address, bits is not written) or 26 (a prefix).
+// code: option 5 (an address; bits is unused) or 26 (a prefix).
 void dhcp6_write_lease(struct writer *w, uint16_t code, const struct dhcp6_lease *l);
 
 void dhcp6_write_option(struct writer *w, uint16_t code, const void *data, uint32_t len);
@@ -258,19 +257,19 @@ void dhcp6_write_option_be16(struct writer *w, uint16_t code, uint16_t value);
 void dhcp6_write_option_be32(struct writer *w, uint16_t code, uint32_t value);
 void dhcp6_write_status(struct writer *w, uint16_t status, const char *text);
 
-// The first option with this code among those that start at begin and end before end (offsets in
-// buf): offset of its code, 0: not there. Its data lies before end.
+// The first option with this code among those between offsets begin and end in buf: offset of its
+// code, 0: absent. Its data lies before end.
 uint32_t dhcp6_find_option(const uint8_t *buf, uint32_t begin, uint32_t end, uint16_t code);
 
-// The option of leases in an IA of this type: 26 in IA_PD, else 5.
+// The option for leases in an IA of this type: 26 in IA_PD, otherwise 5.
 static inline uint16_t dhcp6_lease_code(uint16_t ia_type)
 {
 	return ia_type == DHCP6_OPT_IA_PD ? DHCP6_OPT_IA_PREFIX : DHCP6_OPT_IA_ADDRESS;
 }
 
-// "SOLICIT", "NoBinding" ...; NULL for a number without a name.
+// "SOLICIT", "NoBinding" ...; NULL for an unnamed number.
 const char *dhcp6_type_name(uint32_t type);
 const char *dhcp6_status_name(uint32_t status);
-// For counters: "RESERVED" for type 0, "other" for any other number without a name.
+// For counters: "RESERVED" for type 0, "other" for any other unnamed number.
 const char *dhcp6_type_label(uint32_t type);
 const char *dhcp6_status_label(uint32_t status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 messages from untrusted bytes: options within options within relay messages, each within
-// the bounds of its container. Knows no exchange. Path: hot.
+// Parses DHCPv6 messages from untrusted bytes: options within options within relay messages, each
+// within the bounds of its container. Independent of exchanges. Path: hot.
 // Any thread.
 
 #include "proto/dhcp/v6/dhcp6_message.h"
@@ -11,14 +11,14 @@
 #define IA_TA_LEN   4
 #define ADDRESS_LEN 24 // address, two lifetimes
 #define PREFIX_LEN  25 // two lifetimes, length, prefix
-#define AUTH_LEN    11 // without its information
+#define AUTH_LEN    11 // without the information field
 #define STATUS_LEN  6  // of the whole option, without text
 
-// One option and what is in it.
+// One option and its contents.
 struct option {
 	uint16_t code, len;
 	const uint8_t *data;
-	struct dhcp6_notes *notes; // of what it is in
+	struct dhcp6_notes *notes; // of the container
 };
 
 static bool broken(struct dhcp6_notes *n, const char *why)
@@ -39,7 +39,7 @@ static inline bool option_read(struct reader *r, struct option *o)
 	return o->data || broken(o->notes, "an option runs over the end of what it is in");
 }
 
-// A second option that may be there once does no harm if it says what the first one does.
+// A second instance of a singleton option is harmless if it equals the first.
 static bool is_repeated(const struct option *o, const struct dhcp6_bytes *first)
 {
 	if (o->len != first->len || memcmp(o->data, first->data, o->len) != 0)
@@ -179,7 +179,7 @@ static bool length_is(const struct option *o, uint32_t len)
 	return o->len == len || broken(o->notes, "an option of a fixed size has another one");
 }
 
-// A number of 1, 2 or 4 bytes.
+// Read a number of 1, 2 or 4 bytes.
 static bool number_take(const struct option *o, bool again, uint32_t len, uint32_t *value)
 {
 	uint32_t number;
@@ -203,7 +203,7 @@ static bool unicast_take(const struct option *o, struct dhcp6_message *m)
 	return length_is(o, 16);
 }
 
-// again: there was one before.
+// again: a later instance.
 static bool message_option(const struct option *o, bool again, struct dhcp6_message *m)
 {
 	switch (o->code) {
@@ -392,7 +392,7 @@ bool dhcp6_unwrap(const uint8_t *buf, uint32_t len, struct dhcp6_envelope *e)
 	return true;
 }
 
-// Where the relay message option is, mostly the first one; 0: nowhere.
+// Offset of the relay message option, usually the first; 0: none.
 static inline uint32_t relay_message_at(const uint8_t *buf, uint32_t len)
 {
 	const uint8_t *first = buf + DHCP6_RELAY_LEN;
@@ -421,8 +421,8 @@ bool dhcp6_xid(const uint8_t *buf, uint32_t len, enum dhcp6_type relay, uint32_t
 	return true;
 }
 
-// Writes code and length of an option. Returns the place of its len bytes of data, or NULL without
-// room.
+// Writes code and length of an option. Returns the position of its len bytes of data, or NULL if
+// there is no room.
 static inline uint8_t *option_space(struct writer *w, uint16_t code, uint32_t len)
 {
 	uint8_t *p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv6 clients: kinds of messages, the compiled plan of an item, the state of a worker and of a
-// client, and a reply at hand. For lib/proto, tests and fuzzers only. Path: cold
-// (set-up) | hot (the rest).
+// client, and the reply being processed. Only for lib/proto, tests and fuzzers. Path: cold (set-up)
+// | hot (the rest).
 #pragma once
 
 #include <string.h>
@@ -11,22 +11,22 @@
 #include "proto/dhcp/v6/dhcp6_message.h"
 #include "proto/dhcp/v6/dhcp6_settings.h"
 
-#define DHCP6_MESSAGE_MAX  1400 // of a message that we send, relay messages included
+#define DHCP6_MESSAGE_MAX  1400 // bytes of a message we send, relay messages included
 #define DHCP6_TEMPLATE_MAX 1024
-#define DHCP6_WRONG_MORE   204 // bytes that a message wrong on purpose is longer, at most
-#define DHCP6_AT_ELAPSED   8   // in a message that we send: its option is the first
-#define DHCP6_KEY_BITS     23  // of the 24 of a transaction id; the last one is the step's
+#define DHCP6_WRONG_MORE   204 // maximum bytes added by an intentional error
+#define DHCP6_AT_ELAPSED   8   // in messages we send, where the option comes first
+#define DHCP6_KEY_BITS     23  // of the 24 of a transaction ID; the last one depends on the step
 
 // Content of a message (RFC 8415 sections 16 and 18.2).
 enum dhcp6_has {
 	DHCP6_HAS_SERVER_ID = 1 << 0,
 	DHCP6_HAS_ADDRESSES = 1 << 1, // IA_NAs
 	DHCP6_HAS_PREFIXES = 1 << 2,  // IA_PDs
-	DHCP6_HAS_LEASES = 1 << 3,    // in the IAs; otherwise hints at most
+	DHCP6_HAS_LEASES = 1 << 3,    // in the IAs; otherwise only hints
 	DHCP6_HAS_PARAMETERS = 1 << 4,
-	DHCP6_HAS_OPTIONS = 1 << 5, // those of the user
+	DHCP6_HAS_OPTIONS = 1 << 5, // user options
 	DHCP6_HAS_RAPID = 1 << 6,
-	DHCP6_ENDS_LEASE = 1 << 8, // when it begins
+	DHCP6_ENDS_LEASE = 1 << 8, // already on sending
 };
 
 // clang-format off
@@ -43,7 +43,7 @@ enum dhcp6_has {
 	X(DHCP6_LEASEQUERIES, "leasequery", DHCP6_STEP_LEASEQUERY, BOUND, BOUND, \
 		"ask about leases (RFC 5007)")
 
-// Then the members of struct dhcp_message_kind (dhcp6_fields.c).
+// Followed by the members of struct dhcp_message_kind (dhcp6_fields.c).
 #define DHCP6_MESSAGES_LIST(X) \
 	X(DHCP6_STEP_SOLICIT, "solicit", "solicit-advertise", \
 		DHCP6_SOLICIT, FULL | IAS, ADVERTISES, 0, DHCP6_ADVERTISE) \
@@ -75,23 +75,23 @@ extern const char *const dhcp6_exchange_names[];
 extern const struct dhcp_family dhcp6_family;
 extern const struct dhcp_message_kind dhcp6_kinds[DHCP6_STEPS];
 extern const struct dhcp_start dhcp6_starts[DHCP6_EXCHANGES];
-// Where clients send that know no server (RFC 8415 section 7.1).
+// Destinations of clients that know no server (RFC 8415 section 7.1).
 enum { DHCP6_ALL_AGENTS, DHCP6_ALL_SERVERS, DHCP6_GROUPS };
 extern const struct addr dhcp6_groups[DHCP6_GROUPS + 1];
 
-// Its addresses and prefixes, held or advertised, are its leases (dhcp_leases.h).
+// The leases of a client (dhcp_leases.h) are its addresses and prefixes, held or advertised.
 struct dhcp6_client {
 	struct dhcp_client head;
-	uint8_t chosen : 7;  // index of the server DUID that it talks to
-	uint8_t unicast : 1; // it may, to that server
-	uint8_t kept;        // preference of the ADVERTISE at hand + 1; 0: there is none
-	// Number of waits until they reach the limit that a server set; 0: it set none.
+	uint8_t chosen : 7;  // index of the DUID of its server
+	uint8_t unicast : 1; // the server allows unicast
+	uint8_t kept;        // preference + 1 of the kept ADVERTISE; 0: none is kept
+	// Number of waits until they reach the limit set by a server; 0: no limit.
 	uint8_t sol_waits : 7;
-	uint8_t keyed : 1; // by that server: struct dhcp6_secret
+	uint8_t keyed : 1; // has a key from the server: struct dhcp6_secret
 	uint8_t inf_waits;
 };
 
-// A client that accepts RECONFIGUREs: its key, and the number of the last message with it.
+// A client that accepts RECONFIGUREs: its key, and the number of the latest message with it.
 struct dhcp6_secret {
 	uint8_t key[16];
 	uint64_t replay;
@@ -99,7 +99,7 @@ struct dhcp6_secret {
 
 _Static_assert(sizeof(struct dhcp6_client) == 16, "a power of two");
 
-// Places of a message that is given as a whole.
+// Placeholders in a raw message.
 enum dhcp6_raw_place {
 	DHCP6_PLACE_XID,
 	DHCP6_PLACE_ELAPSED,
@@ -108,10 +108,10 @@ enum dhcp6_raw_place {
 	DHCP6_PLACES
 };
 
-// The head of a message, the same for all clients but for transaction id and elapsed time.
+// The head of a message: client-independent, except for transaction ID and elapsed time.
 struct dhcp6_template {
 	uint16_t len;
-	uint16_t room; // that the whole message may need, relay messages included
+	uint16_t room; // maximum length of the whole message, relay messages included
 	uint8_t bytes[DHCP6_TEMPLATE_MAX];
 };
 
@@ -139,63 +139,62 @@ struct dhcp6_plan {
 	struct dhcp6_template templates[DHCP6_STEPS];
 	enum dhcp6_duid duid_kind;
 	struct dhcp_varying duid;
-	struct dhcp6_duid_bytes *duids; // of a file, by client; NULL: as follows
-	uint8_t duid_mac_at;   // where the MAC stands in it, at the end; 0: it is written as a
-	                       // pattern
-	uint8_t duid_head[16]; // in front of the MAC
+	struct dhcp6_duid_bytes *duids; // from a file, by client; NULL: as follows
+	uint8_t duid_mac_at;            // offset of the MAC at its end; 0: the DUID is a pattern
+	uint8_t duid_head[16];          // precedes the MAC
 	struct dhcp6_ia_plan ias[DHCP6_IAS_MAX];
 	uint8_t prefix_hint; // 0: none
 	struct dhcp_varying_list ia_na, ia_pd, relay_options;
 
 	enum dhcp6_query query;
-	bool usual; // messages differ in what struct dhcp6_places has, and in nothing else
+	bool usual; // messages differ only in struct dhcp6_places
 	uint8_t levels, hop_count;
 	bool ldra, own_link; // link: the relay's own address
 	uint8_t link[16];
 	bool source_port;  // option 135
 	bool client_mac;   // option 79
-	bool unicast;      // to servers whose addresses are known
-	bool asks_unicast; // for the address of a server, and uses it
+	bool unicast;      // to servers with known addresses
+	bool asks_unicast; // requests a server's address and uses it
 
-	bool lenient;       // RECONFIGUREs need no new number
-	bool takes_best;    // of the ADVERTISEs within the first wait
+	bool lenient;       // RECONFIGUREs may repeat a number
+	bool takes_best;    // the best ADVERTISE within the first wait wins
 	uint8_t accept_len; // of a server DUID; 0: any
 	uint8_t accept[DHCP6_DUID_MAX];
 	struct dhcp6_prefix_list pool, delegated;
 	uint8_t prefix_length;              // 0: any
-	struct proto_soliciting soliciting; // of the layout, if that has it
+	struct proto_soliciting soliciting; // for the layout, if it has any
 };
 
 #define DHCP6_IMAGE_MAX DHCP_SHAPE_MAX
 
-// Offsets of what differs between clients, in a message of a plan whose messages are usual.
+// Offsets of the client-specific fields, in a plan whose messages are usual.
 struct dhcp6_places {
-	uint16_t link;  // 16 bytes, 0: the same for all
-	uint16_t peer;  // the lower 8 bytes; 0: it is not relayed
-	uint16_t inner; // type and transaction id, without a relay 0
+	uint16_t link;  // 16 bytes, 0: constant
+	uint16_t peer;  // the lower 8 bytes; 0: not relayed
+	uint16_t inner; // type and transaction ID, 0 without a relay
 	uint16_t mac;   // in the client's DUID
-	uint16_t lease; // 16 bytes of the address, 0: there is none
+	uint16_t lease; // 16 bytes of the address, 0: none
 };
 
-// A message of a step as it was written before, zero where clients differ.
+// A message of a step as written before, with zeros in client-specific fields.
 struct dhcp6_image {
-	uint16_t len; // 0: not known yet
+	uint16_t len; // 0: not learnt yet
 	uint8_t chosen;
-	uint32_t missed; // messages that were written without it
+	uint32_t missed; // messages written without it
 	struct dhcp6_places at;
-	uint64_t sum; // of bytes, as csum_add has it
+	uint64_t sum; // of bytes, as in csum_add
 	uint8_t bytes[DHCP6_IMAGE_MAX];
 };
 
-// A right reply that came before: the next one has the same bytes where clients do not differ.
+// An earlier valid reply: the next one equals it outside client-specific fields.
 struct dhcp6_usual {
-	uint16_t len; // 0: not known yet
+	uint16_t len; // 0: not learnt yet
 	uint8_t chosen, preference, peer;
 	uint64_t present[4]; // options of the reply, as in a message
-	bool lacks;          // a parameter that was asked for
-	bool unicast;        // it has the address of the server (option 12)
+	bool lacks;          // a requested parameter is missing
+	bool unicast;        // has the server's address (option 12)
 	uint32_t valid_s, t1_s, t2_s;
-	uint32_t missed; // right replies that were not like it
+	uint32_t missed; // valid replies that did not match
 	struct dhcp6_places at;
 	struct dhcp_shape shape;
 };
@@ -204,7 +203,7 @@ struct dhcp6_worker {
 	struct dhcp_worker is;
 	struct dhcp6_usual usual[2]; // ADVERTISE, REPLY
 	struct dhcp6_image images[DHCP6_STEPS];
-	struct dhcp6_duid_bytes servers[DHCP_SERVERS_MAX]; // as they were met
+	struct dhcp6_duid_bytes servers[DHCP_SERVERS_MAX]; // in the order met
 	uint32_t server_count;
 };
 
@@ -218,31 +217,31 @@ struct dhcp6_self {
 	struct dhcp6_worker *w;
 	struct dhcp6_client *client;
 	struct dhcp_key keys[DHCP6_IAS_MAX]; // of its leases
-	uint32_t lease;                      // the first of them
-	const uint8_t *relay;                // 16 bytes, of the outermost one; NULL: none
-	uint32_t relay_number;               // that chooses it
-	const uint8_t *address;              // the first that the exchange is about, or ::
-	uint64_t seed;                       // of {random}
+	uint32_t lease;                      // the first lease
+	const uint8_t *relay;                // the outermost relay, 16 bytes; NULL: none
+	uint32_t relay_number;               // selects the relay
+	const uint8_t *address;              // the first address of the exchange, or ::
+	uint64_t seed;                       // for {random}
 	uint32_t number;                     // in the whole run
 	uint8_t mac[6];
 	uint8_t duid_len;
 	uint8_t duid[DHCP6_DUID_MAX];
 };
 
-// The fields of one relay message.
+// Fields of one relay message.
 struct dhcp6_hop {
 	uint8_t hop_count;
 	const uint8_t *link;
 	uint8_t peer[16];
 };
 
-// The lower half of the link-local address.
+// The interface identifier of the link-local address.
 static inline uint64_t dhcp6_interface_id(uint64_t mac)
 {
 	return (mac >> 24 ^ 0x020000) << 40 | 0xfffe000000 | (mac & 0xffffff);
 }
 
-// The MAC in a link-local address; false: it is another one.
+// The MAC in a link-local address; false: it contains none.
 static inline bool dhcp6_link_local_mac(const uint8_t address[16], uint8_t mac[6])
 {
 	const uint8_t from[6] = {
@@ -254,13 +253,13 @@ static inline bool dhcp6_link_local_mac(const uint8_t address[16], uint8_t mac[6
 	return addr_bytes_equal(address, own, 16);
 }
 
-// The address of a relay by the number that chooses it (dhcp_relay_number).
+// The relay's address by the client's relay number (dhcp_relay_number).
 static inline const uint8_t *dhcp6_relay_of(const struct dhcp6_plan *p, uint32_t number)
 {
 	return p->is.relays + 16 * (size_t)recip_mod32(&p->is.by_relay, number);
 }
 
-// An empty list has every address.
+// An empty list contains every address.
 static inline bool dhcp6_is_in(const struct dhcp6_prefix_list *l, const uint8_t address[16])
 {
 	for (uint32_t i = 0; i < l->count; i++) {
@@ -276,37 +275,37 @@ static inline bool dhcp6_is_in(const struct dhcp6_prefix_list *l, const uint8_t 
 	return l->count == 0;
 }
 
-// The transaction id: the second message of an exchange has one of its own (RFC 8415 section 16.1).
+// The transaction ID: the second message of an exchange has its own (RFC 8415 section 16.1).
 static inline uint32_t dhcp6_xid_of(const struct proto_txn *t)
 {
 	return t->key << 1 | (t->step == DHCP6_STEP_REQUEST);
 }
 
-// dhcp6_wire.c: the client, which has none, holds these leases until until_s, or none of them:
-// false, with the first that another client holds in *clash. *unwatched grows by those without room
-// in the table of holders, which the client holds too.
+// dhcp6_wire.c: give these leases to a client without leases until until_s. On conflict, gives
+// none, sets *clash to the first that another client holds, and returns false. Adds to *unwatched
+// the leases without room in the table of holders, which the client holds nevertheless.
 bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
 	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash, uint64_t *unwatched);
-// k talks to the server with this DUID; false: it would be one too many for the worker.
+// Make this DUID's server the server of k; false: too many servers on the worker.
 bool dhcp6_server_keep(
 	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
 
-// The relay of a client asks about its leases, and not in a relay message.
+// The client's relay asks about its leases, without a relay message.
 static inline bool dhcp6_asks_about(uint32_t step)
 {
 	return step == DHCP6_STEP_LEASEQUERY;
 }
 
-// Does this message go to the address in the server's option 12? (RFC 8415 section 18.4)
+// Does this message go to the address in the server's option 12 (RFC 8415 section 18.4)?
 static inline bool dhcp6_is_unicast(const struct dhcp6_client *k, uint32_t step)
 {
 	return k->unicast && (dhcp6_kinds[step].has & DHCP6_HAS_SERVER_ID);
 }
 
 #define DHCP6_RELAY_DUID_LEN 22
-#define DHCP6_QUERY_ROOM     79 // of a lease query, without the DUID that it may be about
+#define DHCP6_QUERY_ROOM     79 // of a lease query, without a DUID as its subject
 
-// DUID-EN of a relay that asks: its address below the enterprise number for documentation.
+// The DUID-EN of a querying relay: its address under the documentation enterprise number.
 static inline void dhcp6_relay_duid(const struct dhcp6_self *s, uint8_t out[DHCP6_RELAY_DUID_LEN])
 {
 	memcpy(out, "\0\2\0\0\x7e\xd9", 6);
@@ -318,21 +317,21 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h);
 struct pattern_values dhcp6_values_of(const struct dhcp6_self *s);
 
-// The leases that a server gave.
+// The leases from a server.
 struct dhcp6_given {
 	struct dhcp_key keys[DHCP6_IAS_MAX];
 	uint32_t valid_s;    // the shortest
-	uint32_t t1_s, t2_s; // likewise; 0: not given
+	uint32_t t1_s, t2_s; // the earliest; 0: not given
 };
 
-// dhcp6_wrong_wire.c: spoil the ready message that begins at m and ends where w stands, not relayed
-// yet; without room w fails.
+// dhcp6_wrong_wire.c: corrupt the finished message from m to w, before it is relayed; w fails if
+// there is no room.
 void dhcp6_wrong_spoil(uint32_t kind, uint8_t *m, struct writer *w, uint64_t random);
 
-// A reply at hand.
+// The reply being processed.
 struct dhcp6_heard {
 	struct dhcp_heard is;
-	const struct dhcp6_usual *usual; // NULL: it was parsed
+	const struct dhcp6_usual *usual; // NULL: parsed
 	const uint8_t *buf;
 	uint32_t len;
 	struct dhcp6_self self;
@@ -341,15 +340,15 @@ struct dhcp6_heard {
 	struct dhcp6_given given;
 };
 
-// dhcp6_reconfigure_wire.c: the key in a right reply to this client of the worker, if there is one
+// dhcp6_reconfigure_wire.c: keep the key in a valid reply to this client, if present
 void dhcp6_key_keep(const struct dhcp6_heard *h, uint32_t client);
 bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker);
 
-// dhcp6_checks_wire.c: is it in the relay messages in which t was sent? Counts the first
+// dhcp6_checks_wire.c: is it inside the relay messages in which t was sent? Counts the first
 // difference.
 bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
 	const struct proto_txn *t, const struct dhcp6_envelope *e);
-// As struct dhcp_messages has them.
+// See struct dhcp_messages.
 bool dhcp6_way_is_ours(
 	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
 bool dhcp6_is_elsewhere(
@@ -362,12 +361,12 @@ enum dhcp_judgement dhcp6_judge(
 // dhcp6_usual_wire.c
 bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
 	uint32_t len, struct dhcp_heard *h);
-// A reply to a message that makes a lease was right, and its client has chosen the server.
+// Learn from a valid reply that made a lease, after its client has chosen the server.
 void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h);
-// t's message was written. Does it for a few of them only.
+// Learn from the message of t just written; learns only from a few.
 void dhcp6_image_learn(
 	struct dhcp6_worker *w, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
-// t's message from an image, with its sum in ctx; its length, 0: there is no image.
+// Write the message of t from an image, with its sum in ctx; returns its length, 0: no image.
 uint32_t dhcp6_image_write(
 	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf);
 

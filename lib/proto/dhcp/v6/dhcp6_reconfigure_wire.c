@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RECONFIGUREs (RFC 8415 section 18.2.11): the client that one is for, whether it is genuine, and
-// the exchange that the client begins for it. Keys that servers give for that. Path: hot. The
-// worker that owns ctx.
+// RECONFIGUREs (RFC 8415 section 18.2.11): the addressed client, authentication, and the exchange
+// that the client begins. Also the keys for them from servers. Path: hot. The worker that owns ctx.
 
 #include "proto/dhcp/v6/dhcp6_plan.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
@@ -18,7 +17,7 @@ void dhcp6_key_keep(const struct dhcp6_heard *h, uint32_t client)
 	h->self.client->keyed = 1;
 }
 
-// The number of the client whose address it is, link-local or leased; UINT32_MAX: no client's.
+// The number of the client with this address, link-local or leased; UINT32_MAX: none.
 static uint32_t number_of(const struct proto_ctx *ctx, const uint8_t address[16])
 {
 	const struct dhcp6_plan *p = ctx->shared;
@@ -37,7 +36,7 @@ static uint32_t number_of(const struct proto_ctx *ctx, const uint8_t address[16]
 	return dhcp_number_of(&p->is, lease);
 }
 
-// The exchange that a RECONFIGURE asks for; DHCP6_EXCHANGES: none.
+// The exchange that a RECONFIGURE requests; DHCP6_EXCHANGES: none.
 static uint8_t asked_for(const struct dhcp6_message *m)
 {
 	switch (m->reconfigure) {
@@ -58,13 +57,13 @@ static bool way_is_ours(const struct dhcp6_heard *h, const struct proto_ends *e)
 
 	if (e->addr_len != 16 || !dhcp_vlan_is_ours(p, h->is.number, e))
 		return false;
-	if (!p->relays) // it was found by its address
+	if (!p->relays) // the client was found by its address
 		return e->dst_port == DHCP6_CLIENT_PORT;
 	return addr_bytes_equal(e->dst, s->relay, 16) &&
 	       (e->dst_port == p->relay_port || e->dst_port == DHCP6_SERVER_PORT);
 }
 
-// Has it the MAC of the client's key, and a new number?
+// Does it have a MAC by the client's key, and a new number?
 static enum dhcp6_bad authentic(const struct dhcp6_heard *h, struct dhcp6_secret *secret)
 {
 	uint8_t mac[DHCP6_RKAP_VALUE];
@@ -82,7 +81,7 @@ static enum dhcp6_bad authentic(const struct dhcp6_heard *h, struct dhcp6_secret
 	return DHCP6_BADS;
 }
 
-// RFC 8415 section 16.11. DHCP6_BADS: nothing is wrong with it.
+// RFC 8415 section 16.11. DHCP6_BADS: valid.
 static enum dhcp6_bad judge(
 	const struct dhcp6_heard *h, const struct proto_ends *ends, struct dhcp6_secret *secret)
 {

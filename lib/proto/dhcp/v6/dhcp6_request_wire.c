@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of clients, the relay messages around them and their destinations: a template of
-// their kind, the values of the client, options from patterns. Not here: the templates
-// (dhcp6_templates.c). Path: hot. The worker that owns ctx.
+// The messages of clients, the relay messages around them and their destinations: a template by
+// message kind, filled with the client's values and options from patterns. Templates are in
+// dhcp6_templates.c. Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_wrong.h"
@@ -68,9 +68,9 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 	duid_write(s);
 }
 
-// Level 0 is nearest to the client. The outermost relay is the one that talks to the server; those
-// inside of it are others of the list. A relay names the link of clients only (RFC 8415 section
-// 19.1.2), one on layer 2 none and passes on as the client's (RFC 6221).
+// Level 0 is nearest to the client. The outermost relay talks to the server; inner ones are other
+// relays of the list. Only the relay nearest to the client sets the link address (RFC 8415 section
+// 19.1.2); a layer-2 relay leaves it unspecified and forwards as the client (RFC 6221).
 void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h)
 {
 	const struct dhcp6_plan *p = s->p;
@@ -117,7 +117,7 @@ static inline void lease_write(const struct dhcp_key *k, uint16_t code, struct w
 	dhcp6_write_lease(w, dhcp6_lease_code(code), &l);
 }
 
-// Lifetimes, T1 and T2 are 0: the server's to choose (RFC 8415 sections 21.4 to 21.22).
+// Lifetimes, T1 and T2 are 0, for the server to choose (RFC 8415 sections 21.4 to 21.22).
 static void ia_write(const struct dhcp6_self *s, uint32_t i, uint32_t step, struct writer *w)
 {
 	const struct dhcp6_plan *p = s->p;
@@ -160,7 +160,7 @@ static inline uint16_t elapsed_of(
 	return elapsed < UINT16_MAX ? (uint16_t)elapsed : UINT16_MAX;
 }
 
-// A message that is given as a whole.
+// Write a raw message.
 static __attribute__((noinline)) void raw_write(
 	const struct dhcp6_self *s, const struct proto_txn *t, uint16_t elapsed, struct writer *w)
 {
@@ -178,7 +178,7 @@ static __attribute__((noinline)) void raw_write(
 	dhcp_varying_write(&values, s->p->is.raw[t->step], w);
 }
 
-// RFC 5007 section 4.1: the relay names itself, and is asked on all links.
+// RFC 5007 section 4.1: the relay identifies itself and queries all links.
 static __attribute__((noinline)) void query_write(const struct dhcp6_self *s, struct writer *w)
 {
 	bool by_address = s->p->query == DHCP6_BY_ADDRESS;
@@ -231,8 +231,8 @@ static inline void message_write(
 		dhcp6_wrong_spoil(wrong, head, w, rand_hash(~s->w->is.work.wrong_salt + t->seq));
 }
 
-// The head of one relay message with its options: those of the user stand in the innermost, and
-// the relay message option comes last.
+// Begin one relay message with its options: user options go into the innermost, and the relay
+// message option comes last.
 static uint8_t *relay_begin(
 	const struct dhcp6_self *s, uint32_t level, uint32_t step, struct writer *w)
 {
@@ -269,7 +269,7 @@ static inline void relayed_write(
 		dhcp6_option_end(w, inside[level]);
 }
 
-// Part by part, with all options from patterns.
+// Write the whole message part by part, with all options from patterns.
 static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ctx,
 	const struct proto_txn *t, uint16_t elapsed, uint8_t *buf, uint32_t room)
 {
@@ -314,8 +314,8 @@ static uint32_t request_write(
 	n->sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
 	n->request_bytes += (uint64_t)len * (1 + p->is.layout.more);
 	n->unicast += dhcp6_is_unicast(k, t->step);
-	// A server may tell how long waits become at most (RFC 8415 sections 21.24 and 21.25). The
-	// first one of a SOLICIT is longer than IRT (section 18.2.1).
+	// A server may limit the growth of waits (RFC 8415 sections 21.24 and 21.25). The first
+	// wait of a SOLICIT is longer than IRT (section 18.2.1).
 	solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
 	growing = solicits ? k->sol_waits : t->step == DHCP6_STEP_INFORMATION ? k->inf_waits : 0;
 	t->wait = dhcp_work_wait(&w->is.work, t, growing, solicits && t->tries == 0);

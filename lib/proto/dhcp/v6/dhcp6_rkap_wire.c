@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and MACs of RECONFIGUREs: the authentication option, and HMAC-MD5 of a message. Path: hot.
-// Any thread.
+// Keys and MACs of RECONFIGUREs: the authentication option, and the HMAC-MD5 of a message.
+// Path: hot. Any thread.
 
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 
@@ -8,7 +8,7 @@
 
 #define PROTOCOL  3 // reconfiguration key
 #define ALGORITHM 1 // HMAC-MD5
-#define RDM       0 // replay detection by a number that grows
+#define RDM       0 // replay detection by an increasing number
 
 const char *dhcp6_bad_label(uint32_t i)
 {
@@ -46,7 +46,7 @@ void dhcp6_rkap_write(struct writer *w, enum dhcp6_rkap_type type, uint64_t repl
 	dhcp6_option_end(w, option);
 }
 
-// Its own place counts as zeros (RFC 8415 section 20.4.2).
+// The MAC field itself counts as zeros (RFC 8415 section 20.4.2).
 void dhcp6_rkap_mac(const uint8_t key[DHCP6_RKAP_VALUE], const uint8_t *message, uint32_t len,
 	uint32_t mac_at, uint8_t out[DHCP6_RKAP_VALUE])
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of DHCPv6 clients as structs (rows in dhcp6_fields.c), and messages that are wrong
-// on purpose as rows. Not here: the responder's settings (dhcp6_answer.h). Path: cold. Any thread.
+// The settings of DHCPv6 clients as structs (rows in dhcp6_fields.c), and intentionally wrong
+// messages as rows. The responder's settings are in dhcp6_answer.h. Path: cold. Any thread.
 #pragma once
 
 #include "base/addr.h"
@@ -22,8 +22,8 @@ enum dhcp6_reconfigure { DHCP6_UNCALLED, DHCP6_ACCEPTS, DHCP6_LENIENT };
 enum dhcp6_query { DHCP6_BY_ADDRESS, DHCP6_BY_CLIENT_ID };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
-// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes the ready
-// message of a client, from m up to the writer w, not relayed yet (dhcp6_wrong_wire.c).
+// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes a client's
+// finished message, from m up to the writer w, before it is relayed (dhcp6_wrong_wire.c).
 // clang-format off
 #define DHCP6_WRONGS(X) \
 	X(DHCP6_WRONG_EMPTY, "empty", "no option", w->at = m + DHCP6_HEADER_LEN) \
@@ -65,7 +65,7 @@ struct dhcp6_relay_settings {
 	uint64_t levels;
 	struct addr link; // len 0: the relay's own
 	bool ldra;
-	uint64_t hop_count;                                   // of the nearest relay to the client
+	uint64_t hop_count;                                   // in the relay nearest to the client
 	const char *interface_id, *remote_id, *subscriber_id; // patterns
 	uint64_t remote_enterprise;
 	bool client_mac;
@@ -106,7 +106,7 @@ struct dhcp6_settings {
 	struct dhcp_settings is;
 	int32_t lease; // enum dhcp6_lease_kind
 	uint64_t addresses, prefixes;
-	bool temporary;       // addresses
+	bool temporary;       // temporary addresses
 	uint64_t prefix_hint; // 0: none
 	uint64_t iaid;
 	int32_t duid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv6 clients as a family: rules of their settings, their part of the plan, their file of DUIDs
-// and their leases in a file. Not here: settings as rows (dhcp6_fields.c), messages
-// (dhcp6_templates.c). Path: cold. Management thread.
+// and their leases in a file. Settings as rows are in dhcp6_fields.c, messages in
+// dhcp6_templates.c. Path: cold. Management thread.
 
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@ const struct addr dhcp6_groups[] = {
 	[DHCP6_GROUPS] = {0},
 };
 
-// The setting of retransmission that a message has (RFC 8415 section 7.6).
+// The retransmission setting by step (RFC 8415 section 7.6).
 static const size_t tries_of[DHCP6_STEPS] = {
 	[DHCP6_STEP_SOLICIT] = RETRANSMIT(solicit),
 	[DHCP6_STEP_REQUEST] = RETRANSMIT(request),
@@ -35,7 +35,7 @@ static const size_t tries_of[DHCP6_STEPS] = {
 	[DHCP6_STEP_LEASEQUERY] = RETRANSMIT(leasequery),
 };
 
-// Are messages sent to addresses of servers, and not to a group?
+// Are messages sent to server addresses rather than a group?
 static bool to_servers(const struct dhcp6_settings *s)
 {
 	return s->to == DHCP6_TO_SERVER || (s->to == DHCP6_TO_AUTO && s->is.relay);
@@ -97,7 +97,7 @@ static uint32_t prefix_bits(const struct dhcp6_expect_settings *e)
 	return e->prefix_length ? (uint32_t)e->prefix_length : 128;
 }
 
-// How many prefixes of `bits` the list has room for.
+// Number of prefixes of length `bits` in the list.
 static double room_of(const struct field_list *list, uint32_t bits)
 {
 	const struct addr_prefix *p = list->items;
@@ -317,7 +317,7 @@ static int check_unique(const struct dhcp_rows *all, const void *where, struct d
 	return twice ? -EINVAL : 0;
 }
 
-// The file of DUIDs, one on each line as hex digits.
+// Load the file of DUIDs, one per line as hex digits.
 static int dhcp6_duids_load(
 	struct dhcp_plan *p, const struct dhcp_settings *settings, struct diag *d)
 {
@@ -345,7 +345,7 @@ static int dhcp6_duids_load(
 	return ret;
 }
 
-// With the MAC addresses known.
+// Requires the MAC addresses.
 static void dhcp6_plan_soliciting(struct dhcp6_plan *p, const struct dhcp6_settings *s)
 {
 	const struct dhcp6_solicitation_settings *r = s->router_solicitation;
@@ -450,7 +450,7 @@ static uint64_t dhcp6_each(const struct dhcp_settings *settings, bool prefixes)
 	return prefixes ? s->prefixes : s->addresses;
 }
 
-// A DUID without a name in it is that of one client.
+// A DUID without a placeholder serves one client.
 static uint64_t dhcp6_identities(const struct dhcp_settings *settings)
 {
 	const struct dhcp6_settings *s = (const struct dhcp6_settings *)settings;
@@ -460,7 +460,7 @@ static uint64_t dhcp6_identities(const struct dhcp_settings *settings)
 	return settings->mac_file || settings->mac_column ? UINT64_MAX : dhcp_mac_room(settings);
 }
 
-// Clients that as many leases suffice for.
+// Number of clients for which the leases suffice.
 static uint64_t clients_for(double leases, uint64_t each)
 {
 	double clients = each ? leases / (double)each : INFINITY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of every kind of message: those that are the same for all clients are written once, the
-// rest is compiled to patterns. Path: cold. Management thread.
+// Templates of every kind of message: client-independent bytes are written once, the rest is
+// compiled to patterns. Path: cold. Management thread.
 
 #include <errno.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define OPTION_ROOM 1024 // of one option
-#define OPTIONS_OWN 8    // that have a setting
+#define OPTIONS_OWN 8    // options with a setting
 #define NAME_ROOM   253
 
 #define VARYING_HEAD (DHCP6_OPTION_LEN + 4 + 2) // with an enterprise and a length
 
-#define LLT_TIME "2d000000" // of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
+#define LLT_TIME "2d000000" // time of DUID-LLT: seconds since 2000 (RFC 8415 section 11.2)
 
 #define FQDN_N 4 // flag: no update
 
@@ -57,7 +57,7 @@ static void build_duid(struct build *b)
 	pieces = p->duid.pattern.pieces;
 	if (p->duid.pattern.count == 2 && pieces[0].kind == PATTERN_LITERAL &&
 		pieces[1].kind == PATTERN_MAC && pieces[0].width <= sizeof(p->duid_head)) {
-		memcpy(p->duid_head, pieces[0].literal, pieces[0].width); // as the usual ones
+		memcpy(p->duid_head, pieces[0].literal, pieces[0].width); // like the usual ones
 		p->duid_mac_at = (uint8_t)pieces[0].width;
 	}
 	if (s->duid != DHCP6_DUID_HEX || !s->duid_hex)
@@ -135,7 +135,7 @@ static void build_option(struct build *b, const struct dhcp6_option_settings *o)
 			&v);
 }
 
-// An option with a setting of its own, whose text is the same in all messages of a relay's client.
+// Build an option with its own setting, whose text is constant for a relay's client.
 static void text_option(
 	struct build *b, struct dhcp_varying v, const char *const *text, bool in_relay)
 {
@@ -181,7 +181,7 @@ static void write_code(struct writer *w, const uint8_t *oro, uint16_t code)
 	write_be16(w, code);
 }
 
-// Options that the RFC asks for come first (sections 18.2.1 to 18.2.6 and 21.23 to 21.25).
+// Options requested by the RFC come first (sections 18.2.1 to 18.2.6 and 21.23 to 21.25).
 static void write_parameters(const struct build *b, enum dhcp6_type type, struct writer *w)
 {
 	const uint64_t *codes = b->s->is.parameters.items;
@@ -202,7 +202,7 @@ static void write_parameters(const struct build *b, enum dhcp6_type type, struct
 	dhcp6_option_end(w, oro);
 }
 
-// Most bytes behind the template and in front of it.
+// Maximum number of bytes before and after the template.
 static uint32_t more_room(const struct build *b, uint32_t step)
 {
 	const struct dhcp6_relay_settings *r = (const void *)b->s->is.relay;
@@ -214,7 +214,7 @@ static uint32_t more_room(const struct build *b, uint32_t step)
 
 	if (dhcp6_asks_about(step))
 		return room + DHCP6_QUERY_ROOM;
-	if (r) // options of the client's MAC and of the relay's port are the last
+	if (r) // options for the client's MAC and the relay's port come last
 		room += (uint32_t)r->levels * (DHCP6_RELAY_LEN + DHCP6_OPTION_LEN) +
 		        dhcp_list_room(&p->relay_options, step, VARYING_HEAD) + DHCP6_OPTION_LEN +
 		        8 + DHCP6_OPTION_LEN + 2;
@@ -283,7 +283,7 @@ int dhcp6_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 	dhcp_build_fqdn(&b.is, DHCP6_OPT_FQDN, NAME_ROOM, FQDN_N);
 	if (s->expect)
 		dhcp_build_expected(&b.is, &s->expect->options, UINT16_MAX);
-	// A MAC in the DUID, one address, and nothing else from a pattern.
+	// The fast path allows a MAC in the DUID, one address, and no other patterns.
 	varying =
 		plan->options.count || plan->fqdn.code || p->ia_na.count || p->relay_options.count;
 	p->usual = !plan->own && !plan->expected.count && p->duid_mac_at && plan->addresses == 1 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of a plan that differ between clients at few places: a request is copied from one that
-// was written before, and a reply is compared with a right one that came before. All others go the
-// long way (dhcp6_request_wire.c, dhcp6_wire.c). Path: hot. The worker that owns ctx.
+// The fast path for plans whose messages differ between clients at few offsets: a request is copied
+// from an earlier one, and a reply is compared with an earlier valid one. All others take the slow
+// path (dhcp6_request_wire.c, dhcp6_wire.c). Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
 #include "net/csum.h"
@@ -9,7 +9,7 @@
 #include "proto/dhcp/client/dhcp_patch.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-#define LEARN_EVERY 16 // messages that nothing is known of: some servers send no two alike
+#define LEARN_EVERY 16 // unrecognised messages: some servers never send two alike
 #define MAC_BITS    0xffffffffffffu
 
 static inline uint32_t head_of(uint8_t type, const struct proto_txn *t)
@@ -104,7 +104,7 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 
 	if (!p->usual || u->missed++ % LEARN_EVERY || h->len > sizeof(mask))
 		return;
-	// Nothing in it may have an effect or a count of its own.
+	// Nothing in it may have an effect or a counter of its own.
 	if (m->ia_count != 1 || m->ias_ignored || m->ias[0].lease_count != 1 ||
 		m->ias[0].leases_ignored || m->sol_max_rt_s || m->inf_max_rt_s || m->auth.data ||
 		m->notes.repeats || m->notes.trailing)
@@ -124,7 +124,7 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->t2_s = h->given.t2_s;
 }
 
-// As dhcp6_way_is_ours has it, and not from elsewhere. relay: the client's, NULL: none.
+// Combines dhcp6_way_is_ours and !dhcp6_is_elsewhere. relay: the client's, NULL: none.
 static inline bool way_is_ours(
 	const struct dhcp6_plan *p, const struct proto_ends *e, const uint8_t *relay, uint64_t mac)
 {
@@ -138,7 +138,7 @@ static inline bool way_is_ours(
 	       bytes_be64(e->dst + 8) == dhcp6_interface_id(mac);
 }
 
-// Are the places those of the client?
+// Do the variable fields belong to the client?
 static inline bool names_are_ours(
 	const struct dhcp6_places *at, const uint8_t *relay, uint64_t mac, const uint8_t *buf)
 {
@@ -147,7 +147,7 @@ static inline bool names_are_ours(
 	       (!at->link || addr_bytes_equal(buf + at->link, relay, 16));
 }
 
-// Is the address of a REPLY what the client named, and the server the one that it asked?
+// In a REPLY, is the address the requested one, and the server the one that was asked?
 static inline bool lease_is_right(const struct dhcp6_plan *p, const struct dhcp6_usual *u,
 	const struct proto_txn *t, const struct dhcp6_heard *h)
 {

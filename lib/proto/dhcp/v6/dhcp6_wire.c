@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 clients in the course of an exchange (dhcp_course.h): which leases a client holds, which
-// server it talks to, which ADVERTISE it takes. Not here: its messages (dhcp6_request_wire.c),
-// their checks (dhcp6_checks_wire.c). Path: hot. The worker that owns ctx.
+// DHCPv6 clients in the course of an exchange (dhcp_course.h): the leases a client holds, its
+// server, and its choice of an ADVERTISE. Messages are in dhcp6_request_wire.c, checks in
+// dhcp6_checks_wire.c. Path: hot. The worker that owns ctx.
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
@@ -9,7 +9,7 @@
 
 #define URGENT       255 // preference (RFC 8415 section 21.8)
 #define NS_PER_S     1000000000u
-#define MAX_RT_LEAST 60 // seconds (RFC 8415 section 21.24): others are not for us
+#define MAX_RT_LEAST 60 // seconds (RFC 8415 section 21.24): smaller values are ignored
 #define MAX_RT_MOST  86400
 
 static void dhcp6_leases_drop(struct dhcp_work *work, uint32_t client)
@@ -23,8 +23,8 @@ static void dhcp6_leases_drop(struct dhcp_work *work, uint32_t client)
 	k->head.holds = false;
 }
 
-// The keys of a client that begins soon are prefetched. A lease that is given back is not used any
-// more from the first try on (RFC 8415 section 18.2.7).
+// Prefetches the keys of a client that will begin soon. A lease to be released is unused from the
+// first try on (RFC 8415 section 18.2.7).
 static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp6_plan *p = ctx->shared;
@@ -58,7 +58,7 @@ static bool dhcp6_is_own(const struct dhcp_plan *plan, const uint8_t *addr, uint
 	return true;
 }
 
-// Why relay messages cannot be taken off.
+// Why the relay messages cannot be removed.
 static const char *envelope_broken(const struct dhcp6_envelope *e)
 {
 	const struct dhcp6_relay *last;
@@ -117,7 +117,7 @@ static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_hea
 	n->preferred += h->m.preference == URGENT;
 }
 
-// The number of a server DUID of the worker; false: there are too many of them.
+// Index of a server DUID on the worker; false: too many servers.
 bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k)
 {
 	for (uint32_t i = 0; i < w->server_count; i++) {
@@ -136,7 +136,7 @@ bool dhcp6_server_keep(struct dhcp6_worker *w, const struct dhcp6_bytes *id, str
 	return true;
 }
 
-// The client has chosen the server of a right reply. false: there are too many of them.
+// The client chooses the server of a valid reply. false: too many servers.
 static inline bool server_choose(
 	struct dhcp6_worker *w, const struct dhcp6_heard *h, struct dhcp_counters *n)
 {
@@ -188,7 +188,7 @@ static inline bool dhcp6_offer_waits(struct dhcp_heard *heard, const struct prot
 	return true;
 }
 
-// RFC 8415 section 18.2.9: a server that has no lease is left out of the choice.
+// RFC 8415 section 18.2.9: a server without leases is not chosen.
 static inline bool dhcp6_refusal_waits(const struct dhcp_heard *heard, const struct proto_txn *t)
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
@@ -196,7 +196,7 @@ static inline bool dhcp6_refusal_waits(const struct dhcp_heard *heard, const str
 	return h->self.p->takes_best && h->m.type == DHCP6_ADVERTISE && t->tries == 0;
 }
 
-// RFC 8415 section 18.2.10: the message goes once more, to all servers.
+// RFC 8415 section 18.2.10: send the message again, to all servers.
 static inline bool dhcp6_goes_again(
 	const struct proto_ctx *ctx, const struct dhcp_heard *heard, const struct proto_txn *t)
 {
@@ -299,7 +299,7 @@ static inline void dhcp6_ended(
 	n->confirmed += t->step == DHCP6_STEP_CONFIRM;
 }
 
-// RFC 8415 section 18.2.9: also from a reply that is of no use otherwise.
+// RFC 8415 section 18.2.9: applies even to otherwise useless replies.
 static inline void dhcp6_limits_keep(struct dhcp_heard *heard)
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
@@ -352,8 +352,8 @@ static const struct dhcp_messages dhcp6_messages = {
 	.ended = dhcp6_ended,
 };
 
-// One more ADVERTISE while one is at hand: the better one is kept, and the client has no use for
-// the other one. A wrong one changes nothing.
+// Another ADVERTISE while one is kept: keeps the better, and the client drops the other. An invalid
+// one has no effect.
 static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard)
 {
@@ -377,7 +377,7 @@ static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	return dhcp_requested(&dhcp6_messages, ctx, t, heard->client);
 }
 
-// Messages of relays and clients too: one that comes back to us is counted for what it is.
+// Accepts messages of relays and clients as well: if one comes back to us, it is counted as such.
 bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
 	if (!dhcp6_xid(buf, len, DHCP6_RELAY_REPL, key) &&
@@ -387,7 +387,7 @@ bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-// The event is about the first address.
+// The event carries the first address.
 bool dhcp6_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_event *out)
 {
 	const struct dhcp6_worker *w = ctx->own;

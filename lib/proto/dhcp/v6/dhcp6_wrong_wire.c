@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Edits of DHCPv6 messages that are wrong on purpose (DHCP6_WRONGS). The transaction ID and the
-// relay messages around it stay as they are, so a reply arrives and is recognised. Path: hot. The
-// worker that owns the message.
+// enclosing relay messages are kept, so a reply arrives and is recognised. Path: hot. The worker
+// that owns the message.
 
 #include "proto/dhcp/client/dhcp_wrong.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
@@ -11,7 +11,7 @@
 static const uint8_t short_address[12 + DHCP6_OPTION_LEN + 10] = {
 	[3] = 1, [13] = DHCP6_OPT_IA_ADDRESS, [15] = 10};
 
-// Other bytes in place of the first option with this code, or behind all of them.
+// Replace the first option with this code by other bytes, or append them.
 static void option_replace(
 	uint8_t *m, struct writer *w, uint16_t code, const void *bytes, uint32_t len)
 {
@@ -38,7 +38,7 @@ static void option_set(uint8_t *m, struct writer *w, uint16_t code, const void *
 	option_change(m, w, code, code, data, len);
 }
 
-// An IA_NA in place of the first IA.
+// Replace the first IA by an IA_NA.
 static void ia_set(uint8_t *m, struct writer *w, const void *data, uint16_t len)
 {
 	uint32_t all = (uint32_t)(w->at - m);
@@ -47,7 +47,7 @@ static void ia_set(uint8_t *m, struct writer *w, const void *data, uint16_t len)
 	option_change(m, w, prefix ? DHCP6_OPT_IA_PD : DHCP6_OPT_IA_NA, DHCP6_OPT_IA_NA, data, len);
 }
 
-// DUID-EN.
+// Set a DUID-EN.
 static void duid_long(uint8_t *m, struct writer *w, uint64_t random)
 {
 	uint8_t duid[DUID_TOO_LONG] = {0, 2};
