@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of the DNS protocol: the compiled plan, the state of a worker, messages, and
-// the verbs. Only for lib/proto, tests and fuzzers. Path: cold (set-up) | hot (the
-// rest).
+// the functions. Only for lib/proto, tests and fuzzers. Path: cold (set-up) | hot (the rest).
 #pragma once
 
 #include "base/arena.h"
@@ -15,18 +14,18 @@
 #define DNS_PORT              53
 #define DNS_HEADER_LEN        12
 #define DNS_COOKIE_SERVER_MAX 32
-#define DNS_DO                0x8000 // of the flags of an OPT record
-// Of a datagram. A packet buffer counts octets in 16 bits, and those of headers and of its own are
-// among them: 65507, which IPv4 allows, is a frame of 65549.
+#define DNS_DO                0x8000 // in the flags of an OPT record
+// Maximum datagram. A packet buffer counts octets in 16 bits, including headers and its own
+// headroom: 65507, the maximum of IPv4, is a frame of 65549.
 #define DNS_DATAGRAM_MAX 65200
 
-// Of byte 2 of the header.
+// Bits in byte 2 of the header.
 #define DNS_QR     0x80
 #define DNS_OPCODE 0x78
 #define DNS_AA     0x04
 #define DNS_TC     0x02
 #define DNS_RD     0x01
-// Of byte 3.
+// Bits in byte 3.
 #define DNS_AD    0x20
 #define DNS_CD    0x10
 #define DNS_RCODE 0x0f
@@ -81,43 +80,43 @@ enum dns_option {
 struct dns_tsig_key;
 struct dns_tsig_client;
 
-// First member of both shared structs: teardown and open get either.
+// First member of both shared structs: teardown and open get either one.
 enum dns_role { DNS_ASKS, DNS_ANSWERS };
 
 struct dns_plan {
 	enum dns_role role;
 	enum dns_order order;
 	enum dns_cookies cookies;
-	bool varies; // the question differs from the blob: random characters or 0x20
+	bool varies; // the question differs from the blob (random characters or 0x20)
 	bool case_0x20;
-	bool fixed;             // two queries of the same question differ by nothing but the ID
-	bool plain;             // and all that counts in a good answer is that it is one
-	uint8_t subnet_len;     // octets of the address in the drawn client subnet
-	uint16_t max_reply;     // bytes that we advertise
-	uint16_t max_own_reply; // the same in queries with an OPT of their own
+	bool fixed;             // queries with equal questions differ only in the ID
+	bool plain;             // fixed, and a good answer only has to be an answer
+	uint8_t subnet_len;     // address octets in the drawn client subnet
+	uint16_t max_reply;     // size that we advertise, in bytes
+	uint16_t max_own_reply; // likewise in queries with their own OPT
 	uint32_t min_answers;
-	bool keepalive;           // the OPT record asks for the server's idle timeout
+	bool keepalive;           // the OPT record requests the server's idle timeout
 	bool wrong;               // some messages are wrong on purpose
-	bool transfers;           // all are zone transfers
-	bool tc_to_stream;        // truncated answers are asked again over a connection
+	bool transfers;           // all transactions are zone transfers
+	bool tc_to_stream;        // truncated answers are retried over a connection
 	uint32_t expected_rcodes; // bit per rcode
 	struct dns_queries queries;
 	struct dns_referee referee;
 	struct recip count;   // of queries
-	struct recip run;     // transactions that have one message of a list, one after the other
-	struct recip round;   // that have all of them
-	struct recip padding; // block that a query is padded to; divisor 0: none
+	struct recip run;     // consecutive transactions that use one message of a list
+	struct recip round;   // transactions for the whole list
+	struct recip padding; // block size for padding queries; divisor 0: none
 	struct dns_proxy proxy;
 	struct dns_alias *alias;
-	uint64_t wrong_below[DNS_WRONG_COUNT]; // of 2^32, ascending: the kind is the first above
-	uint64_t subnet_base[2];               // network, as in memory
-	uint64_t subnet_mask[2];               // bits to be drawn per query
+	uint64_t wrong_below[DNS_WRONG_COUNT]; // of 2^32, ascending: a draw picks the first above
+	uint64_t subnet_base[2];               // network, in memory order
+	uint64_t subnet_mask[2];               // bits to draw per query
 	struct perm unique[DNS_RANDOM_UNIQUE + 1];
-	uint32_t sums[2]; // of header and OPT, after a question of even and odd length
-	uint32_t own_sum; // of the header before an OPT that is the query's own
+	uint32_t sums[2]; // of header and OPT, by parity of the question's length
+	uint32_t own_sum; // of the header before a query's own OPT
 	uint8_t header[DNS_HEADER_LEN];
-	struct dns_opt opt;        // of queries without one of their own
-	struct dns_tsig_key *tsig; // that signs; NULL: none
+	struct dns_opt opt;        // of queries without their own
+	struct dns_tsig_key *tsig; // signing key; NULL: none
 };
 
 struct dns_cookie {
@@ -135,13 +134,13 @@ enum dns_salt {
 	DNS_SALTS
 };
 
-// ctx->own of a traffic item. One thread.
+// ctx->own of a traffic item. Used by one thread.
 struct dns_worker {
-	uint64_t salt[DNS_SALTS]; // one stream of random numbers per use
+	uint64_t salt[DNS_SALTS]; // one random stream per use
 	uint32_t worker, workers;
 	struct dns_tsig_client *tsig;
-	uint32_t clients;            // in cookies
-	struct dns_cookie cookies[]; // with DNS_COOKIES_FULL, by txn->client
+	uint32_t clients;            // with a cookie slot
+	struct dns_cookie cookies[]; // for DNS_COOKIES_FULL, by txn->client
 };
 
 #define DNS_RECORD_CLASS 4 // offset
@@ -155,22 +154,22 @@ enum dns_broken {
 	DNS_BROKEN_COUNT,
 };
 
-// The parts of a whole message. Pointers are into the message, NULL: not there.
+// The parts of a whole message. Pointers point into the message, NULL: absent.
 struct dns_message {
 	uint16_t answers;
 	bool has_opt;
-	uint8_t broken; // enum dns_broken, of one that is not well formed
+	uint8_t broken; // enum dns_broken, if not well formed
 	uint8_t ext_rcode, version;
 	uint16_t udp_size, edns_flags;
 	// Data of the options.
 	const uint8_t *nsid, *cookie, *subnet, *keepalive, *padding, *zoneversion;
 	uint16_t nsid_len, cookie_len, subnet_len, keepalive_len, zoneversion_len;
 	uint16_t report_channel_len;
-	uint32_t errors;    // a bit for each extended error
+	uint32_t errors;    // bit per extended error
 	uint32_t left;      // bytes after the last record
-	const uint8_t *opt; // the OPT record from its type on
-	uint32_t tsig;      // offset of the TSIG record, which is the last one; 0: there is none
-	uint32_t tsig_type; // and of its type
+	const uint8_t *opt; // the OPT record, starting at its type
+	uint32_t tsig;      // offset of the TSIG record, which comes last; 0: none
+	uint32_t tsig_type; // offset of its type
 };
 
 static inline uint8_t dns_lower_case(uint8_t c)
@@ -199,28 +198,28 @@ static inline uint32_t dns_type_bucket(uint16_t type)
 	return DNS_TYPE_BUCKETS - 1;
 }
 
-// A name, compressed or not, at offset `at`: uncompressed and in lower case in out, which has room
-// for DNS_NAME_MAX. Its length, or 0 when it is not well formed.
+// Expand the name, compressed or not, at offset `at` into out, in lower case; out has room for
+// DNS_NAME_MAX. Returns its length, or 0 if it is not well formed.
 uint32_t dns_name_read(const uint8_t *msg, uint32_t len, uint32_t at, uint8_t *out);
-// The uncompressed question at the end of the header: its length, or 0 when it is not well formed.
-// len >= 12.
+// The length of the uncompressed question after the header, or 0 if it is not well formed. len >=
+// 12.
 uint32_t dns_question_len(const uint8_t *buf, uint32_t len);
-// Every record of every section from offset `at` (after the question, if any) on. false: not well
-// formed, by m->broken.
+// Walk all records of all sections from offset `at` (after the question, if any). false: not well
+// formed, see m->broken.
 bool dns_message_walk(const uint8_t *buf, uint32_t len, uint32_t at, struct dns_message *m);
 
-// Pad a message of len bytes that ends with the OPT record at opt: by an option with `more` bytes,
-// if there is room. The new length.
+// Pad a message of len bytes that ends with the OPT record at opt, by an option with `more` bytes,
+// if there is room. Returns the new length.
 uint32_t dns_pad(uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt, uint32_t more);
 
-// The end of the name at p in a message of len bytes; NULL: it is not well formed. *steps: pointers
-// and labels behind them that may still be followed.
+// The end of the name at p in a message of len bytes; NULL: not well formed. *steps: remaining
+// number of pointers, and labels after them, that may be followed.
 const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, uint32_t *steps);
-// The serial of an SOA record whose RDATA begins at data. *steps as above.
+// The serial of an SOA record whose RDATA begins at data. *steps: see dns_name_end.
 bool dns_soa_serial(
 	const uint8_t *buf, uint32_t len, const uint8_t *data, uint32_t *steps, uint32_t *serial);
 
-// dns_request_wire.c, dns_reply_wire.c: the verbs of proto.h
+// dns_request_wire.c, dns_reply_wire.c: functions for proto.h
 void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room);
 uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DNS message from untrusted bytes: question, each record of each section, and the fields of the
-// OPT record. Other RDATA is not parsed. And padding of a ready message (RFC 7830). Path: hot. Any
-// thread.
+// Parses a DNS message from untrusted bytes: question, every record of each section, and the fields
+// of the OPT record. Other RDATA is not parsed. Also pads finished messages (RFC 7830). Path: hot.
+// Any thread.
 
 #include <string.h>
 
 #include "base/bytes.h"
 #include "proto/dns/client/dns_internal.h"
 
-#define POINTER_HOPS 127 // a name has no more labels than that
-#define STEPS_FIRST  256 // pointers, and labels behind them, of a message; that is one name
-#define STEPS_MORE   32  // further ones for each record
+#define POINTER_HOPS 127 // maximum number of labels in a name
+#define STEPS_FIRST  256 // pointers, and labels after them, per message: enough for one name
+#define STEPS_MORE   32  // additional ones per record
 #define POINTER      0xc0
 #define LABEL_MAX    63
 #define RECORD_FIXED 10 // TYPE, CLASS, TTL, RDLENGTH
 
-// A name that continues at offset `target`, before `limit`, after `total` octets of labels.
-// Pointers lead backwards only, each behind the one before, so that there is no loop. *steps: still
-// allowed, so that the time for a message grows with its records and not with their square.
+// Follow a name that continues at offset `target`, below `limit`, after `total` octets of labels.
+// Each pointer must lead further back, so there is no loop. *steps: remaining steps, so that the
+// time per message is linear in its records rather than quadratic.
 static bool pointer_follow(const uint8_t *msg, uint32_t len, uint32_t target, uint32_t limit,
 	uint32_t total, uint32_t *steps)
 {
@@ -47,7 +47,7 @@ static bool pointer_follow(const uint8_t *msg, uint32_t len, uint32_t target, ui
 	return false;
 }
 
-// Step over a name, compressed or not.
+// Skip a name, compressed or not.
 static inline bool name_skip(struct reader *r, const uint8_t *msg, uint32_t len, uint32_t *steps)
 {
 	uint32_t start = (uint32_t)(r->at - msg);
@@ -156,7 +156,7 @@ static bool options_read(struct dns_message *m, const uint8_t *data, uint32_t le
 	return true;
 }
 
-// RFC 6891 section 6.1: one OPT, owned by the root. fixed: type to RDLENGTH, then the RDATA.
+// RFC 6891 section 6.1: a single OPT, owned by the root. fixed: type to RDLENGTH, then RDATA.
 static bool opt_read(struct dns_message *m, const uint8_t *fixed, bool root)
 {
 	if (m->has_opt || !root)
@@ -177,8 +177,7 @@ const uint8_t *dns_name_end(const uint8_t *p, const uint8_t *msg, uint32_t len, 
 	return name_skip(&r, msg, len, steps) ? r.at : NULL;
 }
 
-// The end of an owner name at p. Nearly all of them point to the question's
-// name, which is checked already.
+// The end of an owner name at p. Nearly all point to the question's name, which is already checked.
 static inline const uint8_t *owner_end(
 	const uint8_t *p, const uint8_t *msg, uint32_t len, bool asked, uint32_t *steps)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DNS names and numbers in presentation form: domain names to wire form, RR types and RCODEs by
-// their IANA names, and questions back to text. Not here: lines and files (dns_queries.c), names on
-// the wire (dns_message_wire.c). Path: cold. Any thread.
+// IANA name, and questions back to text. Lines and files are in dns_queries.c, names in messages in
+// dns_message_wire.c. Path: cold. Any thread.
 
 #include "proto/dns/client/dns_internal.h"
 
@@ -51,7 +51,7 @@ struct type_name {
 		name, sizeof(name) - 1, type                                                       \
 	}
 
-// The frequent ones first: the search is linear.
+// Frequent ones come first: the search is linear.
 static const struct type_name types[] = {
 	T("A", 1),
 	T("AAAA", 28),
@@ -157,7 +157,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-// The nnn of TYPEnnn or CLASSnnn, or -1. before: the length of word.
+// The number in TYPEnnn or CLASSnnn, or -1. before: length of the word before it.
 static int32_t prefixed_number(const char *word, size_t before, const char *text, size_t len)
 {
 	int32_t n = 0;
@@ -219,7 +219,7 @@ int dns_escape_value(const char *text, size_t len, size_t *at)
 
 int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_text_error *e)
 {
-	uint32_t label = 0; // where the length of the current label goes
+	uint32_t label = 0; // offset of the current label's length
 	uint32_t at = 1;
 
 	if (len == 0)
@@ -252,7 +252,7 @@ int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_t
 			return name_error(e, "the name is longer than 255 octets", start);
 		wire[at++] = (uint8_t)c;
 	}
-	if (at == label + 1) { // it ended with a dot: this label is the root
+	if (at == label + 1) { // the name ended with a dot: this label is the root
 		wire[label] = 0;
 		return (int)at;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EDNS options in words of a query's line, and the names of extended errors. Not here: options as
-// settings (dns_setup.c), options on the wire (dns_message_wire.c). Path: cold. Management thread.
+// EDNS options as words in a query line, and the names of extended errors. Options as settings are
+// in dns_setup.c, options in messages in dns_message_wire.c. Path: cold. Management thread.
 
 #include "proto/dns/client/dns_internal.h"
 

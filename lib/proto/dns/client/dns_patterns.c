@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inline names with patterns to wire form: {0-999} counts (leading zeros kept), {random:N} leaves
-// room for characters that are drawn per query. Not here: drawing them (dns_request_wire.c). Path:
-// cold. Management thread.
+// Compiles inline names with patterns to wire form: {0-999} counts (keeping leading zeros),
+// {random:N} reserves characters that are drawn per query by dns_request_wire.c. Path: cold.
+// Management thread.
 
 #include "proto/dns/client/dns_patterns.h"
 
@@ -15,7 +15,7 @@
 #define TEXT_MAX     (4 * DNS_NAME_MAX + 4)
 #define PATTERN_TEXT "not a pattern ({0-999}, {000-999} or {random:12}; a brace itself is \\{)"
 
-// The number of digits at text, which are in *n; 0: none, or more than nine.
+// Reads a number into *n and returns its digits; 0: none, or more than nine.
 static size_t number_read(const char *text, size_t len, uint32_t *n)
 {
 	size_t i;
@@ -63,7 +63,7 @@ static bool random_part_parse(struct dns_part *p, const char *text, size_t len)
 	return true;
 }
 
-// Up to the next brace; an escaped one is text.
+// Up to the next brace; an escaped brace is text.
 static size_t text_end(const char *text, size_t len, size_t at)
 {
 	while (at < len && text[at] != '{')
@@ -71,7 +71,7 @@ static size_t text_end(const char *text, size_t len, size_t at)
 	return at < len ? at : len;
 }
 
-// The number before it whose text it has; NULL: none.
+// An earlier number with identical text; NULL: none.
 static const struct dns_part *same_number(
 	const struct dns_pattern *p, const struct dns_part *number)
 {
@@ -174,7 +174,7 @@ bool dns_pattern_next(struct dns_pattern *p)
 	return false;
 }
 
-// Compile the current name. NULL, or the error.
+// Compile the current name. Returns NULL, or the error.
 static const char *name_pattern_add(
 	struct dns_loader *l, const struct dns_pattern *p, const struct dns_line *words)
 {
@@ -187,8 +187,8 @@ static const char *name_pattern_add(
 
 	if (len == 0)
 		return "the name is longer than 255 octets";
-	// In wire form the characters stand before the last octet but one of the name that ends
-	// with the first.
+	// In wire form, the characters precede the second-to-last octet of the name that ends with
+	// the first of them.
 	if (p->random_len)
 		before = dns_name_from_text(text, random_at + 1, name, &e);
 	name_len = dns_name_from_text(text, len, name, &e);
@@ -199,7 +199,7 @@ static const char *name_pattern_add(
 	return NULL;
 }
 
-// NULL, or the error.
+// Returns NULL, or the error.
 static const char *line_load(struct dns_loader *l, const char *line)
 {
 	struct dns_text_error e = {0};

@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 #define DNS_PARTS_MAX    128
-#define DNS_EXPANDED_MAX 100000000 // texts that one text with patterns stands for
+#define DNS_EXPANDED_MAX 100000000 // texts per text with patterns
 
 enum dns_part_kind { DNS_PART_TEXT, DNS_PART_NUMBER, DNS_PART_RANDOM };
 
 struct dns_part {
 	enum dns_part_kind kind;
 	const char *text;
-	size_t len; // of text; of a random part, the characters
+	size_t len; // of text; for a random part, the number of characters
 	uint32_t first, last, value;
-	int width;                   // of a number, leading zeros included
-	const struct dns_part *same; // whose value it has; NULL: one of its own
+	int width;                   // of a number, including leading zeros
+	const struct dns_part *same; // shares this part's value; NULL: its own
 };
 
 struct dns_pattern {
@@ -27,20 +27,21 @@ struct dns_pattern {
 	uint32_t random_len; // 0: none
 };
 
-// In a name there is one {random:N}. In a message all are one, and so are numbers of the same text.
+// A name has at most one {random:N}. A message has one value for all, and for numbers of equal
+// text.
 enum dns_pattern_of { DNS_PATTERN_NAME, DNS_PATTERN_MESSAGE };
 
-// NULL, or the error. p keeps pointers into itself and into text.
+// Returns NULL, or the error. p keeps pointers into itself and into text.
 const char *dns_pattern_parse(
 	struct dns_pattern *p, enum dns_pattern_of of, const char *text, size_t len);
 
-// Texts that it stands for, at most DNS_EXPANDED_MAX + 1 or so.
+// Number of texts, up to about DNS_EXPANDED_MAX + 1.
 uint64_t dns_pattern_count(const struct dns_pattern *p);
 
-// The current text, with `random` for each random character; its length, or 0 if it does not fit.
-// *random_at: place of the last random part.
+// Write the current text, with `random` for each random character; returns its length, or 0 if it
+// does not fit. *random_at: offset of the last random part.
 size_t dns_pattern_text(
 	const struct dns_pattern *p, char random, char *out, size_t room, size_t *random_at);
 
-// The last number counts fastest. false: all texts were made.
+// The last number counts fastest. false: all texts are done.
 bool dns_pattern_next(struct dns_pattern *p);

@@ -12,15 +12,15 @@
 #define SIGNATURE_LEN 12
 #define LOCAL         0x20 // version and command
 #define PROXY         0x21
-#define FAMILY_IPV4   0x10 // and the transport
+#define FAMILY_IPV4   0x10 // with the transport
 #define FAMILY_IPV6   0x20
 #define OF_STREAM     1
 #define OF_DATAGRAM   2
-#define LEN_MAX       (UINT16_MAX - DNS_PROXY_HEAD) // of what follows the head
+#define LEN_MAX       (UINT16_MAX - DNS_PROXY_HEAD) // of the data after the head
 #define PORT_FIRST    1024
 #define PORTS         (65536 - PORT_FIRST)
 
-// Bytes of both addresses and ports.
+// Size of both addresses and ports.
 static uint32_t addresses_len(uint8_t addr_len)
 {
 	return 2u * (addr_len + 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Query files in dnsperf's text format, with the words of kxdpgun and flamethrower, to wire form:
-// one flat blob and offsets, all bad lines reported together. Not here: inline names and their
-// patterns (dns_patterns.c). Path: cold. Management thread.
+// Reads query files in dnsperf's text format, with the words of kxdpgun and flamethrower, into wire
+// form: one flat blob and offsets, with all bad lines reported together. Inline names and their
+// patterns are in dns_patterns.c. Path: cold. Management thread.
 
 #include "proto/dns/client/dns_internal.h"
 
@@ -15,7 +15,7 @@
 #include "base/input.h"
 #include "net/csum.h"
 
-#define LISTED_LINES  10 // bad ones, before "and N more"
+#define LISTED_LINES  10 // bad lines, before "and N more"
 #define DNS_WHOLE_MAX (sizeof(struct dns_whole) + UINT16_MAX)
 
 void dns_queries_free(struct dns_queries *q)
@@ -49,10 +49,11 @@ static size_t word_end(const char *line, size_t len, size_t at)
 
 struct word {
 	const char *text;
-	size_t len; // 0: the line has no more words
+	size_t len; // 0: end of the line
 };
 
-// The next word after *at, which is moved to its end. A word that begins with ; is a comment.
+// Read the next word at or after *at, and move *at to its end. Words that begin with ; are
+// comments.
 static struct word word_next(const char *line, size_t len, size_t *at)
 {
 	size_t begin = blanks_end(line, len, *at);
@@ -63,7 +64,7 @@ static struct word word_next(const char *line, size_t len, size_t *at)
 	return (struct word){line + begin, *at - begin};
 }
 
-// The address and prefix length of a word. false: it is none.
+// Parse the address and prefix length of a word. false: invalid.
 static bool subnet_read(const struct word *w, struct addr_prefix *out)
 {
 	char text[64];
@@ -76,7 +77,8 @@ static bool subnet_read(const struct word *w, struct addr_prefix *out)
 	return addr_parse_prefix(text, out, &what) == 0;
 }
 
-// A word after the type. As in kxdpgun, the first of several letters decides. NULL, or the error.
+// Parse a word after the type. As in kxdpgun, the first of several letters decides. NULL, or the
+// error.
 static const char *option_read(const struct word *w, struct dns_line *out)
 {
 	bool flags = true;
@@ -106,7 +108,7 @@ static const char *option_read(const struct word *w, struct dns_line *out)
 	                                      "(extra_words: ignore skips it)";
 }
 
-// The words after the name; *at is the end of the last one, or the place of the error.
+// Parse the words after the name; *at: end of the last one, or position of the error.
 static const char *words_read(
 	const struct dns_form *form, const char *line, size_t len, size_t *at, struct dns_line *out)
 {
@@ -140,7 +142,7 @@ static const char *words_read(
 	return error;
 }
 
-// The word after the zone of a transfer. NULL, or the error.
+// Parse the word after the zone of a transfer. Returns NULL, or the error.
 static const char *serial_read(const char *line, size_t len, size_t *at, struct dns_line *out)
 {
 	struct word serial = word_next(line, len, at), more = word_next(line, len, at);
@@ -182,7 +184,7 @@ bool dns_line_parse(const struct dns_form *form, const char *line, size_t len, s
 	return !e->reason;
 }
 
-// Room for one more entry of so many bytes.
+// Make room for another entry of len bytes.
 static bool loader_room(struct dns_loader *l, uint32_t len)
 {
 	struct dns_queries *q = l->to;
@@ -206,7 +208,7 @@ static bool loader_room(struct dns_loader *l, uint32_t len)
 	return true;
 }
 
-// Where the next entry of at most len bytes goes; NULL: an error, sticky.
+// The position for an entry of at most len bytes; NULL: an error, sticky.
 static uint8_t *loader_at(struct dns_loader *l, uint32_t len)
 {
 	if (l->failure)
@@ -253,8 +255,8 @@ void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, 
 	write_bytes(&w, name, len);
 	write_be16(&w, line->incremental ? DNS_IXFR : DNS_AXFR);
 	write_be16(&w, line->class);
-	if (line->incremental) { // RFC 1995 section 3: the SOA record of the copy; the serial is
-		                 // read
+	if (line->incremental) { // RFC 1995 section 3: the SOA record of the copy; servers read its
+		                 // serial
 		write_be16(&w, 0xc000 | DNS_HEADER_LEN);
 		write_be16(&w, DNS_SOA);
 		write_be16(&w, line->class);
@@ -267,8 +269,8 @@ void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, 
 	dns_loader_add_message(l, message, (uint32_t)(w.at - message), random_at, random_len);
 }
 
-// RFC 7871 section 6: family, source prefix length, scope 0, and the octets that the prefix covers,
-// with no bit set after it.
+// RFC 7871 section 6: family, source prefix length, scope 0, and the octets covered by the prefix,
+// with all later bits zero.
 static void subnet_write(struct writer *w, const struct addr_prefix *subnet)
 {
 	uint32_t len = (subnet->bits + 7u) / 8;
@@ -285,7 +287,7 @@ static void subnet_write(struct writer *w, const struct addr_prefix *subnet)
 	}
 }
 
-// What the line asks for beyond the OPT of all queries, as an OPT of its own. Its length, or 0.
+// Write the line's own OPT record, if it needs more than the common OPT. Its length, or 0.
 static uint32_t own_opt_write(const struct dns_form *f, const struct dns_line *line, uint8_t *out)
 {
 	const struct dns_opt *opt = f->opt;
@@ -349,7 +351,7 @@ void dns_loader_sum_up(struct dns_loader *l, uint64_t used, const char *kind)
 	l->to->used = left_out_text(&l->left_out, used, kind, l->file, l->first_left_out);
 }
 
-// What an editor does not show is written as in names: \DDD.
+// Escapes unprintable characters as in names: \\DDD.
 static const char *visible(const char *line, size_t len, char *out, size_t room)
 {
 	char *to = out;
@@ -468,7 +470,7 @@ static int loader_give(void *to, char *line, size_t len, unsigned number)
 {
 	struct dns_loader *l = to;
 
-	(void)number; // the loader counts too
+	(void)number; // the loader counts, too
 	loader_line(l, line, len);
 	return l->failure != 0;
 }

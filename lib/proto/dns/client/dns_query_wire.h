@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The message of a transaction, as its request and the check of its reply both need it. Only for
-// dns_request_wire.c and dns_reply_wire.c. Path: hot. The worker that owns ctx.
+// The message of a transaction, needed both for its request and for the check of its reply. Only
+// for dns_request_wire.c and dns_reply_wire.c. Path: hot. The worker that owns ctx.
 #pragma once
 
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "base/bytes.h"
 #include "proto/dns/client/dns_internal.h"
 
-// The message of one transaction, not yet varied.
+// The message of one transaction, before variation.
 struct dns_query {
-	uint64_t number;     // of the transaction over all workers
+	uint64_t number;     // of the transaction, over all workers
 	uint32_t index;      // in the list
 	const uint8_t *wire; // QNAME, QTYPE, QCLASS
-	uint32_t len;        // of them; 0: of a whole message that has not one question
-	const uint8_t *body; // of a whole message: all from the flags on; NULL: it is a question
+	uint32_t len;        // of wire; 0: whole message without exactly one question
+	const uint8_t *body; // whole message from its flags on; NULL: a question
 	uint32_t body_len;
-	uint16_t cut;                   // octets of the ID that it does not have
-	uint32_t own_len;               // of an OPT of its own behind wire; 0: it has that of all
-	uint16_t random_at, random_len; // behind the header
+	uint16_t cut;                   // octets missing from the ID
+	uint32_t own_len;               // of its own OPT after wire; 0: uses the common OPT
+	uint16_t random_at, random_len; // relative to the end of the header
 	bool own_subnet;
 	uint16_t sum; // of wire, and of its own OPT
 };
@@ -34,7 +34,7 @@ static inline uint64_t number_of(const struct dns_worker *w, const struct proto_
 	return t->seq * w->workers + w->worker;
 }
 
-// Which query of the list a transaction has.
+// Index of a transaction's query in the list.
 static inline uint32_t query_index(
 	const struct dns_plan *p, const struct dns_worker *w, uint64_t number)
 {
@@ -47,14 +47,14 @@ static inline uint32_t query_index(
 		return (uint32_t)recip_mod(&p->count, number);
 	spread = (unsigned __int128)rand_hash(w->salt[DNS_SALT_ORDER] + number) * p->queries.count;
 	i = (uint32_t)(spread >> 64);
-	// The bits below the index are as random as it is.
+	// The bits below the index are equally random.
 	if (p->order != DNS_RANDOM && (uint32_t)((uint64_t)spread >> 32) >= p->alias[i].keep)
 		i = p->alias[i].other;
 	return i;
 }
 
-// The number that the random characters of a whole message follow from: with the list in sequence,
-// all messages of it have the same ones.
+// The number that determines the random characters of a whole message: with the list in sequence,
+// all its messages use the same one.
 static inline uint64_t names_number(const struct dns_plan *p, uint64_t number)
 {
 	if (p->order != DNS_SEQUENTIAL)
@@ -63,7 +63,7 @@ static inline uint64_t names_number(const struct dns_plan *p, uint64_t number)
 	       recip_mod(&p->run, recip_mod(&p->round, number));
 }
 
-// i: of query_index.
+// i: from query_index.
 static inline struct dns_query query_at(const struct dns_queries *queries, uint32_t i)
 {
 	const uint8_t *entry = queries->blob + queries->offsets[i];
@@ -102,8 +102,8 @@ static inline struct opt opt_of(const struct dns_plan *p, const struct dns_query
 	                  : (struct opt){p->opt.bytes, p->opt.len};
 }
 
-// The index is kept in t->user, unless the time of a signature is; a transaction that has ended has
-// no slot that keeps it.
+// The index is in t->user, unless that holds the time of a signature; a transaction that has ended
+// has no slot to store it.
 static inline struct dns_query query_of(
 	const struct dns_plan *p, const struct dns_worker *w, const struct proto_txn *t)
 {
@@ -117,12 +117,12 @@ static inline struct dns_query query_of(
 }
 
 // dns_transfer_wire.c
-// A message that may belong to the transfer of t, and that was walked.
+// Judge a message that may belong to the transfer of t, and has been walked.
 enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
 	const struct dns_query *q, const uint8_t *buf, uint32_t len, const struct dns_message *m);
 
 // dns_request_wire.c
-// The random characters of a name, random case, and the address of the client subnet option.
+// Write the random characters of a name, random case, and the address of the client subnet option.
 void dns_random_write(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, uint8_t *name);
 void dns_case_write(const struct dns_worker *w, const struct proto_txn *t,
@@ -130,7 +130,7 @@ void dns_case_write(const struct dns_worker *w, const struct proto_txn *t,
 void dns_subnet_draw(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, uint64_t out[2]);
 
-// The whole message of t, before it is signed. Its length, or 0: it does not fit.
+// Build the whole message of t, unsigned. Returns its length, or 0: it does not fit.
 uint32_t dns_message_build(
 	const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *buf, uint32_t room);
 
@@ -140,7 +140,7 @@ static inline void question_write(const struct dns_plan *p, const struct dns_wor
 	memcpy(out, q->wire, q->len);
 	if (!p->varies)
 		return;
-	if (q->random_len && q->random_at < q->len) // of a whole message, also elsewhere
+	if (q->random_len && q->random_at < q->len) // in a whole message, also elsewhere
 		dns_random_write(p, w, q, out);
 	if (p->case_0x20)
 		dns_case_write(w, t, q, out);
@@ -151,7 +151,7 @@ static inline uint64_t client_cookie(const struct dns_worker *w, const struct pr
 	return rand_hash(w->salt[DNS_SALT_COOKIE] + ((uint64_t)w->worker << 32) + t->client);
 }
 
-// Where the server cookie of the transaction's client is kept, or NULL.
+// The slot for the server cookie of the transaction's client, or NULL.
 static inline struct dns_cookie *cookie_slot(
 	const struct dns_plan *p, struct dns_worker *w, const struct proto_txn *t)
 {

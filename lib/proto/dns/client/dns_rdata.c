@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text of master files to wire form by ldns. Not here: what becomes of it (dns_updates.c,
-// dns_zone_setup.c). Path: cold. Management thread.
+// Converts master file text to wire form with ldns. Used by dns_updates.c and dns_zone_setup.c.
+// Path: cold. Management thread.
 
 #include "proto/dns/client/dns_rdata.h"
 
@@ -11,9 +11,9 @@
 
 #include <ldns/ldns.h>
 
-#define LISTED_RECORDS 10 // bad ones, before reading ends
+#define LISTED_RECORDS 10 // bad records, before reading stops
 
-// ldns takes a record with too few or too many words, if the words that are there are right.
+// ldns accepts a record with too few or too many words if the present ones are valid.
 static ldns_status rdata_write(ldns_buffer *to, const ldns_rr *rr)
 {
 	const ldns_rr_descriptor *d = ldns_rr_descript(ldns_rr_get_type(rr));
@@ -60,7 +60,7 @@ int dns_rdata_from_text(uint16_t type, const char *text, size_t len, const uint8
 	return status == LDNS_STATUS_OK ? (int)made : -EINVAL;
 }
 
-// NULL, or the error.
+// Returns NULL, or the error.
 static const char *record_give(const ldns_rr *rr, dns_record_take *take, void *to)
 {
 	ldns_buffer *rdata = ldns_buffer_new(256), *wire = ldns_buffer_new(512);
@@ -81,7 +81,7 @@ static const char *record_give(const ldns_rr *rr, dns_record_take *take, void *t
 	return error;
 }
 
-// The error of one record or line; NULL: none.
+// The error of a record or line; NULL: none.
 static const char *line_error(
 	ldns_status status, const ldns_rr *rr, dns_record_take *take, void *to)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which answer of a capture belongs to which query. Path: cold. Management thread.
+// Matches the answers of a capture with its queries. Path: cold. Management thread.
 
 #include "proto/dns/client/dns_referee.h"
 
@@ -12,7 +12,7 @@
 
 struct dns_seen {
 	uint64_t flow;     // client, server, ports and ID
-	uint64_t question; // 0: there is none, or there are several
+	uint64_t question; // 0: none, or several
 	uint32_t order;
 	uint32_t query; // or DNS_PAIRS_ANSWER
 	struct dns_digest digest;
@@ -27,7 +27,7 @@ static uint64_t flow_of(const struct frame *f, bool answer)
 	return h ^ (f->payload[2] & DNS_OPCODE);
 }
 
-// *len: of the question; 0: there is none, or it is not well formed.
+// *len: length of the question; 0: none, or not well formed.
 static uint64_t question_of(const struct frame *f, uint32_t *len)
 {
 	uint8_t question[DNS_QUESTION_MAX];
@@ -82,7 +82,7 @@ static int by_flow(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-// The answer is that of all equal queries since the one before: they were sent again.
+// The answer is given to all equal queries since the previous answer: they are retransmissions.
 static uint32_t answer_give(
 	const struct dns_seen *from, const struct dns_seen *answer, struct dns_digest *answers)
 {

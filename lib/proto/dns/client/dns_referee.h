@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The referee: a reply must be as the capture's answer to the same question. Of an answer only
-// RCODE, flags and one number for each section are kept, the same whatever the order, case and
-// compression of the records. dns_referee.c finds the answers of a capture.
+// The referee: a reply must match the capture's answer to its question. An answer is reduced to
+// RCODE, flags and one number per section, independent of order, case and compression of the
+// records. dns_referee.c finds the answers of a capture.
 // Path: cold (dns_pairs) | hot (the rest).
 #pragma once
 
@@ -18,7 +18,7 @@ enum dns_compared {
 	DNS_COMPARED_AUTHORITY,
 	DNS_COMPARED_ADDITIONAL,
 	DNS_COMPARED_COUNT,
-	DNS_COMPARED_TTL = DNS_COMPARED_COUNT, // of the records of those sections
+	DNS_COMPARED_TTL = DNS_COMPARED_COUNT, // of the records in those sections
 };
 #define DNS_COMPARED_SECTIONS                                                                      \
 	(1u << DNS_COMPARED_ANSWER | 1u << DNS_COMPARED_AUTHORITY | 1u << DNS_COMPARED_ADDITIONAL)
@@ -31,31 +31,31 @@ struct dns_digest {
 
 struct dns_referee {
 	uint64_t seed;
-	uint32_t parts;             // bit per part that is compared; 0: none
+	uint32_t parts;             // bit per compared part; 0: none
 	struct dns_digest *answers; // by query
 };
 
-// A hash of bytes and their number that continues h.
+// Continue the hash h with bytes and their number.
 uint64_t dns_bytes_hash(uint64_t h, const uint8_t *p, uint32_t len);
 
-// Of a message that dns_message_walk has found well formed, with its records from offset `at` on.
-// Names in RDATA are compared as names where senders may compress them (RFC 3597 section 4).
+// Digest a message that dns_message_walk found well formed, with records from offset `at` on. Names
+// in RDATA are compared as names if senders may compress them (RFC 3597 section 4).
 void dns_digest_make(const struct dns_referee *r, const uint8_t *buf, uint32_t len, uint32_t at,
 	const struct dns_message *m, struct dns_digest *out);
 
-// The first part in which two answers differ; DNS_COMPARED_COUNT: in none.
+// The first part that differs between two answers; DNS_COMPARED_COUNT: none.
 uint32_t dns_digest_differs(uint32_t parts, const struct dns_digest *a, const struct dns_digest *b);
 
-// Queries and answers of a capture, in the order of the file.
+// Queries and answers of a capture, in file order.
 struct dns_pairs {
-	struct dns_referee *referee; // NULL: answers are not wanted, nothing is kept
+	struct dns_referee *referee; // NULL: answers are not wanted, nothing is stored
 	struct dns_seen *seen;
 	uint32_t count, room;
 };
 
-// A message of the capture: query is its number in the list, or DNS_PAIRS_ANSWER. 0 or -ENOMEM.
+// Add a message of the capture: query is its index in the list, or DNS_PAIRS_ANSWER. 0 or -ENOMEM.
 #define DNS_PAIRS_ANSWER UINT32_MAX
 int dns_pairs_add(struct dns_pairs *p, const struct frame *f, uint32_t query);
 // Give each of `count` queries its answer: the next one from its server to its address, port and
-// ID, with its question or none. *found: of them have one. 0 or -ENOMEM. The pairs are freed.
+// ID, with its question or none. *found: number of queries with one. 0 or -ENOMEM. Frees the pairs.
 int dns_pairs_end(struct dns_pairs *p, uint32_t count, uint32_t *found);

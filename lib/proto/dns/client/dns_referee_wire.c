@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers as numbers that can be compared. Path: hot. Any thread.
+// Digests of answers for comparison. Path: hot. Any thread.
 
 #include "proto/dns/client/dns_referee.h"
 
 #include "proto/dns/client/dns_internal.h"
 
-#define NAME_STEPS  256 // pointers, and labels behind them, of one name
+#define NAME_STEPS  256 // pointers, and labels after them, per name
 #define RECORD_HEAD 10  // type, class, TTL, length
 #define POINTER     0xc0
 
-// RDATA of types whose names may be compressed, or differ in case (RFC 4034 section 6.2): octets
+// RDATA of types with names that may be compressed or differ in case (RFC 4034 section 6.2): octets
 // and then strings before the names, octets after them.
 static const struct layout {
 	uint8_t octets, strings, names;
@@ -42,7 +42,7 @@ struct view {
 	const uint8_t *buf;
 	uint32_t len;
 	bool ttl, asked;
-	uint64_t seed, question; // hash of the name in the question, if there is one
+	uint64_t seed, question; // hash of the question's name, if any
 };
 
 uint64_t dns_bytes_hash(uint64_t h, const uint8_t *p, uint32_t len)
@@ -60,7 +60,7 @@ uint64_t dns_bytes_hash(uint64_t h, const uint8_t *p, uint32_t len)
 	return rand_hash(h ^ word);
 }
 
-// The end of the name at p, whose hash goes into *h. NULL: there is none that ends before `end`.
+// The end of the name at p, which is hashed into *h. NULL: no name ends before `end`.
 static const uint8_t *name_hash(
 	const struct view *v, const uint8_t *p, const uint8_t *end, uint64_t *h)
 {
@@ -74,7 +74,7 @@ static const uint8_t *name_hash(
 	return after;
 }
 
-// RDATA that are not as their type has them count as octets.
+// RDATA that do not match their type are hashed as octets.
 static uint64_t rdata_hash(
 	const struct view *v, uint64_t h, uint32_t type, const uint8_t *p, const uint8_t *end)
 {
@@ -95,7 +95,7 @@ static uint64_t rdata_hash(
 	return at ? dns_bytes_hash(made, at, (uint32_t)(end - at)) : dns_bytes_hash(h, p, all);
 }
 
-// The end of the record at p, whose hash is added to *sum. OPT and TSIG are no data.
+// The end of the record at p, whose hash is added to *sum. OPT and TSIG are not data.
 static const uint8_t *record_add(const struct view *v, const uint8_t *p, uint64_t *sum)
 {
 	const uint8_t *message_end = v->buf + v->len, *head, *end;
@@ -108,13 +108,13 @@ static const uint8_t *record_add(const struct view *v, const uint8_t *p, uint64_
 	} else {
 		head = name_hash(v, p, message_end, &h);
 	}
-	if (!head) // not in a message that is well formed
+	if (!head) // impossible in a well-formed message
 		return message_end;
 	type = bytes_be16(head);
 	end = head + RECORD_HEAD + bytes_be16(head + 8);
 	if (type == DNS_OPT || type == DNS_TSIG)
 		return end;
-	h = rand_hash(h ^ bytes_be32(head)); // with the class
+	h = rand_hash(h ^ bytes_be32(head)); // including the class
 	if (v->ttl)
 		h = rand_hash(h ^ bytes_be32(head + 4));
 	*sum += rdata_hash(v, h, type, head + RECORD_HEAD, end);

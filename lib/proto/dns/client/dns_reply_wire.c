@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checks of a reply: it is compared with the very bytes that were sent, which are made again
-// (RFC 5452 section 9.1). Path: hot. The worker that owns ctx.
+// The checks of a reply: it is compared with the exact bytes of the request, which are generated
+// again (RFC 5452 section 9.1). Path: hot. The worker that owns ctx.
 
 #include "proto/dns/client/dns_query_wire.h"
 #include "proto/dns/client/dns_tsig.h"
@@ -14,8 +14,7 @@ bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return true;
 }
 
-// The verdict on a question that differs from ours in a byte: malformed, another one, or other
-// case.
+// The verdict on a question that differs from ours: malformed, another question, or another case.
 static enum proto_verdict question_differs(const struct dns_plan *p, struct dns_counters *n,
 	const uint8_t *ours, uint32_t ours_len, const uint8_t *buf, uint32_t len)
 {
@@ -33,8 +32,8 @@ static enum proto_verdict question_differs(const struct dns_plan *p, struct dns_
 	return PROTO_STRAY;
 }
 
-// The reply to a message that has not one question is known by its ID and opcode. Its questions, if
-// it has any, are stepped over.
+// The reply to a message without exactly one question is matched by ID and opcode. Its questions,
+// if any, are skipped.
 static enum proto_verdict questions_skip(const uint8_t *buf, uint32_t len, uint32_t *at)
 {
 	for (uint32_t left = bytes_be16(buf + 4); left > 0; left--) {
@@ -48,7 +47,8 @@ static enum proto_verdict questions_skip(const uint8_t *buf, uint32_t len, uint3
 	return PROTO_DONE;
 }
 
-// PROTO_DONE: the question is ours, the records start at *at. Else: the verdict on the whole reply.
+// PROTO_DONE: the question is ours, and the records start at *at. Otherwise the verdict on the
+// reply.
 static inline enum proto_verdict question_check(struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct dns_query *q, const uint8_t *buf, uint32_t len, uint32_t *at)
 {
@@ -62,8 +62,8 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 		return questions_skip(buf, len, at);
 	if (questions == 0 && p->transfers && t->tries > 0) // RFC 5936 section 2.2.1
 		return PROTO_DONE;
-	// A server that refuses may send the header alone. RFC 2136 section 3.8: so may an answer
-	// to an update be.
+	// A server that refuses may send only the header, also in answer to an update (RFC 2136
+	// section 3.8).
 	if (questions == 0)
 		return (rcode != DNS_NOERROR && rcode != DNS_NXDOMAIN) || buf[2] & DNS_OPCODE
 		               ? PROTO_DONE
@@ -80,8 +80,7 @@ static inline enum proto_verdict question_check(struct proto_ctx *ctx, const str
 	return question_differs(p, ctx->counters, ours, q->len, buf, len);
 }
 
-// RFC 7873 section 5.3: no client cookie but ours, then nothing or a server cookie of 8 to 32
-// bytes.
+// RFC 7873 section 5.3: our client cookie, alone or followed by a server cookie of 8 to 32 bytes.
 static bool cookie_is_ours(
 	const struct dns_worker *w, const struct proto_txn *t, const struct dns_message *m)
 {
@@ -94,8 +93,8 @@ static bool cookie_is_ours(
 	return memcmp(m->cookie, &ours, DNS_COOKIE_CLIENT_LEN) == 0;
 }
 
-// RFC 7871 section 7.3: family, source prefix length and address as sent; the scope is the
-// server's.
+// RFC 7871 section 7.3: family, source prefix length and address as sent; the server chooses the
+// scope.
 static bool subnet_is_ours(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, const struct dns_message *m)
 {
@@ -112,7 +111,7 @@ static bool subnet_is_ours(const struct dns_plan *p, const struct dns_worker *w,
 	return memcmp(m->subnet + 4, ours, p->subnet_len) == 0;
 }
 
-// Options must repeat the values sent; a reply that fails this is dropped as forged.
+// Options must echo the values sent; otherwise the reply is dropped as forged.
 static bool options_check(struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct dns_query *q, const struct dns_message *m)
 {
@@ -131,7 +130,7 @@ static bool options_check(struct proto_ctx *ctx, const struct proto_txn *t,
 	return true;
 }
 
-// m->cookie is checked. false: it holds no server cookie.
+// m->cookie has been checked. false: it contains no server cookie.
 static bool cookie_learn(
 	struct dns_counters *n, struct dns_cookie *slot, const struct dns_message *m)
 {
@@ -182,7 +181,7 @@ static void reply_count(const struct proto_ctx *ctx, const struct dns_query *q, 
 		n->extended_error[__builtin_ctz(errors)]++;
 }
 
-// RFC 7873 section 5.3: ask once more with the cookie that came with the refusal.
+// RFC 7873 section 5.3: retry with the cookie that came with the refusal.
 static enum proto_verdict badcookie(struct dns_counters *n, struct proto_txn *t, bool learnt)
 {
 	if (!learnt || t->tries > 0)
@@ -192,17 +191,17 @@ static enum proto_verdict badcookie(struct dns_counters *n, struct proto_txn *t,
 	return PROTO_AGAIN;
 }
 
-// A reply against `expect`. Those before FOUND_SAME are failures.
+// Result of comparing a reply with `expect`. Values below FOUND_SAME are failures.
 enum found {
 	FOUND_RCODE,
 	FOUND_FEW,
-	FOUND_DIFFERENT, // in the first part, and so on
+	FOUND_DIFFERENT, // plus the first part that differs
 	FOUND_SAME = FOUND_DIFFERENT + DNS_COMPARED_COUNT,
 	FOUND_UNKNOWN,
 	FOUND_GOOD,
 };
 
-// An answer that was truncated in the capture says nothing about the whole one.
+// An answer truncated in the capture does not determine the whole answer.
 static uint32_t captured_find(const struct proto_ctx *ctx, const struct dns_query *q,
 	const uint8_t *buf, uint32_t len, uint32_t at, const struct dns_message *m)
 {
@@ -246,8 +245,8 @@ static inline enum proto_verdict expect_check(struct dns_counters *n, uint32_t f
 	return found < FOUND_SAME ? PROTO_FAIL : PROTO_DONE;
 }
 
-// The verdict on the signature. If the MAC of the request is not kept, the request is made again;
-// it cannot be with the cookie that it had.
+// The verdict on the signature. If the request's MAC is no longer stored, the request is rebuilt,
+// which is impossible if it had a server cookie.
 static enum proto_verdict tsig_judge(struct proto_ctx *ctx, const struct proto_txn *t,
 	const uint8_t *buf, uint32_t len, const struct dns_message *m)
 {
@@ -256,7 +255,7 @@ static enum proto_verdict tsig_judge(struct proto_ctx *ctx, const struct proto_t
 	struct dns_tsig_client *c = ((struct dns_worker *)ctx->own)->tsig;
 	const struct dns_tsig_prior *mac;
 
-	if (c->transfers && t->over) // which messages came before is not known any more
+	if (c->transfers && t->over) // the earlier messages are no longer known
 		return m->tsig ? dns_tsig_reply(c, ctx, NULL, buf, len, m) : PROTO_DONE;
 	if (c->transfers)
 		return dns_tsig_transfer_reply(c, ctx, t, buf, len, m);
@@ -376,14 +375,14 @@ const char *dns_reason(
 	return found < FOUND_SAME ? reasons[found] : NULL;
 }
 
-// What the usual replies are compared with; a copy of the plan's.
+// Constants for comparison with usual replies, copied from the plan.
 struct usual {
 	struct dns_queries queries;
 	uint32_t max_reply, max_own_reply, min_answers, has_opt;
 };
 
-// From offset `at` to the end of the message: records of the name in the question, none of them
-// TSIG, and an OPT without options if one was sent.
+// Are there only plain records from offset `at` to the end: records of the question's name without
+// TSIG, and an OPT without options if one was sent?
 static inline bool records_are_plain(
 	const uint8_t *buf, uint32_t len, uint32_t at, uint32_t has_opt)
 {
@@ -404,9 +403,9 @@ static inline bool records_are_plain(
 	       bytes_be16(buf + at + 9) == 0;
 }
 
-// The usual reply to a plain query that is not over: our question, NOERROR, nothing special. It
-// passes every check of reply_judge, which takes all other replies. own: its query may have an OPT
-// of its own.
+// Is this the usual reply to a plain query that is not over: our question, NOERROR, nothing
+// special? It would pass every check of reply_judge, which handles all other replies. own: the
+// query may have its own OPT.
 static inline bool reply_is_plain(const struct usual *u, const struct proto_txn *t,
 	const uint8_t *buf, uint32_t len, const bool own)
 {
@@ -473,7 +472,7 @@ uint32_t dns_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
 {
 	const struct dns_plan *p = ctx->shared;
 
-	if (__builtin_expect(t[0]->over, 0)) // it is alone
+	if (__builtin_expect(t[0]->over, 0)) // comes alone
 		verdicts[0] = reply_judge(ctx, t[0], in[0].buf, in[0].len);
 	else if (p->queries.own_opts)
 		replies_judge(ctx, t, in, verdicts, n, true);
@@ -487,7 +486,7 @@ enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t)
 	const struct dns_plan *p = ctx->shared;
 	uint32_t kind = p->wrong ? dns_wrong_kind(p, ctx->own, t) : DNS_WRONG_COUNT;
 
-	if (p->tsig) // it may be asked for again
+	if (p->tsig) // may be retried
 		dns_tsig_end(((struct dns_worker *)ctx->own)->tsig, t);
 	if (kind == DNS_WRONG_COUNT)
 		return PROTO_FAIL;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The request of a transaction: a function of plan, seed, worker and transaction, except for a
-// learnt server cookie. Not here: its reply (dns_reply_wire.c), the server. Path: hot. The worker
-// that owns ctx.
+// learnt server cookie. Replies are in dns_reply_wire.c. Path: hot. The worker that owns ctx.
 
 #include "net/csum.h"
 #include "proto/dns/client/dns_query_wire.h"
@@ -11,7 +10,7 @@
 #define ALPHABET    "abcdefghijklmnopqrstuv0123456789"
 #define BYTES(byte) (0x0101010101010101u * (byte))
 
-// The permutation makes the first characters unique in the run; the others are only random.
+// The permutation makes the first characters unique in the run; the others are merely random.
 void dns_random_write(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, uint8_t *name)
 {
@@ -29,7 +28,7 @@ void dns_random_write(const struct dns_plan *p, const struct dns_worker *w,
 	}
 }
 
-// Give the letters among eight octets random case. Lengths of labels are below all letters.
+// Randomise the case of the letters in eight octets. Label lengths are below all letters.
 static inline uint64_t case_mix(uint64_t octets, uint64_t random)
 {
 	uint64_t low = (octets | BYTES(0x20)) & BYTES(0x7f);
@@ -56,8 +55,8 @@ void dns_case_write(const struct dns_worker *w, const struct proto_txn *t,
 		name[at] = (uint8_t)case_mix(name[at], random);
 }
 
-// The address of the client subnet option: the bits between the configured prefix and the sent one
-// are drawn.
+// Draw the address of the client subnet option: the bits between the configured prefix and the sent
+// one are random.
 void dns_subnet_draw(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, uint64_t out[2])
 {
@@ -84,7 +83,7 @@ static void opt_write(const struct dns_plan *p, const struct dns_worker *w,
 	}
 }
 
-// Append the server part to the cookie option, which is the last one of opt.
+// Append the server part to the cookie option, which must be the last option of opt.
 static void cookie_append(const struct dns_cookie *c, uint8_t *opt, uint32_t len)
 {
 	memcpy(opt + len, c->bytes, c->len);
@@ -92,7 +91,7 @@ static void cookie_append(const struct dns_cookie *c, uint8_t *opt, uint32_t len
 	bytes_add_be16(opt + len - DNS_COOKIE_CLIENT_LEN - 2, c->len);
 }
 
-// The message up to its OPT record.
+// Write the message up to its OPT record.
 static uint32_t message_write(const struct dns_plan *p, const struct dns_worker *w,
 	const struct proto_txn *t, const struct dns_query *q, uint8_t *buf)
 {
@@ -109,7 +108,7 @@ static uint32_t message_write(const struct dns_plan *p, const struct dns_worker 
 	return q->body ? 2 + q->body_len - q->cut : DNS_HEADER_LEN + q->len;
 }
 
-// RFC 8467 section 4.1: to a multiple of the block.
+// Pad to a multiple of the block (RFC 8467 section 4.1).
 static uint32_t query_pad(
 	const struct recip *block, uint8_t *buf, uint32_t len, uint32_t room, uint8_t *opt)
 {
@@ -159,24 +158,24 @@ static __attribute__((noinline)) uint32_t request_varied(
 		len = dns_wrong_spoil(ctx, t, buf, len, room);
 	else if (len && p->tsig && !ends_early)
 		len = dns_tsig_request(w->tsig, ctx, t, buf, len, room);
-	if (ends_early && !ctx->stream) // no server knows what to answer
+	if (ends_early && !ctx->stream) // a server could not answer it
 		t->silent = 1;
 	n->request_bytes += len;
 	return len;
 }
 
-// What queries are made of that differ by nothing but name and ID. A copy of the plan's, as the
-// compiler cannot know that messages do not overlap the plan.
+// Constants of queries that differ only in name and ID. A copy of the plan's, because the compiler
+// cannot know that messages do not overlap the plan.
 struct fixed {
 	struct dns_queries queries;
 	uint8_t header[DNS_HEADER_LEN];
 	const uint8_t *opt;
 	uint32_t opt_len, room;
 	uint32_t sums[2];
-	uint32_t own_sum; // of the header before an OPT that is the query's own
+	uint32_t own_sum; // of the header before a query's own OPT
 };
 
-// A query with an OPT of its own, which stands behind the question as on the wire.
+// Write a query with its own OPT, which follows the question in wire format.
 static void request_own(const struct fixed *f, const struct proto_txn *t, const struct dns_query *q,
 	struct proto_out *out)
 {
@@ -220,14 +219,14 @@ static inline void request_fixed(
 	out->len = len;
 }
 
-// The queries of transactions, in t->user: in sequence, one follows from the other.
+// Choose the transactions' queries, in t->user: in sequence, each follows from the previous one.
 static inline void queries_choose(const struct dns_plan *p, const struct dns_worker *w,
 	struct proto_txn *const *t, uint32_t n)
 {
 	const uint32_t count = p->queries.count,
 		       stride = (uint32_t)recip_mod(&p->count, w->workers);
 	const bool in_turn = p->order == DNS_SEQUENTIAL && p->run.divisor == 1;
-	uint64_t next = 0; // number of the transaction that follows; 0: none does
+	uint64_t next = 0; // number of the next transaction; 0: none
 	uint32_t index = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -261,7 +260,7 @@ static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn
 	return bytes;
 }
 
-// The message behind the PROXY header of its datagram.
+// Write the message after the PROXY header of its datagram.
 static uint32_t request_apart(
 	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
 {
@@ -270,7 +269,7 @@ static uint32_t request_apart(
 
 	if (head > room)
 		return 0;
-	if (p->transfers) // asked for again on another connection, it begins anew
+	if (p->transfers) // a retry on another connection starts over
 		t->tries = 0;
 	if (head)
 		dns_proxy_write(&p->proxy, number_of(ctx->own, t), false, buf);
@@ -295,7 +294,7 @@ void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *counters = ctx->counters;
 
-	if (!p->tsig) // which keeps its time there
+	if (!p->tsig) // otherwise the time is stored there
 		queries_choose(p, ctx->own, t, n);
 	if (p->fixed) {
 		counters->request_bytes += requests_fixed(p, t, out, n, room);

@@ -71,15 +71,15 @@ struct dns_wrong_settings {
 
 struct dns_proxy_settings {
 	struct addr_range clients; // first.len 0: none
-	struct addr server;        // len 0: that of the item
+	struct addr server;        // len 0: the item's
 	bool local;
 	struct field_list tlvs; // struct dns_option_settings
 };
 
 struct dns_key_settings {
 	const char *secret_file;
-	const char *name;  // NULL: that of the file
-	int32_t algorithm; // 0: auto; else of dns_tsig_algorithms, plus 1
+	const char *name;  // NULL: from the file
+	int32_t algorithm; // 0: auto; otherwise index in dns_tsig_algorithms, plus 1
 	uint64_t fudge_ns;
 	uint64_t ahead_ns, behind_ns;
 };
@@ -89,7 +89,7 @@ struct dns_settings {
 	const char *queries;
 	struct field_list names; // const char *
 	const char *wire;
-	uint64_t wire_port;          // UINT64_MAX: 53, and that of the item
+	uint64_t wire_port;          // UINT64_MAX: 53 and the item's
 	struct field_list transfers; // const char *
 	const char *updates;
 	struct field_list update; // const char *
@@ -125,8 +125,8 @@ struct dns_answers_settings {
 	struct field_list keys; // struct dns_key_settings
 };
 
-// Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1) but no shorter
-// than the prefix.
+// Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1), but at least the
+// prefix's.
 uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
 
 // X(member, help), A(member, length, label, help)
@@ -234,4 +234,4 @@ const char *dns_tsig_error_label(uint32_t i);
 const char *dns_captured_label(uint32_t i);
 
 extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
-extern const char *const dns_plain_rcode_names[]; // those that need no OPT, NULL-terminated
+extern const char *const dns_plain_rcode_names[]; // without extended ones, NULL-terminated

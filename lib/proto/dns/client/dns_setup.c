@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From settings to the plan of the DNS verbs: cross-field checks, queries, header and OPT
-// templates, cookies per worker. Not here: the responder's part (dns_answers.c). Path: cold.
-// Management thread.
+// From settings to the plan of the DNS functions: cross-field checks, queries, templates of header
+// and OPT, cookies per worker. The responder's part is in dns_answers.c. Path: cold. Management
+// thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232
-#define ROUNDING     1e-9 // of a sum of decimal fractions
-// NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: the options that this file
-// can add to the user's.
+#define ROUNDING     1e-9 // for a sum of decimal fractions
+// NSID, ZONEVERSION, keepalive, client subnet of IPv6 and client cookie: options that this file can
+// add to the user's.
 #define OWN_OPTIONS (4 + 4 + 4 + 4 + 4 + 16 + 4 + DNS_COOKIE_CLIENT_LEN)
 
 uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s)
@@ -73,14 +73,14 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 			subnet->addr.len * 8u);
 }
 
-// RFC 7828 section 3.2.1: the option is for connections.
+// RFC 7828 section 3.2.1: the option requires a connection.
 static bool dns_keepalive(const struct dns_settings *s)
 {
 	return s->transport.transport == TRANSPORT_TCP && s->transport.tcp &&
 	       s->transport.tcp->keepalive;
 }
 
-// kind: of whole messages.
+// kind: name of the whole messages.
 static void check_whole(const struct dns_settings *s, const char *kind, struct diag *d)
 {
 	if (s->opcode != DNS_QUERY)
@@ -89,7 +89,7 @@ static void check_whole(const struct dns_settings *s, const char *kind, struct d
 		diag_error(d, &s->case_0x20, NULL, "is for queries (remove it)");
 }
 
-// They go as they are.
+// Messages from a file are sent unchanged.
 static void check_wire(const struct dns_settings *s, struct diag *d)
 {
 	check_whole(s, "the messages of wire", d);
@@ -130,7 +130,7 @@ static void check_updates(const struct dns_settings *s, struct diag *d)
 		diag_error(d, &s->update_run, NULL, "needs order: sequential");
 }
 
-// Of the first kinds, up to this one.
+// Total share of the first kinds.
 static double wrong_share(const struct dns_wrong_settings *s, uint32_t kinds)
 {
 	double sum = 0;
@@ -191,7 +191,7 @@ void dns_check(const void *settings, const struct proto_env *env, struct diag *d
 	transport_check(&s->transport, d);
 }
 
-// The network to send: the configured prefix is fixed, the bits after it are drawn for each query.
+// The network to send: the configured prefix is fixed, the following bits are drawn per query.
 static void build_subnet(struct dns_plan *p, const struct addr_prefix *subnet, uint32_t bits)
 {
 	uint8_t base[16] = {0}, mask[16] = {0};
@@ -209,7 +209,7 @@ static void build_subnet(struct dns_plan *p, const struct addr_prefix *subnet, u
 	p->subnet_len = (uint8_t)((bits + 7) / 8);
 }
 
-// RFC 7871 section 6: family, source prefix length, scope 0, and the octets that the prefix covers.
+// RFC 7871 section 6: family, source prefix length, scope 0, and the octets covered by the prefix.
 static void write_subnet(struct dns_plan *p, struct writer *w, const struct dns_edns_settings *s)
 {
 	uint32_t bits = dns_client_subnet_bits(s);
@@ -252,7 +252,7 @@ static void write_options(struct dns_plan *p, struct writer *w, const struct dns
 	}
 	if (p->cookies == DNS_COOKIES_NONE)
 		return;
-	write_be16(w, DNS_COOKIE); // the last one: the server cookie is appended to it
+	write_be16(w, DNS_COOKIE); // last: the server cookie is appended to it
 	write_be16(w, DNS_COOKIE_CLIENT_LEN);
 	p->opt.cookie_at = (uint16_t)(w->at - p->opt.bytes);
 	write_space(w, DNS_COOKIE_CLIENT_LEN);
@@ -280,8 +280,8 @@ static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 		recip_init(&p->padding, s->padding);
 }
 
-// The longest message without its OPT record. Over UDP what a server takes is not known: at least
-// 512 bytes, and with EDNS as much as we take, as dnsperf has it.
+// Maximum length of a message without its OPT record. Over UDP, the server's limit is unknown: 512
+// bytes, or with EDNS our own size, as in dnsperf.
 static uint32_t updates_limit(
 	const struct dns_plan *p, const struct dns_settings *s, bool every_opt)
 {
@@ -427,8 +427,8 @@ static void build_expect(struct dns_plan *p, const struct dns_expect_settings *s
 		p->referee.parts |= 1u << parts[i];
 }
 
-// A run is a multiple of the workers: all messages with one random name then come from one worker,
-// in their order.
+// A run is a multiple of the workers, so that all messages with one random name come from one
+// worker, in order.
 static int build_order(
 	struct dns_plan *p, const struct dns_settings *s, const struct proto_env *env)
 {
@@ -448,7 +448,7 @@ static int build_order(
 	return p->alias ? 0 : -ENOMEM;
 }
 
-// Opcodes other than QUERY.
+// Are there opcodes other than QUERY?
 static bool any_changes(const struct dns_plan *p)
 {
 	const struct dns_queries *q = &p->queries;
@@ -473,7 +473,7 @@ static uint32_t entry_len(const struct dns_plan *p, uint32_t i)
 	return DNS_HEADER_LEN + all + (all == question ? p->opt.len : 0);
 }
 
-// Without the record of its signature.
+// Excludes the signature record.
 static uint32_t longest_message(const struct dns_plan *p)
 {
 	uint32_t longest = 0;
@@ -501,7 +501,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct proto_
 	struct diag *d)
 {
 	const struct dns_settings *s = settings;
-	// Without `edns`, for cookies and for lines that ask for an OPT record.
+	// Default for cookies, and for lines that need an OPT record, without `edns`.
 	static const struct dns_edns_settings edns_default = {.size = DEFAULT_SIZE};
 	bool keepalive = dns_keepalive(s);
 	bool every_opt = s->edns || s->cookies != DNS_COOKIES_NONE || keepalive;

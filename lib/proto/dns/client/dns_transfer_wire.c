@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of a zone transfer: AXFR (RFC 5936) and IXFR (RFC 1995), which is over when the SOA
-// record that began it comes again. Path: hot. The worker that owns ctx.
+// The messages of a zone transfer: AXFR (RFC 5936) and IXFR (RFC 1995), which ends when its first
+// SOA record is repeated. Path: hot. The worker that owns ctx.
 
 #include "proto/dns/client/dns_query_wire.h"
 
-// What has come so far; kept in proto_txn.tries, the serial of the first SOA record in .user.
+// Progress, stored in proto_txn.tries; the serial of the first SOA record is in .user.
 enum phase {
 	NOTHING,
 	FIRST_SOA,
-	ZONE,    // all records of the zone follow, then the SOA record
-	CHANGES, // differences: the SOA record before and what is deleted, that after and additions
-	LAST_CHANGE, // the additions of the last difference
-	WHOLE,       // over
+	ZONE,        // all records of the zone, then the SOA record
+	CHANGES,     // differences: old SOA record and deletions, new SOA record and additions
+	LAST_CHANGE, // additions of the last difference
+	WHOLE,       // complete
 	BROKEN,
 };
 
 struct transfer {
 	enum phase phase;
-	uint32_t serial, asked; // of the first SOA record; of an IXFR: the client's
+	uint32_t serial, asked; // of the first SOA record; for an IXFR: the client's
 	bool incremental;       // IXFR
 };
 
@@ -67,7 +67,7 @@ bool dns_soa_serial(
 	return true;
 }
 
-// The answer section, which dns_message_walk has checked.
+// Process the answer section, which dns_message_walk has checked.
 static void answers_take(
 	struct transfer *x, const uint8_t *buf, uint32_t len, uint32_t at, uint32_t count)
 {
@@ -90,7 +90,7 @@ static void answers_take(
 		else
 			x->phase = BROKEN;
 	}
-	// RFC 1995 section 2: the client has that version, or a newer one.
+	// RFC 1995 section 2: the client already has this version or a newer one.
 	if (x->phase == FIRST_SOA && x->incremental && (int32_t)(x->asked - x->serial) >= 0)
 		x->phase = WHOLE;
 }

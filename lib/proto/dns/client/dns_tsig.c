@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TSIG before the run: keys from settings, and the state of workers. Not here: algorithms and files
-// of keys (dns_tsig_file.c), messages (dns_tsig_wire.c). Path: cold. Management thread.
+// TSIG set-up: keys from settings, and the state of workers. Algorithms and key files are in
+// dns_tsig_file.c, messages in dns_tsig_wire.c. Path: cold. Management thread.
 
 #include "proto/dns/client/dns_tsig.h"
 
@@ -16,7 +16,7 @@
 #define FILE_MAX 65536 // octets of a key file
 #define NS_PER_S 1000000000u
 
-// What the record and the signed variables have in common. false: no name.
+// Build the common part of the record and the signed variables. false: invalid name.
 static bool build(struct dns_tsig_key *key, const struct dns_tsig_secret *secret)
 {
 	const struct dns_tsig_algorithm *a = secret->algorithm;
@@ -41,7 +41,7 @@ static bool build(struct dns_tsig_key *key, const struct dns_tsig_secret *secret
 	return true;
 }
 
-// The whole file: its length; -errno, with the reason in d.
+// Read the whole file: returns its length, or -errno with the reason in d.
 static ssize_t file_read(const char *path, const void *setting, char *text, struct diag *d)
 {
 	int fd = input_open(path, setting, d);

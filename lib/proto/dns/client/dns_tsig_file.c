@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Algorithms of TSIG, and files of keys: a key statement of BIND (tsig-keygen), a key section of
-// Knot (keymgr -t), or a secret in base64. The reasons of errors quote nothing out of a file. Path:
-// cold. Management thread.
+// Algorithms of TSIG, and key files: a key statement of BIND (tsig-keygen), a key section of Knot
+// (keymgr -t), or a base64 secret. Error texts never quote the file. Path: cold. Management thread.
 
 #include <nettle/base64.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 			__VA_ARGS__                                                                \
 	}
 
-// RFC 8945 section 6, by the names of the setting.
+// RFC 8945 section 6, by names in the setting.
 const struct dns_tsig_algorithm dns_tsig_algorithms[DNS_TSIG_ALGORITHMS] = {
 	HMAC(md5, "\10hmac-md5\7sig-alg\3reg\3int"),
 	HMAC(sha1, "\11hmac-sha1"),
@@ -48,14 +47,14 @@ const struct dns_tsig_algorithm *dns_tsig_algorithm_find(const char *name, size_
 
 struct scan {
 	const char *at, *end;
-	const char *word; // the last one
-	size_t len;       // of it; 0: there is none
+	const char *word; // the current one
+	size_t len;       // of the word; 0: none
 };
 
 struct keys {
-	const char *wanted;          // name; NULL: any
-	struct dns_tsig_secret *out; // the one that is wanted
-	struct dns_tsig_secret key;  // the one that is read
+	const char *wanted;          // name to find; NULL: any
+	struct dns_tsig_secret *out; // the key found
+	struct dns_tsig_secret key;  // the key being read
 	bool has_secret, open;
 	uint32_t found;
 	const char *reason; // of the first error
@@ -89,7 +88,7 @@ static void name_read(struct keys *k, const char *text, size_t len)
 	if (len == 0 || len >= sizeof(k->key.name))
 		k->reason = "a key has no name, or one that is too long";
 	else
-		memcpy(k->key.name, text, len + 1); // there is an end behind each word
+		memcpy(k->key.name, text, len + 1); // each word is terminated
 	k->key.name[len < sizeof(k->key.name) ? len : 0] = '\0';
 }
 
@@ -130,7 +129,7 @@ static void key_end(struct keys *k)
 	*k->out = k->key;
 }
 
-// Step over space and, with comments of C, over those, too.
+// Skip space and, if enabled, C comments.
 static void space_skip(struct scan *s)
 {
 	for (;;) {
@@ -147,7 +146,7 @@ static void space_skip(struct scan *s)
 	}
 }
 
-// The next word, text in quotes, or one of { } ; . false: the end.
+// Read the next word, quoted text, or one of { } ; . false: end of text.
 static bool word_next(struct scan *s)
 {
 	space_skip(s);
@@ -166,7 +165,7 @@ static bool word_next(struct scan *s)
 	return true;
 }
 
-// "key NAME { algorithm NAME; secret TEXT; };" among other statements.
+// Parse "key NAME { algorithm NAME; secret TEXT; };" among other statements.
 static void bind_parse(struct keys *k, struct scan *s)
 {
 	struct scan name = {0};
@@ -190,7 +189,7 @@ static void bind_parse(struct keys *k, struct scan *s)
 		k->reason = "a key is not closed";
 }
 
-// A line of YAML: "key:", "  - id: NAME", "    algorithm: NAME". false: it has no colon.
+// Split a line of YAML: "key:", "  - id: NAME", "    algorithm: NAME". false: no colon.
 static bool pair_read(const char *line, size_t len, struct scan *key, struct scan *value)
 {
 	const char *colon = memchr(line, ':', len), *end = line + len;
@@ -253,7 +252,7 @@ bool dns_tsig_file_parse(const char *text, size_t len, const char *name,
 	struct dns_tsig_secret *out, const char **reason)
 {
 	struct keys k = {.wanted = name, .out = out};
-	char *copy = malloc(len + 1); // with an end, so that no word goes beyond it
+	char *copy = malloc(len + 1); // terminated, so that no word runs past the end
 	struct scan s = {.at = copy, .end = copy ? copy + len : NULL};
 
 	*reason = "no memory";

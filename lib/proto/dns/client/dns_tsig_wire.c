@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TSIG on the wire (RFC 8945): records, MACs, the signature of requests and replies, and their
-// checks. Not here: keys (dns_tsig.c), and the messages themselves. Path: hot. The worker that owns
-// the signer.
+// checks. Keys are in dns_tsig.c. Path: hot. The worker that owns the signer.
 
 #include <string.h>
 
 #include "base/bytes.h"
 #include "proto/dns/client/dns_tsig.h"
 
-#define AFTER_NAME      6  // class and TTL, as they are signed
+#define AFTER_NAME      6  // class and TTL, in signed form
 #define TYPE_TO_LEN     10 // type, class, TTL, length
-#define MAC_LEAST       10 // octets of a shortened MAC (RFC 8945 section 5.2.2.1)
+#define MAC_LEAST       10 // octets of a truncated MAC (RFC 8945 section 5.2.2.1)
 #define TIMERS_LEN      8  // time and fudge
-#define UNSIGNED        99 // messages of a transfer between two signed ones
-#define TAIL_LEN        12 // of the variables: time, fudge, error, length of other data
-#define TRANSFER_PLACES 8  // that one may be kept at
+#define UNSIGNED        99 // maximum unsigned messages between two signed ones in a transfer
+#define TAIL_LEN        12 // end of the variables: time, fudge, error, length of other data
+#define TRANSFER_PLACES 8  // slots that a transfer may use
 
 static inline void hash(struct dns_tsig_signer *s, const void *data, size_t len)
 {
 	s->key->algorithm->hmac->update(&s->hmac, len, data);
 }
 
-// The MAC of all that was hashed; then the hash begins anew.
+// Finish the hash and write the MAC; the hash starts over.
 static inline uint32_t hash_end(struct dns_tsig_signer *s, uint8_t *mac)
 {
 	const struct nettle_mac *hmac = s->key->algorithm->hmac;
@@ -45,7 +44,7 @@ static inline void time_write(uint8_t *to, uint64_t time, uint16_t fudge)
 	bytes_put_be16(to + 6, fudge);
 }
 
-// The variables that are signed behind the message: their length.
+// Write the variables signed after the message; returns their length.
 static inline uint32_t vars_write(const struct dns_tsig_key *key, const struct dns_tsig *say,
 	enum dns_tsig_form form, uint8_t *to)
 {
@@ -65,7 +64,7 @@ static inline uint32_t vars_write(const struct dns_tsig_key *key, const struct d
 	return key->vars_len + say->other_len;
 }
 
-// Append the record, and count it.
+// Append and count the record.
 static uint32_t record_write(const uint8_t *name, uint32_t name_len, const struct dns_tsig *say,
 	uint8_t *buf, uint32_t len)
 {
@@ -109,7 +108,7 @@ uint32_t dns_tsig_sign(struct dns_tsig_signer *s, const struct dns_tsig *say,
 	if (room < len || room - len < dns_tsig_record_len(key) + say->other_len)
 		return 0;
 	hash_prior(s, prior);
-	// The variables stand for a moment where the record, which is longer, comes to.
+	// The variables temporarily occupy the place of the record, which is longer.
 	hash(s, buf, len + vars_write(key, say, form, buf + len));
 	says.mac_len = (uint16_t)hash_end(s, prior->mac);
 	bytes_put_be16(prior->len_be, says.mac_len);
@@ -119,7 +118,7 @@ uint32_t dns_tsig_sign(struct dns_tsig_signer *s, const struct dns_tsig *say,
 	return record_write(key->vars, key->name_len, &says, buf, len);
 }
 
-// An uncompressed name. Its length, or 0.
+// Skip an uncompressed name. Returns its length, or 0.
 static uint32_t labels_skip(struct reader *r)
 {
 	const uint8_t *start = r->at;
@@ -173,7 +172,7 @@ bool dns_tsig_is_of(
 	       memcmp(name, key->vars, key->name_len) == 0;
 }
 
-// The message as it was signed: without the record, with its first ID.
+// Hash the message as it was signed: without the record, and with its original ID.
 static void hash_message(struct dns_tsig_signer *s, enum dns_tsig_form form, const uint8_t *buf,
 	const struct dns_tsig *t)
 {
@@ -274,7 +273,8 @@ static inline struct dns_tsig_kept *kept_place(
 	return &c->kept[(uint32_t)t->seq & c->kept_mask];
 }
 
-// Where the transfer is kept, or may be. The eldest gives way: more are in flight than are kept.
+// The slot that holds the transfer, or may hold it. Replaces the oldest if more are in flight than
+// there are slots.
 static struct dns_tsig_transfer *transfer_place(struct dns_tsig_client *c, uint64_t number)
 {
 	struct dns_tsig_transfer *best = &c->transfers[number & (DNS_TSIG_TRANSFERS - 1)];
@@ -300,7 +300,7 @@ void dns_tsig_end(struct dns_tsig_client *c, const struct proto_txn *t)
 		*number = 0;
 }
 
-// Built again, it is the same request, and the messages that came stay known.
+// A rebuilt request is identical, and the state of received messages is kept.
 static uint32_t transfer_request(struct dns_tsig_client *c, const struct proto_ctx *ctx,
 	const struct proto_txn *t, uint8_t *buf, uint32_t len, uint32_t room)
 {
@@ -369,7 +369,7 @@ static uint32_t error_bucket(uint16_t error)
 	return i;
 }
 
-// RFC 8945 section 5.3.2: who cannot verify or read the request cannot sign.
+// RFC 8945 section 5.3.2: a server that cannot verify or read the request cannot sign.
 static enum proto_verdict unsigned_reply(struct dns_counters *n, const uint8_t *buf)
 {
 	uint8_t rcode = buf[3] & DNS_RCODE;
@@ -382,7 +382,7 @@ static enum proto_verdict unsigned_reply(struct dns_counters *n, const uint8_t *
 	return PROTO_FAIL;
 }
 
-// What a signature that is right says.
+// Verdict on a reply with a TSIG record.
 static enum proto_verdict signed_reply(
 	struct dns_counters *n, const struct dns_tsig *t, uint64_t now, bool verified)
 {
@@ -434,7 +434,7 @@ enum proto_verdict dns_tsig_transfer_reply(struct dns_tsig_client *c, const stru
 	struct dns_counters *n = ctx->counters;
 	struct dns_tsig say = {.mac_len = 0};
 
-	// Refused before it begins.
+	// The transfer is refused before it begins.
 	if (t->tries == 0 && (!m->tsig || !dns_tsig_read(buf, len, m, &say) || say.mac_len == 0))
 		return dns_tsig_reply(c, ctx, NULL, buf, len, m);
 	if (x->number != t->seq + 1) {
@@ -456,7 +456,7 @@ enum proto_verdict dns_tsig_transfer_reply(struct dns_tsig_client *c, const stru
 	return PROTO_FAIL;
 }
 
-// A shortened MAC that is right is refused by policy (RFC 8945 section 5.2.4).
+// A truncated MAC is refused by policy, even if correct (RFC 8945 section 5.2.4).
 static uint16_t request_error(struct dns_tsig_signer *s, const struct dns_tsig *t,
 	const uint8_t *buf, uint32_t len, uint64_t now)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lines of updates to messages: zone, prerequisites, updates, send. A name that ends like the
-// zone, the name before it, or the one with {random:N}, is compressed; so the characters to be
-// drawn stand in one place. Not here: RDATA (dns_rdata.c), patterns (dns_patterns.c). Path: cold.
-// Management thread.
+// Builds messages from the lines of updates: zone, prerequisites, updates, send. A name is
+// compressed if it ends like the zone, the previous name, or the one with {random:N}; so the
+// characters to draw are in one place. RDATA is in dns_rdata.c, patterns in dns_patterns.c.
+// Path: cold. Management thread.
 
 #include "proto/dns/client/dns_updates.h"
 
@@ -19,19 +19,19 @@
 #include "proto/dns/client/dns_patterns.h"
 #include "proto/dns/client/dns_rdata.h"
 
-#define RANDOM      '\1' // stands for a random character in expanded texts
-#define BAD_LISTED  10   // errors, before reading ends
+#define RANDOM      '\1' // placeholder for a random character in expanded texts
+#define BAD_LISTED  10   // bad lines, before reading stops
 #define TEXT_MAX    (1 << 20)
 #define POINTER_MAX 0x3fff
 #define TTL_MAX     INT32_MAX
 
 enum section { PREREQUISITE, UPDATE };
 
-// A name in the message. random: octets from its first random one to its end; 0: none.
+// A name in the message. random: octets from the first random one to the end; 0: none.
 struct placed {
 	uint8_t wire[DNS_NAME_MAX];
 	uint32_t len, at;
-	uint32_t written; // octets that stand at `at`; a pointer is behind them, if it has more
+	uint32_t written; // octets stored at `at`; a pointer follows if the name has more
 	uint32_t random, random_len;
 };
 
@@ -39,13 +39,13 @@ enum { ZONE, LAST, WITH_RANDOM, PLACES };
 
 struct update {
 	struct dns_loader *loader;
-	const void *setting; // that errors are about
-	const char *what;    // in front of the line in errors of an inline text; NULL: it is a file
+	const void *setting; // subject of errors
+	const char *what;    // prefix of errors in an inline text; NULL: a file
 	uint32_t limit, line, bad;
-	bool open;          // the zone is known, and no send came yet
-	bool spoilt;        // a line of this message is left out, and so is all of it
-	bool adds, deletes; // over all messages
-	bool again;         // some message is another one each time
+	bool open;          // a message has a zone, but no send yet
+	bool spoilt;        // a line of this message was left out, which drops the message
+	bool adds, deletes; // in any message
+	bool again;         // some message changes with each repetition
 	struct placed places[PLACES];
 	uint16_t counts[2]; // by section
 	uint32_t len;
@@ -59,13 +59,13 @@ struct word {
 	size_t len;
 };
 
-// How a line is encoded. Class and TTL follow from its words: 0 words after the name, the type, or
-// RDATA as well (RFC 2136 sections 2.4 and 2.5).
+// How a line is encoded. Class and TTL depend on the words after the name: none, the type, or RDATA
+// as well (RFC 2136 sections 2.4 and 2.5).
 static const struct command {
 	const char *name;
 	enum section section;
 	bool ttl;              // a TTL follows the name
-	uint8_t least, most;   // of name, type, RDATA
+	uint8_t least, most;   // number of name, type, RDATA
 	uint16_t class, exact; // without and with RDATA
 } commands[] = {
 	{"require", PREREQUISITE, false, 1, 3, 255, 1},
@@ -115,8 +115,8 @@ static const char *name_make(const struct placed *zone, const char *text, size_t
 	return NULL;
 }
 
-// A name from its word; zone: what a relative one ends with; NULL: the word is the zone itself.
-// NULL, or the error with its place in e.
+// Parse a name; zone: suffix of relative names; NULL: the word is the zone itself. Returns NULL, or
+// the error with its position in e.
 static const char *name_read(const struct placed *zone, const struct word *w, struct placed *out,
 	struct dns_text_error *e)
 {
@@ -145,15 +145,15 @@ static const char *name_read(const struct placed *zone, const struct word *w, st
 		return error;
 	if (!zone)
 		return "{random:N} cannot be in the name of the zone";
-	// In wire form they stand before the last octet but one of a name that ends with the first.
+	// In wire form they precede the second-to-last octet of a name that ends with the first of
+	// them.
 	len = dns_name_from_text(text, begin + 1, before, e);
 	out->random = out->len - ((uint32_t)len - 2);
 	out->random_len = (uint32_t)(end - begin);
 	return NULL;
 }
 
-// Does the name end, from offset `from` on, like one that is in the message? The offset there; 0:
-// no.
+// Offset at which the name's part after `from` equals the end of a name in the message; 0: none.
 static uint32_t place_of(const struct placed *in, const struct placed *name, uint32_t from)
 {
 	uint32_t len = name->len - from, random = name->random > len ? 0 : name->random;
@@ -162,7 +162,7 @@ static uint32_t place_of(const struct placed *in, const struct placed *name, uin
 	if (in->len < len || in->len - len >= in->written || at > POINTER_MAX ||
 		memcmp(in->wire + in->len - len, name->wire + from, len) != 0)
 		return 0;
-	// The same octets, but random ones only here or only there.
+	// Equal octets, but some are random only here or only there.
 	return random == (in->random > len ? 0 : in->random) ? at : 0;
 }
 
@@ -185,7 +185,7 @@ static const char *put16(struct update *u, uint32_t value)
 	return put(u, bytes, 2);
 }
 
-// Labels up to a part that is in the message already, and a pointer to that.
+// Write labels up to a part that is already in the message, then a pointer to that part.
 static const char *put_name(struct update *u, struct placed *name)
 {
 	const char *error;
@@ -227,7 +227,7 @@ static const char *put_record(struct update *u, struct placed *name, uint32_t ty
 	return error ? error : put(u, u->rdata, rdata_len);
 }
 
-// The first line of a message. NULL, or the error, with its place in *at.
+// Handle the first line of a message. Returns NULL, or the error with its position in *at.
 static const char *message_begin(struct update *u, struct word rest, const char **at)
 {
 	struct word w = word_next(&rest);
@@ -243,7 +243,7 @@ static const char *message_begin(struct update *u, struct word rest, const char 
 	memset(u->message, 0, DNS_HEADER_LEN);
 	u->len = DNS_HEADER_LEN;
 	u->open = true;
-	u->places[ZONE] = (struct placed){.len = 1}; // the root, for names in a spoilt message
+	u->places[ZONE] = (struct placed){.len = 1}; // the root, for names in a dropped message
 	if (error)
 		return error;
 	u->places[ZONE] = (struct placed){.len = 0};
@@ -306,7 +306,7 @@ static bool ttl_read(const struct word *w, uint32_t *ttl)
 	return w->len > 0 && n <= TTL_MAX;
 }
 
-// The type and RDATA of a command. NULL, or the error.
+// Parse type and RDATA of a command. Returns NULL, or the error.
 static const char *data_read(struct update *u, const struct command *c, struct word rest,
 	uint32_t *type, uint32_t *rdata_len, uint32_t *class, const char **at)
 {
@@ -362,7 +362,7 @@ static const char *command_read(
 	return error ? error : put_record(u, &name, type, class, ttl, rdata_len);
 }
 
-// NULL, or the error with its place in *at.
+// Returns NULL, or the error with its position in *at.
 static const char *line_read(struct update *u, struct word rest, const char **at)
 {
 	const struct command *c;
@@ -389,7 +389,7 @@ static const char *line_read(struct update *u, struct word rest, const char **at
 	return command_read(u, c, rest, at);
 }
 
-// Its message counts as one, however many of its lines are bad.
+// The message counts once, however many of its lines are bad.
 static void line_leave_out(
 	struct update *u, const char *line, size_t len, const char *error, const char *at)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of whole messages: each with its length in front in two bytes (RFC 1035 section 4.2.2), as
-// dnsperf and kxdpgun read them; or captured queries over UDP. Path: cold. Management thread.
+// Files of whole messages: each preceded by its length in two bytes (RFC 1035 section 4.2.2), as
+// read by dnsperf and kxdpgun; or queries captured over UDP. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static int wire_error(const struct wire_file *f, const char *what)
 	return -EINVAL;
 }
 
-// The next message: its length; -1: the file has ended; or -EINVAL.
+// Read the next message. Returns its length; -1: end of file; or -EINVAL.
 static int message_read(struct wire_file *f, uint8_t *message)
 {
 	uint8_t prefix[2];
@@ -112,17 +112,17 @@ static int stream_refuse(const struct wire_file *f, int fd)
 	return -EINVAL;
 }
 
-#define PORTS_NAMED 4 // of servers whose queries are left out
+#define PORTS_NAMED 4 // number of servers named whose queries are left out
 
-// What a capture has.
+// Contents of a capture.
 struct captured {
 	struct dns_loader *loader;
 	const struct dns_wire_form *form;
 	struct dns_pairs pairs;
 	uint64_t packets;
 	uint64_t answers;            // for the referee
-	const char *link;            // NULL: it is known
-	uint16_t ports[PORTS_NAMED]; // of other servers, and their queries
+	const char *link;            // NULL: supported
+	uint16_t ports[PORTS_NAMED]; // of other servers, with their queries
 	uint64_t queries[PORTS_NAMED];
 };
 
@@ -131,7 +131,7 @@ static bool is_port(const struct dns_wire_form *form, uint16_t port)
 	return port && (port == form->ports[0] || port == form->ports[1]);
 }
 
-// An ordinary query, to another port: the user may want that one.
+// An ordinary query to another port, which the user may want instead.
 static bool is_query_elsewhere(struct captured *c, const struct frame *f)
 {
 	if (f->payload_len < DNS_HEADER_LEN || f->payload[2] & (DNS_QR | DNS_OPCODE) ||
@@ -148,7 +148,7 @@ static bool is_query_elsewhere(struct captured *c, const struct frame *f)
 	return true;
 }
 
-// A packet that is no message of ours, in words.
+// Describes a packet that is not a message of ours.
 static const char *kind_of(
 	struct captured *c, const struct packet *p, enum frame_kind kind, const struct frame *f)
 {
@@ -187,7 +187,7 @@ static int packet_load(void *to, const struct packet *p)
 	return rc ? rc : dns_pairs_add(&c->pairs, &f, l->to->count - 1);
 }
 
-// The answers are found; are there any?
+// Check that any answers were found.
 static int pairs_check(const struct wire_file *f, uint32_t found, uint32_t count)
 {
 	if (found > 0 && found < count)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are wrong on purpose: which ones they are, how each is spoiled, and what a server
-// has to answer. The ID is left as it is, so that an answer is known. Path: hot. The worker that
-// owns ctx.
+// Messages that are wrong on purpose: their selection, their edits, and the answers a server must
+// give. The ID is kept, so that an answer is recognised. Path: hot. The worker that owns ctx.
 
 #include "proto/dns/client/dns_wrong_wire.h"
 
@@ -16,19 +15,19 @@
 #define NAME_TOO_LONG  300
 #define BIT(rcode)     (1u << (rcode))
 
-// Length of the only question, type and class included; 0: there is not one.
+// Length of the only question, including type and class; 0: not exactly one question.
 static uint32_t question_of(const uint8_t *buf, uint32_t len)
 {
 	return bytes_be16(buf + QDCOUNT) == 1 ? dns_question_len(buf, len) : 0;
 }
 
-// Where the first record is read, and all that is known of the message. false: it is wrong already.
+// Parse the message after its question. false: it is already wrong.
 static bool walk(const uint8_t *buf, uint32_t len, struct dns_message *m)
 {
 	return dns_message_walk(buf, len, DNS_HEADER_LEN + question_of(buf, len), m);
 }
 
-// Put bytes in place of `old` ones at offset `at`. The new length; 0: no room.
+// Replace `old` bytes at offset `at` by others. Returns the new length; 0: no room.
 static uint32_t replace(uint8_t *buf, uint32_t len, uint32_t room, uint32_t at, uint32_t old,
 	const void *bytes, uint32_t count)
 {
@@ -39,7 +38,7 @@ static uint32_t replace(uint8_t *buf, uint32_t len, uint32_t room, uint32_t at, 
 	return len - old + count;
 }
 
-// Another name in the question, or a question with it.
+// Replace the name in the question, or add a question with it.
 static uint32_t question_rename(
 	uint8_t *buf, uint32_t len, uint32_t room, const void *wire, uint32_t count)
 {
@@ -100,7 +99,7 @@ static uint32_t label(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random
 	return question_rename(buf, len, room, wire, sizeof(wire));
 }
 
-// Labels as long as may be, and one for the rest.
+// Labels of maximum length, and one for the rest.
 static uint32_t name(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	uint8_t wire[NAME_TOO_LONG];
@@ -157,7 +156,7 @@ static uint32_t opts(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 	return len ? opt_append(buf, len, room) : 0;
 }
 
-// The RDLENGTH of the OPT record, of which there is one now; 0: no room.
+// The offset of RDLENGTH in the OPT record, which is added if missing; 0: no room.
 static uint32_t opt_of_message(uint8_t *buf, uint32_t *len, uint32_t room)
 {
 	struct dns_message m;
@@ -178,7 +177,7 @@ static uint32_t version(uint8_t *buf, uint32_t len, uint32_t room, uint64_t rand
 	return len;
 }
 
-// In place of all other options, so that no other cookie counts.
+// Replaces all other options, so that no other cookie counts.
 static uint32_t cookie(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	uint32_t at = opt_of_message(buf, &len, room), count = 1 + (uint32_t)(random % 7);
@@ -193,7 +192,7 @@ static uint32_t cookie(uint8_t *buf, uint32_t len, uint32_t room, uint64_t rando
 	return len;
 }
 
-// RFC 8945 section 4.2, without the time: the key is looked for first.
+// RFC 8945 section 4.2, without the time, because servers look up the key first.
 static uint32_t tsig(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	static const char algorithm[] = "\13hmac-sha256";
@@ -219,20 +218,20 @@ static uint32_t tsig(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 	return append(buf, len, room, record, (uint32_t)(w.at - record));
 }
 
-// One of the last octets of the MAC, which stands before ID, error and length of other data.
+// Change a byte near the end of the MAC, which precedes ID, error and length of other data.
 static uint32_t tsig_mac(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	buf[len - 7 - random % 8] ^= (uint8_t)(1 + (random >> 8) % 255);
 	return len;
 }
 
-// What a server has to answer: one of these RCODEs, or nothing at all.
+// The answer a server must give: an RCODE of this set, or none at all.
 static const struct wrong {
 	uint32_t (*spoil)(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
-	uint32_t rcodes; // bits
+	uint32_t rcodes; // bit per RCODE
 	bool nothing;
-	uint16_t error; // that the TSIG record tells; 0: it does not matter
-	bool signs;     // the message is signed before
+	uint16_t error; // required in the TSIG record; 0: any
+	bool signs;     // the message is signed first
 } wrongs[DNS_WRONG_COUNT] = {
 	[DNS_WRONG_HEADER] = {header, 0, true},
 	[DNS_WRONG_COUNTS] = {counts, BIT(DNS_FORMERR)},
@@ -255,7 +254,7 @@ uint32_t dns_wrong_kind(
 	uint64_t drawn = rand_hash(w->salt[DNS_SALT_WRONG] + number_of(w, t)) >> 32;
 	uint32_t kind = 0;
 
-	if ((int64_t)t->seq < 0) // of the probe before the run
+	if ((int64_t)t->seq < 0) // marks the probe before the run
 		return DNS_WRONG_COUNT;
 	while (kind < DNS_WRONG_COUNT && drawn >= p->wrong_below[kind])
 		kind++;
@@ -280,7 +279,7 @@ uint32_t dns_wrong_spoil(
 		buf, len, room, rand_hash(~w->salt[DNS_SALT_WRONG] + number_of(w, t)));
 }
 
-// RFC 8945 section 5.3.2: the last record says which error it was.
+// RFC 8945 section 5.3.2: the last record contains the error.
 static bool tells(const uint8_t *buf, uint32_t len, uint16_t error)
 {
 	return error == 0 || (bytes_be16(buf + len - 4) == error && bytes_be16(buf + len - 2) == 0);

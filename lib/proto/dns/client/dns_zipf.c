@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zipf-distributed choice in constant time: Walker's alias table, built by Vose's method. Path:
-// cold. Any thread.
+// Zipf-distributed choice in constant time: Walker's alias table, built by Vose's method.
+// Path: cold. Any thread.
 
 #include "proto/dns/client/dns_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// Pair each column that has less than its share with one that has more. small and large: the two
-// work lists, growing towards each other in one array.
+// Pair each column below its share with one above. small and large: the two work lists, growing
+// towards each other in one array.
 static void alias_pair(struct dns_alias *table, double *share, uint32_t *work, uint32_t count)
 {
 	uint32_t small = 0, large = count;
