@@ -63,8 +63,8 @@ struct proto_layout {
 	const struct proto_soliciting *soliciting; // NULL: no router solicitations
 };
 
-// Router solicitation before the first message, on the VLANs of each path, on behalf of one of the
-// clients (RFC 4861 section 6.3.7).
+// Router solicitation before the first message, on the VLANs of each path, on behalf of a client
+// (RFC 4861 section 6.3.7).
 struct proto_soliciting {
 	uint8_t mac[6];
 	uint8_t src[16]; // its link-local address

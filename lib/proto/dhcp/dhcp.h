@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 and DHCPv6, each as clients and relays and as a server: their rows of protos[]. Path: cold
-// (the rows) | hot (what they point to).
+// DHCPv4 and DHCPv6, each as clients, relays and a server: the rows of protos[]. Path: cold (the
+// rows) | hot (their functions).
 #pragma once
 
 #include "proto/proto.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DNS as users see it: settings, counters and the row for protos[]. dns_setup.c reads the
-// settings; the files named _wire have the messages. Path: cold. Any
-// thread.
+// DNS as users see it: settings, counters and the row for protos[]. dns_setup.c reads the settings;
+// messages are in the files named _wire. Path: cold. Any thread.
 
 #include "proto/dns/dns.h"
 

@@ -39,7 +39,7 @@ struct dhcp_leases_settings {
 	const char *save, *load; // NULL: do not
 };
 
-// The value of an option: exactly one of the first three is given.
+// The value of an option: exactly one of the members before `messages` is given.
 struct dhcp_value_settings {
 	const char *text, *hex;     // patterns
 	struct field_list address;  // struct addr

@@ -37,8 +37,8 @@ struct dhcp_answers_settings {
 	uint64_t address_twice, prefix_twice; // 0: never
 };
 
-// Rows of both families: X(member, help), A(member, length, label, help); of one of them: X4, or X6
-// and A6. Each message is counted in received, and again in answered or in a row for messages
+// Rows of both families: X(member, help), A(member, length, label, help); of a single family: X4,
+// or X6 and A6. Each message is counted in received, and again in answered or in a row for messages
 // without a reply (in DHCPv4 including released and declined). DHCP_TYPE_LABEL is the family's.
 // clang-format off
 #define DHCP_ANSWER_COUNTERS(X, A, X4, X6, A6)                                                    \

@@ -251,7 +251,7 @@ static inline bool dhcp4_server_keep(
 	return k->known;
 }
 
-// The server with this identifier; if unknown, the one that was asked.
+// The server with this identifier; if unknown, the server that was asked.
 static inline uint8_t dhcp4_server_of(
 	const struct dhcp4_plan *p, const struct dhcp4_client *k, uint32_t server_id)
 {

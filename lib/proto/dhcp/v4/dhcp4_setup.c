@@ -204,8 +204,8 @@ static void dhcp4_plan_rest(
 			ipv4(&r[i].first), ipv4(&r[i].first) + (uint32_t)(r[i].count - 1)};
 }
 
-// Paths to the configured servers and those of loaded leases; messages to other servers are
-// broadcast until the run has met them.
+// Paths to the configured servers and to the servers of loaded leases; messages to other servers
+// are broadcast until the run has met them.
 static void paths_met(struct dhcp4_plan *p, struct addr *to)
 {
 	const struct dhcp_lease_file *leases = &p->is.leases;

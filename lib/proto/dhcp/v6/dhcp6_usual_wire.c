@@ -147,7 +147,7 @@ static inline bool names_are_ours(
 	       (!at->link || addr_bytes_equal(buf + at->link, relay, 16));
 }
 
-// In a REPLY, is the address the requested one, and the server the one that was asked?
+// In a REPLY, is the address the requested one, and does the server match the one asked?
 static inline bool lease_is_right(const struct dhcp6_plan *p, const struct dhcp6_usual *u,
 	const struct proto_txn *t, const struct dhcp6_heard *h)
 {

@@ -96,7 +96,7 @@ static bool has_others(const struct pattern *p)
 	return false;
 }
 
-// The number alone differs, so the first and the last client have the shortest and longest name.
+// Names differ only in the number, so the first and the last client have the shortest and longest.
 static bool names_are_right(const struct ddns_plan *p, uint64_t clients)
 {
 	const uint64_t numbers[] = {0, clients ? clients - 1 : 0};
@@ -202,7 +202,7 @@ const struct proto ddns_proto = {
 	.help = "DNS records that appear and go with leases",
 	.default_port = DNS_PORT,
 	.key_bits = 16,
-	.cost_ns = 250, // a name is made for the question and again for the answer
+	.cost_ns = 250, // the name is built for the question and again for the answer
 	.settings = &ddns_section,
 	.counters = &ddns_counters,
 	.follower = &ddns_follower,

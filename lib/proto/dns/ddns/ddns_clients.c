@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients whose records are waited for: each is asked for at once, and again after `every`, until
-// its records are there, or gone, or the time is up. Two lists in the order of their times need no
-// search. Not here: messages (ddns_wire.c). Path: hot. The worker that owns ctx.
+// Clients whose records are awaited: each is queried at once, and again after `every`, until its
+// records have appeared, or disappeared, or time is up. Two lists ordered by due time need no
+// search. Messages are in ddns_wire.c. Path: hot. The worker that owns ctx.
 #include "proto/dns/ddns/ddns_internal.h"
 
-#define LOOKS_MAX 64 // clients that one call of due looks at
+#define LOOKS_MAX 64 // clients examined per call of due
 
 static void count(uint64_t *by_kind, uint32_t kinds)
 {
@@ -38,7 +38,7 @@ static void list_drop_first(struct ddns_worker *w, struct ddns_list *l)
 	l->first = w->clients[l->first].next;
 }
 
-// The client waits for these from now on, and for nothing else.
+// From now on, the client waits for exactly these kinds.
 static void wait_for(struct ddns_worker *w, const struct ddns_plan *p, uint32_t client,
 	uint8_t kinds, uint64_t now_ms)
 {
@@ -79,7 +79,7 @@ static void leased(struct ddns_worker *w, const struct ddns_plan *p, struct ddns
 	count(n->leased, kinds);
 }
 
-// Records that were not seen may still come: their absence says nothing.
+// Records not seen yet may still appear, so their absence proves nothing.
 static void released(struct ddns_worker *w, const struct ddns_plan *p, struct ddns_client *c,
 	const struct proto_event *e, struct ddns_counters *n, uint64_t now_ms)
 {
@@ -133,7 +133,7 @@ static void give_up(struct ddns_client *c)
 	count(c->counters->never, kinds & ~c->wrong);
 }
 
-// The first client of the list had its turn.
+// The first client of the list has had its turn.
 static void turn_over(
 	struct ddns_worker *w, const struct ddns_plan *p, struct ddns_list *l, uint64_t now_ms)
 {
@@ -223,7 +223,7 @@ void ddns_over(struct proto_ctx *ctx)
 			count(w->clients[i].counters->unfinished, w->clients[i].pending);
 }
 
-// The client of t, unless something has happened to it since.
+// The client of t, unless an event has happened to it since.
 static struct ddns_client *client_of(struct ddns_worker *w, const struct proto_txn *t)
 {
 	struct ddns_client *c = &w->clients[ddns_user_client(t->user)];

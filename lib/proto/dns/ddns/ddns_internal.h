@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by ddns.c (settings, counters, set-up), ddns_clients.c (who is asked for, and when) and
-// ddns_wire.c (messages). Path: cold (setup) | hot (the verbs). The thread that owns the ctx.
+// Shared by ddns.c (settings, counters, set-up), ddns_clients.c (query schedule) and ddns_wire.c
+// (messages). Path: cold (setup) | hot (the verbs). The thread that owns the ctx.
 #pragma once
 
 #include "base/counter.h"
 #include "base/pattern.h"
 #include "proto/proto.h"
 
-// By the RR type; address is one of the first two.
+// By RR type; the address is DDNS_A or DDNS_AAAA.
 enum ddns_kind { DDNS_A, DDNS_AAAA, DDNS_PTR, DDNS_DHCID, DDNS_KINDS };
 enum ddns_record { DDNS_RECORD_ADDRESS, DDNS_RECORD_PTR, DDNS_RECORD_DHCID };
 
@@ -43,50 +43,50 @@ struct ddns_counters {
 
 const char *ddns_kind_label(uint32_t i);
 
-// Made by setup, const from then on.
+// Created by setup, then const.
 struct ddns_plan {
 	const struct proto_followed *followed; // NULL: in a sample
 	struct arena *arena;
 	struct pattern name; // max_len 0: the client's own
-	uint32_t records;    // a bit for each enum ddns_record
-	uint32_t happenings; // a bit for each enum proto_happening
+	uint32_t records;    // bit per enum ddns_record
+	uint32_t happenings; // bit per enum proto_happening
 	uint64_t every_ms, within_ms;
 	bool rd;
 };
 
 #define DDNS_NOBODY UINT32_MAX
 
-// Of a client, from the first thing that happened to it. Sets of kinds are a bit for each.
+// A client, starting with its first event. A set has one bit per kind.
 struct ddns_client {
-	struct ddns_counters *counters; // where it counts
+	struct ddns_counters *counters; // counters for this client
 	uint64_t at;                    // of the last event
 	uint64_t due_ms, until_ms;
 	uint32_t number, next; // next: in its list, or DDNS_NOBODY
 	uint8_t addr[16], addr_len;
 	uint8_t what;    // enum proto_happening of the last event
-	uint8_t events;  // their number, as far as a transaction keeps it
-	uint8_t listed;  // it is in a list
-	uint8_t pending; // waited for
-	uint8_t asked;   // of those, in flight
-	uint8_t turn;    // to be asked for now
-	uint8_t seen;    // there
-	uint8_t wrong;   // the last reply had others' data alone
+	uint8_t events;  // number of events, as far as a transaction stores it
+	uint8_t listed;  // in a list
+	uint8_t pending; // awaited
+	uint8_t asked;   // awaited and in flight
+	uint8_t turn;    // due for a query
+	uint8_t seen;    // present
+	uint8_t wrong;   // the last reply had only others' data
 };
 
-// Clients in the order of due_ms.
+// Clients ordered by due_ms.
 struct ddns_list {
 	uint32_t first, last;
 };
 
 // ctx->own.
 struct ddns_worker {
-	struct ddns_list fresh, again; // that were not asked for yet, and that were
-	uint32_t waited;               // clients in both
+	struct ddns_list fresh, again; // not queried yet, and queried before
+	uint32_t waited;               // clients in both lists
 	uint32_t count;
 	struct ddns_client clients[];
 };
 
-// A transaction keeps client, kind and events in t->user.
+// A transaction stores client, kind and events in t->user.
 #define DDNS_CLIENT_BITS 26
 #define DDNS_KIND_BITS   2
 #define DDNS_EVENTS_MASK 15
@@ -107,11 +107,11 @@ static inline uint32_t ddns_user_kind(uint32_t user)
 	return user >> DDNS_CLIENT_BITS & ((1u << DDNS_KIND_BITS) - 1);
 }
 
-// What a reply shows of the record that was asked for.
+// State of the queried record according to a reply.
 enum ddns_found { DDNS_ABSENT, DDNS_OTHERS, DDNS_OURS, DDNS_OURS_BESIDE };
 
-// ddns_clients.c: the verbs of struct proto_follower, and
-// a transaction has its reply, or (ddns_lost) none.
+// ddns_clients.c: the functions of struct proto_follower, and the result of a transaction: a reply,
+// or none (ddns_lost).
 void ddns_happened(struct proto_ctx *ctx, const struct proto_event *event);
 bool ddns_begin(struct proto_ctx *ctx, struct proto_txn *t);
 uint64_t ddns_due(struct proto_ctx *ctx);
@@ -120,9 +120,9 @@ void ddns_over(struct proto_ctx *ctx);
 void ddns_found(struct proto_ctx *ctx, const struct proto_txn *t, enum ddns_found found);
 void ddns_lost(struct proto_ctx *ctx, const struct proto_txn *t);
 
-// ddns_wire.c. The domain name of a client in lower case, with the root: its length, 0: it is none.
+// ddns_wire.c. A client's domain name in lower case, with the root: its length, 0: invalid.
 uint32_t ddns_name(const struct proto_ctx *ctx, uint32_t client, uint8_t *out);
-// RDATA of a DHCID record (RFC 4701 section 3.3) of a client with that name.
+// RDATA of the DHCID record (RFC 4701 section 3.3) for a client with that name.
 #define DDNS_DHCID_LEN 35
 void ddns_dhcid(const struct proto_identity *identity, const uint8_t *name, uint32_t len,
 	uint8_t out[DDNS_DHCID_LEN]);

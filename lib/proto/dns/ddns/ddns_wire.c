@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The question for a record of a client, and what its answer shows. Not here: who is asked for, and
-// when (ddns_clients.c). Path: hot. The worker that owns ctx.
+// The query for a client's record, and the evaluation of its answer. The query schedule is in
+// ddns_clients.c. Path: hot. The worker that owns ctx.
 #include <nettle/sha2.h>
 
 #include "proto/dns/ddns/ddns_internal.h"
@@ -8,13 +8,13 @@
 
 #define QUESTION_MAX  (DNS_NAME_MAX + 4)
 #define RECORD_FIXED  10   // TYPE, CLASS, TTL, RDLENGTH
-#define STEPS_ALLOWED 4096 // of compressed names, in one message
+#define STEPS_ALLOWED 4096 // of compressed names, per message
 #define SHA256        1    // digest type of a DHCID record
 
 static const uint16_t types[DDNS_KINDS] = {
 	[DDNS_A] = DNS_A, [DDNS_AAAA] = DNS_AAAA, [DDNS_PTR] = 12, [DDNS_DHCID] = 49};
 
-// Text behind a free byte to labels, with the root.
+// Convert text after a free byte to labels, with the root.
 static void labels_end(struct writer *w, uint8_t *at)
 {
 	uint8_t *label = at;
@@ -30,7 +30,7 @@ static void labels_end(struct writer *w, uint8_t *at)
 		write_u8(w, 0);
 }
 
-// Of `len` bytes: labels of 1 to 63 and the root at the end.
+// Are the `len` bytes labels of 1 to 63 bytes, with the root at the end?
 static bool is_name(const uint8_t *name, uint32_t len)
 {
 	uint32_t at = 0;
@@ -109,7 +109,7 @@ static uint32_t reverse_name(const struct ddns_client *c, uint8_t *out)
 	return w.failed ? 0 : (uint32_t)(w.at - out);
 }
 
-// Name, type and class: its length, 0: there is no such name.
+// Write name, type and class: returns the length, 0: there is no such name.
 static uint32_t question_of(const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *out)
 {
 	const struct ddns_worker *w = ctx->own;
@@ -152,7 +152,7 @@ bool ddns_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 	return dns_key(buf, len, key);
 }
 
-// Kept apart: it alone may call the library.
+// Separate because only this function may call the library.
 __attribute__((noinline)) void ddns_dhcid(const struct proto_identity *identity,
 	const uint8_t *name, uint32_t len, uint8_t out[DDNS_DHCID_LEN])
 {
@@ -166,7 +166,7 @@ __attribute__((noinline)) void ddns_dhcid(const struct proto_identity *identity,
 	sha256_digest(&hash, SHA256_DIGEST_SIZE, out + 3);
 }
 
-// The RDATA that the record is to have: its length. A name is in lower case.
+// Write the expected RDATA of the record, names in lower case; returns the length.
 static uint32_t rdata_due(const struct proto_ctx *ctx, const struct proto_txn *t, uint8_t *out)
 {
 	const struct ddns_worker *w = ctx->own;
@@ -194,8 +194,8 @@ static uint32_t rdata_due(const struct proto_ctx *ctx, const struct proto_txn *t
 	return 0;
 }
 
-// The answer section of a message that is well formed. A CNAME may lead to the record, so any owner
-// will do.
+// Search the answer section of a well-formed message. A CNAME may lead to the record, so any owner
+// is accepted.
 static enum ddns_found answer_find(const struct proto_ctx *ctx, const struct proto_txn *t,
 	const uint8_t *buf, uint32_t len, uint32_t at)
 {
@@ -253,7 +253,7 @@ static enum proto_verdict reply_judge(
 	question = dns_question_len(buf, len);
 	if (question == 0 || !dns_message_walk(buf, len, DNS_HEADER_LEN + question, &m))
 		return PROTO_MALFORMED;
-	if (t->over) // nobody knows its client any more
+	if (t->over) // its client is unknown by now
 		return PROTO_DONE;
 	if (question_of(ctx, t, ours) != question ||
 		!dns_names_equal(buf + DNS_HEADER_LEN, ours, question - 4) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zone transfers of the responder over connections: their messages, and their signatures. Not here:
-// the records (dns_zone_transfer_wire.c). Path: hot. The worker that owns ctx.
+// Zone transfers of the responder over connections: messages and their signatures. Records are in
+// dns_zone_transfer_wire.c. Path: hot. The worker that owns ctx.
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void transfer_give(struct dns_answerer *own, struct dns_transfer *x)
 	own->free = (uint32_t)(x - own->transfers);
 }
 
-// The serial of the client's copy: of the SOA record behind the question (RFC 1995 section 3).
+// The serial of the client's copy, from the SOA record after the question (RFC 1995 section 3).
 static bool serial_read(const uint8_t *buf, uint32_t len, uint32_t at, uint32_t *serial)
 {
 	uint32_t steps = UINT16_MAX;
@@ -57,7 +57,7 @@ void dns_transfer_answer(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len
 	r->rcode = DNS_FORMERR;
 	if (incremental && !serial_read(buf, len, DNS_HEADER_LEN + question_len, &serial))
 		return;
-	r->rcode = DNS_SERVFAIL; // too many at once, or no record fits
+	r->rcode = DNS_SERVFAIL; // too many transfers, or no record fits
 	if (own->free == PROTO_MAX_MORE)
 		return;
 	x = &own->transfers[own->free];
@@ -84,7 +84,7 @@ void dns_transfer_signed(struct proto_ctx *ctx, const struct dns_tsig_session *s
 
 	x->is_signed = true;
 	dns_tsig_chain_begin(&x->chain, session->signer, &session->prior);
-	x->chain.form = DNS_TSIG_TIMERS; // the first message has all
+	x->chain.form = DNS_TSIG_TIMERS; // the first message has all variables
 }
 
 static uint32_t message_sign(

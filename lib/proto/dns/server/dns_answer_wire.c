@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answering: one record as asked to every well-formed query, and errors as the RFCs have them,
-// without any zone. Not here: asking (dns_request_wire.c), the records (dns_answers.c makes them).
+// Answers: one configured record for every well-formed query, and RFC errors, without any zone.
+// Requests are in dns_request_wire.c, records in dns_answers.c.
 // Path: hot. The worker that owns ctx.
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "proto/dns/server/dns_answerer.h"
 
 #define CLASS_CH          3
-#define PLAIN_SIZE        512 // without EDNS, and the least that EDNS can say
+#define PLAIN_SIZE        512 // without EDNS, and the minimum with EDNS
 #define OUR_SIZE          1232
 #define SERVER_COOKIE_LEN 8
 #define OUR_NSID          "ddiperf"
@@ -28,7 +28,7 @@ struct asked {
 	struct dns_message m;
 };
 
-// Only a header: with QDCOUNT 0 there is nothing to echo that may be wrong.
+// Write only a header: QDCOUNT 0, because the question may be invalid.
 static uint32_t error_write(const uint8_t *buf, uint8_t *out, enum dns_rcode rcode)
 {
 	memset(out, 0, DNS_HEADER_LEN);
@@ -39,7 +39,7 @@ static uint32_t error_write(const uint8_t *buf, uint8_t *out, enum dns_rcode rco
 	return DNS_HEADER_LEN;
 }
 
-// RFC 7873 section 5.2.2: a client cookie, alone or with a server cookie of 8 to 32 bytes.
+// RFC 7873 section 5.2.2: a client cookie, optionally with a server cookie of 8 to 32 bytes.
 static bool cookie_is_valid(const struct dns_message *m)
 {
 	return !m->cookie || m->cookie_len == DNS_COOKIE_CLIENT_LEN ||
@@ -65,7 +65,7 @@ static bool query_read(struct asked *q, const uint8_t *buf, uint32_t len)
 	       cookie_is_valid(&q->m);
 }
 
-// RFC 7828 section 3.3: to a client over a connection that asks.
+// Send an idle timeout (RFC 7828 section 3.3)? Only over a connection and on request.
 static bool tells_keepalive(const struct proto_ctx *ctx, const struct dns_message *m)
 {
 	const struct dns_answers *a = ctx->shared;
@@ -106,7 +106,7 @@ static void opt_write(
 	if (m->zoneversion) {
 		write_be16(w, DNS_ZONEVERSION);
 		write_be16(w, ZONEVERSION_LEN);
-		write_be16(w, 0); // the root, and a serial of SOA
+		write_be16(w, 0); // the root, and an SOA serial
 		write_be32(w, ZONE_SERIAL);
 	}
 	write_bytes(w, a->extra, a->extra_len);
@@ -139,7 +139,7 @@ static void header_write(
 	write_be16(w, q->m.has_opt);
 }
 
-// The size that the client takes (RFC 6891 section 6.2.3), no more than there is room for.
+// The size accepted by the client (RFC 6891 section 6.2.3), limited to the available room.
 static uint32_t size_limit(const struct dns_message *m, uint32_t room)
 {
 	uint32_t size = m->has_opt && m->udp_size > PLAIN_SIZE ? m->udp_size : PLAIN_SIZE;
@@ -153,7 +153,7 @@ static bool is_ours(const struct asked *q)
 	return q->class == DNS_CLASS_IN || (q->class == CLASS_CH && q->type == DNS_TXT);
 }
 
-// Header, question and OPT around what the zones say.
+// Write header, question and OPT around the zones' answer.
 static uint32_t zone_answer(
 	struct proto_ctx *ctx, const struct asked *q, uint8_t *out, uint32_t room)
 {
@@ -214,7 +214,7 @@ static uint8_t update_answer(struct proto_ctx *ctx, const struct asked *q, uint3
 	return rcode;
 }
 
-// RFC 1996 section 3.11: about a zone of ours.
+// RFC 1996 section 3.11: for a zone of this server.
 static uint8_t notify_answer(struct proto_ctx *ctx, const struct asked *q)
 {
 	const struct dns_answers *a = ctx->shared;
@@ -228,7 +228,7 @@ static uint8_t notify_answer(struct proto_ctx *ctx, const struct asked *q)
 	return node && !node->parent ? DNS_NOERROR : DNS_NOTAUTH;
 }
 
-// Messages to the zones that are no queries: the question, and an RCODE. 0: none of ours.
+// Answer messages to the zones other than queries: question and RCODE. 0: not for our zones.
 static uint32_t opcode_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -254,7 +254,7 @@ static uint32_t opcode_answer(
 	return (uint32_t)(w.at - out);
 }
 
-// To a client that pads, too.
+// Pad for clients that pad.
 static uint32_t answer_pad(uint8_t *out, uint32_t len, uint32_t limit, uint32_t opt)
 {
 	uint32_t over = (len + DNS_OPTION_HEAD) % PADDING_BLOCK;
@@ -308,7 +308,7 @@ uint32_t dns_answer_longest(const struct dns_answers *a)
 	       DNS_OPTION_HEAD + PADDING_BLOCK + (a->key_count ? DNS_TSIG_MAX : 0);
 }
 
-// Length of the PROXY header, which is counted; 0: there is no right one.
+// Returns the length of the PROXY header and counts it; 0: no valid header.
 static uint32_t proxy_take(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, bool stream)
 {
 	struct dns_answer_counters *n = ctx->counters;
@@ -321,7 +321,7 @@ static uint32_t proxy_take(struct proto_ctx *ctx, const uint8_t *buf, uint32_t l
 	return kind == DNS_PROXY_BAD ? 0 : head;
 }
 
-// The answer to a message of which a header is there.
+// Answer a message that has a complete header.
 static uint32_t answer_write(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -343,7 +343,7 @@ static uint32_t answer_write(
 	return error_write(buf, out, DNS_FORMERR);
 }
 
-// The same to one that may be signed: then the answer is, and leaves room for that.
+// Answer a message; if it is signed, the answer leaves room for a signature and is signed, too.
 static uint32_t signed_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {

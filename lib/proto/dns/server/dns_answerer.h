@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker of the responder keeps: the hashes of its keys, and the transfers that it is at.
-// Made by dns_answers.c. Path: hot. The worker that owns ctx.
+// State of a responder worker: the hashes of its keys, and its transfers in progress. Created by
+// dns_answers.c. Path: hot. The worker that owns ctx.
 #pragma once
 
 #include "proto/dns/server/dns_answers.h"
 #include "proto/dns/client/dns_tsig.h"
 
-// A transfer with further messages.
+// A transfer with messages left to send.
 struct dns_transfer {
-	uint32_t next; // of the free ones
+	uint32_t next; // in the free list
 	struct dns_zone_cursor cursor;
 	bool is_signed;
 	struct dns_tsig_chain chain;
@@ -19,13 +19,13 @@ struct dns_transfer {
 
 struct dns_answerer {
 	struct dns_tsig_server *tsig;   // NULL: no keys
-	uint32_t free;                  // a transfer; PROTO_MAX_MORE: none
+	uint32_t free;                  // first free transfer; PROTO_MAX_MORE: none
 	struct dns_transfer *transfers; // [PROTO_MAX_MORE]; NULL: no zones
 };
 
-// dns_answer_transfer_wire.c. Begin to answer the request of len bytes for a transfer over a
-// connection: w writes at the end of the question of the message at out, whose header is there.
+// dns_answer_transfer_wire.c. Begin the answer to a transfer request of len bytes over a
+// connection: w continues after the question of the message at out, whose header is written.
 void dns_transfer_answer(struct proto_ctx *ctx, const uint8_t *buf, uint32_t len,
 	uint32_t question_len, const uint8_t *out, struct writer *w, struct dns_zone_reply *r);
-// The first message, of an answer of several messages, was signed.
+// Called when the first message of a longer answer has been signed.
 void dns_transfer_signed(struct proto_ctx *ctx, const struct dns_tsig_session *session);

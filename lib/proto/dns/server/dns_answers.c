@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder before the run: its records or zones, its keys, and the state of its workers. Path:
-// cold. Management thread.
+// The responder's set-up: its records or zones, its keys, and the state of its workers. Path: cold.
+// Management thread.
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder's settings, ready to answer from, and its verbs. Path: cold (set-up) | hot (the
-// rest). Any thread (set-up); the worker that owns ctx.
+// The responder's settings, prepared for answering, and its functions. Path: cold (set-up) | hot
+// (the rest). Any thread (set-up); the worker that owns ctx.
 #pragma once
 
 #include "proto/dns/client/dns_internal.h"
@@ -8,7 +8,7 @@
 
 #define DNS_TEXT_MAX   4000
 #define DNS_STRING_MAX 255
-// With a compressed owner name; TXT is the longest.
+// With a compressed owner name; TXT records are the longest.
 #define DNS_RECORD_MAX (12 + DNS_TEXT_MAX + DNS_TEXT_MAX / DNS_STRING_MAX + 1)
 
 struct dns_record {
@@ -16,15 +16,15 @@ struct dns_record {
 	uint8_t bytes[DNS_RECORD_MAX];
 };
 
-// Of options of ours in every OPT record: extended errors, and the agent of error reports.
+// Extra options in every OPT record: extended errors, and the agent of error reports.
 #define DNS_EXTRA_EDES 8
 #define DNS_EXTRA_MAX  (DNS_EXTRA_EDES * (DNS_OPTION_HEAD + 2) + DNS_OPTION_HEAD + DNS_NAME_MAX)
 
 struct dns_answers {
 	enum dns_role role;
 	uint8_t rcode;
-	uint16_t keepalive;      // tenths of a second that clients over connections are told
-	struct dns_zones *zones; // that answers come from; NULL: from the records
+	uint16_t keepalive;      // for clients over connections, in tenths of a second
+	struct dns_zones *zones; // source of answers; NULL: the records below
 	bool proxy;
 	uint16_t extra_len;
 	uint8_t extra[DNS_EXTRA_MAX];
@@ -32,10 +32,10 @@ struct dns_answers {
 	uint64_t zone_room, journal;                 // bytes
 	uint32_t transfer_size, signed_every;        // bytes and messages of transfers
 	uint32_t key_count;
-	struct dns_tsig_key *keys; // that requests may be signed with
+	struct dns_tsig_key *keys; // accepted for signed requests
 };
 
-// dns_answer_wire.c: the verbs of proto.h
+// dns_answer_wire.c: functions for proto.h
 uint32_t dns_answer_longest(const struct dns_answers *a);
 uint32_t dns_answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults of the responder's DNS answers: each spoils one ready message, and only in the way that
-// its name says. Not here: when they happen (engine/core/responder/faults.h). Path: hot. The worker
-// that owns the message.
+// Faults of the responder's DNS answers: each makes the change it is named for in one finished
+// message, and no other. engine/core/responder/faults.h decides when. Path: hot. The worker that
+// owns the message.
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 static uint32_t wrong_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
-	// 1..65535: never the right one.
+	// 1..65535: never the valid one.
 	uint16_t change = (uint16_t)(1 + rand_scale(random, UINT16_MAX));
 
 	if (len < DNS_HEADER_LEN)
@@ -23,8 +23,7 @@ static uint32_t wrong_id(uint8_t *buf, uint32_t len, uint32_t room, uint64_t ran
 	return len;
 }
 
-// Another name of the same length, or for the root another type: well formed, but another
-// question.
+// Another name of equal length, or for the root another type: well formed, but another question.
 static uint32_t wrong_question(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
@@ -39,7 +38,7 @@ static uint32_t wrong_question(uint8_t *buf, uint32_t len, uint32_t room, uint64
 	return len;
 }
 
-// Take the one record out of the answer section. The length that is left; 0: there is none.
+// Remove the only record of the answer section. Returns the new length; 0: there is none.
 static uint32_t answer_remove(uint8_t *buf, uint32_t len)
 {
 	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
@@ -80,13 +79,13 @@ static uint32_t empty(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random
 	return answer_remove(buf, len);
 }
 
-// A reply without a query: another ID and another question.
+// A reply without a query: changes ID and question.
 static uint32_t unsolicited(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	return wrong_question(buf, len, room, random) ? wrong_id(buf, len, room, random) : 0;
 }
 
-// A reply with a TSIG record. false: it has none.
+// Parse a reply with a TSIG record. false: it has none.
 static bool signed_read(const uint8_t *buf, uint32_t len, struct dns_message *m)
 {
 	uint32_t question = len < DNS_HEADER_LEN ? 0 : dns_question_len(buf, len);
@@ -115,7 +114,7 @@ static uint32_t tsig_unsigned(uint8_t *buf, uint32_t len, uint32_t room, uint64_
 	return m.tsig;
 }
 
-// Another class.
+// Change the class.
 static uint32_t tsig_format(uint8_t *buf, uint32_t len, uint32_t room, uint64_t random)
 {
 	struct dns_message m;

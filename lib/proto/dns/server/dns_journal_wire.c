@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The journal of the responder's zones: what each update changed, for IXFR (RFC 1995). Its memory
-// is bounded: the eldest entries make room, half of it at a time. An update that does not fit
-// empties it. Path: hot. The one thread that changes the zones.
+// The journal of the responder's zones: the changes of each update, for IXFR (RFC 1995). Its memory
+// is bounded: the oldest entries are dropped, half of the memory at a time. An update that does not
+// fit empties the journal. Path: hot. The one thread that changes the zones.
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ uint32_t dns_journal_change(const struct dns_journal *j, uint32_t at, struct dns
 	return at + (uint32_t)CHANGE + out->name_len + out->len;
 }
 
-// The eldest entries go, but not the open one, until half of the memory is free or none is left.
+// Drop the oldest entries, except the open one, until half of the memory is free or none is left.
 static void journal_cut(struct dns_journal *j, uint32_t more)
 {
 	uint32_t gone = 0;
@@ -42,7 +42,7 @@ static void journal_cut(struct dns_journal *j, uint32_t more)
 	j->cuts++;
 }
 
-// Place for so many bytes. NULL: the entry does not fit.
+// Reserve size bytes. NULL: the entry does not fit.
 static uint8_t *journal_take(struct dns_journal *j, uint32_t size)
 {
 	uint8_t *at;
@@ -57,7 +57,7 @@ static uint8_t *journal_take(struct dns_journal *j, uint32_t size)
 	return at;
 }
 
-// Was it added by the same update? Then it was never there.
+// Was the record added by the same update? Then cancel that addition.
 static bool journal_cancel(
 	struct dns_journal *j, const struct dns_zone_node *node, const struct dns_zone_record *r)
 {

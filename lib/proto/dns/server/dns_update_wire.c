@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dynamic updates of the responder's zones (RFC 2136 section 3): zone, prerequisites, a first pass
-// over the updates that changes nothing, then the changes. A message that does not fit into the
-// memory changes nothing either. Path: hot. The one thread of the responder.
+// over the updates that changes nothing, then the changes. A message that exceeds the memory also
+// changes nothing. Path: hot. The one thread of the responder.
 
 #include "proto/dns/server/dns_answers.h"
 #include "proto/dns/client/dns_internal.h"
 #include "proto/dns/server/dns_zone.h"
 
 #define HOPS_MAX  127                         // pointers of a name
-#define EXPANDED  (6 + 2 * DNS_NAME_MAX + 20) // RDATA with names in it, at most
+#define EXPANDED  (6 + 2 * DNS_NAME_MAX + 20) // maximum RDATA with names
 #define FIXED_LEN 10                          // TYPE, CLASS, TTL, RDLENGTH
 #define POINTER   0xc0
 #define LABEL_MAX 63
@@ -17,8 +17,8 @@ struct update {
 	struct dns_zones *zones;
 	struct dns_zone *zone;
 	const uint8_t *buf;
-	uint32_t len, at; // of the next record
-	// The last one that was read.
+	uint32_t len, at; // at: of the next record
+	// The record read last.
 	uint8_t name[DNS_NAME_MAX];
 	uint32_t name_len;
 	uint16_t type, class, rdata_len;
@@ -27,7 +27,7 @@ struct update {
 	uint8_t expanded[EXPANDED];
 };
 
-// A name from *at on, which goes to its end. Its length; 0: not well formed.
+// Read a name at *at and move *at past it. Returns its length; 0: not well formed.
 static uint32_t name_read(const uint8_t *buf, uint32_t len, uint32_t *at, uint8_t out[DNS_NAME_MAX])
 {
 	uint32_t from = *at, limit = from, made = 0, hops = 0;
@@ -59,7 +59,7 @@ static uint32_t name_read(const uint8_t *buf, uint32_t len, uint32_t *at, uint8_
 	return 0;
 }
 
-// Names in RDATA of these types may be compressed. Others stay where they are.
+// Expand compressed names in RDATA of these types; other types are left in place.
 static bool rdata_read(struct update *u, uint32_t at)
 {
 	const struct dns_rdata_layout *l = dns_rdata_layout_of(u->type);
@@ -118,11 +118,11 @@ static bool is_in_zone(const struct update *u)
 	return node && node->zone == u->zone;
 }
 
-// RFC 2136 section 3.2: one prerequisite.
+// Check one prerequisite (RFC 2136 section 3.2).
 static enum dns_rcode prerequisite_check(struct update *u)
 {
 	const struct dns_zone_node *node = dns_zone_find(u->zones, u->name, u->name_len);
-	bool named = u->type == DNS_ANY; // about the name, not a type
+	bool named = u->type == DNS_ANY; // for the name, not for a type
 	bool is_there =
 		node && (named ? node->records != NULL : dns_zone_first(node, u->type) != NULL);
 	struct dns_zone_record *same;
@@ -146,7 +146,7 @@ static enum dns_rcode prerequisite_check(struct update *u)
 	return DNS_FORMERR;
 }
 
-// Section 3.2.3: a set that a prerequisite spells out has no record that none of them names.
+// Section 3.2.3: the zone's RRset may not have a record that the prerequisites do not list.
 static enum dns_rcode set_check(struct update *u)
 {
 	const struct dns_zone_node *node;
@@ -166,7 +166,7 @@ static bool is_meta(uint16_t type)
 	return type == DNS_OPT || (type >= DNS_IXFR && type <= DNS_MAILA) || type == DNS_ANY;
 }
 
-// Section 3.4.1: one update, before any is made.
+// Section 3.4.1: check one update, before any is applied.
 static enum dns_rcode update_check(struct update *u)
 {
 	if (!is_in_zone(u))
@@ -186,7 +186,7 @@ static enum dns_rcode update_check(struct update *u)
 	return DNS_FORMERR;
 }
 
-// Section 3.4.2.
+// Section 3.4.2: apply one update.
 static void update_make(struct update *u, struct dns_zone_changes *c)
 {
 	const struct dns_zone_record record = {.ttl = u->ttl, .type = u->type, .len = u->rdata_len};
@@ -199,7 +199,7 @@ static void update_make(struct update *u, struct dns_zone_changes *c)
 			u->class == DNS_CLASS_NONE ? u->rdata : NULL, u->rdata_len, c);
 }
 
-// The records of a section, which begins at u->at, each to a check; u->at goes to its end.
+// Pass each record of the section at u->at to a check, and move u->at to the section's end.
 static enum dns_rcode section_check(
 	struct update *u, uint32_t count, enum dns_rcode (*check)(struct update *u))
 {
@@ -261,7 +261,7 @@ uint8_t dns_update(struct dns_zones *z, const uint8_t *buf, uint32_t len, uint32
 	dns_journal_begin(c->to, u.zone);
 	for (uint32_t i = 0; i < updates && record_read(&u); i++)
 		update_make(&u, c);
-	// Section 3.6: unless the message had a SOA record itself.
+	// Section 3.6: unless the message itself set the SOA record.
 	if (c->any && dns_zone_serial(u.zone) == serial)
 		dns_zone_serial_set(u.zone, serial + 1);
 	dns_journal_end(c->to, u.zone, c->any);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zones of the responder: names in a hash table, each with its records in wire form, in memory that
-// is there before the run. Loaded by dns_zone_setup.c, kept by dns_zone_wire.c, asked by
-// dns_zone_answer_wire.c, changed by dns_update_wire.c, its changes kept by dns_journal_wire.c,
-// sent as a whole or by its changes by dns_zone_transfer_wire.c. Several threads may read them; if
-// there are updates, one thread does all. Path: cold (load, free) | hot (the rest).
+// Zones of the responder: names in a hash table, each with its records in wire form, in memory
+// allocated before the run. Loaded by dns_zone_setup.c, managed by dns_zone_wire.c, queried by
+// dns_zone_answer_wire.c, changed by dns_update_wire.c, with changes kept by dns_journal_wire.c,
+// sent in full or by changes by dns_zone_transfer_wire.c. Several threads may read; with updates,
+// one does everything. Path: cold (load, free) | hot (the rest).
 #pragma once
 
 #include <stdbool.h>
@@ -13,12 +13,12 @@
 #include "base/diag.h"
 #include "base/field.h"
 
-#define DNS_ZONE_CLASSES 13 // of memory: pieces of 32 bytes, 64, ... 128 KiB
+#define DNS_ZONE_CLASSES 13 // sizes of pieces of memory: 32 bytes, 64, ... 128 KiB
 
 struct dns_zone_record {
-	struct dns_zone_record *next; // at the same name, those of a type one after the other
+	struct dns_zone_record *next; // at this name, grouped by type
 	uint32_t ttl;
-	uint32_t seen; // number of the update that named it in a prerequisite
+	uint32_t seen; // number of the update that last listed it in a prerequisite
 	uint16_t type, len;
 	uint8_t rdata[]; // uncompressed
 };
@@ -28,7 +28,7 @@ struct dns_zone;
 // A name that has records, or names below it.
 struct dns_zone_node {
 	struct dns_zone_node *next;   // in its bucket
-	struct dns_zone_node *parent; // NULL: it is the name of the zone
+	struct dns_zone_node *parent; // NULL: this is the zone's name
 	struct dns_zone *zone;
 	struct dns_zone_record *records;
 	uint32_t children;
@@ -50,21 +50,21 @@ static inline uint32_t dns_zone_serial(const struct dns_zone *zone)
 
 struct dns_zone_chunk; // of memory
 
-// Changes by updates, the eldest first: for each update an entry, of the SOA record before it, what
-// it deleted and added, and the SOA record after it.
+// Changes by updates, oldest first. The entry of an update consists of the SOA record before it,
+// deleted and added records, and the SOA record after it.
 struct dns_journal {
 	uint8_t *bytes; // NULL: none
 	uint32_t room, len;
-	uint32_t open; // where the entry begins that is being written
-	bool full;     // which does not fit
-	uint32_t cuts; // times that older entries made room
+	uint32_t open; // start of the entry being written
+	bool full;     // the entry does not fit
+	uint32_t cuts; // number of times that older entries were dropped
 };
 
 enum dns_change_kind { DNS_SOA_BEFORE, DNS_DELETED, DNS_SOA_AFTER, DNS_ADDED, DNS_CANCELLED };
 
 struct dns_journal_entry {
 	const struct dns_zone *zone;
-	uint32_t len, from, to; // of all of it; serials
+	uint32_t len, from, to; // of the whole entry; serials
 };
 
 // Followed by name and RDATA.
@@ -78,59 +78,59 @@ struct dns_zones {
 	struct dns_zone_node **buckets;
 	uint32_t mask, nodes;
 	uint64_t seed;
-	uint8_t *at, *end; // memory that was never used
+	uint8_t *at, *end; // unused memory
 	void *spare[DNS_ZONE_CLASSES];
 	uint32_t spares[DNS_ZONE_CLASSES];
 	struct dns_zone *zones;
 	uint32_t count;
-	uint32_t updates; // that were looked at
+	uint32_t updates; // processed updates
 	bool changeable;
 	struct dns_journal journal;
 	struct dns_zone_chunk *chunks;
 };
 
-// What a message changed.
+// Changes made by a message.
 struct dns_zone_changes {
 	uint64_t added, deleted; // records
-	bool any;                // of them, or a TTL
-	struct dns_journal *to;  // that they are noted in; NULL: none
+	bool any;                // of records, or a TTL
+	struct dns_journal *to;  // journal for the changes; NULL: none
 };
 
-// Pieces of memory that additions need at most.
+// Maximum pieces of memory needed by additions.
 struct dns_zone_need {
 	uint32_t pieces[DNS_ZONE_CLASSES];
 };
 
-// dns_zone_setup.c. Zone files (const char *), which take no update yet. NULL: no memory, or an
-// error in d.
+// dns_zone_setup.c. Loads zone files (const char *), without support for updates. NULL: no memory,
+// or an error in d.
 struct dns_zones *dns_zones_load(const struct field_list *files, uint64_t seed, struct diag *d);
-// The same of one zone from memory; name stands for the file in errors.
+// Loads one zone from memory; name stands for the file in errors.
 struct dns_zones *dns_zones_load_text(
 	const char *name, const char *text, size_t len, uint64_t seed, struct diag *d);
-// Room for additions, in bytes, and for the journal; they take updates then. 0, or -ENOMEM.
+// Allocate memory for additions and for the journal, in bytes; enables updates. 0, or -ENOMEM.
 int dns_zones_make_room(struct dns_zones *z, uint64_t room, uint64_t journal);
-// Bytes that this takes.
+// Bytes needed for that.
 uint64_t dns_zones_room_bytes(const struct dns_zones *z, uint64_t room, uint64_t journal);
 void dns_zones_free(struct dns_zones *z); // NULL allowed
 
-// dns_zone_wire.c. Names are in wire form, uncompressed and in lower case, len with the root.
+// dns_zone_wire.c. Names are in wire form, uncompressed and in lower case; len includes the root.
 void dns_zone_lower(uint8_t *name, const uint8_t *from, uint32_t len);
 struct dns_zone_node *dns_zone_find(const struct dns_zones *z, const uint8_t *name, uint32_t len);
-// The name, or the nearest one above it that is there, from *at on. NULL: in no zone.
+// The name, or its closest existing ancestor, whose name starts at *at. NULL: in no zone.
 struct dns_zone_node *dns_zone_closest(
 	const struct dns_zones *z, const uint8_t *name, uint32_t len, uint32_t *at);
 struct dns_zone_record *dns_zone_first(const struct dns_zone_node *node, uint16_t type);
-// Names in RDATA are equal in any case. NULL: none.
+// Names in RDATA compare case-insensitively. NULL: none.
 struct dns_zone_record *dns_zone_same(
 	const struct dns_zone_node *node, uint16_t type, const uint8_t *rdata, uint32_t len);
-// RDATA of a type with names in it: octets before them, names, octets behind; false: another type.
+// RDATA of a type with names: octets before, number of names, octets after; NULL: another type.
 struct dns_rdata_layout {
 	uint16_t type;
 	uint8_t before, names, behind;
 };
 const struct dns_rdata_layout *dns_rdata_layout_of(uint16_t type);
 
-// A name by itself, and what dns_zone_find finds it by: for set-up. NULL: no room.
+// Create an isolated name, and link it for dns_zone_find: for set-up. NULL: no room.
 struct dns_zone_node *dns_zone_node_new(
 	struct dns_zones *z, struct dns_zone *zone, const uint8_t *name, uint32_t len);
 void dns_zone_node_link(struct dns_zones *z, struct dns_zone_node *node);
@@ -138,52 +138,52 @@ void dns_zone_node_link(struct dns_zones *z, struct dns_zone_node *node);
 void dns_zone_need_add(const struct dns_zones *z, struct dns_zone_need *need, const uint8_t *name,
 	uint32_t len, uint32_t rdata_len);
 bool dns_zone_has_room(const struct dns_zones *z, const struct dns_zone_need *need);
-// RFC 2136 section 3.4.2. There is room for it; the name is in the zone.
+// RFC 2136 section 3.4.2. Requires room; the name must be in the zone.
 void dns_zone_add(struct dns_zones *z, struct dns_zone *zone, const uint8_t *name, uint32_t len,
 	const struct dns_zone_record *record, const uint8_t *rdata, struct dns_zone_changes *c);
-// Records of that type (DNS_ANY: of all) and with that RDATA (NULL: any). The SOA record and the
-// last NS record of a zone stay.
+// Delete records of that type (DNS_ANY: all) and with that RDATA (NULL: any). Never deletes the SOA
+// record and the last NS record of a zone.
 void dns_zone_delete(struct dns_zones *z, struct dns_zone_node *node, uint16_t type,
 	const uint8_t *rdata, uint32_t len, struct dns_zone_changes *c);
 void dns_zone_serial_set(struct dns_zone *zone, uint32_t serial);
 
-// dns_journal_wire.c. Begin an entry, note a change of the record at that name, and end the entry,
-// or forget it if nothing changed.
+// dns_journal_wire.c. Begin an entry, record a change at that name, and end the entry, discarding
+// it if nothing changed.
 void dns_journal_begin(struct dns_journal *j, const struct dns_zone *zone);
 void dns_journal_note(struct dns_journal *j, enum dns_change_kind kind,
 	const struct dns_zone_node *node, const struct dns_zone_record *r);
 void dns_journal_end(struct dns_journal *j, const struct dns_zone *zone, bool changed);
-// The entry that leads on from this serial of the zone. UINT32_MAX: there is none.
+// The entry that starts from this serial of the zone. UINT32_MAX: none.
 uint32_t dns_journal_find(
 	const struct dns_journal *j, const struct dns_zone *zone, uint32_t serial);
 struct dns_journal_entry dns_journal_entry(const struct dns_journal *j, uint32_t at);
-// The change at an offset, its name and RDATA. The offset of the next one.
+// Read the change at an offset, with name and RDATA. Returns the offset of the next one.
 uint32_t dns_journal_change(const struct dns_journal *j, uint32_t at, struct dns_change *out,
 	const uint8_t **name, const uint8_t **rdata);
 
-// dns_zone_transfer_wire.c. How far a transfer has come.
+// dns_zone_transfer_wire.c. Position of a transfer.
 struct dns_zone_cursor {
 	const struct dns_zone *zone;
-	uint32_t serial, cuts; // when it began
+	uint32_t serial, cuts; // at the start of the transfer
 	int phase;
-	uint64_t bucket; // whole: the next one
+	uint64_t bucket; // full transfer: the next bucket
 	const struct dns_zone_node *node;
-	const struct dns_zone_record *record; // of the node, the next one
-	uint32_t entry, change;               // changes: offsets in the journal
+	const struct dns_zone_record *record; // next record of the node
+	uint32_t entry, change;               // incremental: offsets in the journal
 	int kind;                             // enum dns_change_kind
 };
 
-// incremental: the changes since that serial, if the journal has them. The zone is unchanged if the
-// serial is its own, or later.
+// incremental: send the changes since that serial, if the journal has them. The zone counts as
+// unchanged if the serial is equal or later.
 void dns_zone_transfer_begin(const struct dns_zones *z, const struct dns_zone *zone,
 	bool incremental, uint32_t serial, struct dns_zone_cursor *c);
 bool dns_zone_transfer_is_over(const struct dns_zone_cursor *c);
-// Does it send changes?
+// Is it an incremental transfer?
 bool dns_zone_transfer_is_incremental(const struct dns_zone_cursor *c);
-// Have zone or journal changed since, so that it cannot continue?
+// Has the zone or journal changed since the start, so that the transfer must stop?
 bool dns_zone_transfer_is_overtaken(const struct dns_zones *z, const struct dns_zone_cursor *c);
-// Write the next records, up to `size` bytes of them unless the first alone is longer. Their
-// number; 0: it does not fit. The name of the zone stands at the end of the header.
+// Write the next records, up to `size` bytes unless the first is longer. Returns their number; 0:
+// no room. The zone's name must follow the header.
 uint16_t dns_zone_transfer_write(
 	const struct dns_zones *z, struct dns_zone_cursor *c, struct writer *w, uint32_t size);
 
@@ -191,16 +191,16 @@ uint16_t dns_zone_transfer_write(
 struct dns_zone_reply {
 	uint16_t answers, authority, additional;
 	uint8_t rcode;
-	bool foreign;  // in no zone of ours
-	bool referral; // to the servers of a zone below: not authoritative
+	bool foreign;  // in none of our zones
+	bool referral; // to the servers of a child zone: not authoritative
 };
 
-// The sections behind a question, which stands at the end of the header in the message that w
-// writes, at `message`. A full w: it does not fit.
+// Write the sections after the question, which follows the header in the message at `message`, to
+// which w appends. If w fails, they do not fit.
 void dns_zone_answer(const struct dns_zones *z, const uint8_t *message, uint32_t question_len,
 	struct writer *w, struct dns_zone_reply *r);
 
-// dns_update_wire.c. The RCODE of an update: a message with one question that dns_message_walk has
-// found to be well formed. *c: what it changed.
+// dns_update_wire.c. Applies an update and returns its RCODE. The message has one question and was
+// found well formed by dns_message_walk. *c: the changes made.
 uint8_t dns_update(struct dns_zones *z, const uint8_t *buf, uint32_t len, uint32_t question_len,
 	struct dns_zone_changes *c);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queries to the responder's zones: exact names, wildcards, CNAMEs within the zone, NODATA and
-// NXDOMAIN with the SOA record (RFC 2308), delegations with the addresses that the zone has, DNAME
-// (RFC 6672). A question for a transfer is one over UDP: it is truncated, or answered with the SOA
-// record (RFC 1995 section 2). Not here: other additional records, DNSSEC. Path: hot. Any thread of
-// the responder.
+// NXDOMAIN with the SOA record (RFC 2308), delegations with the addresses in the zone, DNAME (RFC
+// 6672). Transfer queries come over UDP: they are truncated, or answered with the SOA record (RFC
+// 1995 section 2). No other additional records, no DNSSEC. Path: hot. Any thread of the responder.
 
 #include "proto/dns/server/dns_answers.h"
 #include "proto/dns/client/dns_internal.h"
@@ -25,7 +24,7 @@ static void record_write(
 	write_bytes(w, r->rdata, r->len);
 }
 
-// RFC 2308 section 3: the TTL is the least of its own and MINIMUM, the last field.
+// RFC 2308 section 3: the TTL is the minimum of the record's own and its last field, MINIMUM.
 static void negative_write(
 	struct writer *w, const struct dns_zone *zone, uint16_t owner, struct dns_zone_reply *r)
 {
@@ -36,7 +35,7 @@ static void negative_write(
 	r->authority++;
 }
 
-// All records asked for. The CNAME that stands for them, or NULL.
+// Write all matching records. Returns the CNAME written in their place, or NULL.
 static const struct dns_zone_record *records_write(struct writer *w, uint16_t owner,
 	const struct dns_zone_node *node, uint16_t type, struct dns_zone_reply *reply)
 {
@@ -57,7 +56,7 @@ static const struct dns_zone_record *records_write(struct writer *w, uint16_t ow
 	return cname;
 }
 
-// RFC 1034 section 4.3.3: the name * below the nearest one that is there.
+// RFC 1034 section 4.3.3: the name * below the closest encloser.
 static const struct dns_zone_node *wildcard_of(
 	const struct dns_zones *z, const struct dns_zone_node *above)
 {
@@ -67,8 +66,8 @@ static const struct dns_zone_node *wildcard_of(
 	return dns_zone_find(z, name, 2u + above->len);
 }
 
-// Another zone begins at a name above, or at it, or names below a name are redirected: the topmost
-// such name. *redirects: it is a DNAME (RFC 6672 section 3.2). NULL: the zone has the answer.
+// The topmost name, at or above the closest, where a child zone begins or names below are
+// redirected. *redirects: it is a DNAME (RFC 6672 section 3.2). NULL: the zone has the answer.
 static const struct dns_zone_node *cut_of(
 	const struct dns_zone_node *closest, bool exact, uint16_t type, bool *redirects)
 {
@@ -76,7 +75,7 @@ static const struct dns_zone_node *cut_of(
 
 	for (const struct dns_zone_node *n = closest; n; n = n->parent) {
 		bool asked = exact && n == closest;
-		// The zone above has the DS record (RFC 4035 section 3.1.4.1).
+		// The parent zone has the DS record (RFC 4035 section 3.1.4.1).
 		bool ns = n->parent && !(asked && type == DNS_DS) && dns_zone_first(n, DNS_NS);
 
 		if (!ns && (asked || !dns_zone_first(n, DNS_DNAME)))
@@ -87,7 +86,7 @@ static const struct dns_zone_node *cut_of(
 	return cut;
 }
 
-// The servers of a zone below, and their addresses as far as this zone has them.
+// Write the servers of a child zone, and the addresses of servers that this zone has.
 static void referral_write(const struct dns_zones *z, const uint8_t *message, uint16_t owner,
 	const struct dns_zone_node *cut, struct writer *w, struct dns_zone_reply *reply)
 {
@@ -117,8 +116,8 @@ static void referral_write(const struct dns_zones *z, const uint8_t *message, ui
 	}
 }
 
-// The DNAME record and the CNAME record that follows from it. *name becomes the latter's target:
-// its length, or 0: it is too long.
+// Write the DNAME record and the CNAME record derived from it. Sets *name to the CNAME's target and
+// returns its length, or 0: too long.
 static uint32_t redirect_write(struct writer *w, uint16_t owner, uint8_t *name, uint32_t len,
 	const struct dns_zone_node *cut, struct dns_zone_reply *reply)
 {
@@ -143,8 +142,8 @@ static uint32_t redirect_write(struct writer *w, uint16_t owner, uint8_t *name, 
 	return before + dname->len;
 }
 
-// What the zone has at the name. *name becomes the target of the CNAME record that stands for it:
-// its length, or 0: there is none.
+// Write the zone's records at the name. If there is a CNAME instead, sets *name to its target and
+// returns the target's length, otherwise 0.
 static uint32_t name_write(const struct dns_zones *z, struct writer *w, uint32_t owner,
 	const struct dns_zone_node *found, uint8_t *name, uint16_t type,
 	struct dns_zone_reply *reply)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zone files to the responder's zones, and the memory that they and later additions live in. Path:
-// cold. Management thread.
+// Loads zone files into the responder's zones, and allocates memory for them and for later
+// additions. Path: cold. Management thread.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "proto/dns/client/dns_rdata.h"
 #include "proto/dns/server/dns_zone.h"
 
-#define CHUNK_FIRST  (1 << 17) // a zone is mostly small; more than any record needs
+#define CHUNK_FIRST  (1 << 17) // most zones are small; larger than any record needs
 #define CHUNK_MORE   (1 << 20)
 #define BUCKETS_MIN  1024
-#define BYTES_A_NAME 96 // of room, at the least: a name and its record
+#define BYTES_A_NAME 96 // minimum room per name and record
 #define SOA_MIN      22 // bytes of RDATA
 
 struct dns_zone_chunk {
@@ -27,17 +27,17 @@ struct dns_zone_chunk {
 
 struct zone_loader {
 	struct dns_zones *zones;
-	struct dns_zone *zone; // NULL: its SOA record is to come
+	struct dns_zone *zone; // NULL: the SOA record is yet to come
 };
 
-// Memory for the next pieces; what is left of the last chunk stays unused. false: there is none.
+// Allocate memory for the next pieces; the rest of the last chunk stays unused. false: no memory.
 static bool chunk_add(struct dns_zones *z, uint64_t size)
 {
 	struct dns_zone_chunk *chunk = malloc(sizeof(*chunk) + size);
 
 	if (!chunk)
 		return false;
-	memset(chunk->bytes, 0, size); // so it is there before the run
+	memset(chunk->bytes, 0, size); // prefault before the run
 	chunk->next = z->chunks;
 	z->chunks = chunk;
 	z->at = chunk->bytes;
@@ -45,7 +45,7 @@ static bool chunk_add(struct dns_zones *z, uint64_t size)
 	return true;
 }
 
-// At least so many, a power of two.
+// At least this many, rounded up to a power of two.
 static bool buckets_set(struct dns_zones *z, uint64_t least)
 {
 	struct dns_zone_node **buckets, *node, *next;
@@ -90,7 +90,7 @@ static const char *zone_begin(struct zone_loader *l, const uint8_t *name, uint32
 	return NULL;
 }
 
-// NULL, or the error.
+// Returns NULL, or the error.
 static const char *record_take(struct zone_loader *l, const uint8_t *name, uint32_t len,
 	const struct dns_zone_record *r, const uint8_t *rdata)
 {
@@ -211,7 +211,7 @@ int dns_zones_make_room(struct dns_zones *z, uint64_t room, uint64_t journal)
 		(journal && !z->journal.bytes))
 		return -ENOMEM;
 	if (journal)
-		memset(z->journal.bytes, 0, journal); // so it is there before the run
+		memset(z->journal.bytes, 0, journal); // prefault before the run
 	z->journal.room = (uint32_t)journal;
 	return 0;
 }

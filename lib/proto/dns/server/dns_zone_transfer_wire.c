@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The records of a zone, or of its changes, message by message (RFC 5936, 1995). Not here: the
-// messages around them (dns_answer_transfer_wire.c). Path: hot. Any thread of the responder.
+// The records of a zone, or of its changes, message by message (RFC 5936, 1995). The messages
+// around them are in dns_answer_transfer_wire.c. Path: hot. Any thread of the responder.
 
 #include "proto/dns/server/dns_answers.h"
 #include "proto/dns/client/dns_internal.h"
 #include "proto/dns/server/dns_zone.h"
 
 #define POINTER      0xc000
-#define FIXED_LEN    12 // of a record: pointer to the zone's name, type, class, TTL, length
+#define FIXED_LEN    12 // per record: pointer to the zone's name, type, class, TTL, length
 #define CHANGE_KINDS 4
 
 enum phase { FIRST, UNCHANGED, WHOLE, CHANGES, OVER };
 
-// A record, wherever it is kept.
+// A record from the zone or the journal.
 struct item {
 	const uint8_t *name, *rdata;
 	uint32_t name_len, ttl;
@@ -55,7 +55,7 @@ static void item_of(
 	*out = (struct item){node->name, r->rdata, node->len, r->ttl, r->type, r->len};
 }
 
-// The next record of the zone but the SOA record.
+// The next record of the zone, except the SOA record.
 static bool record_next(const struct dns_zones *z, struct dns_zone_cursor *c, struct item *out)
 {
 	for (;;) {
@@ -76,7 +76,7 @@ static bool record_next(const struct dns_zones *z, struct dns_zone_cursor *c, st
 	}
 }
 
-// The next record of the zone's entries: each kind in turn.
+// The next record of the zone's entries, kind by kind.
 static bool change_next(const struct dns_zones *z, struct dns_zone_cursor *c, struct item *out)
 {
 	const struct dns_journal *j = &z->journal;
@@ -109,7 +109,7 @@ static bool change_next(const struct dns_zones *z, struct dns_zone_cursor *c, st
 	return false;
 }
 
-// The SOA record is the first and the last one.
+// The SOA record comes first and last.
 static bool item_next(const struct dns_zones *z, struct dns_zone_cursor *c, struct item *out)
 {
 	switch ((enum phase)c->phase) {

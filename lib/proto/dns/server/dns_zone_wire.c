@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names and records of the responder's zones: found, added, deleted. Memory is in pieces of a few
-// sizes; a freed one is used again for its size. Not here: the rules of messages
-// (dns_update_wire.c, dns_zone_answer_wire.c). Path: hot. The one thread that changes them, or any
-// that reads.
+// Names and records of the responder's zones: lookup, addition, deletion. Memory comes in pieces of
+// a few sizes; freed pieces are reused for their size. Rules of messages are in dns_update_wire.c
+// and dns_zone_answer_wire.c. Path: hot. The one thread that changes them, or any reader.
 
 #include "proto/dns/server/dns_answers.h"
 #include "proto/dns/server/dns_zone.h"
@@ -60,7 +59,7 @@ struct dns_zone_record *dns_zone_first(const struct dns_zone_node *node, uint16_
 	return r;
 }
 
-// RFC 3597 section 4: types whose names may be compressed. A and AAAA are here for their length.
+// RFC 3597 section 4: types whose names may be compressed. A and AAAA are listed for their length.
 static const struct dns_rdata_layout layouts[] = {
 	{DNS_A, 4, 0, 0}, {DNS_NS, 0, 1, 0}, {3, 0, 1, 0},       // MD
 	{4, 0, 1, 0},                                            // MF
@@ -87,7 +86,7 @@ const struct dns_rdata_layout *dns_rdata_layout_of(uint16_t type)
 	return NULL;
 }
 
-// Lengths of labels are below all letters.
+// Label lengths are below all letters.
 static bool rdata_equal(
 	const struct dns_rdata_layout *l, const uint8_t *a, const uint8_t *b, uint32_t len)
 {
@@ -192,7 +191,7 @@ struct dns_zone_node *dns_zone_node_new(
 	return node;
 }
 
-// With all names between it and the zone. NULL: no room.
+// Create a name and all names between it and the zone. NULL: no room.
 static struct dns_zone_node *node_make(
 	struct dns_zones *z, struct dns_zone *zone, const uint8_t *name, uint32_t len)
 {
@@ -231,7 +230,7 @@ static void node_unlink(struct dns_zones *z, struct dns_zone_node *node)
 	z->nodes--;
 }
 
-// Names without records and without names below them go.
+// Remove names that have neither records nor names below.
 static void node_prune(struct dns_zones *z, struct dns_zone_node *node)
 {
 	while (node->parent && !node->records && node->children == 0) {
@@ -251,7 +250,7 @@ void dns_zone_serial_set(struct dns_zone *zone, uint32_t serial)
 	bytes_put_be32(zone->soa->rdata + zone->soa->len - DNS_SOA_SERIAL, serial);
 }
 
-// Behind those of its type.
+// Insert after the records of its type.
 static void record_insert(struct dns_zones *z, struct dns_zone_node *node,
 	const struct dns_zone_record *record, const uint8_t *rdata, struct dns_zone_changes *c)
 {
@@ -297,7 +296,7 @@ static void singleton_remove(
 		record_remove(z, node, at, c);
 }
 
-// RFC 2181 section 5.2: records of a type have one TTL.
+// RFC 2181 section 5.2: all records of a type have one TTL.
 static void ttl_set(
 	struct dns_zone_node *node, uint16_t type, uint32_t ttl, struct dns_zone_changes *c)
 {
@@ -312,7 +311,7 @@ static void ttl_set(
 	}
 }
 
-// RFC 2136 section 3.4.2.2: what is ignored without an error. node: NULL: there is none yet.
+// RFC 2136 section 3.4.2.2: updates that are ignored without an error. node: NULL: does not exist.
 static bool is_ignored(const struct dns_zone *zone, const struct dns_zone_node *node,
 	const struct dns_zone_record *record, const uint8_t *rdata)
 {
