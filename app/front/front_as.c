@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "run/commands.h"
 
-#define OURS 0x1000 // value of an option of ours; the others have their index + ROW
+#define OURS 0x1000 // value of our own options; the others have their index + ROW
 #define ROW  0x100
 
 enum our_option { OUR_DUMP, OUR_JSON, OUR_SET, OUR_OPTIONS };
@@ -81,7 +81,7 @@ int as_number(const struct as_run *r, char letter, const char *text, double leas
 	return 0;
 }
 
-// The option as messages call it.
+// The option as shown in messages.
 static const char *name_of(const struct as_run *r, const struct as_option *row)
 {
 	return row->letter ? arena_printf(r->arena, "-%c", row->letter)
@@ -190,7 +190,7 @@ int as_show_options(struct as_run *r, const char *value)
 	return AS_OPTIONS;
 }
 
-// rows: of the words behind argv[optind].
+// rows: for the words after argv[optind].
 static int parse(struct as_run *r, const struct as_option *rows, struct options *o)
 {
 	struct option_table t;
@@ -209,7 +209,7 @@ static int parse(struct as_run *r, const struct as_option *rows, struct options 
 	                 : as_refuse(r, "%s%s", e.reason, e.word);
 }
 
-// The words behind "--" are a command line of their own.
+// The words after "--" are a separate command line.
 static int parse_more(struct as_run *r, struct options *o)
 {
 	int argc = r->argc, before = argc - (int)r->operand_count - 1, err;
@@ -226,7 +226,7 @@ static int parse_more(struct as_run *r, struct options *o)
 	return err;
 }
 
-// No script of the original's may take an invalid run for a measurement.
+// Scripts for the original must not take an invalid run for a measurement.
 static int on_end(void *ctx, struct document_reader *b, int code)
 {
 	struct as_run *r = ctx;
@@ -270,7 +270,7 @@ int as_run(const struct as_tool *t, int argc, char **argv, struct options *o)
 	code = parse(r, t->options, o);
 	if (code == 0 && t->more)
 		code = parse_more(r, o);
-	// Not earlier: an option may have wiped a secret.
+	// Only now: an option may have wiped a secret.
 	o->command_line = arena_printf(o->arena, "ddiperf as %s%s", t->name,
 		options_command_line(argc, argv, o->arena) + strlen("ddiperf"));
 	if (code == AS_OPTIONS)

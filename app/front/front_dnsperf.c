@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf as dnsperf. Other than there: a wrong, late or second answer is not counted as completed,
-// and the tester's own drops are not counted as lost by the server. Path: cold. Main thread.
+// ddiperf as dnsperf. Differences: a wrong, late or second answer is not counted as completed, and
+// the tester's own drops are not counted as lost by the server. Path: cold. Main thread.
 #include <inttypes.h>
 #include <math.h>
 #include <search.h>
@@ -22,11 +22,11 @@
 #include "proto/dns/client/dns_settings.h"
 
 #define ITEM     "traffic.queries."
-#define CATCH_UP "1ms" // of a worker that lost its CPU for a moment
+#define CATCH_UP "1ms" // for a worker that was descheduled briefly
 
 #define NS_PER_US   1000
-#define QUERIES_MAX (1u << 20) // with a dot: as many as there are packets of, at most
-#define OPCODE      0x78       // of byte 2 of a message
+#define QUERIES_MAX (1u << 20) // with a dot: at most as many as have packets
+#define OPCODE      0x78       // bits in byte 2 of a message
 #define UPDATE      (5 << 3)
 
 struct dnsperf {
@@ -37,7 +37,7 @@ struct dnsperf {
 	double every_s;     // -S; 0: no lines
 	double rate;        // per second; 0: no limit
 	double outstanding; // 0: not given
-	double started;     // measured part, by the wall clock
+	double started;     // start of the measured part, by the wall clock
 	bool verbose;       // -v
 	int packets;        // of -v; -1: none
 };
@@ -89,7 +89,7 @@ static void print_start(struct dnsperf *d, const json_t *begin)
 		printf("%.0f run%s through file\n", d->runs, d->runs == 1 ? "" : "s");
 }
 
-// The last line would come at the time limit; dnsperf has ended then.
+// Skips the last line, due at the time limit, when dnsperf has already ended.
 static void print_interval(const struct dnsperf *d, const json_t *interval)
 {
 	const json_t *item = json_array_get(json_object_get(interval, "traffic"), 0);
@@ -160,10 +160,10 @@ static void print_connections(const struct dnsperf *d, const json_t *item)
 	json_decref(f);
 }
 
-// --- -v: at the end the packets of all transactions become lines, in the order of the replies,
-// lost ones last
+// --- -v: at the end, the packets of all transactions become lines, in the order of replies, lost
+// ones last
 
-// A query that waits for its reply.
+// A query waiting for its reply.
 struct asked {
 	uint32_t id; // source port and message ID
 	uint64_t at_ns;
@@ -171,9 +171,9 @@ struct asked {
 };
 
 struct verbose {
-	const char *same; // text of all; NULL: of their questions
+	const char *same; // text for all; NULL: use their questions
 	void *waiting;    // tree of struct asked, by_id
-	void *dotted;     // tree of "NAME TYPE" whose name ends with a dot in the file, without it
+	void *dotted;     // tree of "NAME TYPE" whose name ends with a dot in the file; without it
 	uint32_t count;   // of them
 	uint64_t lines;   // printed
 };
@@ -216,7 +216,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-// A line of the file. The original prints it as it stands, and a packet does not have the last dot.
+// Handle a line of the file. The original prints names as in the file; packets lack the final dot.
 static int take_name(void *to, char *line, size_t len, unsigned number)
 {
 	size_t end = strcspn(line, " \t"), slashes = 0;
@@ -229,7 +229,7 @@ static int take_name(void *to, char *line, size_t len, unsigned number)
 	if (end < 2 || line[end - 1] != '.' || slashes % 2)
 		return 0;
 	if (asprintf(&text, "%.*s %.*s", (int)end - 1, line, (int)strcspn(type, " \t\r"), type) < 0)
-		abort(); // memory: none
+		abort(); // out of memory
 	if (*(char **)tsearch(text, &v->dotted, by_text) != text)
 		free(text);
 	else
@@ -239,14 +239,14 @@ static int take_name(void *to, char *line, size_t len, unsigned number)
 
 static void read_names(struct verbose *v, const char *file)
 {
-	struct diag *d = diag_new(); // it was read before: an error says nothing new
+	struct diag *d = diag_new(); // the file was read before, so errors are known
 
-	lseek(STDIN_FILENO, 0, SEEK_SET); // a file in memory, if it is the one
+	lseek(STDIN_FILENO, 0, SEEK_SET); // for a file in memory
 	input_lines(file, NULL, take_name, v, d);
 	diag_free(d);
 }
 
-// The dot behind the name of "NAME TYPE", if the file has it.
+// Append the final dot to the name of "NAME TYPE", if the file has it.
 static void dot_add(const struct verbose *v, char *text)
 {
 	char *end = strchr(text, ' ');
@@ -266,34 +266,34 @@ static void take_query(struct verbose *v, const struct frame *f, uint64_t at_ns)
 		strcpy(text, v->same);
 	else if (dns_question_text(f->payload, f->payload_len, text) < 0)
 		return;
-	if (!v->same && (f->payload[2] & OPCODE) == UPDATE) // the line is the zone alone
+	if (!v->same && (f->payload[2] & OPCODE) == UPDATE) // the line is only the zone
 		*strrchr(text, ' ') = '\0';
 	else if (v->dotted)
 		dot_add(v, text);
 	a = malloc(sizeof(*a) + strlen(text) + 1);
 	if (!a)
-		abort(); // memory: none
+		abort(); // out of memory
 	a->id = (uint32_t)f->src_port << 16 | bytes_be16(f->payload);
 	a->at_ns = at_ns;
 	strcpy(a->text, text);
 	node = tsearch(a, &v->waiting, by_id);
 	if (!node)
-		abort(); // memory: none
+		abort(); // out of memory
 	if (*node == a)
 		return;
-	put_line(v, "T", *node); // the one before was lost
+	put_line(v, "T", *node); // the previous one was lost
 	putchar('\n');
 	free(*node);
 	*node = a;
 }
 
-// The rest, when all replies are known; queries: at least as many.
+// Print the rest, once all replies are known; queries: minimum number.
 static void print_lost(struct verbose *v, size_t queries)
 {
 	struct lost l = {calloc(queries + 1, sizeof(struct asked *)), 0};
 
 	if (!l.list)
-		abort(); // memory: none
+		abort(); // out of memory
 	twalk_r(v->waiting, take_lost, &l);
 	qsort(l.list, l.count, sizeof(struct asked *), by_time);
 	for (size_t i = 0; i < l.count; i++) {
@@ -376,7 +376,7 @@ static void set_load(struct dnsperf *d)
 {
 	struct as_run *r = &d->is.is;
 
-	// A query that finds no room waits, and what was not asked meanwhile is not made up for.
+	// A query without a free slot waits, and missed queries are not made up for.
 	if (d->rate > 0) {
 		front_setf(&r->front, "-Q", ITEM "load.rate", "%.9g", d->rate);
 		front_set(&r->front, NULL, ITEM "load.catch_up", CATCH_UP);
@@ -398,7 +398,7 @@ static int set_ports(struct dnsperf *d)
 	return 0;
 }
 
-// Without -l and -n the file is asked once.
+// Without -l and -n, the file is sent once.
 static int set_end(struct dnsperf *d)
 {
 	struct as_run *r = &d->is.is;
@@ -414,7 +414,7 @@ static int set_end(struct dnsperf *d)
 	err = queries_count(r, &lines);
 	if (!err && lines == 0 && !d->is.binary)
 		return as_refuse(r, "Error: input file contains no data that can be sent");
-	if (!err && lines == 0) { // as dnsperf, which has tried to send all of them
+	if (!err && lines == 0) { // like dnsperf, which tries to send all of them
 		json_t *nothing = json_pack("{s:i,s:i,s:i}", "sent", 0, "lost", 0, "no_reply", 0);
 
 		print_statistics(d, nothing);

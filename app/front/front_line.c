@@ -18,7 +18,7 @@
 #include "io/host/netif.h"
 #include "net/packet_file.h"
 
-// Options of all three commands. item: the name of the traffic item.
+// Options shared by all three commands. item: the name of the traffic item.
 #define COMMON_OPTIONS(item)                                                                       \
 	{'r', "rate", "RATE", "traffic." item ".load.rate", NULL, FRONT_TEXT,                      \
 		"open loop: transactions per second, like 20k; max: all that can be sent"},        \
@@ -145,7 +145,7 @@ static void apply(struct front *f, const struct given_option *g)
 	front_take(f, r->kind, option, r->path, g->value);
 }
 
-// The value of the option of that setting; NULL: not given.
+// The value of the option for that setting; NULL: not given.
 static const char *given(const struct options *o, const char *path)
 {
 	for (unsigned i = 0; i < o->given_count; i++)
@@ -165,7 +165,7 @@ static int refuse(const struct front *f, const char *text)
 	return EXIT_CONFIG;
 }
 
-// One shape of the load: an option's, or key and value. load: "traffic.queries.load".
+// Set one shape of the load, from an option, or by key and value. load: "traffic.queries.load".
 static int set_load(struct front *f, const struct options *o, const char *load, const char *key,
 	const char *value)
 {
@@ -181,8 +181,7 @@ static int set_load(struct front *f, const struct options *o, const char *load, 
 	return 0;
 }
 
-// Does the driver use a kernel interface, but not the kernel's sockets? false also for one that
-// does not exist.
+// Does the driver use a kernel interface, but not kernel sockets? Also false for an unknown driver.
 static bool goes_around_kernel(const struct options *o)
 {
 	for (unsigned i = 0; i < o->given_count; i++)
@@ -193,8 +192,8 @@ static bool goes_around_kernel(const struct options *o)
 	return false;
 }
 
-// Is the server on the link of an address that was given? Then no router lies between, whatever the
-// kernel, which does not know that address, says.
+// Is the server on the link of a given address? Then no router is in between, whatever the kernel's
+// route, because the kernel does not know that address.
 static bool is_on_link(const struct options *o, const struct addr *server)
 {
 	struct addr_prefix own;
@@ -208,8 +207,8 @@ static bool is_on_link(const struct options *o, const struct addr *server)
 	return false;
 }
 
-// Settings that follow from the kernel's route to the server: the relay's address, and for drivers
-// that go around the kernel interface and next hop.
+// Derive settings from the kernel's route to the server: the relay's address, and for drivers that
+// bypass the kernel, interface and next hop.
 static int follow_route(struct front *f, const struct options *o, const char *relay, int family)
 {
 	bool bypass = goes_around_kernel(o);
@@ -229,7 +228,7 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 	if (server.link[0] && !is_given(o, "ports.lan.device"))
 		front_set(f, NULL, "ports.lan.device", server.link);
 	err = netif_route(&server.addr, server.link[0] ? server.link : NULL, &route);
-	// On an interface of its own the tester needs no route of the kernel.
+	// On its own interface, the tester needs no kernel route.
 	if (err < 0 && bypass && is_given(o, "ports.lan.device") && (!relay || is_given(o, relay)))
 		return 0;
 	if (err < 0) {
@@ -253,7 +252,8 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 	return 0;
 }
 
-// Words of the command line: NAME TYPE, NAME TYPE ..., or each in quotes; without a type it is A.
+// Parse words of the command line: NAME TYPE, NAME TYPE ..., or each pair in quotes; the default
+// type is A.
 static void add_queries(struct front *f, char *const *words, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -267,8 +267,8 @@ static void add_queries(struct front *f, char *const *words, unsigned count)
 	}
 }
 
-// Queries of a capture go out at their times, unless a load is given: nobody wants a capture of
-// live traffic replayed as fast as the server answers.
+// Queries of a capture go out at their capture times unless a load is given, because replaying live
+// traffic at maximum rate is rarely wanted.
 static bool paced_as_captured(const struct front *f, const struct options *o)
 {
 	static const char *const loads[] = {"", ".rate", ".outstanding", ".total"};
@@ -327,7 +327,7 @@ static const char *const dhcp_words[][2] = {{"load.slots", "slots of -l"},
 	{"raise dhcp6.clients, or set again: true", "raise -R, or give -A"},
 	{"dhcp4.clients", "-R"}, {"dhcp6.clients", "-R"}, {NULL, NULL}};
 
-// The rest of an error, from there on.
+// Replacements for the rest of an error text.
 static const char *const dhcp_advice[][2] = {
 	{" (with a share of ",
 		" (--leases FILE, with those that another run kept by --save-leases FILE)"},

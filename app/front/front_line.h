@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf dns, dhcp and dhcp6: a run from one line. Rows of options that stand for settings, and
-// the file that a line begins with. Path: cold. Main thread.
+// ddiperf dns, dhcp and dhcp6: a run from one line. Rows of options for settings, and the file that
+// a line starts from. Path: cold. Main thread.
 #pragma once
 
 #include "line/options.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf as netperf 2.7: its tests that an echo or discard server can answer, from a kernel's
-// sockets. In place of netserver a `ddiperf serve` starts the far end (far.h); with -N nobody is
-// asked. Path: cold. Main thread.
+// ddiperf as netperf 2.7: the tests that an echo or discard server can answer, over kernel sockets.
+// Instead of netserver, a `ddiperf serve` starts the far end (far.h); with -N there is no such
+// server. Path: cold. Main thread.
 #include <ctype.h>
 #include <getopt.h>
 #include <math.h>
@@ -27,15 +27,15 @@
 #define ITEM         "traffic.path."
 #define ECHO         ITEM "echo."
 #define CONTROL_PORT 12865
-#define FAR_FIRST    20000 // ports of the far end's data, by the process
+#define FAR_FIRST    20000 // ports for the far end's data, chosen by process ID
 #define FAR_PORTS    12000
 #define PORT_ECHO    "7"
 #define PORT_DISCARD "9"
-#define SIZE_MOST    65000 // of a message
-#define HEADER       20    // bytes of a message that says itself how long its reply is to be
-#define UDP_MOST     1452  // of one that is received over UDP: a packet of 1500, also of IPv6
-#define STREAM_SIZE  16384 // of a message over TCP
-#define IN_FLIGHT    8     // messages of a test one way over TCP
+#define SIZE_MOST    65000 // maximum message
+#define HEADER       20    // header of a message, which contains the length of the reply
+#define UDP_MOST     1452  // maximum UDP payload: a packet of 1500 bytes, including IPv6
+#define STREAM_SIZE  16384 // message size over TCP
+#define IN_FLIGHT    8     // messages in flight in a one-way test over TCP
 #define NOT_KNOWN    (-1)
 
 enum way { WAY_SEND = 1, WAY_RECEIVE = 2, WAY_BOTH = 3 };
@@ -47,12 +47,12 @@ struct netperf_run {
 	const char *local_port, *remote_port, *ports_from, *ports_to;
 	int family;
 	bool tcp, connects, omni;
-	unsigned way; // enum way; 0: connections alone
+	unsigned way; // enum way; 0: only connections
 	double length, interval_s, burst, parallel;
 	uint64_t sizes[2];     // -r: request, reply; 0: not given
 	uint64_t sends[2];     // -m: here, at the far end; 0: not given
 	uint64_t buffers[2];   // -s: send, receive; 0: the kernel's
-	uint64_t effective[2]; // the same as the kernel has them
+	uint64_t effective[2]; // as granted by the kernel
 	uint64_t runs[2];      // -i: most, least
 	double level, width;   // -I
 	bool cpu, remote_cpu, no_control;
@@ -60,7 +60,7 @@ struct netperf_run {
 	const char *verbosity; // -v
 	char units;
 	enum output output;
-	const char *select; // NULL: the usual ones
+	const char *select; // NULL: the default ones
 	double control_port;
 	const char *token;
 	uint64_t far_buffers[2]; // -S, as -s
@@ -91,7 +91,7 @@ static const struct test {
 
 // --- values ---
 
-// As netperf has them: K, M, G are powers of 1024, k, m, g of 1000.
+// netperf's suffixes: K, M, G are powers of 1024, k, m, g of 1000.
 static int size_of(const struct as_run *r, const char *text, int64_t *out)
 {
 	static const char letters[] = "KMGkmg";
@@ -107,7 +107,7 @@ static int size_of(const struct as_run *r, const char *text, int64_t *out)
 	return 0;
 }
 
-// "A,B", "A", ",B", "A,". both: "A" is for B, too.
+// "A,B", "A", ",B", "A,". both: "A" also sets B.
 static void split(const struct as_run *r, const char *text, bool both, const char *out[2])
 {
 	const char *comma = strchr(text, ',');
@@ -116,7 +116,7 @@ static void split(const struct as_run *r, const char *text, bool both, const cha
 	out[1] = comma ? comma + 1 : both ? text : "";
 }
 
-// The two numbers at the row's place, from its least to its most. both: "A" is for B, too.
+// Set the two numbers at the row's place, within its bounds. both: "A" also sets B.
 static int set_pair(struct as_run *r, const char *text, bool both)
 {
 	uint64_t *to = as_place(r);
@@ -142,7 +142,7 @@ static int set_sizes(struct as_run *r, const char *value)
 	return set_pair(r, value, true);
 }
 
-// The number is the part before the comma.
+// Set the number before the comma.
 static int set_first(struct as_run *r, const char *value)
 {
 	const char *part[2];
@@ -165,7 +165,7 @@ static const char *in_lower_case(const struct as_run *r, const char *value)
 	return word;
 }
 
-// The next word, if it can be the argument of an option.
+// The next word, if it can be an option's argument.
 static const char *word_behind(const struct as_run *r, bool number)
 {
 	const char *next = optind < r->argc ? r->argv[optind] : NULL;
@@ -176,7 +176,7 @@ static const char *word_behind(const struct as_run *r, bool number)
 	return next;
 }
 
-// --- options in front of "--" ---
+// --- options before "--" ---
 
 static int set_test(struct as_run *r, const char *value)
 {
@@ -279,7 +279,7 @@ static int set_cpus(struct as_run *r, const char *value)
 	return *part[1] ? as_number(r, 'T', part[1], 0, 4095, &own(r)->far_cpu) : 0;
 }
 
-// It is wiped: the command line is kept in the result.
+// Wipes the token, because the command line is stored in the result.
 static int set_token(struct as_run *r, const char *value)
 {
 	own(r)->token = arena_strdup(r->arena, value);
@@ -351,7 +351,7 @@ static const struct as_option options[] = {
 	{0},
 };
 
-// --- options behind "--" ---
+// --- options after "--" ---
 
 static int set_direction(struct as_run *r, const char *value)
 {
@@ -511,7 +511,7 @@ static void on_line(void *ctx, const json_t *line)
 	fflush(stdout);
 }
 
-// The far end's part of the document: its CPUs, and what it has counted.
+// Take the far end's part of the document: its CPUs and its counts.
 static void take_far(struct netperf_run *d, json_t *document)
 {
 	json_t *dut, *far;
@@ -539,7 +539,7 @@ static double figure_of(const struct netperf_run *d, const json_t *flat,
 	return *text ? strtod(text, NULL) : NOT_KNOWN;
 }
 
-// One row for each kind of test: datagrams one way, a stream one way, exchanges.
+// One row per kind of test: one-way datagrams, one-way stream, exchanges.
 static const struct {
 	const char *heading, *line;
 } tables[] = {
@@ -563,7 +563,7 @@ static const struct {
 		"{elapsed:%-6.2f}   {rate:%7.2f}{cpu}   {brand}\n-1     -1    \n"},
 };
 
-// What was sent, and what arrived if the far end was asked.
+// The figures sent, and the figures that arrived if the far end was asked.
 static json_t *figures_of(const struct netperf_run *d, const struct document_reader *b)
 {
 	struct netperf_rate rate = netperf_throughput(b->document, units_of(d));
@@ -639,8 +639,8 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 
 // --- the file ---
 
-// The buffers that the kernel grants for -s, or its defaults. The default of UDP is requested, in
-// place of the driver's larger one: it is half of what it reports.
+// Determine the buffers that the kernel grants for -s, or its defaults. For UDP, the kernel's
+// default replaces the driver's larger one; the kernel reports twice the requested value.
 static void settle_buffers(struct netperf_run *d, int family)
 {
 	static const int names[2] = {SO_SNDBUF, SO_RCVBUF};
@@ -708,7 +708,7 @@ static void set_shape(struct netperf_run *d)
 		front_set(f, NULL, ECHO "test", "stream");
 		front_set(f, "-m", ECHO "size", bytes(&d->is, d->sends[0]));
 		break;
-	case WAY_RECEIVE: // each is asked for, by the shortest message that says how long it is
+	case WAY_RECEIVE: // each is requested by the shortest message that contains its length
 		front_set(f, NULL, ECHO "size", "20B");
 		front_set(f, "-m", ECHO "reply", bytes(&d->is, d->sends[1]));
 		break;
@@ -733,7 +733,7 @@ static void set_repeats(struct netperf_run *d)
 		(unsigned long long)(d->runs[0] ? d->runs[0] : 10));
 }
 
-// A test of omni without a direction sends, unless it is one of connections.
+// A test of omni without a direction sends, except for connection tests.
 static int check(struct netperf_run *d)
 {
 	const struct as_run *r = &d->is;
@@ -770,7 +770,7 @@ static int check(struct netperf_run *d)
 		});
 }
 
-// The file of the far end: sizes that messages do not have with them, and its buffers.
+// The far end's configuration: sizes that are not in the messages, and its buffers.
 static const char *far_file(const struct netperf_run *d, const struct addr *host, const char *port)
 {
 	static const char *const names[2] = {"send_buffer", "receive_buffer"};

@@ -10,7 +10,7 @@
 #define CAPTURE        "output.capture."
 #define PCAPNG_PACKET  6
 #define PCAPNG_COMMENT 1
-#define PCAPNG_TAIL    4 // the length of the block, again
+#define PCAPNG_TAIL    4 // the block's length, repeated
 
 int front_packets_begin(struct as_run *r, const char *option, const char *when, int *fd)
 {
@@ -29,7 +29,7 @@ int front_packets_begin(struct as_run *r, const char *option, const char *when, 
 	return 0;
 }
 
-// The comment among the options behind the bytes of the packet, if there is one.
+// Find the comment among the options after the packet's bytes.
 static void find_comment(const uint8_t *at, const uint8_t *end, struct front_packet *p)
 {
 	uint16_t head[2]; // code, length
@@ -47,7 +47,7 @@ static void find_comment(const uint8_t *at, const uint8_t *end, struct front_pac
 	}
 }
 
-// A block of the file, which this program has just written.
+// Read a block of the file, which this program has just written.
 static bool read_packet(const uint8_t *block, uint32_t len, struct front_packet *p)
 {
 	const uint8_t *data = block + FRONT_PACKET_MIN, *end = block + len - PCAPNG_TAIL;

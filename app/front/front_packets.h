@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packets of a run, for a tool that prints something of each: output.capture into a file in
+// The packets of a run, for a tool that prints something per packet: output.capture into a file in
 // memory, read after the run. Path: cold. Main thread.
 #pragma once
 
@@ -15,10 +15,10 @@ struct front_packet {
 	uint32_t comment_len;
 };
 
-// The settings that keep the packets of these outcomes ("[answered, lost]"); *fd has them, -1 with
-// --dump. option: as typed, for messages. 0, or an exit code after an error, which was logged.
+// Configure a capture of packets with these outcomes ("[answered, lost]") to *fd, -1 with --dump.
+// option: as typed, for messages. 0, or an exit code after an error, which was logged.
 int front_packets_begin(struct as_run *r, const char *option, const char *when, int *fd);
-// Calls each() with every packet, in order of time; closes fd. Returns the size of the file, in
+// Calls each() with every packet in order of time; closes fd. Returns the size of the file, in
 // which a packet has at least FRONT_PACKET_MIN bytes.
 size_t front_packets_each(int fd, void (*each)(void *ctx, const struct front_packet *p), void *ctx);
 

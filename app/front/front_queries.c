@@ -24,9 +24,9 @@
 
 #define BLANKS " \t\r\n"
 
-#define TIMEOUT_LEAST_S 100e-6 // of the setting
+#define TIMEOUT_LEAST_S 100e-6 // minimum of the setting
 
-#define IDS_SPARE 1.1 // the plan's own, and some more
+#define IDS_SPARE 1.1 // the plan's own, plus a reserve
 
 int queries_set_family(struct as_run *r, const char *value)
 {
@@ -44,7 +44,7 @@ int queries_set_family(struct as_run *r, const char *value)
 	return as_refuse(r, "-f %s: no address family (inet, inet6 or any)", value);
 }
 
-// The setting that names the file.
+// The setting for the file name.
 static const char *file_setting(const struct queries *q)
 {
 	return q->updates ? UPDATES : q->binary ? WIRE : QUERIES;
@@ -66,7 +66,7 @@ static int set_per_connection(struct as_run *r, const char *value)
 	return as_number(r, r->row->letter, value, 1, 1u << 30, &((struct queries *)r)->per_conn);
 }
 
-// A beginning of the name is enough, as for dnsperf.
+// Like in dnsperf, a prefix of the name suffices.
 static int check_suppressed(struct as_run *r, const char *value)
 {
 	static const char *const names[] = {
@@ -89,8 +89,8 @@ static int check_suppressed(struct as_run *r, const char *value)
 	return 0;
 }
 
-// Long options of 2.11 to 2.14 too: those without a check here have the reason why they change
-// nothing.
+// Includes long options of 2.11 to 2.14: options without a check here have a reason for being
+// ignored.
 static const struct long_option {
 	const char *name, *refused, *ignored;
 	int (*set)(struct as_run *r, const char *value);
@@ -127,7 +127,7 @@ int queries_set_long(struct as_run *r, const char *value)
 	return as_refuse(r, "-O %s: no long option of %s 2.14", value, r->tool->name);
 }
 
-// Queries of a timeout have IDs of their own, and a connection has 65536.
+// Queries waiting for their timeout need distinct IDs, and a connection has 65536.
 static double least_connections(const struct queries *q)
 {
 	const char *timeout = front_get(&q->is.front, "traffic.queries.timeout");
@@ -159,7 +159,7 @@ static void set_transport(struct queries *q)
 			"%.0f", q->per_conn);
 }
 
-// The secret is in a file of memory, as it must not be in the settings, which a result has.
+// The secret is passed in a file in memory, because settings are stored in the result.
 static void set_secret(struct queries *q)
 {
 	struct as_run *r = &q->is;
@@ -192,7 +192,7 @@ int queries_finish(struct as_run *r, const char *server_option, const char *file
 	return 0;
 }
 
-// dnsperf's words for a line that it does not send.
+// Use dnsperf's words for a line that it does not send.
 static void warn_of_line(void *ctx, const char *line, size_t len, const struct dns_text_error *e)
 {
 	size_t name = strcspn(line, BLANKS), type = name + strspn(line + name, BLANKS);
@@ -234,7 +234,7 @@ static void warn_of_message(void *ctx, const char *line, size_t len, const struc
 	as_note(ctx, "Warning: failed to send packet: %s", e->reason);
 }
 
-// A stream that can be read only once replaces standard input, as a file in memory. 0 or the exit
+// Replace standard input by a copy in memory if the stream can be read only once. 0 or the exit
 // code.
 static int keep_stream(struct queries *q)
 {
@@ -257,7 +257,7 @@ static int keep_stream(struct queries *q)
 	return 0;
 }
 
-// As the plan has it, but for options.
+// As in the plan, except for options.
 static uint32_t updates_limit(const struct queries *q)
 {
 	const char *size = front_get(&q->is.front, EDNS ".size");
@@ -306,7 +306,7 @@ int queries_count(struct as_run *r, uint64_t *count)
 	if (strcmp(q->file, "-") == 0)
 		lseek(STDIN_FILENO, 0, SEEK_SET);
 	*count = all.count;
-	err = err && !all.used; // all that there is was warned of
+	err = err && !all.used; // every reason has been warned of
 	dns_queries_free(&all);
 	if (err && q->binary)
 		diag_print(d, stderr);
@@ -354,7 +354,7 @@ int queries_set_key(struct as_run *r, const char *value)
 	return 0;
 }
 
-// The first two of the digits that are not two; NULL: all are.
+// The first two characters that are not two hex digits; NULL: none.
 static const char *bad_hex(const char *digits)
 {
 	for (; *digits; digits += 2)
@@ -385,7 +385,7 @@ int queries_set_option(struct as_run *r, const char *value)
 	return queries_set_edns(r, value);
 }
 
-// 0 is as soon as can be.
+// 0 means the minimum.
 int queries_set_timeout(struct as_run *r, const char *value)
 {
 	char *end;
@@ -398,7 +398,7 @@ int queries_set_timeout(struct as_run *r, const char *value)
 	return 0;
 }
 
-// Warnings go to standard output even if they are about options in front of -W.
+// Warnings go to standard output even if they concern options before -W.
 void queries_begin(struct as_run *r)
 {
 	for (int i = 1; i < r->argc; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared by dnsperf, resperf and kxdpgun: their query files, EDNS options, and parts of
-// their output. The item is called queries. Path: cold. Main thread.
+// Shared by dnsperf, resperf and kxdpgun: their query files, EDNS options, and parts of their
+// output. The item is named queries. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>
@@ -15,20 +15,20 @@ extern const struct as_tool front_dnsperf, front_kxdpgun, front_resperf, front_r
 struct queries {
 	struct as_run is;
 	bool tcp;
-	double clients;      // sockets; over TCP connections; 0: not given
-	double per_conn;     // queries of a connection; 0: any number
-	double most_per_s;   // rate; 0: without a limit
-	int family;          // AF_INET or AF_INET6 of -f; 0: any
+	double clients;      // sockets, or connections over TCP; 0: not given
+	double per_conn;     // queries per connection; 0: unlimited
+	double most_per_s;   // rate; 0: unlimited
+	int family;          // AF_INET or AF_INET6 from -f; 0: any
 	const char *server;  // address or name; NULL: not given
-	struct addr address; // of it, after queries_finish
-	char link[16];       // likewise; "": none
+	struct addr address; // of the server, after queries_finish
+	char link[16];       // of the server, after queries_finish; "": none
 	const char *file;    // of queries; NULL: not given; "-": standard input
-	bool binary;         // it has whole messages
-	bool updates;        // it has dynamic updates
-	int secret;          // of -y: a descriptor of a file in memory; 0: none
+	bool binary;         // contains whole messages
+	bool updates;        // contains dynamic updates
+	int secret;          // from -y: descriptor of a file in memory; 0: none
 };
 
-// Options of dnsperf and resperf alike.
+// Options that dnsperf and resperf share.
 #define QUERIES_OPTIONS                                                                            \
 	{'f', NULL, "FAMILY", "inet, inet6 or any", .set = queries_set_family},                    \
 		{'s', NULL, "SERVER", "the server", .place = offsetof(struct queries, server)},    \
@@ -50,7 +50,7 @@ struct queries {
 		'H', NULL, NULL, "this list", .set = as_show_options                               \
 	}
 
-// as_option.set; the tool's struct begins with a struct queries.
+// as_option.set; the tool's struct must begin with a struct queries.
 int queries_set_mode(struct as_run *r, const char *value); // udp or tcp
 int queries_set_long(struct as_run *r, const char *value); // -O
 int queries_set_family(struct as_run *r, const char *value);
@@ -63,24 +63,24 @@ int queries_set_key(struct as_run *r, const char *value); // -y; wipes the secre
 // as_tool.begin of dnsperf and resperf.
 void queries_begin(struct as_run *r);
 
-// Server, file and transport as settings. A name is looked up in the family of -f. option: as
-// typed. 0, or an exit code after an error, which was logged.
+// Set server, file and transport. A name is looked up in the family of -f. option: as typed. 0, or
+// an exit code after an error, which was logged.
 int queries_finish(struct as_run *r, const char *server_option, const char *file_option);
-// What finish of dnsperf and resperf has in common, before that: the head of the output, and what
-// the originals do without options. title: of the original.
+// Common first part of dnsperf's and resperf's finish: the head of the output, and the originals'
+// defaults. title: of the original.
 int queries_prepare(struct as_run *r, const char *title, const char *timeout);
 
-// Queries or messages in the file that can be sent (0: none of them), with warnings of those that
-// cannot. Standard input and pipes are read now, and kept in memory. 0, or an exit code after an
-// error, which was logged.
+// Count queries or messages in the file that can be sent (0: none), and warn of any others.
+// Standard input and pipes are read now, and kept in memory. 0, or an exit code after an error,
+// which was logged.
 int queries_count(struct as_run *r, uint64_t *count);
 
-// The command line as the original prints it: words without quotes.
+// The command line in the original's format: words without quotes.
 const char *queries_command_line(const struct as_run *r);
 // "127.0.0.1:53" or "[::1]:53". begin: the line LINE_BEGIN.
 const char *queries_server(const struct as_run *r, const json_t *begin);
-// The item with the figures of the originals: completed, lost, run_s, codes ("NOERROR 5 (100.00%),
-// SERVFAIL ...") and reconnections, of connections that followed others. The caller owns it.
+// The item with the originals' figures: completed, lost, run_s, codes ("NOERROR 5 (100.00%),
+// SERVFAIL ...") and reconnections, which replaced earlier connections. The caller owns it.
 json_t *queries_figures(const struct as_run *r, const json_t *item);
-// Notes on the verdict, if it says more than the original's figures.
+// Explain the verdict in notes, as far as it exceeds the original's figures.
 void queries_explain(const struct as_run *r, const struct document_reader *b);

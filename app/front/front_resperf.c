@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf as resperf and as resperf-report, whose pages are ours. Path: cold. Main thread.
+// ddiperf as resperf and as resperf-report, whose pages are our own. Path: cold. Main thread.
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "follow/run_events.h"
 
 #define ITEM   "traffic.queries."
-#define MARGIN 0.01 // of a query, for the rounding of times
+#define MARGIN 0.01 // in queries, for the rounding of times
 
 struct resperf {
 	struct queries is;
 	double peak, ramp_s, hold_s, every_s, start_s;
 	double most_lost; // percent
-	bool again;       // over the file
+	bool again;       // repeat the file
 };
 
 static struct resperf *own(struct as_run *r)
@@ -65,12 +65,12 @@ static void on_line(void *ctx, const json_t *line)
 	fflush(stdout);
 }
 
-// As resperf does: the best interval before the first one that lost more than it may.
+// As in resperf: the best interval before loss first exceeds the limit.
 static void print_maximum(const struct resperf *d, struct document_reader *b)
 {
 	double best = 0, lost = 0;
 	struct resperf_rows rows = resperf_begin(b);
-	bool last = false; // the best one
+	bool last = false; // the best one is the last
 
 	while (resperf_next(&rows)) {
 		struct resperf_row row = rows.row;
@@ -112,7 +112,7 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 	return EXIT_PASS;
 }
 
-// Standard output goes to YYYYMMDD-HHMM.output, the page and the plot data beside it.
+// Write standard output to YYYYMMDD-HHMM.output, with the page and the plot data next to it.
 static int make_report(struct as_run *r)
 {
 	time_t now = time(NULL);
@@ -130,14 +130,14 @@ static int make_report(struct as_run *r)
 	return out ? 0 : as_refuse(r, "%s.output cannot be written", name);
 }
 
-// Queries due in a ramp from 0 and the hold after it.
+// Queries due in a ramp from 0 and the following hold.
 static double queries_due(const struct resperf *d)
 {
 	return d->peak * (d->ramp_s / 2 + d->hold_s);
 }
 
-// Warns of lines that cannot be sent. Without -R resperf gives up, without a result, when it has
-// asked the whole file.
+// Warns of lines that cannot be sent. Without -R, resperf gives up without a result at the end of
+// the file.
 static int check_file(struct resperf *d)
 {
 	double due = queries_due(d), needed = d->hold_s > 0 ? ceil(due) - 1 : floor(due);
@@ -150,8 +150,8 @@ static int check_file(struct resperf *d)
 		"Error: ran out of query data: %.0f queries are needed (-R starts over)", needed);
 }
 
-// resperf sends the k-th query when k are due, and at the end itself only without a hold; here it
-// is due half a query earlier. So the start is later, by the time of that at the end.
+// resperf sends the k-th query when k are due, but at the very end only without a hold; here it is
+// due half a query earlier. So start later, by the time of half a query at the end.
 static void set_start(struct resperf *d)
 {
 	struct as_run *r = &d->is.is;

@@ -30,7 +30,7 @@ void front_free(struct front *f)
 	f->root = f->origins = NULL;
 }
 
-// The item of that name, made if there is none and make is set.
+// Find the item of that name; with make, creates it.
 static json_t *item_of(json_t *list, const char *name, bool make)
 {
 	json_t *item;
@@ -47,8 +47,8 @@ static json_t *item_of(json_t *list, const char *name, bool make)
 	return item;
 }
 
-// The object that holds the last key of the path, which is copied to key. NULL: it is not there and
-// make is not set.
+// The object that holds the last key of the path, which is copied to key. NULL: it does not exist
+// and make is not set.
 static json_t *holder_of(const struct front *f, const char *path, bool make, char key[KEY_MAX])
 {
 	json_t *at = f->root, *next;
@@ -78,7 +78,7 @@ static json_t *holder_of(const struct front *f, const char *path, bool make, cha
 	}
 }
 
-// Quotes the text if YAML would read it as something else.
+// Quotes the text if YAML would change its meaning.
 static const char *quote(const char *value, struct arena *a)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -267,7 +267,7 @@ const char *front_server(const struct front *f, const struct addr_server *s)
 	return s->port ? arena_printf(f->arena, "%s:%u", text, s->port) : text;
 }
 
-// The sections of a file as people write them.
+// The sections of a file in the usual order.
 static json_t *in_order(json_t *root)
 {
 	static const char *const sections[] = {"run", "host", "ports", "traffic", "search"};
@@ -280,7 +280,7 @@ static json_t *in_order(json_t *root)
 	return ordered;
 }
 
-// in_item: the first line is behind a dash.
+// in_item: the first line follows a dash.
 static void print_node(const json_t *node, int depth, bool in_item, FILE *out)
 {
 	const char *key;
@@ -313,7 +313,7 @@ const char *front_yaml(const struct front *f)
 	FILE *out = open_memstream(&text, &len);
 
 	if (!out)
-		abort(); // memory: none
+		abort(); // out of memory
 	print_node(root, 0, false, out);
 	fclose(out);
 	json_decref(root);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of options, getopt_long driven by it, and the help text made from it.
+// The table of options, getopt_long driven by it, and the help text generated from it.
 // Path: cold. Main thread.
 #include "line/options.h"
 
@@ -235,7 +235,7 @@ int option_table_next(const struct option_table *t, int argc, char **argv, struc
 		argv[optind - 1], NULL};
 	if (value == ':')
 		return 0;
-	if (optopt > 0 && optopt < 256 && !t->values[optopt]) // a letter, perhaps among others
+	if (optopt > 0 && optopt < 256 && !t->values[optopt]) // a letter, maybe one of a group
 		e->word = arena_printf(a, "-%c", optopt);
 	name = e->word[1] == '-' ? e->word + 2 : "";
 	nearest = nearest_to(arena_printf(a, "%.*s", (int)strcspn(name, "="), name));
@@ -245,7 +245,7 @@ int option_table_next(const struct option_table *t, int argc, char **argv, struc
 	return 0;
 }
 
-// Values in the table: OWN and the index of an own row, or COMMON and that of a common one.
+// Values in the table: OWN plus the index of an own row, or COMMON plus the index of a common row.
 #define OWN    0x100
 #define COMMON 0x200
 
@@ -282,7 +282,7 @@ static enum options_outcome refuse(const struct command *c, const char *reason, 
 	return OPTIONS_WRONG;
 }
 
-// Refuses options of a fleet that are given without --fleet.
+// Refuse options of a fleet without --fleet.
 static enum options_outcome check_fleet(const struct command *c, const struct options *o)
 {
 	const struct {
@@ -327,7 +327,7 @@ enum options_outcome options_parse(
 	o->assignments = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->assignments));
 	o->margins = arena_zalloc(o->arena, (size_t)argc * sizeof(*o->margins));
 	for (int i = 1; i < argc; i++)
-		letters += strlen(argv[i]); // of options without arguments there are no more
+		letters += strlen(argv[i]); // the rest are options without arguments
 	o->given = arena_zalloc(o->arena, letters * sizeof(*o->given));
 	while ((value = option_table_next(&t, argc, argv, o->arena, &e)) > 0) {
 		if (value < COMMON) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options as rows: one table of those that several commands take, and a command's own, which stand
-// for settings of a file. Parsing and --help walk over the rows. Path: cold. Main thread.
+// Options as rows: one table for the options of several commands, and a command's own options,
+// which stand for settings of a file. Parsing and --help use the rows. Path: cold. Main thread.
 #pragma once
 
 #include <getopt.h>
@@ -20,7 +20,7 @@ enum option_bit {
 	OPTION_DRY_RUN = 1 << 5,
 	OPTION_SELF_CHECK = 1 << 6,
 	OPTION_FAIL_ON = 1 << 7,
-	OPTION_HELP = 1 << 8, // every command takes it
+	OPTION_HELP = 1 << 8, // accepted by every command
 	OPTION_FORMAT = 1 << 9,
 	OPTION_OUTPUT = 1 << 10,
 	OPTION_SELECT = 1 << 11,
@@ -28,9 +28,9 @@ enum option_bit {
 	OPTION_BASELINE = 1 << 13,
 	OPTION_HISTORY = 1 << 14, // of compare
 	OPTION_CONFIDENCE = 1 << 15,
-	OPTION_APPEND = 1 << 16, // histories of report
+	OPTION_APPEND = 1 << 16, // histories for report
 	OPTION_INTERVALS = 1 << 17,
-	OPTION_SCHEMA = 1 << 18, // all that list alone takes
+	OPTION_SCHEMA = 1 << 18, // all options of list alone
 	OPTION_FILE = 1 << 19,
 	OPTION_FORCE = 1 << 20,
 	OPTION_USER = 1 << 21,
@@ -38,20 +38,20 @@ enum option_bit {
 	OPTION_COMMANDS = 1 << 25,
 	OPTION_ORDERS = 1 << 26,
 	OPTION_LED = 1 << 28,
-	OPTION_SERVE = 1 << 27,  // all that serve alone takes
+	OPTION_SERVE = 1 << 27,  // all options of serve alone
 	OPTION_FLEET = 1 << 22,  // a run on a fleet
-	OPTION_NATS = 1 << 23,   // who we are for NATS
-	OPTION_AGENT = 1 << 29,  // all that agent alone takes
-	OPTION_AGENTS = 1 << 30, // the agents of a fleet are asked
+	OPTION_NATS = 1 << 23,   // our identity for NATS
+	OPTION_AGENT = 1 << 29,  // all options of agent alone
+	OPTION_AGENTS = 1 << 30, // for commands that ask the agents of a fleet
 };
 
-// An option of one command alone, which stands for a setting.
+// An option of one command that stands for a setting.
 struct own_option {
-	char letter; // '\0': none. It comes before the same letter of the common table
+	char letter; // '\0': none. Takes precedence over the common table
 	const char *name;
 	const char *argument; // NULL: takes none
-	const char *path;     // of the setting, as --set has it
-	const char *value;    // of the setting when the option takes no argument
+	const char *path;     // of the setting, as in --set
+	const char *value;    // of the setting if the option takes no argument
 	enum front_kind kind;
 	const char *help;
 };
@@ -64,7 +64,7 @@ struct given_option {
 struct command;
 struct as_tool;
 
-// The tables of the program, of which some commands tell.
+// The tables of the program, for commands that list them.
 struct program {
 	const struct command *commands;
 	unsigned command_count;
@@ -72,14 +72,14 @@ struct program {
 };
 
 struct options {
-	const char *operand; // the file, or the table to list; NULL when left out
+	const char *operand; // the file, or the table to list; NULL if omitted
 	char **operands;     // all of them
 	unsigned operand_count;
 	char **assignments; // of --set
 	unsigned assignment_count;
 	char **margins; // of --fail-on
 	unsigned margin_count;
-	struct given_option *given; // own options, in the order of the command line
+	struct given_option *given; // own options, in command-line order
 	unsigned given_count;
 	const char *json;                     // NULL: none; "-": standard output
 	const char *dry_run;                  // NULL: none; file to write
@@ -102,34 +102,33 @@ struct options {
 	bool quiet, verbose, dump, self_check, brief, schema, force, all;
 	bool confined, commands, orders, led, local_users;
 	const char *command_line;  // as typed, for the result
-	const struct front *front; // the settings of a command line; NULL: the operand is a file
+	const struct front *front; // settings from a command line; NULL: the operand is a file
 	const struct program *program;
 	struct arena *arena; // lives as long as the command
 };
 
 struct command {
 	const char *name;
-	const char *operand; // "FILE", "[FILE]": may be left out, "FILE...": any number; NULL:
-	                     // none
+	const char *operand; // "FILE", "[FILE]": optional, "FILE...": any number; NULL: none
 	const char *help;    // one line, no full stop
-	unsigned options;    // OPTION_* that it takes
+	unsigned options;    // OPTION_* that it accepts
 	int (*run)(const struct options *o); // returns the exit code
-	const struct own_option *own;        // the row behind the last one has no name; NULL: none
+	const struct own_option *own;        // terminated by a row without name; NULL: none
 	const char *more_help;               // examples; NULL: none
-	bool prints; // and does nothing else: it ends with the reader of its output, by SIGPIPE
+	bool prints;                         // only prints: a closed output ends it, by SIGPIPE
 };
 
 enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
 
-// argv[0] is the command's name; o is zeroed except arena and command_line. Errors are logged.
+// argv[0] is the command's name; o is zeroed except for arena and command_line. Errors are logged.
 enum options_outcome options_parse(
 	const struct command *c, int argc, char **argv, struct options *o);
 
 void options_help(const struct command *c, FILE *out);
 
 // For a shell: the long names of all options of the command. The name, as in --help, of the
-// argument that word wants as the next word, and the path of its setting when that is all that it
-// is; NULL: none.
+// argument that word expects as the next word, and the path of its setting if it only sets that;
+// NULL: none.
 void options_offer(const struct command *c, void (*offer)(const char *name, const char *help));
 const char *options_argument(const struct command *c, const char *word, const char **path);
 
@@ -137,28 +136,28 @@ const char *options_argument(const struct command *c, const char *word, const ch
 // this client. Strings are borrowed from o.
 struct bus_settings options_bus(const struct options *o, const char *name);
 
-// Arguments of getopt_long. A letter that is there already keeps its value.
+// Arguments of getopt_long. A letter that is already present keeps its value.
 #define OPTION_TABLE_MAX 128
 struct option_table {
-	char letters[3 * OPTION_TABLE_MAX + 2]; // ":" at first
-	int values[256];                        // of each letter
-	struct option longs[OPTION_TABLE_MAX];  // behind the last one one of zeros
+	char letters[3 * OPTION_TABLE_MAX + 2]; // ":" initially
+	int values[256];                        // by letter
+	struct option longs[OPTION_TABLE_MAX];  // zero-terminated
 	unsigned count;
 };
 
 struct option_error {
 	const char *reason, *word; // "no such option: ", "--name=value"
-	const char *nearest;       // name that was perhaps meant; NULL: none is near
+	const char *nearest;       // nearest known name; NULL: none is near
 };
 
-// argument: of getopt_long. name NULL: none. value: above 255.
+// argument: as for getopt_long. name NULL: none. value: above 255.
 void option_table_add(
 	struct option_table *t, char letter, const char *name, int argument, int value);
-// The value of the next option, whose argument is optarg; -1: there is none; 0: an error.
+// The value of the next option, whose argument is optarg; -1: no more; 0: error.
 int option_table_next(const struct option_table *t, int argc, char **argv, struct arena *a,
 	struct option_error *e);
 
-// A word as a shell reads it back.
+// Quote a word for a shell.
 const char *options_quote(const char *word, struct arena *a);
-// "ddiperf run x.yaml ...", quoted so that a shell reads it back.
+// "ddiperf run x.yaml ...", quoted for a shell.
 const char *options_command_line(int argc, char **argv, struct arena *a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf as kxdpgun 3.2. It goes through sockets of the kernel unless an option needs another way;
-// answers are matched with their queries, which kxdpgun does not do. Path: cold. Main thread.
+// ddiperf as kxdpgun 3.2. Uses kernel sockets unless an option needs another way; unlike kxdpgun,
+// matches answers with their queries. Path: cold. Main thread.
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #include "follow/run_events.h"
 
 #define ITEM        "traffic.queries."
-#define CONNECTIONS 100 // at a time, when connections stay open
+#define CONNECTIONS 100 // open at a time
 
 #define SCHEMA_VERSION 20240530
 #define NS_PER_S       1e9
 
 struct kxdpgun_json {
-	double period_s; // of -S; 0: no lines before the end
+	double period_s; // from -S; 0: no lines before the end
 	// From the first line on:
 	json_int_t runid, started_ns; // by the wall clock
 };
@@ -29,7 +29,7 @@ struct kxdpgun {
 	struct queries is;
 	double duration_s, rate;
 	const char *local;    // -l
-	bool bypass;          // an option that sockets cannot fulfil
+	bool bypass;          // an option needs to bypass sockets
 	bool drop;            // -r
 	const char *tcp_mode; // "", or " mode R"
 	bool json;            // -j
@@ -57,7 +57,7 @@ static int set_vlan(struct as_run *r, const char *value)
 	return 0;
 }
 
-// Modes are clients that misbehave, but for R: connections stay open.
+// Modes are misbehaving clients, except for R: connections stay open.
 static int set_tcp(struct as_run *r, const char *value)
 {
 	own(r)->is.tcp = true;
@@ -114,7 +114,7 @@ static const struct as_option options[] = {
 	{0},
 };
 
-// --- -j: objects of DNS-OARC's dns-metrics with the members that kxdpgun 3.4 has
+// --- -j: objects of DNS-OARC's dns-metrics with the members of kxdpgun 3.4
 
 static json_int_t whole(double x)
 {
@@ -237,8 +237,8 @@ static void on_line(void *ctx, const json_t *line)
 	fflush(stdout);
 }
 
-// Octets of headers that come with replies. Of TCP those that a kernel sends: a SYN with one option
-// for each connection, an acknowledgement for each query and one for each end.
+// Octets of packet headers received with replies. For TCP as sent by a kernel: per connection a SYN
+// with one option, an acknowledgement per query and one per close.
 static double header_octets(const struct kxdpgun *d, const json_t *item, double replies)
 {
 	double ip = d->is.address.len == 16 ? 14 + 40 : 14 + 20;
@@ -327,7 +327,7 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 	return EXIT_PASS;
 }
 
-// The route chooses the interface, and with a driver that goes around the kernel the next hop.
+// The route selects the interface and, for a driver that bypasses the kernel, the next hop.
 static int set_way(struct kxdpgun *d)
 {
 	struct as_run *r = &d->is.is;
@@ -350,7 +350,7 @@ static int set_way(struct kxdpgun *d)
 	return 0;
 }
 
-// Leading bits that both have.
+// Number of common leading bits.
 static unsigned common_bits(const struct addr *a, const struct addr *b)
 {
 	unsigned bits = 0;
@@ -361,7 +361,7 @@ static unsigned common_bits(const struct addr *a, const struct addr *b)
 	return bits;
 }
 
-// The port's subnet holds the sources and the next hop, which is the server itself on its link.
+// The port's subnet contains the sources and the next hop, which is the server itself if on-link.
 static int set_sources(struct kxdpgun *d)
 {
 	const struct addr *hop = d->route.next_hop.len ? &d->route.next_hop : &d->is.address;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of perfdhcp 2.2, and which of them go together. Path: cold. Main thread.
+// The options of perfdhcp 2.2, and their valid combinations. Path: cold. Main thread.
 #include "front/perfdhcp/front_perfdhcp.h"
 
 #include <net/if.h>
@@ -12,7 +12,7 @@
 static void begin(struct as_run *r)
 {
 	struct perfdhcp *p = (struct perfdhcp *)r;
-	size_t most = 0; // options of a letter each
+	size_t most = 0; // options with one letter each
 
 	for (int i = 0; i < r->argc; i++)
 		most += strlen(r->argv[i]);
@@ -116,7 +116,7 @@ static int check_numbers(const struct perfdhcp *p)
 	return err;
 }
 
-// Options that may be given more than once; the others that are given again replace the value.
+// Options that may be repeated; any other option replaces its earlier value.
 static int check_times(const struct perfdhcp *p)
 {
 	static const struct {
@@ -139,7 +139,7 @@ static double number(const struct perfdhcp *p, char letter)
 	return value ? strtod(value, NULL) : 0;
 }
 
-// As the original has it: -o says which family its code is of.
+// As in the original: -o requires the family to be known.
 static bool is_family_late(const struct perfdhcp *p)
 {
 	PERFDHCP_EACH(g, p)
@@ -219,7 +219,7 @@ static int check_words(const struct perfdhcp *p)
 	return 0;
 }
 
-// Without one, or as "all" or "servers", it is a group.
+// An absent server, "all" and "servers" mean a group.
 static int take_server(struct perfdhcp *p)
 {
 	const char *word = p->run.operand_count ? p->run.operands[0] : NULL;

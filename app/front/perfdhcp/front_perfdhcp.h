@@ -17,8 +17,8 @@ struct perfdhcp_given {
 
 // The counters of a message and its reply.
 struct perfdhcp_exchange {
-	const char *label; // of the original
-	const char *step;  // of ours
+	const char *label; // the original's
+	const char *step;  // our name
 	double sent, received, rejected, lost;
 };
 
@@ -27,26 +27,26 @@ struct perfdhcp {
 	struct perfdhcp_given *all; // in the order of the command line
 	unsigned count;
 	bool v6, avalanche;
-	const char *server;          // as the original calls it, ff02::1:2 for "all"
-	const char *interface;       // NULL: -l names none
-	const char *request_timeout; // that of -d; NULL: as the first message has it
-	const char *relay;           // this host's address, if it is the relay; NULL: it is not
-	const char *duid;            // start of the DUID without -b, as hex digits
+	const char *server;          // in the original's form, ff02::1:2 for "all"
+	const char *interface;       // NULL: not given by -l
+	const char *request_timeout; // from the second -d; NULL: as for the first message
+	const char *relay;           // this host's address as relay; NULL: not a relay
+	const char *duid;            // start of the default DUID, as hex digits
 	const char *leases;          // file to read after the run; NULL: none
-	int packets;                 // file in memory of -x t and -x T; -1: none
-	uint8_t *first[2]; // the first messages of the first two steps; NULL: none was sent
+	int packets;                 // file in memory for -x t and -x T; -1: none
+	uint8_t *first[2];           // first messages of the first two steps; NULL: none was sent
 	uint32_t first_len[2];
-	struct perfdhcp_exchange *sums; // of the intervals so far
+	struct perfdhcp_exchange *sums; // sums of the intervals so far
 	unsigned sum_count;
 };
 
 extern const struct as_tool front_perfdhcp;
 
-// Each option of the command line, in its order.
+// Iterates over the options in the order of the command line.
 #define PERFDHCP_EACH(g, p)                                                                        \
 	for (const struct perfdhcp_given *g = (p)->all; g < (p)->all + (p)->count; g++)
 
-// How often the option was given.
+// Number of times the option was given.
 static inline unsigned perfdhcp_times(const struct perfdhcp *p, char letter)
 {
 	unsigned n = 0;
@@ -55,7 +55,7 @@ static inline unsigned perfdhcp_times(const struct perfdhcp *p, char letter)
 	return n;
 }
 
-// The value of one occurrence, or the last one. NULL: none.
+// The value of the n-th occurrence. NULL: none.
 static inline const char *perfdhcp_nth(const struct perfdhcp *p, char letter, unsigned n)
 {
 	PERFDHCP_EACH(g, p) if (g->letter == letter && n-- == 0) return g->value;
@@ -69,7 +69,7 @@ static inline const char *perfdhcp_value(const struct perfdhcp *p, char letter)
 	return times ? perfdhcp_nth(p, letter, times - 1) : NULL;
 }
 
-// Is the letter among those of -x?
+// Does -x contain the letter?
 static inline bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter)
 {
 	const char *letters = perfdhcp_value(p, 'x');
@@ -77,14 +77,14 @@ static inline bool perfdhcp_diagnoses(const struct perfdhcp *p, char letter)
 	return letters && strchr(letters, letter);
 }
 
-// front_perfdhcp_settings.c: the settings that the options stand for. 0, or an exit code after an
-// error, which was logged.
+// front_perfdhcp_settings.c: map options to settings. 0, or an exit code after an error, which was
+// logged.
 int perfdhcp_map(struct perfdhcp *p);
 
-// front_perfdhcp_template.c: those of the messages of -T, likewise.
+// front_perfdhcp_template.c: likewise for the messages of -T.
 int perfdhcp_map_templates(struct perfdhcp *p);
 
-// front_perfdhcp_packets.c: -x t, and the messages that -x T prints, from p->packets. x: n of them.
+// front_perfdhcp_packets.c: -x t, and the messages for -x T, from p->packets. x: n exchanges.
 void perfdhcp_packets_read(
 	struct perfdhcp *p, const json_t *document, const struct perfdhcp_exchange *x, unsigned n);
 void perfdhcp_print_templates(const struct perfdhcp *p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output of perfdhcp 2.2, from the result of a run. Labels are those of the original to the
-// letter, also where they are odd; a figure that the original has wrong is right, and a note says
-// so. Path: cold. Main thread.
+// The output of perfdhcp 2.2, from the result of a run. Labels match the original to the letter,
+// even odd ones; figures that are wrong in the original are correct here, with a note. Path: cold.
+// Main thread.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +25,12 @@ static void print_numbered(const struct perfdhcp *p, char letter, const char *fo
 		printf(format, i, value);
 }
 
-// A row of -x a. {0} behind the last one.
+// A row of -x a. Terminated by {0}.
 struct decoded {
 	char letter;
 	const char *name;
-	const char *numbered; // format of several; NULL: the name and the last value
-	const char *without;  // value without the option; NULL: no line
+	const char *numbered; // format for repeated options; NULL: the name and the last value
+	const char *without;  // value if the option is absent; NULL: no line
 };
 
 static void print_rows(const struct perfdhcp *p, const struct decoded *row)
@@ -69,7 +69,7 @@ static void print_drops(const struct perfdhcp *p)
 			printf("max-pdrop{%u]=%g\n", shares++, strtod(value, NULL));
 }
 
-// Without the quotes of YAML, and with that text between two bytes.
+// Without YAML quotes, and with this text between bytes.
 static void put_mac(const char *mac, const char *between)
 {
 	for (; *mac; mac++)
@@ -90,7 +90,7 @@ static void print_identity(const struct perfdhcp *p)
 	fputs("Set MAC to ", stdout);
 	put_mac(mac ? mac : "00:0c:01:02:03:04", "::");
 	fputs("\nSet DUID to ", stdout);
-	if (!duid) { // of no message
+	if (!duid) { // not in any message
 		printf("%s000c01020304\n", p->duid);
 		return;
 	}
@@ -166,7 +166,7 @@ void perfdhcp_print_head(const struct perfdhcp *p)
 
 // --- figures
 
-// The exchanges that the command line asks for; returns their number.
+// The exchanges of the command line; returns their number.
 static unsigned exchanges(const struct perfdhcp *p, struct perfdhcp_exchange out[BLOCKS])
 {
 	static const struct {
@@ -193,7 +193,7 @@ static unsigned exchanges(const struct perfdhcp *p, struct perfdhcp_exchange out
 	return n;
 }
 
-// The item of a result or an interval; NULL: it has none.
+// The item of a result or an interval; NULL: none.
 static const json_t *item_of(const json_t *in)
 {
 	return json_array_get(json_object_get(in, "traffic"), 0);
@@ -235,7 +235,7 @@ static void print_interim(const struct perfdhcp *p)
 	fflush(stdout);
 }
 
-// The original prints no line when the run ends.
+// The original prints no line at the end of the run.
 void perfdhcp_line(void *ctx, const json_t *line)
 {
 	struct perfdhcp *p = ctx;
@@ -257,7 +257,7 @@ void perfdhcp_line(void *ctx, const json_t *line)
 
 #define DELAY(label, figure) label ": {latency.service." figure "_ns * 1e-6:%.3f} ms\n"
 
-// first: the original prints its share in another form.
+// first: the original prints this exchange's share in another form.
 static void print_exchange(const struct perfdhcp_exchange *x, const json_t *step, double orphans,
 	double shared, bool first)
 {
@@ -283,7 +283,7 @@ static void print_exchange(const struct perfdhcp_exchange *x, const json_t *step
 	printf("collected packets: %.0f\n\n", x->lost);
 }
 
-// Whole exchanges a second.
+// Complete exchanges per second.
 static void print_rate(
 	const struct perfdhcp *p, const json_t *item, const struct perfdhcp_exchange *x)
 {
@@ -302,7 +302,7 @@ static void print_rate(
 	putchar('\n');
 }
 
-// Replies that came to this host and were lost in it are not the server's losses.
+// Do not count replies that were lost in this host as the server's losses.
 static void take_own_losses(
 	const struct perfdhcp *p, const json_t *document, struct perfdhcp_exchange *x, unsigned n)
 {
@@ -321,7 +321,7 @@ static void take_own_losses(
 	}
 }
 
-// Where the figures are others than those of the original, and why.
+// Explain where and why the figures differ from the original's.
 static void print_notes(const struct perfdhcp *p, const json_t *document,
 	const struct perfdhcp_exchange *x, unsigned n)
 {
@@ -358,7 +358,7 @@ static void print_avalanche(
 		perfdhcp_value(p, 'R'), sent + resent, resent, received);
 }
 
-// A line of the file of leases (proto/dhcp/client/dhcp_lease_file.h), cut into its columns.
+// Read a line of the lease file (proto/dhcp/client/dhcp_lease_file.h), split into columns.
 static bool read_lease(FILE *f, char *line, size_t room, char *column[5])
 {
 	if (!fgets(line, (int)room, f))
@@ -393,7 +393,7 @@ static void print_client(const struct perfdhcp *p, const char *mac)
 	}
 }
 
-// An address, a prefix, or both: a line each, with those of a client on one.
+// Print an address, a prefix or both per line: both if they belong to one client.
 static void print_leases(const struct perfdhcp *p, FILE *f)
 {
 	char line[1024], client[32] = "", *column[5];
@@ -418,7 +418,7 @@ static void print_leases(const struct perfdhcp *p, FILE *f)
 	fputs(open ? "\n\n" : "\n", stdout);
 }
 
-// An address as hex digits; a DUID is one already.
+// An address as hex digits; a DUID already is.
 static const char *server_id(const struct perfdhcp *p, const char *text)
 {
 	const char *what;
@@ -430,7 +430,7 @@ static const char *server_id(const struct perfdhcp *p, const char *text)
 		p->run.arena, "%02x%02x%02x%02x", a.bytes[0], a.bytes[1], a.bytes[2], a.bytes[3]);
 }
 
-// Server and leases, from the file that the run has saved.
+// Print server and leases from the file saved by the run.
 static void print_saved(const struct perfdhcp *p, const struct perfdhcp_exchange *x, unsigned n)
 {
 	FILE *f = p->leases ? fopen(p->leases, "r") : NULL;
@@ -447,7 +447,7 @@ static void print_saved(const struct perfdhcp *p, const struct perfdhcp_exchange
 		perfdhcp_print_templates(p);
 	for (unsigned i = 0; perfdhcp_diagnoses(p, 'l') && i < n; i++) {
 		printf("***Leases for %s***\nclient_id,adrress,prefix\n", x[i].label);
-		if (f && i < 2) { // what was offered, and given
+		if (f && i < 2) { // DISCOVER-OFFER and REQUEST-ACK
 			fseek(f, start, SEEK_SET);
 			print_leases(p, f);
 		} else {
@@ -489,7 +489,7 @@ static void print_report(
 			i == (n > 1) ? document_computed(counters, "duplicate_address") : 0,
 			i == 0);
 	if (perfdhcp_diagnoses(p, 'i'))
-		puts("Short waits for packets: 0"); // of a loop that we do not have
+		puts("Short waits for packets: 0"); // there is no such loop here
 }
 
 int perfdhcp_end(void *ctx, struct document_reader *b, int code)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// -x t and -x T: when each answered message was sent and its reply came, and the first message of
-// each kind as hex digits. Path: cold. Main thread.
+// -x t and -x T: the send and reply time of each answered message, and the first message of each
+// kind as hex digits. Path: cold. Main thread.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "proto/dhcp/v4/dhcp4_message.h"
 #include "proto/dhcp/v6/dhcp6_message.h"
 
-#define PRELOAD     "preload: " // of packets of that item
+#define PRELOAD     "preload: " // prefix for packets of that item
 #define HEX_COLUMNS 32
 
-// A message in a packet. step NULL: none that perfdhcp times.
+// A message in a packet. step NULL: not timed by perfdhcp.
 struct message {
 	uint32_t xid;
-	const char *step; // of the exchange that it begins
+	const char *step; // of the exchange begun by the message
 	bool reply;
 };
 
@@ -28,7 +28,7 @@ struct event {
 	const char *step; // NULL: a reply
 	size_t order;     // by time
 	uint64_t at_ns;
-	uint64_t answered_ns; // 0: not
+	uint64_t answered_ns; // 0: unanswered
 };
 
 struct packets {
@@ -101,7 +101,7 @@ static int by_xid(const void *a, const void *b)
 	return x->xid == y->xid ? by_order(a, b) : x->xid > y->xid ? 1 : -1;
 }
 
-// A reply belongs to the message before it, of those with its transaction ID.
+// A reply belongs to the preceding message with its transaction ID.
 static void match_replies(struct packets *s)
 {
 	if (!s->count)
@@ -191,7 +191,7 @@ void perfdhcp_packets_read(
 				 " messages at most, and not of all where they come too fast");
 }
 
-// An offset of the command line, or that of the original without it.
+// An offset from the command line, or the original's default.
 static const char *offset(const struct perfdhcp *p, char letter, unsigned n, const char *otherwise)
 {
 	const char *value = perfdhcp_nth(p, letter, n);

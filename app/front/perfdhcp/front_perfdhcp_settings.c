@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings that a command line of perfdhcp stands for. Path: cold. Main thread.
+// Maps a command line of perfdhcp to settings. Path: cold. Main thread.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #define PORT            "ports.lan."
 #define MAC_DEFAULT     "00:0c:01:02:03:04"
 #define DUID_EPOCH_S    946684800 // 2000-01-01
-#define ENDLESS         "100d"    // without -p: until the user ends it, or -n
+#define ENDLESS         "100d"    // without -p: until the user or -n ends it
 #define LINE_MAX_LEN    1024
 #define MTU_DEFAULT     1500
-#define CLIENTS_MAX     10000000ul // without -p
-#define OUTSTANDING_MAX 65536ul    // without -r: more at once than a server keeps waiting
+#define CLIENTS_MAX     10000000ul               // without -p
+#define OUTSTANDING_MAX 65536ul                  // without -r: more than a server queues
 #define PARAMETERS      "1, 28, 2, 3, 15, 6, 12" // option 55
 
 static const char *at(const struct perfdhcp *p, const char *setting)
@@ -32,7 +32,7 @@ static const char *at(const struct perfdhcp *p, const char *setting)
 	return arena_printf(p->run.arena, ITEM "%s.%s", p->v6 ? "dhcp6" : "dhcp4", setting);
 }
 
-// The option as typed, for messages; '\0': NULL.
+// The option as typed, for messages; letter '\0': NULL.
 static const char *typed(const struct perfdhcp *p, char letter, const char *value)
 {
 	if (!letter)
@@ -40,7 +40,7 @@ static const char *typed(const struct perfdhcp *p, char letter, const char *valu
 	return arena_printf(p->run.arena, "-%c%s%s", letter, value ? " " : "", value ? value : "");
 }
 
-// A setting, which in "@mix.renew" is one of the family, from the option, or from none ('\0').
+// Set a setting, from an option or from none ('\0'); "@mix.renew" refers to the family's section.
 __attribute__((format(printf, 4, 5))) static void put(
 	struct perfdhcp *p, char letter, const char *path, const char *fmt, ...)
 {
@@ -52,7 +52,7 @@ __attribute__((format(printf, 4, 5))) static void put(
 	va_end(args);
 }
 
-// The value as number; 0: the option is not given.
+// The value as a number; 0: not given.
 static unsigned long number(const struct perfdhcp *p, char letter)
 {
 	const char *value = perfdhcp_value(p, letter);
@@ -78,12 +78,12 @@ static void map_run(struct perfdhcp *p)
 	if (every)
 		put(p, 't', "run.interval", "%ss", every);
 	else if (perfdhcp_times(p, 'D'))
-		put(p, 0, "run.interval", "100ms"); // stop rules are looked at once an interval
+		put(p, 0, "run.interval", "100ms"); // stop rules are checked once per interval
 	if (number(p, 's'))
 		put(p, 's', "run.seed", "%s", perfdhcp_value(p, 's'));
 }
 
-// The first -d is about the first message and its reply, the second about all others.
+// The first -d applies to the first message and its reply, the second to all others.
 static int map_timeout(struct perfdhcp *p)
 {
 	const char *first = perfdhcp_nth(p, 'd', 0), *second = perfdhcp_nth(p, 'd', 1);
@@ -131,7 +131,7 @@ static void map_mix(struct perfdhcp *p)
 		put(p, 'F', "@mix.release", "%lu/s", number(p, 'F'));
 }
 
-// Lines of a file that are not empty, each given to a function. 0, or an exit code.
+// Call each() for the non-empty lines of a file. 0, or an exit code.
 static int read_lines(struct perfdhcp *p, char letter, const char *file,
 	int (*each)(struct perfdhcp *p, const char *line, const char *place), unsigned *count)
 {
@@ -157,7 +157,7 @@ static int read_lines(struct perfdhcp *p, char letter, const char *file,
 	return err;
 }
 
-// "00::0C:1:02:03:04" with two digits for each byte; NULL: it is none.
+// Normalises "00::0C:1:02:03:04" to two digits per byte; NULL: invalid.
 static const char *tidy_mac(struct arena *a, const char *text)
 {
 	char *out = arena_zalloc(a, 6 * 3), *to = out;
@@ -178,8 +178,7 @@ static const char *tidy_mac(struct arena *a, const char *text)
 	return bytes == 6 ? out : NULL;
 }
 
-// -b duid=HEX: the last six bytes are those of the client's MAC address, if there are several
-// clients.
+// -b duid=HEX: with several clients, the last six bytes are the client's MAC address.
 static int set_duid(struct perfdhcp *p, const char *typed_as, const char *hex)
 {
 	size_t len = strlen(hex);
@@ -189,7 +188,7 @@ static int set_duid(struct perfdhcp *p, const char *typed_as, const char *hex)
 		return as_refuse(
 			&p->run, "-b %s: not a DUID of 6 to 64 bytes as hex digits", typed_as);
 	if (!p->v6)
-		return 0; // of no message
+		return 0; // not in any message
 	front_set(&p->run.front, typed(p, 'b', typed_as), at(p, "duid"), "hex");
 	front_setf(&p->run.front, typed(p, 'b', typed_as), at(p, "duid_hex"), "%.*s%s",
 		(int)(several ? len - 12 : len), hex, several ? "{mac}" : "");
@@ -213,7 +212,7 @@ static int map_base(struct perfdhcp *p, const char *base)
 	return 0;
 }
 
-// Memory is taken at the start: of a run that the user ends, for the clients of an hour.
+// Memory is allocated at the start: for an endless run, for the clients of an hour.
 static unsigned long endless_most(const struct perfdhcp *p)
 {
 	unsigned long rate = number(p, 'r');
@@ -223,7 +222,7 @@ static unsigned long endless_most(const struct perfdhcp *p)
 	return rate && rate < CLIENTS_MAX / 3600 ? rate * 3600 : CLIENTS_MAX;
 }
 
-// perfdhcp begins the next exchange of a client also in the middle of one. That takes several
+// perfdhcp also begins a client's next exchange in the middle of another. Here this takes several
 // clients with one address: as many as can be in flight if no server answers.
 static void set_clients(struct perfdhcp *p)
 {
@@ -271,7 +270,7 @@ static int map_clients(struct perfdhcp *p)
 		front_set_yaml(&p->run.front, NULL, at(p, "again"), "true");
 	put(p, 0, "@mac", MAC_DEFAULT);
 	if (p->v6) {
-		put(p, 0, "@duid", "hex"); // DUID-LLT of this moment
+		put(p, 0, "@duid", "hex"); // DUID-LLT of the current time
 		put(p, 0, "@duid_hex", "%s{mac}", p->duid);
 	}
 	for (unsigned i = 0; !err && (base = perfdhcp_nth(p, 'b', i)); i++)
@@ -279,7 +278,7 @@ static int map_clients(struct perfdhcp *p)
 	return err;
 }
 
-// Contents of perfdhcp's messages that differ from our defaults.
+// Set contents where perfdhcp's messages differ from our defaults.
 static void map_message(struct perfdhcp *p)
 {
 	static const char *const leases[][2] = {{"address-only", "address"},
@@ -302,7 +301,7 @@ static void map_message(struct perfdhcp *p)
 	put(p, 0, "@pad", "0");
 }
 
-// More codes for option 55, as in the original.
+// Add codes to option 55, as in the original.
 static void add_parameters(struct perfdhcp *p, const char *typed_as, const char *hex)
 {
 	struct front *f = &p->run.front;
@@ -314,7 +313,7 @@ static void add_parameters(struct perfdhcp *p, const char *typed_as, const char 
 	front_set_yaml(f, typed_as, at(p, "parameters"), list);
 }
 
-// CODE,HEX: the length of the code, and *hex; 0: it is something else.
+// CODE,HEX: returns the length of the code, and *hex; 0: invalid.
 static int code_of(const char *text, const char **hex)
 {
 	const char *comma = strchr(text, ',');
@@ -342,7 +341,7 @@ static int map_option(struct perfdhcp *p, const char *value)
 	return 0;
 }
 
-// --or [1:]CODE,HEX: in the message of the relay. That of its interface has a setting of its own.
+// --or [1:]CODE,HEX: in the relay message. The interface-id has its own setting.
 static int map_relay_option(struct perfdhcp *p, const char *value)
 {
 	const char *typed_as = arena_printf(p->run.arena, "--or %s", value), *hex;
@@ -402,7 +401,7 @@ static int map_stop(struct perfdhcp *p, unsigned stage)
 	return 0;
 }
 
-// What -x l and -x s print comes from the file of leases.
+// The output of -x l and -x s comes from the lease file.
 static int map_leases(struct perfdhcp *p)
 {
 	char file[] = "/tmp/ddiperf-perfdhcp-XXXXXX";
@@ -423,7 +422,7 @@ static int map_leases(struct perfdhcp *p)
 	return 0;
 }
 
-// What -x t and -x T print comes from the packets.
+// The output of -x t and -x T comes from the packets.
 static int map_packets(struct perfdhcp *p)
 {
 	if (!perfdhcp_diagnoses(p, 't') && !perfdhcp_diagnoses(p, 'T'))
@@ -457,8 +456,7 @@ static void map_avalanche(struct perfdhcp *p)
 	put(p, 0, "@retransmit.tries", "16");
 }
 
-// An address of the interface, of the family; len 0: it has none. An IPv6 one is global if
-// possible.
+// An address of the interface in this family; len 0: none. IPv6 addresses are global if possible.
 static struct addr_prefix address_of(const struct perfdhcp *p, const char *interface)
 {
 	struct addr_prefix found = {0};
@@ -501,7 +499,7 @@ static const char *interface_of(struct perfdhcp *p, const char *address)
 	return name;
 }
 
-// Packets around the kernel, from an interface that it uses as well.
+// Bypass the kernel on an interface that the kernel also uses.
 static void bypass(struct perfdhcp *p, const char *interface, const struct netif_route *route)
 {
 	struct front *f = &p->run.front;
@@ -541,14 +539,14 @@ static void map_relay_port(struct perfdhcp *p)
 	}
 }
 
-// The way of the packets, by the server, -l, and the routing table.
+// How packets are sent, depending on the server, -l and the routing table.
 struct way {
 	bool group;            // multicast or broadcast
 	const char *interface; // NULL: not given
 	struct netif_route route;
 };
 
-// Messages of DHCPv6 go to a group.
+// Send DHCPv6 messages to a group.
 static void map_group(struct perfdhcp *p)
 {
 	put(p, 0, "@to", strcmp(p->server, "ff05::1:3") == 0 ? "servers" : "all");
@@ -560,7 +558,8 @@ static int refuse_group(struct perfdhcp *p)
 		"%s needs the name of an interface (-l): there is no default route", p->server);
 }
 
-// All clients are behind this host, which is the relay; or behind those of -J, for which it sends.
+// All clients are behind this host as the relay, or behind the relays of -J, on whose behalf it
+// sends.
 static int map_relay(struct perfdhcp *p, const struct way *w)
 {
 	const char *local = perfdhcp_value(p, 'l'), *file = perfdhcp_value(p, 'J');
@@ -603,7 +602,7 @@ static int map_relay(struct perfdhcp *p, const struct way *w)
 	return 0;
 }
 
-// Clients on the link of an interface.
+// Clients on an interface's link.
 static int map_link(
 	struct perfdhcp *p, const char *interface, const struct netif_route *route, bool group)
 {
@@ -627,7 +626,7 @@ static int map_link(
 
 static int find_way(struct perfdhcp *p, struct way *w)
 {
-	// An address that only the default route leads to.
+	// An address reached only by the default route.
 	const struct addr any = p->v6 ? (struct addr){16, {0x20, 1, 0xd, 0xb8, [15] = 1}}
 	                              : (struct addr){4, {192, 0, 2, 1}};
 	const char *local = perfdhcp_value(p, 'l');
@@ -643,7 +642,7 @@ static int find_way(struct perfdhcp *p, struct way *w)
 			w->interface = w->route.name;
 			as_note(&p->run, "-l %s: the interface of the default route", w->interface);
 		}
-		w->route.next_hop.len = 0; // no address is asked for
+		w->route.next_hop.len = 0; // no address is resolved
 		return 0;
 	}
 	if (front_look_up(&p->run.front, p->server, p->v6 ? AF_INET6 : AF_INET, &server))
@@ -667,7 +666,7 @@ static int map_way(struct perfdhcp *p, const struct way *w)
 	return map_relay(p, w);
 }
 
-// -P: first messages sent at once, as an item of its own that is not counted.
+// -P: first messages sent at once, as a separate item that is not counted.
 static void map_preload(struct perfdhcp *p)
 {
 	struct front *f = &p->run.front;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages that -T reads, as settings: the header, then option by option, with the client's
-// number in place of the bytes that -O names. Path: cold. Main thread.
+// Maps the messages read by -T to settings: the header, then option by option, with the client's
+// number in place of the bytes selected by -O. Path: cold. Main thread.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define V4_SECS      8
 #define V4_GIADDR    24
 #define V4_CHADDR    28
-#define V4_OPTIONS   240 // behind the cookie
+#define V4_OPTIONS   240 // after the cookie
 #define V6_OPTIONS   4
 
 struct template
@@ -24,11 +24,11 @@ struct template
 	const char *file;
 	uint8_t bytes[TEMPLATE_MAX];
 	unsigned len;
-	unsigned last;  // of the client's bytes
-	unsigned width; // their number
+	unsigned last;  // offset of the client's last byte
+	unsigned width; // number of client bytes
 };
 
-// An option of the message: of DHCPv4, or of DHCPv6.
+// An option of a DHCPv4 or DHCPv6 message.
 struct template_option {
 	unsigned code, at, len; // place of its content
 };
@@ -69,7 +69,7 @@ static unsigned number(const struct template *t, unsigned at, unsigned bytes)
 	return value;
 }
 
-// The option at *at, which moves behind it. false: there is none, or it is cut off (*at = 0).
+// Read the option at *at and move *at past it. false: none, or truncated (*at = 0).
 static bool next_option(const struct template *t, unsigned *at, struct template_option *o)
 {
 	unsigned head = t->p->v6 ? 4 : 2;
@@ -93,7 +93,7 @@ static bool has_client(const struct template *t, const struct template_option *o
 	return t->last >= o->at && t->last < o->at + o->len && t->last + 1 >= o->at + t->width;
 }
 
-// Bytes of the message as hex, with the client's number where it belongs.
+// Bytes of the message as hex, with the client's number where needed.
 static const char *hex_of(const struct template *t, const struct template_option *o)
 {
 	struct arena *a = t->p->run.arena;
@@ -142,7 +142,7 @@ static void set_parameters(struct template *t, const struct template_option *o)
 	set(t, "parameters", arena_printf(a, "[%s]", list));
 }
 
-// The identifier is that of RFC 2132, type and address, or the same text for all clients.
+// The identifier is type and address as in RFC 2132, or constant text for all clients.
 static int set_client_id(struct template *t, const struct template_option *o)
 {
 	char *text = arena_zalloc(t->p->run.arena, o->len + 1);
@@ -247,15 +247,14 @@ static bool find_option(const struct template *t, unsigned code, struct template
 	return false;
 }
 
-// Fields of the header that all messages of an exchange have alike. kind: of the setting in
-// `header`.
+// Header fields that are equal in all messages of an exchange. kind: of the setting in `header`.
 enum field_kind { FIELD_NONE, FIELD_NUMBER, FIELD_ADDRESS, FIELD_TEXT };
 
 static const struct header_field {
 	const char *name;
 	unsigned at, len;
 	enum field_kind kind;
-	const char *setting; // NULL: that of the name
+	const char *setting; // NULL: same as name
 } header_fields[] = {
 	{"op", V4_OP, 1, FIELD_NONE, NULL},
 	{"htype", V4_HTYPE, 1, FIELD_NUMBER, "htype"},
@@ -286,7 +285,7 @@ static const char *address_of(const struct template *t, unsigned at)
 	return arena_printf(t->p->run.arena, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
 }
 
-// Text up to the first zero, and zeros from there on; NULL: it is something else.
+// Text up to the first zero, followed only by zeros; NULL: invalid.
 static const char *text_of(const struct template *t, const struct header_field *f)
 {
 	const char *text =
@@ -299,7 +298,7 @@ static const char *text_of(const struct template *t, const struct header_field *
 	return is_zero(t, f->at + (unsigned)len, f->len - (unsigned)len) ? text : NULL;
 }
 
-// The value of the field without a setting.
+// The default value of the field.
 static unsigned usual_of(const struct template *t, const struct header_field *f)
 {
 	return f->at == V4_HTYPE || (f->at == V4_HOPS && t->p->relay);
@@ -333,8 +332,8 @@ static int take_field(struct template *t, const struct header_field *f)
 	return 0;
 }
 
-// Replies go to giaddr, whose place this host takes if it is zero: then the message is that of a
-// client. Returns whether the setting is needed.
+// Replies go to giaddr. If it is zero, the message comes from a client, and this host inserts its
+// own address. Returns whether the setting is needed.
 static bool takes_giaddr(const struct template *t)
 {
 	const char *own = t->p->relay, *given = address_of(t, V4_GIADDR);
@@ -370,7 +369,7 @@ static int take_header(struct template *t)
 	return err;
 }
 
-// REQUEST must have the options of the first message: ours are those of the whole exchange.
+// REQUEST must have the first message's options, because our options apply to the whole exchange.
 static int compare_templates(const struct template *first, const struct template *second)
 {
 	struct template_option o, other;
@@ -418,8 +417,8 @@ static int check_type(const struct template *t, unsigned index)
 	return 0;
 }
 
-// The places that the options of perfdhcp name: the transaction id is where messages have it, and
-// other fields are found by their code.
+// Check the offsets given by perfdhcp options: the transaction ID has a fixed offset, and other
+// fields are found by code.
 static int check_offsets(const struct template *t, unsigned index)
 {
 	const char *xid = perfdhcp_nth(t->p, 'X', index);
@@ -430,7 +429,7 @@ static int check_offsets(const struct template *t, unsigned index)
 	return 0;
 }
 
-// Bytes needed to tell the clients apart, as the original counts them.
+// Bytes needed to distinguish the clients, as counted by the original.
 static unsigned width_of(const struct perfdhcp *p)
 {
 	const char *clients = perfdhcp_value(p, 'R');
@@ -450,14 +449,14 @@ static int load(struct template *t, unsigned index)
 	last = last ? last : perfdhcp_nth(t->p, 'O', 0);
 	t->file = perfdhcp_nth(t->p, 'T', index);
 	t->width = t->p->v6 ? width_of(t->p) : 6;
-	// Without -O the original points behind the address of DHCPv4.
+	// Without -O, the original's offset is after the DHCPv4 address.
 	t->last = last ? (unsigned)strtoul(last, NULL, 10) : t->p->v6 ? 21 : V4_CHADDR + 5;
 	err = read_template(t);
 	err = err ? err : check_type(t, index);
 	return err ? err : check_offsets(t, index);
 }
 
-// Is there an option, or the client's address, at -O?
+// Does -O point at an option or at the client's address?
 static bool finds_client(const struct template *t)
 {
 	struct template_option o;
