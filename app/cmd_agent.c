@@ -25,7 +25,7 @@ static const char *default_name(struct arena *a)
 	return arena_strdup(a, host);
 }
 
-// A folder for each name: several agents of a user on one box keep their runs apart.
+// A folder per name, so that several agents of a user on one box keep their runs apart.
 static const char *default_dir(const char *name, struct arena *a)
 {
 	return arena_printf(a, "%s/%s", command_state_dir("ddiperf-agent", a), name);

@@ -20,10 +20,10 @@
 #include "compare/trend.h"
 #include "stats/text.h"
 
-#define RESULTS_MAX  26 // a letter each
+#define RESULTS_MAX  26 // one letter each
 #define NAME_WIDTH   34
 #define COLUMN_WIDTH 13
-#define WIDTH        80 // of the output, where nothing else is known
+#define WIDTH        80 // of the output, if unknown
 
 // The results, the baseline first.
 struct results {
@@ -64,7 +64,7 @@ static bool has_item(const struct results *r, unsigned i, const struct figure *o
 	return figures_has_item(&r->list[i], one->item);
 }
 
-// Leaves out figures of no interest, and counters that are 0 in all results.
+// Skips uninteresting figures, and counters that are 0 in all results.
 static bool has_row(const struct results *r, const struct figure *one)
 {
 	bool any = false;
@@ -88,7 +88,7 @@ static void print_change(const struct results *r, const struct figure *one)
 		figures_text(c.b, unit), difference_text(c.a, c.b, unit), interval_text(&c, unit));
 }
 
-// A column for each result, and below the values their differences from the baseline.
+// One column per result, with the differences from the baseline below the values.
 static void print_columns(const struct results *r, const struct figure *one)
 {
 	const char *unit = figures_unit(one->path);
@@ -111,7 +111,7 @@ static void print_columns(const struct results *r, const struct figure *one)
 	putchar('\n');
 }
 
-// A row for each result.
+// One row per result.
 static void print_rows(const struct results *r, const struct figure *one)
 {
 	const char *unit = figures_unit(one->path);
@@ -128,7 +128,7 @@ static void print_rows(const struct results *r, const struct figure *one)
 	}
 }
 
-// The width of the terminal, or else COLUMNS of the shell.
+// The width of the terminal, otherwise COLUMNS of the shell.
 static unsigned output_width(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -149,7 +149,7 @@ static bool is_in_earlier(const struct results *r, unsigned before, const struct
 	return false;
 }
 
-// The figures of the baseline in its order, then figures that only other results have.
+// The figures of the baseline in its order, then figures found only in other results.
 static void print_item(const struct results *r, const char *item, print_figure *print)
 {
 	printf("\n%-*s", print == print_rows ? 0 : 2 + NAME_WIDTH, item);
@@ -166,7 +166,7 @@ static void print_item(const struct results *r, const char *item, print_figure *
 		}
 }
 
-// "only in A" of two results; else the item as a whole, and the results that lack it.
+// With two results: "only in A". Otherwise the whole item, and the results that lack it.
 static void print_item_of_some(const struct results *r, const char *item, print_figure *print)
 {
 	unsigned missing = 0;
@@ -219,8 +219,8 @@ struct margin {
 	const char *text; // as typed
 	const char *path;
 	const char *item; // NULL: every item
-	bool higher;      // a higher B is worse; else a lower one
-	bool relative;    // allowed is a share of A
+	bool higher;      // a higher B is worse; otherwise a lower one
+	bool relative;    // allowed is relative to A
 	double allowed;
 };
 
@@ -272,7 +272,7 @@ static int parse_allowed(struct margin *m, const char *text)
 	return -1;
 }
 
-// "[traffic.NAME.]FIGURE:MARGIN". Names may hold dots: the longest item name that fits wins.
+// "[traffic.NAME.]FIGURE:MARGIN". Names may contain dots: the longest matching item name wins.
 static int parse_margin(
 	const char *text, const struct figures *from, struct arena *a, struct margin *m)
 {
@@ -298,7 +298,7 @@ static int parse_margin(
 	return parse_allowed(m, colon + 1);
 }
 
-// Is B worse than allowed? NOISY: the repeats differ by more than the margin, so it may be.
+// Is B worse than allowed? NOISY: possibly, because the repeats differ by more than the margin.
 enum outcome { WITHIN, NOISY, WORSE };
 
 static enum outcome outcome_of(const struct margin *m, const struct figures_change *c)
@@ -313,7 +313,7 @@ static enum outcome outcome_of(const struct margin *m, const struct figures_chan
 	return allowed > 0 && c->half > allowed && worse + c->half > allowed ? NOISY : WITHIN;
 }
 
-// who: B's name in the line; NULL: no line.
+// who: B's name in the output line; NULL: no line.
 static enum outcome judge_item(const struct margin *m, const struct figures *from,
 	const struct figures *to, const char *item, const char *who)
 {
@@ -328,12 +328,12 @@ static enum outcome judge_item(const struct margin *m, const struct figures *fro
 	printf("  %s  %s%s of %s: %s -> %s (%s%s, allowed %s)\n", words[outcome], who, m->path,
 		item, figures_text(c.a, unit), figures_text(c.b, unit),
 		difference_text(c.a, c.b, unit),
-		interval + (interval[0] == ' '), // of the two in front of it in a table
+		interval + (interval[0] == ' '), // the table puts two blanks in front of it
 		strrchr(m->text, ':') + 1);
 	return outcome;
 }
 
-// The worst outcome of an item; -1: no item has this figure.
+// The worst outcome over all items; -1: no item has this figure.
 static int judge_margin(const struct margin *m, const struct figures *from,
 	const struct figures *to, const char *who)
 {
@@ -355,7 +355,7 @@ static int judge_margin(const struct margin *m, const struct figures *from,
 	return known ? (int)worst : -1;
 }
 
-// Sets the worst outcome of each result. 0, or -1: no result has this figure, which was logged.
+// Set the worst outcome of each result. 0, or -1: no result has this figure, which was logged.
 static int judge_results(
 	const struct options *o, const struct results *r, const struct margin *m, int *worst)
 {
@@ -374,7 +374,7 @@ static int judge_results(
 	return known ? 0 : refuse_figure(m, &r->list[0], o->arena);
 }
 
-// "FAIL: B, D are": the results with this outcome. Returns their number.
+// "FAIL: B, D are": lists the results with this outcome. Returns their number.
 static unsigned print_outcomes(
 	const struct results *r, const int *worst, enum outcome which, const char *word)
 {
@@ -415,7 +415,7 @@ static int gate(const struct options *o, const struct results *r, const struct m
 	return EXIT_PASS;
 }
 
-// A run that says nothing about its server cannot be better or worse.
+// A run without a statement about its server is neither better nor worse.
 static bool is_comparable(const struct figures *f)
 {
 	if (trend_may_judge(f->status))
@@ -426,7 +426,7 @@ static bool is_comparable(const struct figures *f)
 
 #define SETTINGS_SHOWN 4
 
-// Settings that differ: a change may be due to the test, not the server.
+// Warn of settings that differ: a change may come from the test rather than the server.
 static void warn_settings(const struct results *r, unsigned i, struct arena *a)
 {
 	struct figures_setting was, is;
@@ -443,7 +443,7 @@ static void warn_settings(const struct results *r, unsigned i, struct arena *a)
 		log_warning("compare: A and %c are different tests: %s", 'A' + (int)i, list);
 }
 
-// Without repeats a change may be chance.
+// Warn that without repeats, a change may be chance.
 static void warn_single(const struct results *r)
 {
 	bool single = false;
@@ -456,7 +456,7 @@ static void warn_single(const struct results *r)
 			"may be chance (run.repeat: at least 3)");
 }
 
-// The baseline, then the other operands. 0 or -EINVAL, which was logged.
+// Load the baseline, then the other operands. 0 or -EINVAL, which was logged.
 static int load_results(const struct options *o, struct results *r)
 {
 	const char *files[RESULTS_MAX + 1] = {o->baseline};

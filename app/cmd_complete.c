@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf complete -- WORD...: the continuations of the last word of a command line, one a line:
-// text, tab, help. A line ":PATTERN" stands for the names of files. For complete.bash and
-// complete.zsh. Path: cold. Main thread.
+// ddiperf complete -- WORD...: the continuations of the last word of a command line, one per line:
+// text, tab, help. A line ":PATTERN" stands for file names. For complete.bash and complete.zsh.
+// Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>
 
@@ -14,16 +14,16 @@
 #include "front/front_as.h"
 #include "io/pci/pci.h"
 
-// The command line, and the word that is being typed.
+// The command line, and the word being typed.
 struct line {
 	const struct command *command;
-	char **words; // behind the command's name
+	char **words; // after the command's name
 	unsigned count;
 	const char *last;
 	struct arena *arena;
 };
 
-static const char *typed; // what every offer begins with
+static const char *typed; // prefix of every offer
 
 static void offer(const char *text, const char *help)
 {
@@ -44,7 +44,7 @@ static void offer_setting(void *ctx, const char *text, const char *help)
 	offer(text, help);
 }
 
-// ctx: the path, which is not on the line.
+// ctx: the path, which is not in the line.
 static void offer_value(void *ctx, const char *text, const char *help)
 {
 	offer(text + strlen(ctx), help);
@@ -57,7 +57,7 @@ static const char *argument_after(const struct line *l, unsigned i)
 	return options_argument(l->command, l->words[i], &path);
 }
 
-// The items of lists have the names that they have in the file of the line.
+// Names of list items come from the file in the command line.
 static const struct conf_tree *read_file(const struct line *l)
 {
 	const struct conf_tree *t = NULL;
@@ -111,7 +111,7 @@ static void complete_word(const char *words, const struct line *l)
 	}
 }
 
-// By the names that --help gives to arguments and operands.
+// By the names of arguments and operands in --help.
 static void complete_argument(const struct line *l, const char *name)
 {
 	static const struct {
@@ -135,7 +135,7 @@ static void complete_argument(const struct line *l, const char *name)
 		complete_word(name, l);
 }
 
-// An option that stands for a setting has the values of the setting.
+// An option for a setting has the values of the setting.
 static void complete_value(const struct line *l, const char *path)
 {
 	char *setting = arena_printf(l->arena, "%s=", path);
@@ -170,7 +170,7 @@ static void offer_tool_option(const struct line *l, const struct as_option *r)
 		offer_option(r->name, r->help ? r->help : "");
 }
 
-// ddiperf as TOOL: its options, and file names for all else.
+// ddiperf as TOOL: its options, otherwise file names.
 static void complete_tool(const struct line *l, const struct as_tool *const *tools)
 {
 	const struct as_tool *t = as_find(tools, l->words[0]);

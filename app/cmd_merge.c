@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf merge RESULT.json...: the results of all parts of a fleet's run as one. With --fleet the
-// parts of that run come from its agents. Path: cold. Main thread.
+// ddiperf merge RESULT.json...: merges the results of all parts of a fleet run. With --fleet the
+// parts come from the run's agents. Path: cold. Main thread.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static int finish(const struct options *o, struct fleet_result *r)
 	return code;
 }
 
-// result: of the run, when its parts come from its agents; NULL: they are files.
+// result: of the run, if its parts come from its agents; NULL: they are files.
 static int merge(const struct options *o, struct document_reader *readers, unsigned count,
 	const struct document_reader *result)
 {
@@ -70,7 +70,7 @@ static int merge(const struct options *o, struct document_reader *readers, unsig
 	return finish(o, &r);
 }
 
-// The whole again, from what its agents kept.
+// Merge again, from the parts stored by the agents.
 static int merge_kept(const struct options *o)
 {
 	struct document_reader result,

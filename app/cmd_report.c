@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf report RESULT.json...: results that were written before, in another format. Path: cold.
-// Main thread.
+// ddiperf report RESULT.json...: existing results in another format. Path: cold. Main thread.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #define TICK_MS         20
 #define FLEET_ARGUMENTS 11
 
-// Who reaches the place, and may that be?
+// Who can reach the address, and is that allowed?
 static bool may_serve(const struct options *o, const struct serve_place *p)
 {
 	if (o->token || o->tls_clients || p->own)
@@ -40,7 +40,7 @@ static bool may_serve(const struct options *o, const struct serve_place *p)
 	return false;
 }
 
-// Its runs have working directories of their own.
+// Absolute, because runs have their own working directories.
 static const char *absolute(const struct options *o, const char *file)
 {
 	char path[PATH_MAX];
@@ -48,7 +48,7 @@ static const char *absolute(const struct options *o, const char *file)
 	return file && realpath(file, path) ? arena_strdup(o->arena, path) : file;
 }
 
-// The arguments of a run on the fleet, and who we are for its server of NATS.
+// The arguments of a run on the fleet, and our identity for its NATS server.
 static void prepare_fleet(const struct options *o, const char *arguments[], struct bus_settings *s)
 {
 	*s = (struct bus_settings){.url = o->fleet,

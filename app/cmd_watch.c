@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf watch [RUN]: finds the socket of a run in progress, and shows its lines (run_events.h).
-// The run does not know who watches. Path: cold. Main thread.
+// The run does not know its watchers. Path: cold. Main thread.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -23,15 +23,15 @@
 #include "report/terminal.h"
 
 #define RUNS     64
-#define BEGIN_MS 1000 // for a run to say what it is
+#define BEGIN_MS 1000 // to wait for the first line of a run
 #define TICK_MS  50
 
 struct watched {
 	uint64_t pid;
-	int fd; // -1: it is gone
+	int fd; // -1: the run is gone
 	char *text;
 	size_t len;
-	json_t *begin; // its first line; NULL: it has not begun
+	json_t *begin; // its first line; NULL: the run has not begun
 };
 
 static int connect_to(const char *path)
@@ -48,7 +48,7 @@ static int connect_to(const char *path)
 	return -1;
 }
 
-// More text of the run within that time. false: it is gone.
+// Read more text of the run within that time. false: the run is gone.
 static bool hear(struct watched *w, int ms)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLIN};
@@ -137,7 +137,7 @@ static void list_runs(const struct watched *runs, uint32_t count)
 			document_text(runs[i].begin, "result.run.name"));
 }
 
-// The run that is meant becomes the first. false: there is none, or none alone; that was told.
+// Move the wanted run to the front. false: no run matches, or several do, which was reported.
 static bool choose(struct watched *runs, uint32_t count, const char *wanted)
 {
 	uint32_t found = 0;
@@ -174,7 +174,7 @@ struct watching {
 	struct run_events live;
 	struct view view;
 	bool ended;
-	char verdict[32]; // then
+	char verdict[32]; // set at the end
 };
 
 static void print_trial(FILE *out, const json_t *line)
@@ -193,7 +193,7 @@ static void print_trial(FILE *out, const json_t *line)
 	fflush(out);
 }
 
-// What the run itself says between its intervals.
+// Show the lines of the run other than intervals.
 static void tell(void *ctx, const json_t *line)
 {
 	struct watching *w = ctx;
@@ -213,7 +213,7 @@ static void tell(void *ctx, const json_t *line)
 		print_trial(stdout, line);
 }
 
-// Until the run has ended, is gone, or the user has seen enough.
+// Returns when the run has ended or is gone, or when the user leaves.
 static int show(struct watched *run, const char *format)
 {
 	struct watching w = {.format = {.text = format, .out = stdout}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of commands and tools, and the call of the one that the user named.
+// The tables of commands and tools, and the dispatch to the command that the user named.
 // Path: cold. Main thread.
 #include <signal.h>
 #include <stdio.h>
@@ -173,7 +173,7 @@ static void print_help_of_as(const char *names)
 		names);
 }
 
-// argv: "ddiperf", "as", TOOL, and its options.
+// argv: "ddiperf", "as", TOOL, and the tool's options.
 static int run_as(int argc, char **argv)
 {
 	const char *word = argc > 2 ? argv[2] : "";
@@ -198,7 +198,7 @@ static int run_as(int argc, char **argv)
 	return code;
 }
 
-// By the name of a link: ddiperf-dnsperf. 0: it is no such name; else *code.
+// Dispatch by the name of a link: ddiperf-dnsperf. false: other name; otherwise sets *code.
 static bool run_by_link(int argc, char **argv, int *code)
 {
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];

@@ -22,7 +22,7 @@ static const char *confidence_text(double confidence)
 		100 * fmin(confidence, TREND_SURE));
 }
 
-// The least of its past values, or with -1 the least of their opposites.
+// The minimum of its past values, or with sign -1 of their negatives.
 static double least(const struct trend_figure *f, double sign)
 {
 	double value = INFINITY;
@@ -66,8 +66,8 @@ static void print_trend(const struct trend *t)
 	putchar('\n');
 }
 
-// The last line: the figures that are worse, each with its confidence, or those that nobody can
-// judge. The exit code.
+// Print the last line: the figures that are worse, with their confidence, or figures that cannot be
+// judged. Returns the exit code.
 static int print_verdict(const struct trend *t, double confidence)
 {
 	unsigned worse = 0, noisy = 0;

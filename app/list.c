@@ -58,7 +58,7 @@ static const char basic[] =
 	"dut.probe.command dut.control.address search.variable search.from search.to "
 	"search.goals[].loss search.goals[].p99 search.width responder fleet.agents";
 
-// Settings of the responder have a table of their own.
+// Settings of the responder have their own table.
 static bool is_of_responder(const char *path)
 {
 	return strncmp(path, "responder", 9) == 0 && strchr(".", path[9]);
@@ -148,7 +148,7 @@ static bool list_selectors(const struct list_choice *choice)
 
 static const struct {
 	const char *name;
-	bool (*list)(const struct list_choice *choice); // false: nothing is to be shown
+	bool (*list)(const struct list_choice *choice); // false: nothing to show
 } tables[] = {
 	{"drivers", list_drivers},
 	{"protocols", list_protocols},

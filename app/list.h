@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-// Which settings: those that most files need, all but the responder's own, or those with this word
-// in their path or help.
+// Which settings: the ones most files need, all except the responder's own, or settings with this
+// word in their path or help.
 struct list_choice {
 	bool all;
 	const char *search; // NULL: none

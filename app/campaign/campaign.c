@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the file of a campaign to its cells, checked with every run that they stand for. Path: cold.
-// Main thread.
+// Expands a campaign file into cells, and checks all runs of every cell. Path: cold. Main thread.
 #include "campaign/campaign.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include "engine/config/config_load.h"
 #include "format/format_select.h"
 
-#define BASE "base" // as the setting of a vary
+#define BASE "base" // as the setting to vary
 
 static const char *text_at(const struct field_list *l, uint32_t i)
 {
@@ -37,7 +36,7 @@ static const struct campaign_point *find_point(const struct campaign *c, const c
 	return NULL;
 }
 
-// "NAME=VALUE" of a varied setting: which; -1: none.
+// Index of the varied setting in "NAME=VALUE"; -1: none.
 static int find_vary(const struct campaign *c, const char *text)
 {
 	size_t len = strcspn(text, "=");
@@ -153,7 +152,7 @@ static bool is_allowed(const struct campaign *c, const struct campaign_cell *cel
 	return true;
 }
 
-// Value i of a varied setting, and the file that it may be.
+// Set value i of a varied setting, and the base file if that varies.
 static void set_value(struct campaign_cell *cell, const struct campaign *c, uint32_t vary,
 	uint32_t value, struct arena *a, struct diag *d)
 {
@@ -177,7 +176,7 @@ static int add_cell(struct campaign *c, const struct campaign_point *p, uint64_t
 		cell->base = diag_path(d, &p->base, a);
 	else if (s->base)
 		cell->base = diag_path(d, &s->base, a);
-	for (uint32_t i = s->vary.count; i-- > 0;) { // the last one varies first
+	for (uint32_t i = s->vary.count; i-- > 0;) { // the last one varies fastest
 		uint32_t of = c->vary[i].values.count;
 
 		set_value(cell, c, i, (uint32_t)(number % of), a, d);
@@ -209,7 +208,7 @@ static void name_operations(struct campaign *c, struct arena *a)
 	}
 }
 
-// A campaign without operations has one, and one without columns has that of the rate.
+// A campaign has at least one operation and, by default, a column for the rate.
 static void fill_defaults(struct campaign_settings *s)
 {
 	static struct campaign_operation run = {.name = "run"};
@@ -317,7 +316,7 @@ static const char *sha256_of(const char *text, size_t len, struct arena *a)
 	return arena_strdup(a, hex);
 }
 
-// Can every run have the figures of the table?
+// Does every run have the figures of the table?
 static bool check_columns(
 	const struct campaign *c, const struct config *config, struct arena *a, struct diag *d)
 {
@@ -357,8 +356,8 @@ static bool dump_run(const struct campaign *c, const struct campaign_cell *cell,
 	return ok;
 }
 
-// Every run as a configuration: its errors are known before the first one, and its dump belongs to
-// all that a value depends on.
+// Dump every run as a configuration: reports errors before the first run, and adds the dump to the
+// hash of everything that values depend on.
 static int dump_runs(const struct campaign *c, FILE *f, struct diag *d)
 {
 	for (uint32_t i = 0; i < c->cell_count; i++)
@@ -378,7 +377,7 @@ static int dump_runs(const struct campaign *c, FILE *f, struct diag *d)
 	return 0;
 }
 
-// More repeats, another trim or another table leave the values as they are.
+// More repeats, another trim or another table do not affect the values.
 static int hash(struct campaign *c, struct arena *a, struct diag *d)
 {
 	struct campaign_settings s = c->settings;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A campaign: one configuration with lists of settings, on a list of servers, several times each.
-// Its settings, the runs that they stand for, and the values that these gave. Not here: how a run
-// is made (campaign_run.h), files (campaign_journal.h), tables (campaign_table.h). Path: cold. Main
-// thread.
+// A campaign: one configuration with lists of settings, on a list of servers, repeated. Its
+// settings, their expansion into runs, and the resulting values. Execution is in campaign_run.h,
+// files are in campaign_journal.h, tables in campaign_table.h. Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +13,10 @@
 
 enum campaign_combine { COMBINE_PRODUCT, COMBINE_ZIP };
 
-// A setting that has one value after the other.
+// A setting that takes several values in turn.
 struct campaign_vary {
 	const char *name;
-	const char *setting;      // path, or "base": the file. NULL: only the commands hear of it
+	const char *setting;      // path, or "base": the file. NULL: only for the commands
 	struct field_list values; // const char *
 };
 
@@ -25,26 +24,26 @@ struct campaign_vary {
 struct campaign_point {
 	const char *name;
 	const char *start, *stop; // commands; NULL: none
-	const char *base;         // instead of the campaign's; NULL: that
+	const char *base;         // replaces the campaign's; NULL: the campaign's
 	struct field_list set;    // const char *, "PATH=VALUE"
-	struct field_list only;   // const char *, "NAME=VALUE" of vary
+	struct field_list only;   // const char *, "NAME=VALUE" of varied settings
 };
 
 struct campaign_operation {
 	const char *name;
 	struct field_list set;
 	const char *before;       // command; NULL: none
-	const char *until;        // command that succeeds when the operation is over; NULL: none
+	const char *until;        // command that succeeds once the operation is over; NULL: none
 	struct field_list points; // const char *; empty: all
 };
 
 struct campaign_column {
 	const char *name;
-	const char *figure; // one of the two below, or as format_select.h has it
-	const char *per;    // another one, to divide by; NULL: none
+	const char *figure; // a CAMPAIGN_* figure, or as in format_select.h
+	const char *per;    // divisor figure; NULL: none
 };
 
-// Figures of an operation, beside those of its result.
+// Figures of an operation in addition to its result's.
 #define CAMPAIGN_SECONDS "seconds"
 #define CAMPAIGN_PER_S   "per_s"
 
@@ -56,7 +55,7 @@ struct campaign_output {
 struct campaign_settings {
 	const char *name; // NULL: base name of the file
 	const char *base;
-	const char *through; // words before each run's command; NULL: none
+	const char *through; // prefix of each run's command; NULL: none
 	struct field_list set;
 	struct field_list vary;
 	int32_t combine; // enum campaign_combine
@@ -72,10 +71,10 @@ struct campaign_settings {
 
 const struct field_section *campaign_section(void);
 
-// A row of the table: a point with one value of each varied setting.
+// A row of the table: a point with a value for each varied setting.
 struct campaign_cell {
 	const struct campaign_point *point;
-	const char **values; // of each vary
+	const char **values; // by vary
 	const char *base;
 };
 
@@ -88,27 +87,27 @@ struct campaign {
 	const struct campaign_column *columns;
 	struct campaign_cell *cells;
 	uint32_t cell_count;
-	// Names of operations, in the order in which they appear; alternatives for different points
-	// share one.
+	// Names of operations in order of appearance; alternatives for different points share a
+	// name.
 	const char **operations;
 	uint32_t operation_count;
-	const char *sha256; // of all that a value depends on
+	const char *sha256; // of everything that values depend on
 };
 
-// Read and check the file, with all files and settings that it names. NULL after errors, which are
-// in d. The campaign lives in a.
+// Read and check the file, including all files and settings it refers to. NULL after errors, which
+// are in d. The campaign is allocated in a.
 struct campaign *campaign_load(const char *file, char *const *assignments, unsigned count,
 	struct arena *a, struct diag *d);
 
-// The cells of the settings, and the names of operations; for campaign_load and tests. 0, or
-// -EINVAL with errors in d.
+// Expand the settings into cells, and collect the names of operations; for campaign_load and tests.
+// 0, or -EINVAL with errors in d.
 int campaign_expand(struct campaign *c, struct arena *a, struct diag *d);
 
-// Operation i as this cell has it; NULL: it has none of that name.
+// Operation i for this cell; NULL: the cell has no operation of that name.
 const struct campaign_operation *campaign_operation_of(
 	const struct campaign *c, const struct campaign_cell *cell, uint32_t i);
 
-// What --set takes for a run: *count texts.
+// The --set arguments for a run: *count texts.
 char **campaign_assignments(const struct campaign *c, const struct campaign_cell *cell,
 	const struct campaign_operation *op, struct arena *a, unsigned *count);
 

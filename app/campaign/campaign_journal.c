@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a campaign in and out of its file. Path: cold. Main thread.
+// Reads and writes the lines of a campaign's file. Path: cold. Main thread.
 #include "campaign/campaign_journal.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "document/document_reader.h"
 
 #define SCHEMA      "ddiperf-campaign/1"
-#define ATTEMPT_MAX 10000 // each interrupted one counts too
+#define ATTEMPT_MAX 10000 // interrupted attempts count too
 
 static const char *path_of(const struct campaign_journal *j)
 {
@@ -42,7 +42,7 @@ static int put(struct campaign_journal *j, const json_t *line)
 	return rc < 0 ? fail(j, rc) : 0;
 }
 
-// A run as its line has it; false: the line is not of this campaign.
+// Add a run from its line; false: the line is not from this campaign.
 static bool take(struct campaign_journal *j, const json_t *line)
 {
 	const struct campaign *c = j->campaign;
@@ -108,7 +108,7 @@ static int check_heading(const struct campaign_journal *j, const json_t *line)
 	return 0;
 }
 
-// *whole: octets of whole lines.
+// *whole: length of all complete lines.
 static int read_lines(struct campaign_journal *j, FILE *f, off_t *whole)
 {
 	char *text = NULL;
@@ -191,7 +191,7 @@ void journal_close(struct campaign_journal *j)
 	j->fd = -1;
 }
 
-// --- what is known
+// --- known runs
 
 static const struct campaign_run *find_in_pass(const struct campaign_journal *j, uint32_t cell,
 	uint32_t repeat, uint32_t operation, uint32_t pass)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One attempt after the other: start the server, run its operations, stop it. Path: cold. Main
-// thread.
+// One attempt at a time: start the server, run its operations, stop it. Path: cold. Main thread.
 #include "campaign/campaign_run.h"
 
 #include <ctype.h>
@@ -25,7 +24,7 @@
 #include "line/options.h"
 
 #define RUN_NS    (1000000ull * 1000000000) // a run ends by itself
-#define POLL_TEXT "0.02"                    // seconds between two looks of until
+#define POLL_TEXT "0.02"                    // seconds between two checks of until
 
 // An operation of an attempt.
 struct attempt {
@@ -35,7 +34,7 @@ struct attempt {
 	struct arena *arena;
 	uint32_t repeat, number;
 	uint32_t operation;
-	const char *why; // it is of no use; NULL: it is
+	const char *why; // why it is unusable; NULL: it is usable
 };
 
 static const char *beside_journal(const struct attempt *t, const char *suffix)
@@ -43,7 +42,7 @@ static const char *beside_journal(const struct attempt *t, const char *suffix)
 	return arena_printf(t->arena, "%s%s", t->runner->campaign->settings.output.jsonl, suffix);
 }
 
-// The first interrupt asks a command to end, the second one ends it.
+// The first interrupt asks a command to end, the second kills it.
 static int heed(void *ctx)
 {
 	int more = interrupt_count - *(const int *)ctx;
@@ -58,7 +57,7 @@ static int fail(struct attempt *t, const char *name, const char *outcome)
 	return -EIO;
 }
 
-// A command of the user. 0, -EIO with t->why, or -ECANCELED.
+// Run a command of the user. 0, -EIO with t->why, or -ECANCELED.
 static int hook(struct attempt *t, const char *name, const char *text)
 {
 	int before = interrupt_count, rc;
@@ -89,7 +88,7 @@ static const char *run_command(const struct attempt *t, const char *result, cons
 	char **sets = campaign_assignments(c, t->cell, t->op, t->arena, &count);
 
 	binary[len > 0 ? len : 0] = '\0';
-	// A run must not outlive a campaign that was killed: the next one needs its ports.
+	// The run must end if its campaign is killed: the next campaign needs its ports.
 	text = arena_printf(t->arena,
 		"exec setpriv --pdeathsig TERM -- %s %s run %s --quiet --json %s", through,
 		options_quote(binary, t->arena), options_quote(t->cell->base, t->arena),
@@ -100,7 +99,7 @@ static const char *run_command(const struct attempt *t, const char *result, cons
 	return arena_printf(t->arena, "%s >%s 2>&1", text, options_quote(log, t->arena));
 }
 
-// Of the last line that says something.
+// The last line that is not empty.
 static const char *last_line(const struct attempt *t, const char *file)
 {
 	FILE *f = fopen(file, "re");
@@ -129,7 +128,7 @@ static const char *reasons(const struct attempt *t, const json_t *document)
 	return out;
 }
 
-// From the start of the measured part to the success of until, both by the clock of the box.
+// From the start of the measured part to the success of until, both by the wall clock.
 static double seconds_until(const struct document_reader *b, uint64_t ended)
 {
 	double since = (double)(clock_now() - ended) / reader_tick_hz(b);
@@ -140,7 +139,7 @@ static double seconds_until(const struct document_reader *b, uint64_t ended)
 	       1e-9 * document_number(b->document, "run.measured_from_ns");
 }
 
-// Exchanges that came to their end.
+// Completed exchanges.
 static double operations_of(const struct document_reader *b)
 {
 	double sum = 0;
@@ -152,7 +151,7 @@ static double operations_of(const struct document_reader *b)
 	return sum;
 }
 
-// 0, or -EINVAL: no figure, or several, are called so (logged). *out: NAN: the result has none.
+// 0, or -EINVAL: the name matches no figure, or several (logged). *out: NAN: not in the result.
 static int figure_of(struct attempt *t, const struct document_reader *b, const char *name,
 	double seconds, double *out)
 {
@@ -207,7 +206,7 @@ static json_t *settings_json(const struct attempt *t)
 	return out;
 }
 
-// The line of a run in the journal. 0, -EIO with t->why when its values are of no use, or as
+// Write the line of a run into the journal. 0, -EIO with t->why if its values are unusable, or as
 // campaign_execute.
 static int keep(struct attempt *t, const struct document_reader *b, double seconds)
 {
@@ -234,7 +233,8 @@ static int keep(struct attempt *t, const struct document_reader *b, double secon
 	return rc;
 }
 
-// What the process of a run has left. ended: of until, in ticks; 0: there is none.
+// Take the result of a run's process. ended: time of until's success, in ticks; 0: there is no
+// until.
 static int take_result(struct attempt *t, const char *result, uint64_t ended)
 {
 	struct document_reader b;
@@ -252,10 +252,10 @@ static int take_result(struct attempt *t, const char *result, uint64_t ended)
 	return rc;
 }
 
-// The command of until, again and again while the file is there.
+// Repeats the command of until as long as the file exists.
 static struct task *watch(const struct attempt *t, const char *flag)
 {
-	static const struct clock counter; // of the CPU, which the run reads, too
+	static const struct clock counter; // CPU counter, also read by the run
 	const char *file = options_quote(flag, t->arena);
 	FILE *f = fopen(flag, "we");
 
@@ -293,7 +293,7 @@ static int run_operation(struct attempt *t)
 		return -ENOMEM;
 	rc = command_run(&c);
 	if (rc != 0 || interrupt_count)
-		unlink(flag); // the leases of a run that failed may never be gone
+		unlink(flag); // after a failed run, the leases may never go away
 	if (task && await(t, task, &end) < 0 && rc == 0)
 		rc = -EIO;
 	unlink(flag);
@@ -351,7 +351,7 @@ static int run_operations(struct attempt *t)
 	return rc;
 }
 
-// 0: all of its runs count; -EIO with *why; or as campaign_execute.
+// 0: all runs count; -EIO with *why; or as campaign_execute.
 static int run_attempt(struct campaign_runner *r, uint32_t cell, uint32_t repeat, const char **why)
 {
 	struct attempt t = {.runner = r,
@@ -376,7 +376,7 @@ static int run_attempt(struct campaign_runner *r, uint32_t cell, uint32_t repeat
 	return rc == -EIO && interrupt_count ? -ECANCELED : rc;
 }
 
-// One repeat of a cell, as often as it takes.
+// One repeat of a cell, with as many attempts as needed.
 static int run_repeat(struct campaign_runner *r, uint32_t cell, uint32_t repeat)
 {
 	const struct campaign_attempts so_far = journal_attempts(r->journal, cell, repeat);
@@ -403,7 +403,7 @@ int campaign_execute(struct campaign_runner *r)
 	int rc = 0;
 
 	r->why = arena_zalloc(r->arena, c->cell_count * c->settings.repeats * sizeof(*r->why));
-	// Repeat by repeat: what changes on the box in the meantime then meets all points alike.
+	// Repeat by repeat, so that changes on the box over time affect all points alike.
 	for (uint32_t repeat = 0; rc == 0 && repeat < c->settings.repeats; repeat++)
 		for (uint32_t cell = 0; rc == 0 && cell < c->cell_count; cell++) {
 			if (interrupt_count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The runs of a campaign: commands around them, each run as a process of its own, attempts. Path:
-// cold. Main thread.
+// The runs of a campaign: commands around them, a process for each run, attempts. Path: cold. Main
+// thread.
 #pragma once
 
 #include "campaign/campaign_journal.h"
@@ -10,14 +10,14 @@ struct campaign_runner {
 	struct campaign_journal *journal;
 	struct arena *arena;
 	bool quiet;
-	// For each cell and repeat, set here: why there are no values; NULL: there are, or it was
+	// By cell and repeat, set here: why there are no values; NULL: there are, or the repeat was
 	// not tried.
 	const char **why;
-	bool stop_failed; // of a point, which was logged
+	bool stop_failed; // stopping a point failed, which was logged
 };
 
-// All repeats that the journal lacks. 0, or -errno: -ECANCELED (interrupted), -EINVAL (the campaign
-// is wrong, which was logged), another one if the journal cannot be written (logged).
+// Execute all repeats missing from the journal. 0, or -errno: -ECANCELED (interrupted), -EINVAL
+// (the campaign is invalid, which was logged), others if the journal cannot be written (logged).
 int campaign_execute(struct campaign_runner *r);
 
 static inline const char **campaign_why(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Means with their intervals, as rows for each point and value. Path: cold. Main thread.
+// Means with confidence intervals, as rows for each point and value. Path: cold. Main thread.
 #include "campaign/campaign_table.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// One figure of a repeat; NAN: it has none.
+// One figure of a repeat; NAN: none.
 static double repeat_value(const struct campaign_journal *j, uint32_t cell, uint32_t column,
 	uint32_t operation, uint32_t repeat)
 {
@@ -158,7 +158,7 @@ struct grid {
 	const struct campaign_table *t;
 	const char **cells; // rows x columns, the first row is the heading
 	uint32_t rows, columns;
-	uint32_t left; // columns with text
+	uint32_t left; // text columns
 };
 
 static uint32_t values_of(const struct campaign *c)
@@ -205,7 +205,7 @@ static void grid_fill(
 			value_text(g->t, row - 1, column, operation);
 }
 
-// Characters of UTF-8.
+// Number of UTF-8 characters.
 static int width_of(const char *text)
 {
 	int n = 0;
@@ -292,7 +292,7 @@ void table_put(const struct campaign_table *t, enum table_form form, FILE *out)
 {
 	const struct campaign *c = t->journal->campaign;
 	uint32_t values = values_of(c), columns = c->settings.columns.count;
-	bool one = values == 1; // then figures are the columns
+	bool one = values == 1; // then there is one column per figure
 	const char *note = caption(c, t->journal->arena);
 
 	for (uint32_t i = 0; i < (one ? 1 : columns); i++) {
@@ -329,7 +329,7 @@ void table_put_repeat(const struct campaign_journal *j, uint32_t cell, uint32_t 
 	fflush(out);
 }
 
-// --- programs
+// --- machine-readable formats
 
 static void put_csv_text(const char *text, FILE *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The values of a campaign as tables for people and programs, and as the page with its chart. Path:
-// cold. Main thread.
+// The values of a campaign as tables for people and programs, and as a page with a chart.
+// Path: cold. Main thread.
 #pragma once
 
 #include <stdio.h>
@@ -8,15 +8,15 @@
 #include "campaign/campaign_journal.h"
 #include "engine/series/spread.h"
 
-#define TABLE_AVERAGE UINT32_MAX // in place of an operation: the mean of all
+#define TABLE_AVERAGE UINT32_MAX // instead of an operation: the mean of all
 
 // Values of one figure in the repeats of a cell.
 struct campaign_value {
-	bool known;           // there is one at least
-	bool failed;          // in some repeat a criterion was not met
+	bool known;           // at least one repeat has a value
+	bool failed;          // a criterion failed in some repeat
 	bool has;             // the cell has the operation
 	uint32_t of;          // repeats with a value
-	struct spread spread; // of these, without the trimmed ones
+	struct spread spread; // of these, without trimmed values
 };
 
 struct campaign_value table_value(
@@ -37,11 +37,11 @@ int table_put_page(const struct campaign_table *t, FILE *out);
 // A line about a repeat that has just ended.
 void table_put_repeat(const struct campaign_journal *j, uint32_t cell, uint32_t repeat, FILE *out);
 
-// How the campaign stands: of all repeats.
+// Progress of the campaign, over all repeats.
 struct campaign_state {
 	uint32_t missing; // repeats without values
-	uint32_t invalid; // of these, by the tester
-	uint32_t failed;  // runs that count and did not meet a criterion
+	uint32_t invalid; // of these, because of the tester
+	uint32_t failed;  // runs that count and failed a criterion
 };
 
 struct campaign_state table_state(const struct campaign_table *t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf campaign FILE: many runs, on several servers, as one table that can be gone on with.
+// ddiperf campaign FILE: many runs, on several servers, as one table that can be resumed.
 // Path: cold. Main thread.
 #include <errno.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static int write_page(void *ctx, FILE *out)
 
 #define PLACE(member) offsetof(struct campaign_output, member)
 
-// The files beside the journal.
+// The output files in addition to the journal.
 static const struct {
 	const char *option;
 	size_t place;
@@ -58,7 +58,7 @@ static int check_files(const struct campaign *c)
 	return 0;
 }
 
-// 0, or below when a file could not be written, which was logged.
+// 0, or negative if a file could not be written, which was logged.
 static int write_files(const struct campaign_table *t)
 {
 	const struct campaign *c = t->journal->campaign;

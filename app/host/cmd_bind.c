@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf bind [CARD]... and unbind CARD...: network cards for DPDK, and back for the kernel.
+// ddiperf bind [CARD]... and unbind CARD...: hands network cards to DPDK, and back to the kernel.
 // Path: cold. Main thread.
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void print_card(const struct pci_box *b, const struct pci_card *c)
 	printf("%-12s  -> %s\n", "", pci_advice(b, c, advice, sizeof(advice)));
 }
 
-// The cards as they are after a change; none: all.
+// Print the state of cards after a change; none: all.
 static int print_cards(const struct options *o)
 {
 	struct pci_box b = {.root = ""};

@@ -24,7 +24,7 @@ static void print_row(
 		printf("  %-7s  %-22s  -> %s\n", "", "", fix);
 }
 
-// true: nothing is missing that every run needs.
+// true: everything that every run needs is available.
 static bool print_box(void)
 {
 	struct doctor_report report;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands that read FILE and touch no port. ddiperf check FILE: every error that a run would
-// report before it opens a port. ddiperf plan FILE: the demand of FILE on link, CPUs and memory.
+// Commands that read FILE and touch no port. ddiperf check FILE: every error that a run would
+// report before it opens a port. ddiperf plan FILE: the demands of FILE on link, CPUs and memory.
 // Path: cold. Main thread.
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 #define CELL 32 // stats_format
 #define MIB  1048576.0
 
-// What a port or an event does to this box beside its test.
+// Reject ports and events with effects on this box beyond the test.
 static void confine_box(const struct config *c, struct diag *d)
 {
 	const struct port_settings *ports = c->ports.items;
@@ -53,7 +53,7 @@ static void confine_box(const struct config *c, struct diag *d)
 
 const struct config *command_confine(const struct config *c, bool commands, struct diag *d)
 {
-	// Those that another box runs do no harm here.
+	// Commands that run on another box are harmless here.
 	conf_confine(config_section(), c, commands, commands || !fleet_asks_server(c), d);
 	if (!commands)
 		confine_box(c, d);
@@ -82,10 +82,10 @@ int command_error_code(const struct diag *d)
 	return diag_all_of_box(d) ? EXIT_ENVIRONMENT : EXIT_CONFIG;
 }
 
-// What runs out in a search is told of its highest load.
+// A search is also checked at its highest load, to detect exhausted resources.
 bool command_check(const struct config *c, struct arena *a, struct diag *d)
 {
-	struct inputs *in = inputs_new(); // of a search its files are read twice
+	struct inputs *in = inputs_new(); // a search reads its files twice
 	const struct config *longest = c;
 	bool ok;
 

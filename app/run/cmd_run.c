@@ -36,15 +36,15 @@
 #include "follow/stream.h"
 #include "report/terminal.h"
 
-#define JSON "--json" // as messages call the file
+#define JSON "--json" // name of the file in messages
 
 struct session {
 	const struct options *options;
 	const struct config *config;
 	bool respond;
 	bool self_check;
-	bool summed;     // the summary was printed
-	bool lines_lost; // output.jsonl lacks some
+	bool summed;     // the summary has been printed
+	bool lines_lost; // output.jsonl is incomplete
 	struct hooks hooks;
 	struct report report;
 	struct result result;
@@ -56,7 +56,7 @@ struct session {
 	struct scrape scrape;
 	struct control control;
 	struct order_reader orders;
-	struct fleet *fleet; // NULL: the run is here
+	struct fleet *fleet; // NULL: the run is local
 };
 
 static void on_note(void *ctx, const char *text)
@@ -97,7 +97,7 @@ static void on_trial(
 	run_events_trial(&s->live, t, number, answer, upper);
 }
 
-// One block, by one write: SIGUSR1.
+// Writes one block with a single write: SIGUSR1.
 static void tell_state(struct session *s)
 {
 	struct view_size size = {.columns = 79, .rows = 100, .utf8 = view_is_utf8(), .hint = ""};
@@ -117,7 +117,7 @@ static void tell_state(struct session *s)
 	report_clear(&s->report);
 	fflush(stdout);
 	written = write(STDERR_FILENO, text, len);
-	(void)written; // there is no other place to complain
+	(void)written; // there is nowhere to complain
 	free(text);
 }
 
@@ -190,8 +190,8 @@ static void on_told(void *ctx, const struct result_responder *total)
 	control_tell(&s->control, total);
 }
 
-// The formats that the file asks for, one after the other; *path is the file of the one returned.
-// NULL: that was the last one. Begin with *at = 0.
+// Iterates over the formats requested in the file; *path is the file of the returned format. NULL:
+// no more. Start with *at = 0.
 static const struct format *next_output(const struct session *s, unsigned *at, const char **path)
 {
 	const struct output_settings *output = &s->config->output;
@@ -211,8 +211,8 @@ static const char *option_of(const struct session *s, const struct format *f)
 	return arena_printf(s->options->arena, "output.%s:", f->name);
 }
 
-// The other output that goes to the same file, and would be replaced by f's; NULL: none. A pipe or
-// a device takes several.
+// Another output with the same file, which f's would replace; NULL: none. Pipes and devices accept
+// several.
 static const char *same_file(const struct session *s, const struct format *f, const char *path)
 {
 	const struct format *other;
@@ -292,7 +292,7 @@ static int write_outputs(const struct session *s, struct document_reader *b)
 	return rc;
 }
 
-// Members are NULL without a front end that has an output of its own.
+// Members are NULL unless the front end has its own output.
 static const struct front_output *front_output(const struct session *s)
 {
 	static const struct front_output none;
@@ -311,8 +311,7 @@ static bool wants_document(const struct session *s)
 	return s->options->json || s->options->brief || f || front_output(s)->end;
 }
 
-// The disk of the result is full, or fails: its document goes to where there is room, or is
-// printed.
+// The disk of the result is full or failing: saves the document where there is room, or prints it.
 static void save_elsewhere(const struct session *s, struct document_reader *b)
 {
 	const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
@@ -342,8 +341,8 @@ static bool is_file(const char *path)
 	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
-// 0, or below after an error, which was logged. The intervals stay where they are if the document
-// cannot be written. *code: a front end may have exit codes of its own.
+// 0, or negative after an error, which was logged. Keeps the interval file if the document cannot
+// be written. *code: a front end may have its own exit codes.
 static int write_document(struct session *s, int *code)
 {
 	const struct front_output *front = front_output(s);
@@ -376,7 +375,7 @@ static void print_line(void *ctx, const char *text)
 	fprintf(ctx, "%s\n", text);
 }
 
-// A summary that did not reach standard output, or a result that did not reach its file.
+// A summary did not reach standard output, or a result did not reach its file.
 static void sum_up_on_stderr(struct session *s)
 {
 	struct report r;
@@ -401,7 +400,7 @@ static bool sum_up(struct session *s)
 	       !ferror(s->report.out);
 }
 
-// A file that could not be written changes the exit code of a run that passed, and of no other.
+// A file that could not be written changes the exit code only of a run that passed.
 static int hand_out(struct session *s, int code)
 {
 	bool incomplete = s->result.capture && s->result.capture->incomplete;
@@ -418,14 +417,14 @@ static int hand_out(struct session *s, int code)
 	return incomplete && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
-// For ddiperf watch. A run that cannot be watched continues.
+// Supports ddiperf watch. A run that cannot be watched continues.
 static void be_watched(struct session *s)
 {
 	char dir[256], path[512];
 	struct stream *stream;
 	int rc = -ENOENT;
 
-	// Another run that ends may remove the empty folder between the two calls.
+	// Another run may remove the empty folder between the two calls.
 	for (unsigned tries = 0; rc == -ENOENT && tries < 100; tries++) {
 		rc = state_directory(dir, sizeof(dir));
 		if (rc < 0)
@@ -454,7 +453,7 @@ static void follow_no_more(struct session *s)
 		state_leave_directory(dir);
 }
 
-// All that look at the run while it is running. 0, or -errno, which was logged.
+// Start all observers of the run. 0, or -errno, which was logged.
 static int follow(struct session *s)
 {
 	const struct output_settings *output = &s->config->output;
@@ -493,7 +492,7 @@ static int follow(struct session *s)
 			run_events_follow(&s->live, (struct run_events_follower){scrape_line,
 							    scrape_tick, scrape_close, &s->scrape});
 	}
-	if (rc == 0 && s->report.live) { // last: others may have something to say
+	if (rc == 0 && s->report.live) { // last, after the messages of the others
 		terminal_open(&s->view, s->report.out, "q: stop and report");
 		run_events_follow(&s->live, terminal_follower());
 	}
@@ -533,7 +532,7 @@ static int execute_between_hooks(struct session *s, const struct run_options *ru
 	return code;
 }
 
-// The hooks of the file are those of each box.
+// Hooks of the file run on each box.
 static int execute_on_fleet(struct session *s, struct run_options *run)
 {
 	const struct options *o = s->options;
@@ -555,7 +554,7 @@ static int execute_on_fleet(struct session *s, struct run_options *run)
 	return code;
 }
 
-// The end without order: see signals.h.
+// For the emergency exit: see signals.h.
 static struct session *session;
 
 static void last_words(int code)

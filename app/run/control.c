@@ -31,7 +31,7 @@ static int listen_at(struct control *c, const struct control_place *p)
 
 // --- the thread ---
 
-// The counters as of now, or NULL when the run is over.
+// The current counters, or NULL if the run is over.
 static char *counters(struct control *c)
 {
 	struct timespec end;

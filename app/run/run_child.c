@@ -43,9 +43,9 @@ struct led {
 	struct interval_file part;
 	enum led_state state;
 	struct run *ports;
-	uint64_t number;   // of the run that began last
-	uint64_t start_ns; // the time that was ordered; 0: none
-	int lent;          // interrupts that orders to stop have added
+	uint64_t number;   // of the latest run
+	uint64_t start_ns; // ordered start time; 0: none
+	int lent;          // interrupts added by orders to stop
 	bool enough;       // the run has reached its purpose
 	char **texts;      // settings of the next run; NULL: no run was ordered
 	unsigned count;
@@ -54,7 +54,7 @@ struct led {
 
 // --- events ---
 
-// A leader that is gone is as good as an interrupt.
+// If the leader is gone, acts like an interrupt.
 static void put_line(void *ctx, const json_t *line)
 {
 	struct led *s = ctx;
@@ -85,7 +85,7 @@ static void put_number(struct led *s, const char *kind, uint64_t wall_ns)
 		json_pack("{s:I,s:I}", kind, (json_int_t)s->number, "at_ns", (json_int_t)wall_ns));
 }
 
-// The reason: errors of the settings, or else the last one that was logged.
+// Report the reason: errors of the settings, otherwise the last logged error.
 static void put_failed(struct led *s, int code, const struct diag *d)
 {
 	char logged[TEXT_SIZE], *text = NULL;
@@ -108,7 +108,7 @@ static void put_failed(struct led *s, int code, const struct diag *d)
 
 // --- orders ---
 
-// Settings that only a new process can have: those of ports and commands that are there already.
+// Is the setting fixed for the process? So are settings of ports and commands that already exist.
 static bool is_fixed(const char *setting)
 {
 	static const char *const fixed[] = {"ports", "host", "responder", "hooks", "fleet"};
@@ -172,12 +172,12 @@ static const char *take_order(void *ctx, const json_t *value, const json_t *line
 		log_warning("order %s: %s", text, refused);
 	if (s->state != LED_IDLE)
 		run_events_order(&s->live, text, refused);
-	else // there is no run whose lines could have it
+	else // no run can include it in its lines
 		put_event(s, json_pack("{s:s,s:s?}", "order", text, "refused", refused));
 	return NULL;
 }
 
-// As many interrupts end the run; they are taken back behind it. 0: its purpose is reached.
+// End the run with this number of interrupts, withdrawn afterwards. 0: its purpose is reached.
 static const char *take_stop(void *ctx, const json_t *value, const json_t *line)
 {
 	struct led *s = ctx;
@@ -272,7 +272,7 @@ static void on_started(void *ctx, uint64_t wall_ns)
 	put_number(ctx, "started", wall_ns);
 }
 
-// 0, or -errno, which was logged; the intervals stay where they are then.
+// 0, or -errno, which was logged; then the interval file is kept.
 static int write_result(struct led *s, const char *file, const struct config *c)
 {
 	struct document_reader reader;
@@ -292,7 +292,7 @@ static const struct config *derive(struct led *s, struct diag *d)
 	return c && s->options->confined ? command_confine(c, s->options->commands, d) : c;
 }
 
-// The exit code of the run. Its document is there, or its reason was told.
+// Returns the exit code of the run. Its document exists, or the reason was reported.
 static int run_ordered(struct led *s, const struct config *c, struct diag *d, const char *file)
 {
 	int code = run_once(s->ports, c, d, &s->result);
@@ -358,7 +358,7 @@ static void last_words(int code)
 	log_error("the run was given up (exit code %d); the box is as it was before", code);
 }
 
-// The code of the run that was last, or why there is none.
+// Returns the code of the last run, or the reason for having none.
 static int serve_orders(struct led *s)
 {
 	int code = EXIT_PASS;
@@ -400,8 +400,8 @@ static int lead_between_hooks(struct led *s)
 	return rc < 0 && code == EXIT_PASS ? EXIT_ENVIRONMENT : code;
 }
 
-// Standard output is for events alone; what else goes there, drivers' lines too, becomes an
-// error's.
+// Reserves standard output for events; other output, including drivers' lines, goes to standard
+// error.
 static FILE *take_stdout(void)
 {
 	int fd = dup(STDOUT_FILENO);

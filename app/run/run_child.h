@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run that is led by another process (run --led): orders on standard input and events on standard
-// output, JSON objects, a line each. The ports are brought up once; each order to run is a plain
-// run on them, which begins at an ordered time. Searches and repeats are the leader's.
-// docs/fleet.md describes the lines. Path: cold. Main thread.
+// A run led by another process (run --led): orders on standard input and events on standard output,
+// as JSON objects, one per line. The ports are brought up once; each order to run is a plain run on
+// them that begins at an ordered time. Searches and repeats are up to the leader. docs/fleet.md
+// describes the lines. Path: cold. Main thread.
 #pragma once
 
 #include "engine/config/config.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows, and the replies about runs. Path: cold. Threads of libmicrohttpd.
+// The routes, and the replies about runs. Path: cold. Threads of libmicrohttpd.
 #include "web/api.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define REPORT_MS    120000
 #define LEASE_MOST_S 3600
-#define CPU_MAX      32768 // octets of /proc/stat; lines of CPUs come first
+#define CPU_MAX      32768 // octets of /proc/stat; the CPU lines come first
 
 static struct http_reply done(const struct runs_error *e, json_t *json)
 {
@@ -113,7 +113,7 @@ static struct http_reply get_run(void *ctx, struct http_request *r)
 	             : http_error(MHD_HTTP_NOT_FOUND, "there is no run %s", r->names[0]);
 }
 
-// The settings of the body as arguments. false: they are no list of such.
+// The settings in the body as arguments. false: not a list of settings.
 static bool read_sets(const json_t *list, const char **arguments, unsigned *count)
 {
 	const json_t *one;
@@ -132,7 +132,7 @@ static bool read_sets(const json_t *list, const char **arguments, unsigned *coun
 	return true;
 }
 
-// Arguments of a run on the agents that the body asks for. NULL, or the reason why that cannot be.
+// Arguments of a run on the agents requested in the body. NULL, or why that is not possible.
 static const char *read_fleet(const struct api *a, const json_t *fleet, const char **arguments,
 	unsigned *count, char number[16])
 {
@@ -233,7 +233,7 @@ static struct http_reply stop_run(void *ctx, struct http_request *r)
 	return done(&e, json_pack("{s:s}", "stopping", r->names[0]));
 }
 
-// {"set": ...} is how {"order": ...} was written before.
+// {"set": ...} is the older form of {"order": ...}.
 static struct http_reply order_run(void *ctx, struct http_request *r)
 {
 	const struct api *a = ctx;
@@ -293,7 +293,7 @@ static struct http_reply get_output(void *ctx, struct http_request *r)
 	return file_of_run(ctx, r, r->names[1], "application/octet-stream");
 }
 
-// Made anew for each request, by ddiperf report. The page has the trend of all runs so far.
+// Generated for each request, by ddiperf report. The page has the trend of all runs so far.
 static struct http_reply get_report(void *ctx, struct http_request *r)
 {
 	const struct api *a = ctx;
@@ -323,7 +323,7 @@ static struct http_reply get_report(void *ctx, struct http_request *r)
 	return http_error(MHD_HTTP_BAD_REQUEST, "no such report: one of %s", format_names());
 }
 
-// --- the rows
+// --- the routes
 
 static const struct http_query follow_query[] = {
 	{"from", "number of the first line that is wanted, from 1"}, {0}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The HTTP interface of a folder of runs: rows of paths (http.h), from which its OpenAPI document
-// is made too. Path: cold. Threads of libmicrohttpd.
+// The HTTP interface of a folder of runs: routes (http.h), which also generate its OpenAPI
+// document. Path: cold. Threads of libmicrohttpd.
 #pragma once
 
 #include "web/api_metrics.h"
@@ -15,13 +15,13 @@ struct api {
 	const char *version;
 	struct api_metrics metrics;
 	struct agent_list *roster; // NULL: there is no fleet
-	// Arguments of a run on it, in pairs; the row behind the last one is NULL.
+	// Arguments of a run on the fleet, in pairs; NULL-terminated.
 	const char *const *fleet;
 };
 
 extern const struct http_route api_routes[]; // ctx: struct api
 
-// --- their replies, by file ---
+// --- replies, by file ---
 
 struct http_reply api_follow(void *ctx, struct http_request *r);      // api_follow.c
 struct http_reply api_metrics(void *ctx, struct http_request *r);     // api_metrics.c
@@ -31,7 +31,7 @@ struct http_reply api_put_file(void *ctx, struct http_request *r);    // api_fil
 struct http_reply api_delete_file(void *ctx, struct http_request *r); // api_files.c
 struct http_reply api_check(void *ctx, struct http_request *r);       // api_files.c
 
-// What `ddiperf check` says of files/NAME with these arguments: an array of {line, column, text},
-// empty when it is in order. NULL: it could not be asked.
+// The errors that `ddiperf check` reports for files/NAME with these arguments: an array of {line,
+// column, text}, empty if there are none. NULL: the check failed to run.
 json_t *api_errors_of(
 	const struct api *a, const char *name, const char *const *more, unsigned count);

@@ -46,7 +46,7 @@ struct http_reply api_get_file(void *ctx, struct http_request *r)
 	return http_file("text/plain; charset=utf-8", runs_read(a->runs, path));
 }
 
-// Under a name of its own first. 0 or -errno.
+// Writes to a draft first. 0 or -errno.
 static int write_file(const char *draft, const struct http_request *r)
 {
 	FILE *f = fopen(draft, "we");
@@ -59,7 +59,7 @@ static int write_file(const char *draft, const struct http_request *r)
 	return rc;
 }
 
-// A name for this thread alone: a '.' hides it.
+// A name private to this thread, hidden by a '.'.
 static void name_draft(const struct http_request *r, const char *kind, char buf[64])
 {
 	snprintf(buf, 64, ".%s-%zx.yaml", kind, (size_t)r >> 4);
@@ -97,7 +97,7 @@ struct http_reply api_delete_file(void *ctx, struct http_request *r)
 
 // --- check
 
-// "NAME:12:3: text", or "ddiperf: text" of what has no place.
+// "NAME:12:3: text", or "ddiperf: text" if it has no place.
 static json_t *error_of(const char *line, const char *name)
 {
 	unsigned row = 0, column = 0;

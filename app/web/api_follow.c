@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Server-sent events: the lines of a run (run_events.h) from its first one, and those to come; at
-// last its state. The lines are in a file, so a reader may come late and be slow: it holds up
-// nobody. Path: cold. Threads of libmicrohttpd, one for each reader.
+// Server-sent events: the lines of a run (run_events.h) from the first one, then new ones, and
+// finally its state. The lines are in a file, so a reader may be late and slow without delaying
+// others. Path: cold. Threads of libmicrohttpd, one for each reader.
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +13,17 @@
 
 #define PART    65536
 #define WAIT_MS 100
-#define PING_MS 3000 // a reader that is gone is found by it
+#define PING_MS 3000 // detects a reader that is gone
 
 struct follower {
 	const struct api *api;
 	char id[HTTP_NAME_SIZE];
-	int fd;               // of the lines; -1: there are none yet
-	unsigned long number; // of the line that is sent
-	unsigned long from;   // the first that is wanted
+	int fd;               // of the lines; -1: none yet
+	unsigned long number; // of the line being sent
+	unsigned long from;   // first line wanted
 	bool at_begin, over;
 	unsigned silent_ms;
-	char *line; // of the file, not whole yet
+	char *line; // incomplete line of the file
 	size_t len;
 	char *out; // to be sent
 	size_t out_len, out_at;
@@ -44,7 +44,7 @@ static void put(struct follower *f, const char *head, const char *text, size_t l
 	f->out_len += 2;
 }
 
-// Whole lines of the file that are wanted. false: the file has no more now.
+// Read complete lines of the file that are wanted. false: no more for now.
 static bool read_more(struct follower *f)
 {
 	char path[128], *end, *more;
@@ -97,10 +97,10 @@ static bool goes_on(const struct follower *f)
 	return running;
 }
 
-// Until there is something to send.
+// Wait until there is something to send.
 static void wait_for_more(struct follower *f)
 {
-	// What was written before the end was noted is in the file.
+	// When the end is noted, all earlier output is already in the file.
 	bool running = goes_on(f), more = read_more(f);
 
 	if (!more && !running) {

@@ -13,7 +13,7 @@
 
 struct api_metered {
 	char id[RUNS_ID_SIZE];
-	FILE *lines; // NULL: there are none yet
+	FILE *lines; // NULL: none yet
 	struct followed_run followed;
 };
 
@@ -25,7 +25,7 @@ static void forget(struct api_metered *r)
 	free(r);
 }
 
-// Those that have ended go, and those that have begun come.
+// Remove ended runs and add new ones.
 static void update(struct api_metrics *m, const struct runs_ids *now)
 {
 	struct api_metered *before[RUNS_ACTIVE_MAX];
@@ -54,7 +54,7 @@ static void update(struct api_metrics *m, const struct runs_ids *now)
 			forget(before[k]);
 }
 
-// The whole lines that have come since.
+// Read the complete lines added since the last call.
 static void read_lines(const struct runs *runs, struct api_metered *r)
 {
 	char path[128], *line = NULL;

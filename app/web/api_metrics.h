@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of all runs in progress as text for Prometheus, each sample with the id of its run.
-// What is known of a run grows by the lines since the last question; without one, nothing is read.
+// The figures of all runs in progress as text for Prometheus, each sample with its run's id. Each
+// request reads only the lines added since the previous one.
 // Path: cold. Threads of libmicrohttpd.
 #pragma once
 
@@ -11,10 +11,10 @@
 struct api_metered; // a run
 
 struct api_metrics {
-	pthread_mutex_t lock; // of all that follows
+	pthread_mutex_t lock; // protects the following
 	struct api_metered *runs[RUNS_ACTIVE_MAX];
 	unsigned count;
 };
 
-// No thread asks any more.
+// Call only when no thread makes requests any more.
 void api_metrics_close(struct api_metrics *m);

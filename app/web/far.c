@@ -23,7 +23,7 @@
 #define PATIENCE_S 10
 #define READY_MS   20000 // until the responder listens
 #define END_MS     20000 // until it has ended
-#define LEASE_S    30    // it lives on after the last question for it
+#define LEASE_S    30    // lifetime after the last request for it
 #define KEEP_MS    5000
 #define POLL_MS    50
 #define FILE_NAME  "far-end"
@@ -55,7 +55,7 @@ static int connect_to(const struct addr *host, uint16_t port)
 	return err;
 }
 
-// The code of the answer, whose body is at *body in text (ANSWER_MAX); 0: it is none, and was
+// The code of the answer, with its body at *body in text (ANSWER_MAX); 0: invalid, which was
 // logged.
 static int read_answer(const struct far *f, char *text, const char **body)
 {
@@ -69,8 +69,8 @@ static int read_answer(const struct far *f, char *text, const char **body)
 	return atoi(text + 9);
 }
 
-// path: below API. Its code, 0 after an error, which was logged. The answer is the caller's to
-// free.
+// path: below API. Returns the code, 0 after an error, which was logged. The caller frees the
+// answer.
 static int ask(const struct far *f, const char *method, const char *path, const char *body,
 	char **answer, const char **text)
 {
@@ -98,7 +98,7 @@ static int ask(const struct far *f, const char *method, const char *path, const 
 	return 0;
 }
 
-// The answer as JSON, a new reference. NULL: another code than wanted, which was logged.
+// The answer as JSON, a new reference. NULL: not the wanted code, which was logged.
 static json_t *ask_json(
 	const struct far *f, const char *method, const char *path, const char *body, int wanted)
 {
@@ -122,7 +122,7 @@ static json_t *ask_json(
 	return json;
 }
 
-// Runs there have ids of letters, digits and signs.
+// IDs of remote runs consist of letters, digits and punctuation.
 static bool take_id(struct far *f, const json_t *started)
 {
 	const char *id = document_text(started, "id");
@@ -139,14 +139,14 @@ static const char *run_path(const struct far *f, const char *more)
 	return arena_printf(f->arena, "/runs/%s%s", f->id, more);
 }
 
-// NULL: it could not be asked.
+// NULL: the request failed.
 static json_t *state_of(struct far *f)
 {
 	f->looked_ms = now_ms();
 	return ask_json(f, "GET", run_path(f, ""), "", 200);
 }
 
-// "running", "ended", or "".
+// *said: the last line in the run's log, or "".
 static bool is_over(struct far *f, const char **said)
 {
 	json_t *state = state_of(f);
@@ -157,7 +157,7 @@ static bool is_over(struct far *f, const char **said)
 	return over;
 }
 
-// Its ports are open when it has named them.
+// Its ports are open once they are named in the log.
 static bool is_ready(const struct far *f)
 {
 	const char *text = "";
@@ -211,7 +211,7 @@ static const char *file_path(const struct far *f)
 	return arena_printf(f->arena, "/files/%s", f->file);
 }
 
-// End it, as far as it has not.
+// End it unless it has ended.
 static void stop(struct far *f)
 {
 	uint64_t until = now_ms() + END_MS;
@@ -223,7 +223,7 @@ static void stop(struct far *f)
 		poll(NULL, 0, POLL_MS);
 }
 
-// Nothing of it is left there.
+// Delete it and its file there.
 static void forget(struct far *f)
 {
 	json_decref(ask_json(f, "DELETE", run_path(f, ""), "", 200));

@@ -30,7 +30,7 @@
 #include "web/runs_ports.h"
 #include "stats/json.h"
 
-#define SHOWN      500   // of the list
+#define SHOWN      500   // in the list
 #define START_MS   30000 // for the main thread to start a run
 #define HISTORY_MS 60000
 #define TICK_MS    20
@@ -39,9 +39,9 @@
 struct active {
 	char id[RUNS_ID_SIZE];
 	struct supervised child;
-	uint64_t until_ms; // a responder is ended, unless it is asked for; 0: a run ends by itself
+	uint64_t until_ms; // when a responder ends unless renewed; 0: a run ends by itself
 	unsigned lease_ms;
-	json_t *ports; // that nobody else may use
+	json_t *ports; // reserved for this run
 	json_t *state;
 };
 
@@ -54,14 +54,14 @@ struct wanted {
 
 struct runs {
 	char *dir;
-	int claim; // on the folder
+	int claim; // lock of the folder
 	bool commands;
-	pthread_mutex_t lock; // of all that follows
+	pthread_mutex_t lock; // protects the following
 	pthread_cond_t told;
 	struct active active[RUNS_ACTIVE_MAX];
 	unsigned count;
-	// The main thread's: runs that a killed server left, which end by themselves, and when they
-	// are looked at again.
+	// For the main thread: runs that a killed server left, which end by themselves, and the
+	// times for checking them.
 	json_t *left;
 	time_t left_at, left_until;
 	struct wanted wanted;
@@ -202,7 +202,7 @@ void runs_active(struct runs *r, struct runs_ids *out)
 
 // --- the end of a run
 
-// The few figures that a list shows.
+// The few figures shown in a list.
 static void put_figures(const struct runs *r, const char *id, json_t *state)
 {
 	char path[RUNS_PATH];
@@ -222,7 +222,7 @@ static void put_figures(const struct runs *r, const char *id, json_t *state)
 		answered += document_number(item, "answered_per_s");
 		sent += document_number(item, "sent");
 		lost += document_number(item, "lost");
-		p99 = fmax(p99, one); // of those that have one
+		p99 = fmax(p99, one); // ignores items without one
 	}
 	json_object_set_new(state, "name", json_string(document_text(result, "run.name")));
 	json_object_set_new(state, "verdict", json_string(document_text(result, "verdict.status")));
@@ -232,7 +232,7 @@ static void put_figures(const struct runs *r, const char *id, json_t *state)
 	json_decref(result);
 }
 
-// The last line that it said: the reason of a run without a result.
+// The last line of its log: the reason for a run without a result.
 static void put_last_line(const struct runs *r, const char *id, json_t *state)
 {
 	char path[RUNS_PATH], line[1024], last[1024] = "";
@@ -294,7 +294,7 @@ static void save_end(struct runs *r, const char *id, json_t *state, int code)
 	save_state(r, id, state);
 }
 
-// state becomes this function's.
+// Takes ownership of state.
 static void note_end(struct runs *r, const char *id, json_t *state, int code)
 {
 	save_end(r, id, state, code);
@@ -306,7 +306,7 @@ static void note_end(struct runs *r, const char *id, json_t *state, int code)
 
 // --- runs of a killed server
 
-// Its orders ended with it, so it ends in order, and its result says how.
+// The run lost its orders, so it ends in order and its result has the outcome.
 static void save_left(struct runs *r, const char *id)
 {
 	char path[RUNS_PATH];
@@ -373,7 +373,7 @@ static void start_wanted(struct runs *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-// One run that has ended and was not noted yet.
+// Reap one run that has ended.
 static bool reap(struct runs *r)
 {
 	json_t *state = NULL;
@@ -395,7 +395,7 @@ static bool reap(struct runs *r)
 	return state != NULL;
 }
 
-// Whoever wanted a responder has gone, or died.
+// End responders whose client has gone or died.
 static void end_unwanted(struct runs *r)
 {
 	pthread_mutex_lock(&r->lock);
@@ -431,7 +431,7 @@ void runs_tick(struct runs *r)
 
 // --- start
 
-// A run in progress that has one of these ports; NULL: none.
+// A run in progress that uses any of these ports; NULL: none.
 static const struct active *taken_by(const struct runs *r, const json_t *ports, const char **which)
 {
 	for (unsigned i = 0; i < r->count; i++) {
@@ -442,7 +442,7 @@ static const struct active *taken_by(const struct runs *r, const json_t *ports, 
 	return NULL;
 }
 
-// Its place in the table, with the lock held; NULL: e says why.
+// Reserve a place in the table, with the lock held; NULL: e has the reason.
 static struct active *reserve(
 	struct runs *r, const char *file, json_t *ports, json_t *set, struct runs_error *e)
 {
@@ -473,7 +473,7 @@ static struct active *reserve(
 	return a;
 }
 
-// Its copy of the file, and its output. A descriptor of the latter, or -errno.
+// Create its copy of the file, and its output. Returns a descriptor of the latter, or -errno.
 static int prepare(const struct runs *r, const char *id, const char *file)
 {
 	char from[RUNS_PATH], to[RUNS_PATH];
@@ -488,7 +488,7 @@ static int prepare(const struct runs *r, const char *id, const char *file)
 	return out < 0 ? -errno : out;
 }
 
-// The main thread starts it. 0, or -errno; -ECANCELED: it starts none any more.
+// Let the main thread start it. 0, or -errno; -ECANCELED: no more runs are started.
 static int ask_main(struct runs *r, const struct child *c, struct supervised *started)
 {
 	struct timespec end;
@@ -531,7 +531,7 @@ static int start_child(struct runs *r, bool responds, const char *id, const char
 	runs_path(r, folder, "runs/%s", id);
 	for (unsigned i = 0; i < count; i++)
 		argv[n++] = more[i];
-	// Behind the user's: of two --set the last one counts.
+	// After the user's: the last of two --set wins.
 	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]) - (responds ? 3 : 0); i++)
 		argv[n++] = own[i];
 	if (r->commands && !responds)
@@ -569,7 +569,7 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	rc = out = made ? prepare(r, id, file) : -errno;
 	if (rc >= 0)
 		rc = start_child(r, lease_s > 0, id, file, more, count, out, &child);
-	a = find_active(r, id); // others may have come and gone meanwhile
+	a = find_active(r, id); // the table may have changed meanwhile
 	if (rc == 0) {
 		if (lease_s) {
 			a->lease_ms = 1000 * lease_s;
@@ -652,7 +652,7 @@ void runs_delete(struct runs *r, const char *id, struct runs_error *e)
 
 // --- open and close
 
-// Of one server alone: it knows which runs are in progress.
+// Lock the folder for one server, which knows the runs in progress.
 static int claim(const struct runs *r)
 {
 	char path[RUNS_PATH];

@@ -17,7 +17,7 @@ static void put_ports(const struct config *c, json_t *out, struct arena *a)
 		                     : ports[i].rx_file ? ports[i].rx_file
 		                                        : "";
 
-		if (!drivers[ports[i].driver].sockets) // those share the interface
+		if (!drivers[ports[i].driver].sockets) // sockets share the interface
 			json_array_append_new(out, json_string(arena_printf(a, "%s %s",
 							   drivers[ports[i].driver].name, device)));
 	}
