@@ -43,7 +43,7 @@ int child_start(const struct child *c, pid_t *pid)
 	give_file(&actions, c->in, STDIN_FILENO);
 	give_file(&actions, c->out, STDOUT_FILENO);
 	give_file(&actions, c->err, STDERR_FILENO);
-	// Libraries open files that they do not mark: NATS' connection would outlive its agent.
+	// Libraries open files without O_CLOEXEC: NATS' connection would outlive its agent.
 	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 	posix_spawn_file_actions_addchdir_np(&actions, c->folder);
 	rc = posix_spawn(pid, SELF, &actions, &attributes, c->argv, environ);

@@ -11,14 +11,14 @@ struct child {
 	int in, out, err;   // -1: /dev/null
 };
 
-// In a process group of its own, so that the interrupt of a terminal is ours to pass on. 0, or
-// -errno.
+// Start in its own process group, so that it does not get the terminal's interrupts: we pass them
+// on. 0, or -errno.
 int child_start(const struct child *c, pid_t *pid);
 
-// Wait until it has ended, for at most so long; then it is killed. The exit code, or -errno
-// (-ETIMEDOUT; -EINTR: a signal killed it).
+// Wait until it has ended, for at most ms; then kill it. Returns the exit code, or -errno
+// (-ETIMEDOUT; -EINTR: killed by a signal).
 int child_wait(pid_t pid, unsigned ms);
 
-// Both, with its output (err: that of errors, else the other) in a file of memory, which is the
-// caller's and stands at its begin. The exit code, or -errno, and then there is no file.
+// Start and wait, with its output (err: stderr, otherwise stdout) in a file in memory, which
+// belongs to the caller and is rewound. Returns the exit code, or -errno, without a file.
 int child_read(const struct child *c, int err, unsigned ms, int *file);

@@ -16,7 +16,7 @@ struct hook {
 	const char *text; // the command; NULL: none
 	int exit_code;    // of the run; -1: the run has not begun
 	const char *status;
-	int before; // interrupts when it began
+	int before; // interrupts at its start
 };
 
 static const char *text_or_empty(const char *text)
@@ -24,7 +24,7 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-// The first interrupt asks a hook to end, the second one ends it.
+// The first interrupt asks a hook to end, the second kills it.
 static int heed(void *ctx)
 {
 	const struct hook *h = ctx;

@@ -7,7 +7,7 @@
 
 #include "engine/config/config.h"
 
-enum hooks_state { HOOKS_IDLE, HOOKS_STARTED, HOOKS_STOPPED }; // the stop is due between them
+enum hooks_state { HOOKS_IDLE, HOOKS_STARTED, HOOKS_STOPPED }; // STARTED: stop is due
 
 struct hooks {
 	const struct config *config;
@@ -16,13 +16,13 @@ struct hooks {
 	enum hooks_state state;
 };
 
-// Begin with a zeroed state. 0, or -errno after an error, which was logged: the stop hook is not
-// due then, unless it is -ECANCELED: interrupted.
+// The state must be zeroed. 0, or -errno after an error, which was logged: the stop hook is then
+// not due, except after -ECANCELED: interrupted.
 int hooks_start(struct hooks *h);
 
-// It follows every start hook that did its work, and one that was interrupted in it; once. code:
-// the exit code; status: of the verdict, NULL: none. Returns as hooks_start.
+// Run the stop hook once, if a start hook succeeded or was interrupted. code: the exit code;
+// status: of the verdict, NULL: none. Returns as hooks_start.
 int hooks_stop(struct hooks *h, int code, const char *status);
 
-// Does the file have commands? They may hold passwords, and the result has them.
+// Does the file contain commands? They may include passwords, and the result includes them.
 bool hooks_any_command(const struct config *c);

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/interrupt.h"
 
-// An octet that is there. 0: none now, or no more.
+// The next available octet. 0: none now, or end of input.
 static char next_octet(struct order_reader *r)
 {
 	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -40,7 +40,7 @@ static void put_octet(struct order_reader *r, char c)
 	r->line[r->len] = '\0';
 }
 
-// The next whole line that has arrived; NULL: none.
+// The next complete line; NULL: none.
 static const char *next_line(struct order_reader *r)
 {
 	char c;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that counts and answers, a thread that waits for the third signal or a crash. Path:
-// cold. Main thread | the thread of the last words.
+// A handler that counts and answers, and a thread that waits for the third signal or a crash.
+// Path: cold. Main thread | the thread of the last words.
 #include "process/signals.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include "engine/run/run.h"
 #include "io/host/privileges.h"
 
-#define ORDERLY_S 2  // after the third signal, for an end in order
-#define WORDS_S   10 // after a crash, for the last words
+#define ORDERLY_S 2  // from the third signal, for an orderly end
+#define WORDS_S   10 // from a crash, for the last words
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
@@ -31,13 +31,13 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 static struct {
 	void (*last_words)(int code);
 	pthread_t main;
-	int stderr_fd; // that of the user: the other one is captured while a driver starts
+	int stderr_fd; // the user's; standard error is captured while a driver starts
 	sem_t wake;
 	atomic_bool third, follow;
-	atomic_int crash;      // its signal
-	bool waiting;          // there is a thread for the last words
-	_Atomic uint64_t keep; // capabilities of the main thread; each run of a series sets them
-	atomic_flag speaking;  // or there is nothing more to say
+	atomic_int crash;      // signal of the crash
+	bool waiting;          // a thread waits to run the last words
+	_Atomic uint64_t keep; // capabilities of the main thread; set by each run of a series
+	atomic_flag speaking;  // last words have started or are no longer needed
 	atomic_bool halted;    // the main thread
 	atomic_bool state_wanted;
 	void (*restore)(void);
@@ -56,7 +56,7 @@ static void answer(int count)
 	(void)written;
 }
 
-// Without last words.
+// Exit without last words.
 static void leave(int code)
 {
 	signals.restore();
@@ -80,7 +80,7 @@ static void on_signal(int number)
 	errno = before;
 }
 
-// The main thread may be anywhere in the meantime, and stays there.
+// The main thread may be anywhere meanwhile, and stays halted there.
 static void speak(int code)
 {
 	if (atomic_flag_test_and_set(&signals.speaking))
@@ -100,7 +100,7 @@ static void on_no_words(int number)
 	leave(EXIT_INTERNAL);
 }
 
-// What crashed keeps what it has locked, so another thread speaks, and not for ever.
+// The crashed thread may hold locks, so another thread runs the last words, with a time limit.
 static void on_crash(int number)
 {
 	char text[96];
@@ -139,7 +139,7 @@ static void *wait_for_third(void *arg)
 	return arg;
 }
 
-// It takes no signal itself, but for its own crash.
+// The thread blocks all signals except its own crash.
 static void start_waiting(void)
 {
 	sigset_t all, before;
@@ -157,7 +157,7 @@ static void start_waiting(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Handlers of a sanitizer stay.
+// Keeps a sanitizer's handlers.
 static void catch_crashes(void)
 {
 	struct sigaction action = {.sa_handler = on_crash}, before;
@@ -173,7 +173,7 @@ static void on_question(int number)
 	atomic_store(&signals.state_wanted, true);
 }
 
-// Ctrl-Z: the shell gets the terminal as it was.
+// Ctrl-Z: the terminal is restored for the shell.
 static void on_stop(int number)
 {
 	signals.restore();

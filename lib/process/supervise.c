@@ -76,7 +76,7 @@ bool supervise_ended(struct supervised *s, int *code)
 		escalate(s);
 		return false;
 	}
-	s->pid = 0; // no signal goes to it any more
+	s->pid = 0; // no more signals are sent to it
 	*code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	return true;
 }
