@@ -11,8 +11,8 @@ struct arena *arena_new(void); // out of memory, as in all of arena: see arena_e
 void *arena_zalloc(struct arena *a, size_t size); // zeroed, 16-byte aligned
 char *arena_strdup(struct arena *a, const char *text);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-// The list with room for one element more: itself, or a copy when count is 0 or a power of two.
-// list: NULL, or of this function, which was called at each count before.
+// The list with room for one more element: the list itself, or a copy if count is 0 or a power of
+// two. list: NULL, or from this function, which must be called at every count.
 void *arena_grow(struct arena *a, void *list, size_t count, size_t size);
 void arena_free(struct arena *a); // NULL allowed
 

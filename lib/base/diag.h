@@ -43,10 +43,10 @@ void diag_error_in(struct diag *d, const void *dst, size_t n, const char *fmt, .
 void diag_error_at(struct diag *d, const char *file, unsigned line, unsigned col, const char *path,
 	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-// Marks the last error as one of the machine, not of the file: for example a name that the resolver
-// does not know.
+// Marks the last error as the machine's fault rather than the file's: for example a name that the
+// resolver does not know.
 void diag_of_box(struct diag *d);
-// Are there errors, and are all of them the machine's?
+// Are there errors, and are all of them the machine's fault?
 bool diag_all_of_box(const struct diag *d);
 
 // Number of different errors: an error that was added twice counts once.

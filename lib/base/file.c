@@ -93,8 +93,8 @@ static int follow_links(const char *path, char *out)
 	return -ELOOP;
 }
 
-// Takes owner, group and mode of the file that will be replaced. If the owner or group cannot be
-// set, it stays that of this process, and the group gets no rights.
+// Takes owner, group and mode of the file to be replaced. If owner or group cannot be set, it keeps
+// this process's, and the group gets no rights.
 static void take_mode_and_owner(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 07777;
@@ -192,7 +192,7 @@ void file_draft_make_private(const struct file_draft *d)
 		fchmod(d->fd, 0600);
 }
 
-// Not every file system can do it for a folder, and not every folder may be opened.
+// Some file systems cannot sync a folder, and some folders cannot be opened.
 static int sync_folder(const char *file)
 {
 	char folder[PATH_MAX], *slash;
@@ -235,7 +235,7 @@ int file_draft_commit(struct file_draft *d)
 
 void file_draft_abandon(struct file_draft *d)
 {
-	d->error = -ECANCELED; // nothing more is written, to a device neither
+	d->error = -ECANCELED; // nothing more is written, not even to a device
 	fclose(d->f);
 	draft_end(d);
 }

@@ -17,7 +17,7 @@ int file_check_writable(const char *path);
 // Is the cause a shortage of the machine rather than a wrong path?
 bool file_error_of_box(int err);
 
-// Adds len octets to the end of a file of `size` octets, on the disk on return, or none of them. 0,
+// Appends len octets to a file of `size` octets: on return, either all are on the disk or none. 0,
 // or -errno.
 int file_append(int fd, off_t size, const char *text, size_t len);
 
@@ -27,8 +27,8 @@ int file_copy(const char *from, const char *to);
 // -errno.
 int file_make_folders(const char *path);
 
-// A file that replaces another at once: a kill or a full disk at any moment leaves the whole old
-// one or the whole new one. It is written beside its target, takes over the target's mode and
+// A file that replaces another atomically: a kill or a full disk at any moment leaves either the
+// complete old or the complete new one. It is written next to its target, takes over its mode and
 // owner, and reaches the disk before it is renamed. A pipe or a device is written to directly.
 struct file_draft {
 	FILE *f;      // to write into; its errors are kept, so a writer need not look for them
@@ -48,7 +48,7 @@ void file_draft_make_private(const struct file_draft *draft);
 // 0 or -errno; then the target is unchanged, unless only its folder could not be synchronised.
 int file_draft_commit(struct file_draft *draft);
 void file_draft_abandon(struct file_draft *draft); // the target is unchanged
-// For the last moments of a process, in the middle of any of these: no open draft stays.
+// For a process that is about to die, even during any of these functions: removes all open drafts.
 void file_drafts_remove(void);
 // Would file_draft_open succeed? 0 or -errno. Leaves nothing behind.
 int file_draft_check(const char *path);

@@ -56,7 +56,7 @@ static char *number_before(char *end, uint64_t n)
 	return end;
 }
 
-// A thousand of them an interval, so not by snprintf.
+// Avoids snprintf, because an interval has about a thousand.
 size_t hist_print(const struct hist *h, char *buf, size_t room)
 {
 	char token[TOKEN_MAX], *const end = token + TOKEN_MAX, *from;
@@ -114,7 +114,7 @@ static uint64_t hist_middle(const struct hist *h, uint32_t bucket)
 
 #define NUMBER_SAFE 18 // digits that any number may have
 
-// Reads digits and advances *text behind them. Returns false if there are none, or if the number is
+// Reads digits and advances *text past them. Returns false if there are none, or if the number is
 // above max.
 static bool read_number(const char **text, uint64_t max, uint64_t *out)
 {
@@ -185,8 +185,8 @@ static inline uint64_t number_of(const char *text, size_t digits)
 #define DIGITS_MAX 7
 #define TEXT_LEFT  (BLOCK + 8) // octets of the text read at once
 
-// Adds buckets while they have the usual form: a gap, few digits, and another bucket behind. text
-// and bucket are those of the last bucket added, then of the next.
+// Adds buckets while they have the usual form: a gap, few digits, and another bucket after them.
+// text and bucket refer to the last bucket added, then to the next.
 static const char *add_usual(struct hist *h, const char *text, const char *end, uint32_t *bucket)
 {
 	const char *block = text, *from = text;
@@ -253,7 +253,7 @@ bool hist_read(struct hist *h, const char *text)
 	return true;
 }
 
-// share * total, rounded up, but not because 0.07 * 100 is a hair above 7 in binary.
+// share * total, rounded up, except for binary rounding: 0.07 * 100 is slightly above 7.
 static uint64_t hist_rank(double share, uint64_t total)
 {
 	double rank = share * (double)total;

@@ -95,8 +95,8 @@ void hist_merge(struct hist *to, const struct hist *from);
 // buckets, within min and max of now. to may be now or before.
 void hist_difference(struct hist *to, const struct hist *now, const struct hist *before);
 
-// The buckets in use as text, "GAP:COUNT ...": from the bucket before, or from 0, it is GAP
-// further. As snprintf: writes at most room octets, and returns the length of all. Empty: "".
+// The used buckets as text, "GAP:COUNT ...", where GAP is the distance from the previous bucket, or
+// from 0. Like snprintf: writes at most room octets, and returns the full length. Empty: "".
 size_t hist_print(const struct hist *h, char *buf, size_t room);
 
 // The text of hist_print. min and max are the edges of the outer buckets, and each value counts as

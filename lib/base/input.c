@@ -124,8 +124,8 @@ static int copy_stream(int from)
 	return (int)n;
 }
 
-// A descriptor, or -errno. Not to wait here for the writer of a FIFO, an interrupt could not end
-// it.
+// A descriptor, or -errno. Does not wait here for the writer of a FIFO, where an interrupt could
+// not end the wait.
 static int open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), copy;
@@ -168,8 +168,8 @@ static int input_fail(const char *path, const void *setting, int error, struct d
 	return -1;
 }
 
-// File names do not identify these formats reliably. The magic octets, and the command that unpacks
-// to standard output.
+// Magic octets of compressed formats, which file names do not identify reliably, and the command
+// that unpacks to standard output.
 static const struct {
 	const char *name, *command, *magic;
 	size_t len;
@@ -324,7 +324,7 @@ static int line_give(struct lines *l, char *line, size_t len)
 	                         : l->each(l->to, line, len, l->number);
 }
 
-// The complete lines of the buffer, at the end of the file the rest too; *used: octets of them.
+// Pass on the complete lines of the buffer, at the end of the file also the rest; *used: octets.
 static int lines_give(struct lines *l, size_t have, bool end, size_t *used)
 {
 	int rc = 0;

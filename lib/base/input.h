@@ -29,8 +29,8 @@ const char *input_name(const char *path);
 // or -errno.
 typedef int (*input_line)(void *to, char *line, size_t len, unsigned number);
 
-// Each line of the file to a function; a byte order mark before the first one is left out. 0,
-// -EINVAL (in d), -ENOMEM, or the function's -errno. Errors: as input_open, a line longer than
+// Passes each line of the file to a function; skips a byte order mark before the first. 0, -EINVAL
+// (in d), -ENOMEM, or the function's -errno. Errors: as for input_open, a line longer than
 // INPUT_LINE_MAX, a NUL in it, and a file that changes meanwhile.
 int input_lines(const char *path, const void *setting, input_line each, void *to, struct diag *d);
 // Like input_lines, but the function decides about NUL octets in a line; INPUT_NUL is the text of

@@ -28,8 +28,8 @@ bool log_is_verbose(void)
 	return log_wanted(LOG_VERBOSE);
 }
 
-// Number of octets of a character in UTF-8; 0 if it is malformed, or a control character, which a
-// terminal would obey.
+// Number of octets of a UTF-8 character; 0 if it is malformed, or a control character, which a
+// terminal would interpret.
 static size_t letter_len(const unsigned char *at)
 {
 	size_t len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;

@@ -249,7 +249,7 @@ static int name_add(struct compile *c, const struct name *n)
 	return complain_name(c, n, text ? TEXT_NAMES : HEX_NAMES);
 }
 
-// *text stands after the open brace and is led behind the closing one.
+// *text is after the open brace and is moved past the closing one.
 static int braces_read(struct compile *c, const char **text)
 {
 	const char *end = *text + strcspn(*text, "{}"), *colon;

@@ -104,5 +104,5 @@ struct pattern {
 int pattern_compile(struct pattern *p, enum pattern_kind kind, const char *text,
 	const struct pattern_clients *clients, struct arena *a, char *what, uint32_t room);
 
-// Append its bytes; with too little room the writer fails.
+// Append the pattern's bytes; the writer fails if there is too little room.
 void pattern_write(const struct pattern *p, const struct pattern_values *v, struct writer *w);

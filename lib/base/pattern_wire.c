@@ -128,7 +128,7 @@ static void random_bytes(uint8_t *p, uint32_t width, struct rand *r)
 	}
 }
 
-// Each {random} of a pattern has a stream of its own.
+// Each {random} of a pattern has its own stream.
 static void random_write(const struct pattern *p, uint32_t piece, uint64_t seed, struct writer *w)
 {
 	struct rand r = {rand_hash(seed) + rand_hash(piece)};
@@ -179,7 +179,7 @@ static void pairs_write(struct writer *w, const uint8_t *digits, uint32_t len)
 	}
 }
 
-// A client without a line has nothing.
+// A client without a line gets no bytes.
 static void file_write(const struct pattern *p, uint32_t column, uint64_t client, struct writer *w)
 {
 	const struct pattern_table *t = p->table;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PACKET_STATISTICS of the sockets that DPDK opened. The interface's own count of drops is of no
-// use: it contains frames that the kernel did not need but these sockets got, for example tagged
+// PACKET_STATISTICS of the sockets that DPDK opened. The interface's own count of drops is useless:
+// it includes frames that the kernel did not need but these sockets received, for example tagged
 // ones.
 // Path: cold. Management thread.
 #include "io/drops.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hand-over: forwards a reply from the worker that received it to the worker that sent the request,
-// over one SPSC ring for each pair of workers of a port. The time of receipt goes along, so the way
-// between workers adds nothing to a latency. A packet that finds its ring full is lost and counted.
+// over one SPSC ring for each pair of workers of a port. The time of receipt is forwarded, too, so
+// the way between workers adds nothing to a latency. A packet that finds its ring full is lost and
+// counted.
 // Path: hot | cold (init). Each struct handoff: the worker that owns it.
 #pragma once
 
@@ -14,7 +15,7 @@
 struct rte_mbuf;
 
 #define HANDOFF_WORKERS 16   // of one port: PORT_MAX_QUEUES
-#define HANDOFF_BURST   64   // packets that are forwarded or taken at once: BURST_MAX
+#define HANDOFF_BURST   64   // packets forwarded or taken at once: BURST_MAX
 #define HANDOFF_RING    1024 // packets that a ring holds; a power of two
 
 // Counters of packets that a worker forwarded or took over. BOTH: in the result of each worker and

@@ -35,8 +35,8 @@ static void key_flip(uint8_t *key, uint32_t bit)
 	key[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
 }
 
-// The most that one queue gets of the addresses of one family, the first ones only, and their
-// number.
+// The maximum number of addresses of one family on a single queue, among the first ones only, and
+// the number examined.
 static uint32_t fullest(const struct steer *s, const struct field_list *addresses, uint8_t addr_len,
 	uint32_t *count)
 {

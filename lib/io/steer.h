@@ -23,7 +23,7 @@ enum steer_how {
 	STEER_PAIR,    // the other end replies on the queue of the request
 	STEER_RULES,   // rules by the port that replies go to
 	STEER_ADDRESS, // rules by the address that replies go to
-	STEER_SPARSE,  // a hash with a key of ours: that port, or address, alone decides
+	STEER_SPARSE,  // a hash with our own key: only that port, or address, decides
 	STEER_HASHED,  // a hash with the device's key: ports and addresses are chosen by it
 	STEER_BLIND,   // unknown
 };

@@ -241,7 +241,7 @@ static bool is_telling(const char *line)
 	return has_any(line, telling) && !has_any(line, noise);
 }
 
-// "EAL: ", "libbpf: ", "eth_kernel_bind(): " name the speaker, not the subject.
+// "EAL: ", "libbpf: ", "eth_kernel_bind(): " identify the source, not the subject.
 static const char *without_speaker(const char *line)
 {
 	for (unsigned i = 0; i < 3; i++) {
@@ -254,8 +254,8 @@ static const char *without_speaker(const char *line)
 	return line;
 }
 
-// The kernel's own words, else the first line that sounds like an error (the later ones pass it
-// on), else the last.
+// The kernel's own words, otherwise the first line that looks like an error (later ones repeat it),
+// otherwise the last.
 static const char *telling_line(char *said)
 {
 	const char *last = NULL, *telling = NULL, *kernel = NULL;

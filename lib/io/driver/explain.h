@@ -24,7 +24,7 @@ struct capture {
 void capture_begin(struct capture *c);
 char *capture_end(struct capture *c);
 
-// Sets e from the captured text: cause and remedy of a known error, else the last useful line. p
-// NULL: the error concerns no single port. err: result of the failed call; the text may give a more
-// precise one. Returns the final error. Modifies said.
+// Sets e from the captured text: cause and remedy of a known error, otherwise the last useful line.
+// p NULL: the error concerns no single port. err: result of the failed call; the text may imply a
+// more precise error. Returns the final error. Modifies `said`.
 int explain(struct io_error *e, const struct port_settings *p, int err, char *said);

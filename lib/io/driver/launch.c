@@ -33,7 +33,7 @@ static int run(void *arg)
 	return rc;
 }
 
-// Without its thread a worker would send nothing, and that would be the server's fault.
+// A worker without its thread would send nothing, which would look like the server's fault.
 static void wait_for_begin(const struct launched *l)
 {
 	for (unsigned ms = 0; atomic_load(&l->state) == TOLD; ms++) {

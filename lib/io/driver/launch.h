@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 // Aborts if the thread does not begin.
-// worker: index into lcore_plan.worker_cpus; nothing else runs there. The loop's value is not
-// looked at.
+// worker: index into lcore_plan.worker_cpus; nothing else runs there. The loop's return value is
+// ignored.
 void launch_loop(uint32_t worker, int (*loop)(void *), void *arg);
 
 // Waits until the loop of this worker, or of any worker, has ended; returns at once without a loop.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stamps are Unix times. Each burst reads that clock beside the tick counter, so a stamp becomes an
-// age, and the age a tick: whether the kernel's clock is right does not matter, and neither does
-// that it is being set slowly. A clock that was set at once is noticed, and one burst goes by its
-// own time. Path: driver | cold (stamps_of). The thread that owns the queue.
+// Stamps are Unix times. Each burst reads that clock together with the tick counter, so a stamp
+// becomes an age, and the age a tick: errors and slow adjustments of the kernel's clock do not
+// matter. A step of the clock is detected, and one burst then uses its own time. Path: driver |
+// cold (stamps_of). The thread that owns the queue.
 #include "io/driver/stamps.h"
 
 #include <linux/if_packet.h>
@@ -16,9 +16,9 @@
 #include "io/driver/driver.h"
 
 #define MICROSECOND 1000
-#define SET_NS      20000 // further off than this, and than SET_SHARE of the time since: it was set
+#define SET_NS      20000 // a larger deviation than this and SET_SHARE of the elapsed time is a step
 #define SET_SHARE   0.001
-#define MISSES      4 // bursts in a row that came when no frame was seen before: it looked elsewhere
+#define MISSES      4 // bursts in a row without an expected frame: the position is wrong
 
 int stamps_field(uint64_t *flag)
 {
@@ -83,8 +83,8 @@ static uint64_t ring_stamp(const struct tpacket2_hdr *h)
 	return h->tp_sec * UINT64_C(1000000000) + h->tp_nsec;
 }
 
-// The stamps of the frames that wait in the ring, before the driver takes them: then the kernel may
-// fill them again. Returns their number.
+// Read the stamps of frames waiting in the ring before the driver takes them, because the kernel
+// may refill them afterwards. Returns their number.
 static uint16_t ring_read(const struct stamps *s, uint64_t *wall, uint16_t n)
 {
 	uint32_t frame = s->next;
@@ -101,8 +101,8 @@ static uint16_t ring_read(const struct stamps *s, uint64_t *wall, uint16_t n)
 	return i;
 }
 
-// Finds the frame behind the last one that the driver took: of the frames that the kernel may fill
-// it has the latest stamp. The ring was read before the run, so its position is unknown.
+// Finds the position after the last frame taken by the driver: of the frames that the kernel may
+// fill, it has the latest stamp. The ring was read before the run, so its position is unknown.
 static uint32_t ring_place(const struct stamps *s)
 {
 	uint64_t latest = 0;
@@ -119,7 +119,7 @@ static uint32_t ring_place(const struct stamps *s)
 	return place;
 }
 
-// Advances behind a burst; `read` of its packets had their frames in the expected place.
+// Advance past a burst; `read` of its packets had their frames in the expected place.
 static void ring_advance(struct stamps *s, uint16_t got, uint16_t read)
 {
 	s->missed = read ? 0 : s->missed + 1;
@@ -129,7 +129,7 @@ static void ring_advance(struct stamps *s, uint16_t got, uint16_t read)
 		s->next = s->next + got < s->frames ? s->next + got : s->next + got - s->frames;
 }
 
-// The tick of a stamp; `now` if it cannot be one: it lies ahead, or before the run began.
+// The tick of a stamp; `now` if the stamp is impossible: in the future, or before the run.
 static uint64_t tick_of(const struct clock *c, uint64_t now, uint64_t wall_now, uint64_t wall)
 {
 	uint64_t age = wall_now - wall, ticks;

@@ -13,11 +13,11 @@
 
 struct clock;
 
-// Where a thread finds the stamps of its queue.
+// Location of the stamps of a thread's queue.
 struct stamps {
 	// ctlplane: wo before the launch, dataplane: ro
 	bool known;
-	int at;        // of the field of an mbuf that has the Unix time of its arrival
+	int at;        // offset of the mbuf field with the Unix time of arrival
 	uint64_t flag; // of mbufs that have one
 	uint64_t unit; // of the field, ns
 	// The packet ring of af_packet instead: NULL, or the head of its first frame.
@@ -25,7 +25,7 @@ struct stamps {
 	uint32_t frame, frames; // bytes from one to the next; number
 	// dataplane: rw
 	uint32_t next;       // frame of the ring, which the next packet comes from
-	uint32_t missed;     // bursts in a row that came from elsewhere, or right after the look
+	uint32_t missed;     // bursts in a row that came from elsewhere, or right after a search
 	uint64_t tick, wall; // of the last reading of both clocks; 0: none
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state files: one line of text each, put in place by rename(2) so that a kill leaves a whole
-// one or none. Only the holder of the claim writes or removes the file of an interface. Path: cold.
-// Management thread.
+// The state files: one line of text each, put in place by rename(2) so that a kill leaves a
+// complete file or none. Only the holder of the claim writes or removes the file of an interface.
+// Path: cold. Management thread.
 #include "io/driver/state.h"
 
 #include <dirent.h>
@@ -214,7 +214,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 void state_remove_folder(const char *path)
 {
 	if (nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
-		nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS); // it had no memory
+		nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS); // it was out of memory
 }
 
 void state_socket(const char *dir, uint64_t pid, char *path, size_t room)
@@ -361,8 +361,8 @@ static int in_use(
 		"the interface is in use by another run of ddiperf: wait for its end");
 }
 
-// A driver that attaches its own cannot give the place back for certain: a program lives as long as
-// it is attached, and this process may be killed.
+// Drivers that attach their own program cannot restore this one reliably: a program lives only
+// while it is attached, and this process may be killed.
 static int check_foreign_xdp(
 	const struct port_settings *p, const struct netif *n, struct io_error *e)
 {

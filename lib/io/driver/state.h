@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Claims on kernel interfaces, and changes to them. A claim is a socket with an abstract name, one
-// for each interface of a network namespace: all users see it, and it goes with the process.
-// Changes are in a file per interface, written before they are made. A run ends by undoing them;
-// after SIGKILL the next run on the interface does. Path: cold. Management thread.
+// for each interface of a network namespace: it is visible to all users, and disappears with the
+// process. Changes are recorded in a file per interface before they are made. A run ends by undoing
+// them; after SIGKILL the next run on the interface does. Path: cold. Management thread.
 #pragma once
 
 #include <net/if.h>
@@ -26,16 +26,16 @@ struct state {
 	bool link;         // an event of the run takes the interface down or up
 };
 
-// The directory of the files, made when it is not there: /run/ddiperf, for other users than root
-// ddiperf in $XDG_RUNTIME_DIR, else /tmp/ddiperf-UID. 0 or -errno; also when it belongs to another
-// user (-EPERM).
+// The directory of the files, created if missing: /run/ddiperf, for users other than root ddiperf
+// in $XDG_RUNTIME_DIR, otherwise /tmp/ddiperf-UID. 0 or -errno; -EPERM if it belongs to another
+// user.
 int state_directory(char *dir, size_t room);
 // Remove files of dead processes from it, and the directory if it is empty then.
 void state_leave_directory(const char *dir);
 
-// The socket of a process that is running, or has left it there: how others watch its run.
+// Path of the socket of a process that is running or has left it there, used to watch its run.
 void state_socket(const char *dir, uint64_t pid, char *path, size_t room);
-// The processes that have one, up to room. How many there are.
+// The processes that have such a socket, up to room. Returns their number.
 uint32_t state_sockets(const char *dir, uint64_t *pids, uint32_t room);
 
 void state_remove_folder(const char *path); // with everything in it

@@ -105,8 +105,8 @@ static double read_quota(void)
 	return least;
 }
 
-// The CPU of this status file if it is the only one of a thread of another process, else -1. Kernel
-// threads, which have no memory, are bound to each CPU.
+// The CPU in this status file if it is the only CPU of another process's thread, otherwise -1.
+// Kernel threads, which have no memory, are bound to each CPU.
 static int bound_to(const char *path)
 {
 	unsigned long own = (unsigned long)getpid(), of = own, cpu = 0;

@@ -15,7 +15,7 @@ struct cpus {
 		cpu_set_t set; // of CPUS_SET_LEN bytes
 		unsigned char room[CPUS_MAX / 8];
 	} given, allowed,
-		isolated, // the affinity; the CPUs it may have; the isolated ones of these
+		isolated, // affinity; permitted CPUs; isolated permitted CPUs
 		free;     // isolated CPUs without threads of other processes
 	double quota;     // CPUs' worth of time (cgroups 1 and 2); INFINITY: no limit
 };

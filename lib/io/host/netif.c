@@ -497,7 +497,7 @@ static struct ethtool_rxfh *ask_rss(int fd, const char *name)
 	return NULL;
 }
 
-// Is the hash one of addresses alone? An interface that does not report it has the usual hash.
+// Does the hash cover only addresses? An interface that does not report it has the usual hash.
 static bool leaves_ports_out(int fd, const char *name, uint32_t flows)
 {
 	struct ethtool_rxnfc fields = {.cmd = ETHTOOL_GRXFH, .flow_type = flows};

@@ -62,7 +62,7 @@ static void lower_case(char *text)
 	*to = '\0';
 }
 
-// chgrp(1) takes capabilities away, so it comes first.
+// First, because chgrp(1) removes capabilities.
 const char *capabilities_command(uint64_t caps, char *buf, size_t room)
 {
 	char names[128], program[256];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The capabilities of threads, and giving them up when all ports are open, so that a fault in a
-// parser of packets has no power over the machine. Path: cold. Management thread | each thread,
-// once.
+// The capabilities of threads, and dropping them when all ports are open, so that a fault in a
+// packet parser has no power over the machine. Path: cold. Management thread | each thread, once.
 #pragma once
 
 #include <stdbool.h>
@@ -17,9 +16,9 @@ const char *capabilities_names(uint64_t caps, char *buf, size_t room);
 // The commands that give this program these capabilities, for a group of users; returns buf.
 const char *capabilities_command(uint64_t caps, char *buf, size_t room);
 
-// The calling thread gives up all capabilities for good. Unless it starts programs of the user, it
-// gets no_new_privs too: a program that root starts has root's rights again otherwise. 0, or -errno
-// if it still has any.
+// The calling thread drops all capabilities for good. Unless it starts programs of the user, it
+// also gets no_new_privs, because a program started by root would otherwise regain root's rights.
+// 0, or -errno if it still has any.
 int privileges_drop(bool starts_programs);
 
 // The calling thread keeps its capabilities in caps, and the ones for reading and writing the

@@ -336,7 +336,7 @@ static int check_all(const struct pci_box *b, char *const *addresses, unsigned c
 	return err;
 }
 
-// The index of the first that has no IOMMU, or another reason.
+// The index of the first card without an IOMMU, or with another obstacle.
 static int check_iommus(const struct pci_box *b, char *const *addresses, unsigned count,
 	const char *user, struct io_error *e)
 {
@@ -360,7 +360,7 @@ static int check_iommus(const struct pci_box *b, char *const *addresses, unsigne
 	return err;
 }
 
-// The addresses that --force takes away.
+// Reports the addresses that --force takes away.
 static void tell_lost(const struct pci_box *b, const struct pci_card *c)
 {
 	char text[ADDR_TEXT_SIZE];
@@ -459,7 +459,7 @@ int pci_unbind(const struct pci_box *b, const char *address, const char *dir, st
 		return io_fail(e, -ENODEV,
 			"%s had the driver %s, which is no longer loaded: `modprobe %s`", c->bdf,
 			r.driver, r.driver);
-	if (pci_is_used(b, c)) // VFIO would wait for the end of it
+	if (pci_is_used(b, c)) // VFIO would wait for it to end
 		return io_fail(e, -EBUSY, "%s is in use by a process: wait for its end", c->bdf);
 	err = give_back(b, c, &r);
 	if (!err) {

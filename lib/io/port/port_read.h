@@ -4,7 +4,7 @@
 
 #include "io/port_state.h"
 
-// The device as its driver names it: "veth", "net_ixgbe 0000:01:00.0". Returns false if the port
+// The device as named by its driver: "veth", "net_ixgbe 0000:01:00.0". Returns false if the port
 // uses no device of this machine (ring, null, files).
 bool port_nic(const struct port *port, char *text, size_t room);
 

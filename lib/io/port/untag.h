@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// VLAN tags that a card strips from received packets without being asked, as Linux' drivers of some
-// cards configure it for their virtual functions. They are put back before the packet is read, so
-// that no other code is affected. Ports of other cards have no such step. Path: hot (undo) | cold
-// (undo_on).
+// VLAN tags that a card strips from received packets unasked, because Linux drivers of some cards
+// configure it for their virtual functions. They are restored before the packet is read, so that no
+// other code is affected. Ports of other cards skip this step. Path: hot (undo) | cold (undo_on).
 #pragma once
 
 #include <stdint.h>

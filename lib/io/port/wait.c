@@ -20,7 +20,7 @@
 #define SLICE_NS 100000 // the shortest turn that Linux takes, from 6.12 on
 #define FDS_MAX  65536
 
-// The argument of sched_setattr, which the C library does not have.
+// The argument of sched_setattr, missing from the C library.
 struct sched_attributes {
 	uint32_t size, policy;
 	uint64_t flags;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sleep of a thread that owns queues, until a packet comes or a time is reached. Sockets of the
-// kernel wake it: the sockets of driver socket, and the ones that DPDK's af_packet, pcap and af_xdp
-// opened, which offer no interrupt themselves. For other drivers it sleeps for short times. Path:
-// cold. wait_of: management thread. The rest: the thread that sleeps.
+// The sleep of a thread that owns queues, until a packet comes or a time is reached. Kernel sockets
+// wake it: the sockets of driver socket, and the sockets that DPDK's af_packet, pcap and af_xdp
+// opened, which offer no interrupt themselves. For other drivers it sleeps for short times.
+// Path: cold. wait_of: management thread. The rest: the thread that sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 struct wait {
 	int fds[WAIT_FDS]; // borrowed; readable when a packet waits
 	uint32_t count;    // 0: no packet ends the sleep
-	bool own;          // nothing for this queue comes to another one
+	bool own;          // no other queue receives packets for this one
 };
 
 // The descriptors that wake a thread that owns `queue` of the port. To be called after the port's

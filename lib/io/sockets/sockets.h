@@ -24,7 +24,7 @@ struct socket_group {
 // The worker and the peer of the sockets on a port.
 struct socket_home {
 	uint16_t queue; // UINT16_MAX: address n of its group belongs to queue n mod queues
-	const struct addr *server; // the peer that nearly all comes from, NULL: none is such
+	const struct addr *server; // the peer for nearly all traffic, NULL: none
 	uint16_t server_port;
 };
 
@@ -56,7 +56,7 @@ void sockets_deal(struct sockets *s, struct socket_home (*home)(void *of, uint16
 // the sockets are dealt again.
 uint32_t sockets_wait(const struct sockets *s, uint16_t queue, int *fds, uint32_t room);
 
-// Added to out. Drops of the kernel count as missed.
+// Adds to out. The kernel's drops count as missed.
 void sockets_read(const struct sockets *s, struct port_counters *out);
 
 // Why the kernel refused the last packet, or NULL.

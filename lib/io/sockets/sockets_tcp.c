@@ -251,7 +251,7 @@ static void give(struct socket_tcp *t, uint32_t c)
 	t->used--;
 }
 
-// Nothing more is to be sent to the worker, or taken from it.
+// Nothing more is sent to the worker, or taken from it.
 static void forget(struct socket_tcp *t, uint32_t c)
 {
 	struct socket_conn *of = &t->all[c];
@@ -309,14 +309,14 @@ static int open_socket(const struct socket_tcp *t, const struct frame *f)
 	return fd;
 }
 
-// A refusal that came at once, as over the loopback interface; other errors are of this host.
+// An immediate refusal, as over the loopback interface; other errors are this host's.
 static bool is_of_server(int err)
 {
 	return err == -ECONNREFUSED || err == -ECONNRESET;
 }
 
-// A connection for the worker's SYN, in place of one that the worker has forgotten. Returns false
-// if none is free.
+// Opens a connection for the worker's SYN, and drops an earlier one that the worker has forgotten.
+// Returns false if none is free.
 static bool conn_open(
 	struct socket_tcp *t, uint32_t c, const struct frame *f, const struct tcp_segment *s)
 {
@@ -366,8 +366,8 @@ static bool conn_open(
 	return true;
 }
 
-// The worker's bytes, as far as they are new. All that comes after bytes that were not taken comes
-// again. Returns true if all were taken.
+// Takes the worker's bytes, as far as they are new. Everything after bytes that were not taken will
+// be sent again. Returns true if all were taken.
 static bool take_bytes(struct socket_conn *of, const struct tcp_segment *s)
 {
 	uint32_t skip = of->rcv - s->seq;
@@ -416,7 +416,7 @@ static void conn_input(struct socket_tcp *t, uint32_t c, const struct tcp_segmen
 	shutdown(of->fd, SHUT_WR);
 }
 
-// The worker's answer to the SYN of a connection that came.
+// The worker's answer to the SYN of an incoming connection.
 static void conn_accepted(struct socket_tcp *t, uint32_t c, const struct tcp_segment *s)
 {
 	struct socket_conn *of = &t->all[c];
@@ -445,15 +445,15 @@ bool socket_tcp_tx(struct socket_tcp *t, const struct rte_mbuf *m)
 	}
 	if (s.flags & TCP_SYN)
 		return conn_open(t, c, &f, &s);
-	if (c != NONE) // else the worker knows of its end
+	if (c != NONE) // otherwise the worker knows that it has ended
 		conn_input(t, c, &s);
 	return true;
 }
 
 // --- to the worker ---
 
-// The kernel has an answer to the SYN. An error of the way is silence, which the worker's clock
-// ends.
+// The kernel has an answer to the SYN. Errors of the path count as silence, which the worker's
+// timer ends.
 static void connected(struct socket_tcp *t, uint32_t c, uint32_t events)
 {
 	struct socket_conn *of = &t->all[c];
@@ -474,7 +474,7 @@ static void connected(struct socket_tcp *t, uint32_t c, uint32_t events)
 		forget(t, c);
 }
 
-// The connections that have come, as far as there are places. Others wait in the kernel.
+// Accepts new connections, as far as there is room. Others wait in the kernel.
 static void look_listener(struct socket_tcp *t, uint32_t n)
 {
 	while (t->free != NONE) {
@@ -550,7 +550,7 @@ static uint8_t *segment_at(const struct socket_conn *of, struct rte_mbuf *m)
 	return (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM + of->head.len - FRAME_TCP_LEN;
 }
 
-// A segment; its len bytes are there already, if it has any. It acknowledges.
+// Completes a segment that acknowledges; its len bytes, if any, are already there.
 static void say(struct socket_conn *of, struct rte_mbuf *m, uint8_t flags, uint32_t len)
 {
 	struct tcp_segment s = {.seq = of->nxt,
@@ -575,8 +575,8 @@ static void say(struct socket_conn *of, struct rte_mbuf *m, uint8_t flags, uint3
 	of->flags &= (uint16_t)~SAY_ACK;
 }
 
-// Reads as much into the buffer as the worker has room for, as a segment. Returns false if nothing
-// is to be sent.
+// Reads as many bytes into the buffer as the worker has room for, as a segment. Returns false if
+// nothing is to be sent.
 static bool pass_bytes(const struct socket_tcp *t, struct socket_conn *of, struct rte_mbuf *m)
 {
 	struct iovec data;
