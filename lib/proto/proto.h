@@ -292,7 +292,7 @@ enum proto_verdict {
 	// The transaction stays in flight after these.
 	PROTO_STRAY,     // not an answer to this transaction, despite its key
 	PROTO_MALFORMED, // has the key of this transaction, but is not well formed
-	PROTO_KEPT,      // a valid answer that another one may follow; timeout continues with it
+	PROTO_KEPT,      // a valid answer, maybe not the last; timeout continues with it
 	PROTO_DUPLICATE, // another answer to a message that is already answered
 };
 

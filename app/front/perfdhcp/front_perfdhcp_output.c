@@ -447,7 +447,7 @@ static void print_saved(const struct perfdhcp *p, const struct perfdhcp_exchange
 		perfdhcp_print_templates(p);
 	for (unsigned i = 0; perfdhcp_diagnoses(p, 'l') && i < n; i++) {
 		printf("***Leases for %s***\nclient_id,adrress,prefix\n", x[i].label);
-		if (f && i < 2) { // DISCOVER-OFFER and REQUEST-ACK
+		if (f && i < 2) { // offered, then assigned leases
 			fseek(f, start, SEEK_SET);
 			print_leases(p, f);
 		} else {

@@ -6,9 +6,9 @@
 
 #include "proto/dhcp/client/dhcp_clients.h"
 
-#define MOVES      0x80 // flag in the exchange field of an idle client's record
-#define PARTS_BITS 5    // fraction of T1 that is the unit for T2 and the end of a lease
-#define STEPS_MAX  64   // slots and clients examined per call
+#define MOVES      0x80                // flag in the exchange field of an idle client's record
+#define PARTS_BITS 5                   // T2 and the end of a lease are kept in units of T1 / 2^5
+#define STEPS_MAX  64                  // slots and clients examined per call
 #define SQRT2      0x6a09e667f3bcc908u // (sqrt(2) - 1) x 2^64
 #define GOLDEN     0x9e3779b97f4a7c15u
 
@@ -170,8 +170,8 @@ static uint32_t run_ms(const struct dhcp_life_plan *p, uint32_t client_s)
 	return ms ? (uint32_t)ms : 1;
 }
 
-// A time in units of T1, in one byte. Servers usually send 1.6 and 2, or 1.75 and 2, times T1.
-// Computed by comparison, to avoid a division.
+// A time in units of T1 / 2^PARTS_BITS, in one byte. Servers usually send 1.6 and 2, or 1.75 and 2,
+// times T1. Computed by comparison, to avoid a division.
 static uint8_t in_parts(uint32_t s, uint32_t t1_s)
 {
 	uint64_t parts = 0;

@@ -69,7 +69,7 @@ struct dhcp_living {
 	uint32_t next;    // in its slot, or DHCP_NOBODY
 	uint32_t t1_ms;   // of the run, from the start of the lease or from a confirmation
 	uint16_t rounds;  // of the wheel before its turn
-	uint8_t t2, ends; // in units of T1, see dhcp_life.c; t2 0: T2 has passed
+	uint8_t t2, ends; // in parts of T1, see dhcp_life.c; t2 0: T2 has passed
 };
 
 _Static_assert(sizeof(struct dhcp_living) == 12, "1 M clients");
@@ -114,7 +114,7 @@ void dhcp_life_plan(struct dhcp_life_plan *p, const struct dhcp_life_settings *s
 // Forecast, into s->begun, the exchanges started in a run of span_s seconds, assuming that servers
 // answer each and give the expected T1. All stay 0 if out of memory.
 void dhcp_life_foresee(struct dhcp_life_settings *s, const struct dhcp_life_plan *p, double span_s);
-// Exchanges started until until_s.
+// Number of exchanges started by until_s.
 double dhcp_life_begun(const struct dhcp_life_settings *s, double until_s);
 // Time of the run at which a client is switched on.
 uint32_t dhcp_life_power_on_ms(const struct dhcp_life_plan *p, double place);

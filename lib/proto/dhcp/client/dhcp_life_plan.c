@@ -90,7 +90,7 @@ static void begins(struct foresight *f, double at_ms)
 		f->bins[1 + (uint32_t)(at_ms / f->span_ms * DHCP_LIFE_BINS)]++;
 }
 
-// Returns the time from the start of a lease to the start of the next. The two draws are in 2^bits.
+// One lease: counts its exchanges and returns the time of the next lease. draw, place: of 2^64.
 static double lease(struct foresight *f, double at_ms, uint64_t draw, uint64_t place)
 {
 	double until = at_ms + f->t1_ms * (double)place * 0x1p-64;

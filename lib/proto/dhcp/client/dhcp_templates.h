@@ -35,7 +35,7 @@ struct dhcp_build {
 	struct diag *d;
 	struct pattern_clients clients;
 	uint32_t option_room; // for a value in the file
-	uint16_t usual;       // steps that get user options which name no step, a bit each
+	uint16_t usual;       // steps of user options that name none, a bit each
 	bool relayed;
 	uint64_t salt;
 	bool failed;

@@ -26,7 +26,7 @@ static bool relays_all(const struct dhcp_settings *s)
 	return relay && (relay->all || relay->server_id_override);
 }
 
-// Can messages be unicast to the server, with no relay that answers for it?
+// Does the item send unicast messages past the relay?
 static bool dhcp4_unicasts(const struct dhcp_settings *s)
 {
 	if (relays_all(s))

@@ -26,7 +26,7 @@ enum dhcp6_has {
 	DHCP6_HAS_PARAMETERS = 1 << 4,
 	DHCP6_HAS_OPTIONS = 1 << 5, // user options
 	DHCP6_HAS_RAPID = 1 << 6,
-	DHCP6_ENDS_LEASE = 1 << 8, // already on sending
+	DHCP6_ENDS_LEASE = 1 << 8, // as soon as it begins
 };
 
 // clang-format off

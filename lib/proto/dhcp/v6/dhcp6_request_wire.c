@@ -69,7 +69,7 @@ void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_
 }
 
 // Level 0 is nearest to the client. The outermost relay talks to the server; inner ones are other
-// relays of the list. Only the relay nearest to the client sets the link address (RFC 8415 section
+// relays of the list. Only the first relay on layer 3 sets the link address (RFC 8415 section
 // 19.1.2); a layer-2 relay leaves it unspecified and forwards as the client (RFC 6221).
 void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h)
 {

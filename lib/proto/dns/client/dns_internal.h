@@ -90,7 +90,7 @@ struct dns_plan {
 	bool varies; // the question differs from the blob (random characters or 0x20)
 	bool case_0x20;
 	bool fixed;             // queries with equal questions differ only in the ID
-	bool plain;             // fixed, and a good answer only has to be an answer
+	bool plain;             // usual replies need no further checks
 	uint8_t subnet_len;     // address octets in the drawn client subnet
 	uint16_t max_reply;     // size that we advertise, in bytes
 	uint16_t max_own_reply; // likewise in queries with their own OPT

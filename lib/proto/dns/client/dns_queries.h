@@ -118,7 +118,7 @@ struct dns_loader {
 	uint32_t unlisted_line, unlisted_col; // first bad one that is not listed
 	int failure;                          // sticky: -ENOMEM, -EFBIG
 	const struct dns_skip *skip;          // NULL: bad lines are errors
-	struct left_out left_out;             // by kind
+	struct left_out left_out;             // by reason
 	uint32_t first_left_out;              // line
 };
 

@@ -294,7 +294,7 @@ void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto
 	const struct dns_plan *p = ctx->shared;
 	struct dns_counters *counters = ctx->counters;
 
-	if (!p->tsig) // otherwise the time is stored there
+	if (!p->tsig) // TSIG keeps its time there
 		queries_choose(p, ctx->own, t, n);
 	if (p->fixed) {
 		counters->request_bytes += requests_fixed(p, t, out, n, room);
