@@ -113,8 +113,8 @@ static bool is_chosen(const struct parser *p, const char *word)
 	return false;
 }
 
-// "steps.request-ack.p99" -> "steps.request-ack.latency.response.p99_ns"; NULL: its last word is no
-// short name.
+// "steps.request-ack.p99" -> "steps.request-ack.latency.response.p99_ns"; NULL if the last word is
+// not a short name.
 static const char *long_name(const struct parser *p, const char *figure)
 {
 	const char *dot = strrchr(figure, '.');
@@ -129,7 +129,7 @@ static const char *long_name(const struct parser *p, const char *figure)
 	return NULL;
 }
 
-// An item as its result or interval may be, with nothing in it.
+// An empty item of a result and of an interval.
 struct example {
 	struct result_item item;
 	struct result_interval_item interval;
@@ -199,7 +199,7 @@ struct near {
 	struct arena *arena;
 };
 
-// The name of a figure; of a latency the short one too.
+// Tries the name of a figure, and for a latency its short name as well.
 static void try_name(void *ctx, const char *path)
 {
 	static const char long_part[] = "latency.response.";
@@ -264,7 +264,7 @@ static bool parse_figure(struct parser *p, struct part r)
 		figure);
 }
 
-// "traffic.NAME.": the part is shortened by it. Names may hold dots: the longest that fits wins.
+// Strips "traffic.NAME." from the part. Names may contain dots: the longest match wins.
 static bool parse_item(struct parser *p, struct part *r)
 {
 	const struct item_settings *items = p->config->traffic.items;
@@ -304,7 +304,7 @@ static bool parse_item(struct parser *p, struct part *r)
 	return condition_fail(p, name, "no such traffic item: \"%s\"", nearest.wanted);
 }
 
-// "max(...)": the part is the text inside.
+// Strips "max(...)" from the part and leaves the text inside.
 static bool parse_fold(struct parser *p, struct part *r)
 {
 	for (int i = FOLD_MAX; i <= FOLD_MEAN; i++) {
@@ -388,7 +388,7 @@ static bool parse_time(struct parser *p, struct part r)
 	return true;
 }
 
-// Where " for " is in the part, or its end.
+// Returns the position of " for " in the part, or the end of the part.
 static size_t find_for(const struct parser *p, struct part r)
 {
 	for (size_t at = r.from; at + 5 <= r.to; at++)
@@ -399,7 +399,7 @@ static size_t find_for(const struct parser *p, struct part r)
 	return r.to;
 }
 
-// Takes the time off the end of the part.
+// Moves the time from the end of the part to the condition.
 static bool split_time(struct parser *p, struct part *r)
 {
 	size_t at = find_for(p, *r);

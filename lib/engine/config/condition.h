@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conditions about figures, of the verdict and of stop rules: one language, one parser.
+// Conditions on figures, for the verdict and for stop rules: one language, one parser.
 //
 //   [traffic.NAME.]FIGURE OP VALUE            of the whole run: "loss <= 0.1%", "p99 <= 2ms",
 //                                             "traffic.leases.steps.request-ack.p99 <= 20ms"
@@ -9,7 +9,7 @@
 //
 // FIGURE is a counter's dotted name; against a percentage, its share of the transactions sent in
 // the run, or ended in the interval. mean, p50 .. p9999 and max stand for the response latency.
-// Without a name it is about every item. Path: cold. Management thread.
+// Without a name it applies to every item. Path: cold. Management thread.
 #pragma once
 
 #include "engine/config/config.h"
@@ -24,33 +24,33 @@ struct condition {
 	const char *item;   // NULL: every one
 	const char *figure; // path in result_item_section, or in result_interval_item_section
 	bool interval;      // of the latter
-	bool unanswered;    // nothing else is set but for_ns
+	bool unanswered;    // only item and for_ns are set besides
 	enum condition_fold fold;
 	enum condition_op op;
 	double limit;
 	uint64_t for_ns;  // 0: not given
-	bool total;       // a counter: of a stop rule without a time its sum so far
+	bool total;       // a counter: a stop rule without a time takes its sum so far
 	bool share;       // a counter against a percentage: its share of the transactions
 	const char *unit; // of the figure, as its row has it
 };
 
-// output.percentiles by name, without values: struct result_percentile.
+// Returns the names of output.percentiles as struct result_percentile, without values.
 struct counter_list condition_percentiles(const struct config *c, struct arena *a);
 
 struct condition_error {
-	size_t at;        // offset of the character that it is about
+	size_t at;        // offset of the character at fault
 	const char *what; // arena text
 };
 
-// false: *e has the error and its place.
+// Returns false after an error, which is in *e with its place.
 bool condition_parse(const struct config *c, const char *text, enum condition_use use,
 	struct arena *a, struct condition *out, struct condition_error *e);
 
-// The figure of an item, by its rows (of the section, at data); of: transactions that a share is
-// of. A step that did not come has counts of 0, and no times (NAN). false: this item has no such
-// figure.
+// Looks up the figure of an item in the rows of the section, at data. of: the transactions that a
+// share refers to. A step that never came has counts of 0 and no times (NAN). Returns false if the
+// item has no such figure.
 bool condition_value(const struct condition *k, const struct proto *proto,
 	const struct counter_section *section, const void *data, uint64_t of, double *out);
 
-// false for a value that is not known (NAN).
+// Returns false for an unknown value (NAN).
 bool condition_holds(const struct condition *k, double value);

@@ -424,7 +424,7 @@ static void resolve_port(
 	}
 }
 
-// So few that a rest of three timeouts between two uses of a key is not to be had.
+// Are there too few keys for each to rest for three timeouts between two uses?
 static bool has_few_keys(const struct item_facts *f)
 {
 	return f->proto->key_bits < 16;
@@ -491,7 +491,7 @@ double config_connection_rate(const struct item_settings *i)
 	const struct tcp_settings *tcp = i->facts.tcp;
 	double rate = load_peak(&i->load), renewed;
 
-	if (tcp && !i->facts.stream) // nobody knows how many answers are truncated
+	if (tcp && !i->facts.stream) // the share of truncated replies is unknown
 		return INFINITY;
 	if (!tcp)
 		return 0;
@@ -623,7 +623,7 @@ static void share_give(void *of, uint32_t item, uint32_t port)
 	((const struct shares *)of)->have[item]++;
 }
 
-// As plan/deal.c deals them where a port has one worker, or replies cannot be steered.
+// Deals like plan/deal.c on a port with one worker, or where replies cannot be steered.
 const uint64_t *config_source_ports(const struct config *c, struct arena *a)
 {
 	const struct port_settings *ports = c->ports.items;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole file as structs, and the rows that fill them. Const from config_load
-// (config_load.h) on.
+// The configuration file as structs, and the rows that fill them. Const after config_load
+// (config_load.h).
 // Path: cold. Management thread.
 #pragma once
 
@@ -46,48 +46,47 @@ struct after_settings {
 	struct field_list steps; // const char *; empty: all
 };
 
-// Facts that follow from the settings of an item and of its port. Resolved once while the
-// configuration is loaded (config_resolve), and const from then on.
+// Facts that follow from the settings of an item and its port. Filled while the configuration is
+// loaded (config_resolve, config_complete), and const afterwards.
 struct item_facts {
-	const struct port_settings
-		*port;                  // NULL: it has no port, or there are several to choose from
-	const struct proto *proto;      // the variant that the settings choose; NULL: no section
-	uint32_t index;                 // in protos[]
-	void *settings;                 // of the protocol; changed by its fit alone
-	const struct tcp_settings *tcp; // NULL: all messages travel in datagrams
-	bool stream;                    // all messages travel over connections
-	bool sockets;                   // the port has driver: socket
+	const struct port_settings *port; // NULL: no such port, or several to choose from
+	const struct proto *proto;        // the variant that the settings choose; NULL: no section
+	uint32_t index;                   // in protos[]
+	void *settings;                   // of the protocol; changed by its fit alone
+	const struct tcp_settings *tcp;   // NULL: all messages travel in datagrams
+	bool stream;                      // all messages travel over connections
+	bool sockets;                     // the port has driver: socket
 	bool reuses_keys;    // the key of an answered transaction may be used again at once
 	bool asks_responder; // the embedded responder is its server, or answers in its place
 	uint16_t server_port;
 	uint32_t asks;                        // times that a transaction asks a server, at most
 	uint64_t wait_ns;                     // until a transaction is lost
-	uint64_t hold_ns;                     // a transaction in flight, all of its messages
-	const struct item_settings *followed; // the item that it follows; NULL: none
-	struct field_list *further; // struct field_host: servers beside its own, or its protocol's
-	struct fleet_share share;   // this box's workers among those of all boxes
-	// This box's among the workers that its source ports are dealt to: those of all boxes if
-	// each box has the same ports on addresses of its own; only its own if its source addresses
-	// are a part of the item's, or if the kernel chooses the ports.
+	uint64_t hold_ns;                     // transaction in flight, with all messages
+	const struct item_settings *followed; // the item that this one follows; NULL: none
+	struct field_list *further; // struct field_host: further servers, or its protocol's
+	struct fleet_share share;   // this box's part of the workers of all boxes
+	// This box's part of the workers that share its source ports: the workers of all boxes if
+	// each box uses the same ports on addresses of its own; only its own workers if its source
+	// addresses are a part of the item's, or if the kernel chooses the ports.
 	struct fleet_share ports_share;
-	double ports_load; // share of the load that uses those ports: 1, or the box's part
-	// struct addr_range: source.addresses, as far as they are this box's, or those of the port
-	// of the server's family. With driver: socket also the one from which the kernel sends.
+	double ports_load; // share of the load on these ports: 1, or the box's part
+	// struct addr_range: this box's part of source.addresses, or the port's addresses of the
+	// server's family, or with driver: socket the address that the kernel sends from.
 	struct field_list sources;
 	uint64_t addresses;      // in sources
 	struct field_list ports; // struct field_range: source.ports, or the default
 	uint64_t port_count;     // in ports
-	// Source ports that the kernel is to choose, for which `ports` stands; 0: `ports` are used.
+	// Source ports that the kernel chooses, which `ports` stands for; 0: `ports` are used.
 	uint32_t free_ports;
 };
 
 struct item_settings {
 	const char *name;
 	const char *port;             // NULL: the only one
-	struct after_settings *after; // NULL: it follows none
+	struct after_settings *after; // NULL: follows no item
 	union {
 		struct field_host host; // as the file says
-		struct addr server;     // host.addr: of a name too, once it was looked up (hosts.h)
+		struct addr server;     // host.addr; hosts_resolve (hosts.h) fills it in for a name
 	};
 	uint64_t server_port;      // 0: the protocol's
 	struct field_list servers; // struct field_host: further ones; of protocols without a router
@@ -98,7 +97,7 @@ struct item_settings {
 	uint64_t timeout_ns;
 	struct load_settings load;
 	void **protocol;         // index as in protos[]; exactly one is not NULL
-	struct item_facts facts; // no setting
+	struct item_facts facts; // not a setting
 };
 
 // The responder as a router (RFC 4861).
@@ -110,15 +109,15 @@ struct router_settings {
 
 struct responder_settings {
 	const char *port;                      // NULL: the only one
-	uint64_t server_port;                  // 0: that of each protocol
+	uint64_t server_port;                  // 0: each protocol's own
 	void **protocol;                       // index as in protos[]; NULL: not answered
 	struct faults_settings *faults;        // NULL: none
-	struct transport_server_settings *tcp; // NULL: none are given
-	struct control_settings *control;      // NULL: its counters are nobody's
-	struct router_settings *router;        // NULL: it is none
+	struct transport_server_settings *tcp; // NULL: not given
+	struct control_settings *control;      // NULL: its counters are not served
+	struct router_settings *router;        // NULL: not a router
 };
 
-// Beyond these bounds a run says nothing about the server: it is invalid.
+// Bounds beyond which a run is invalid, because it does not measure the server.
 struct validity_settings {
 	double unsent; // share of due
 	uint64_t send_lag_p99_ns;
@@ -135,7 +134,7 @@ struct capture_settings {
 	uint64_t limit;         // transactions
 };
 
-// Files that are made of the result when the run has ended: X(format, help), a member and a row.
+// Files written from the result after the run: X(format, help) gives a member and a row.
 #define OUTPUT_FILES(X)                                                                            \
 	X(html, "page with charts to write, in one file that needs no network")                    \
 	X(csv, "table of the intervals to write: a row each, a column for each figure")            \
@@ -154,10 +153,10 @@ struct output_settings {
 	OUTPUT_FILES(OUTPUT_FILE_MEMBER)
 	const char *prometheus;        // where to listen, as addr_parse_listen; NULL: nowhere
 	bool config;                   // in the result
-	struct field_list percentiles; // double: of each latency, beside those it always has
+	struct field_list percentiles; // double: of each latency, besides the fixed ones
 };
 
-// Commands around a run: no part of it.
+// Commands before and after a run, not part of it.
 struct hooks_settings {
 	const char *start, *stop; // NULL: none
 	uint64_t timeout_ns;
@@ -186,7 +185,7 @@ struct dut_settings {
 
 struct config {
 	const char
-		*file; // first: a section at the address of the whole would be named in its place
+		*file; // first: a section at the same address would be named instead of the whole
 	struct conf_tree *tree; // its source
 	struct run_settings run;
 	struct host_settings host;
@@ -208,41 +207,41 @@ struct config {
 // The rows of the whole file.
 const struct field_section *config_section(void);
 
-// The port of that name, or for NULL the only one that the responder has not; NULL: there is none.
+// Returns the port of that name, or for NULL the only port but the responder's; NULL: none.
 const struct port_settings *config_port(const struct config *c, const char *name);
 const struct port_settings *config_responder_port(const struct config *c);
-// The UDP and TCP port at which it answers a protocol.
+// Returns the UDP and TCP port at which the responder answers a protocol.
 uint16_t config_responder_server_port(const struct config *c, const struct proto *proto);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
-// Can the port of the item send to the address? false: an error at `at` says why not.
+// Returns whether the port of the item can send to the address; if not, reports the reason at `at`.
 bool config_check_way(
 	const struct item_settings *i, const struct addr *addr, const void *at, struct diag *d);
-// Source addresses of the item must not hold one of its servers, unless the kernel has both.
+// Reports source addresses that contain a server of the item, unless the kernel has both.
 void config_check_range(const struct item_settings *i, const struct addr_range *r, struct diag *d);
 
-// Fill the facts of each item that follow from settings alone; config_complete (config_load.h)
-// fills those that need the addresses of servers.
+// Fills the facts of each item that follow from settings alone; config_complete (config_load.h)
+// fills the facts that need the addresses of servers.
 void config_resolve(const struct config *c);
 
-// The happenings that it follows, a bit for each. UINT32_MAX: *wrong is none of that item.
+// Returns the happenings that it follows, one bit each. UINT32_MAX: *wrong is not a step of it.
 uint32_t config_happenings(const struct item_settings *i, const struct proto_followed *followed,
 	const char *const **wrong);
-// What the settings of its protocol determine; all zero without a protocol.
+// Returns the terms of the item's protocol settings; all zero without a protocol.
 struct proto_terms config_terms(const struct item_settings *i);
-// Is this server's address (len 0: none was given) sufficient for the item, and of the right
-// family? Errors go to d.
+// Reports an error to d if the server's address (len 0: not given) is missing, or of the wrong
+// family for the item.
 void config_check_server(const struct item_settings *i, const struct addr *server, struct diag *d);
-// The part of a follower in the environment of its protocol.
+// Fills the fields of the protocol's environment that describe a follower.
 void config_env_follower(const struct item_settings *i, struct proto_env *env);
 
-// New connections per second at the peak of the load, at the most; 0: those in the beginning only.
-// Without a rate nobody knows: INFINITY.
+// Returns the new connections per second at the peak of the load, at most. 0: connections are
+// opened only at the start. INFINITY: unknown, because there is no rate.
 double config_connection_rate(const struct item_settings *i);
-// Is the source port in one of the ranges (struct field_range)?
+// Does any of the ranges (struct field_range) contain the source port?
 bool config_wants_port(const struct field_list *ranges, uint32_t port);
-// How a port's source ports are dealt to items. has: the source ports of an item so far, as far as
-// this one is concerned, or CONFIG_NOT_WANTED. give: it gets this one.
+// Deals the source ports of a port to items. has: the ports of an item so far, as far as they
+// compete with this one, or CONFIG_NOT_WANTED. give: assigns this port to it.
 struct config_dealing {
 	uint32_t items;
 	uint64_t (*has)(void *of, uint32_t item, uint32_t port);
@@ -252,22 +251,22 @@ struct config_dealing {
 
 #define CONFIG_NOT_WANTED UINT64_MAX
 
-// Every port goes to one item: of those that want it, the one that has the fewest so far. Ports
-// that few items want come first, so an item does not lose a port to one that could have others.
+// Gives every port to the item with the fewest so far, among the items that want it. Ports that few
+// items want are dealt first, so that no item loses a port to an item with a wider choice.
 void config_deal_ports(const struct config_dealing *d, struct arena *a);
-// Source ports of each item. The items of a port divide those that several of them want, and an
-// item with few others gets more of them; a protocol with a router chooses its own, which are not
-// among them.
+// Returns the number of source ports of each item. Items that want the same ports share them, and
+// an item with few others gets more of them. Items of a protocol with a router choose their own
+// ports and are left out.
 const uint64_t *config_source_ports(const struct config *c, struct arena *a);
-// Transactions that can be in flight at once.
+// Returns the number of transactions that can be in flight at once.
 uint64_t config_slots_needed(const struct config *c, const struct item_settings *i);
 
-// Transactions whose outcome is remembered (core/txn.h), when wait_ns is the longest wait for an
-// answer: those begun within three of them. The rate of a closed loop is unknown: a fixed number.
+// Transactions whose outcome is remembered (core/txn.h): all begun within three times wait_ns, the
+// longest wait for a reply. A fixed number for a closed loop, whose rate is unknown.
 uint64_t config_outcomes_needed(
 	const struct config *c, const struct item_settings *i, uint64_t wait_ns);
 
-// Keys, each of them unused for three timeouts before it is used again; over connections, where
-// answered ones need no rest, for one. A closed loop takes what
-// there is, and waits when that is too little.
+// Returns the number of keys needed. Each rests for three timeouts before it is used again, or for
+// one where the key of an answered transaction needs no rest (connections). A closed loop uses the
+// keys that are available, and waits when they run out.
 uint64_t config_keys_needed(const struct config *c, const struct item_settings *i);

@@ -65,8 +65,8 @@ static uint64_t address_count(const struct field_list *addresses)
 	return n;
 }
 
-// A connection has a port and address of its own, and that rests when it is closed. own: source
-// ports that the item has for itself.
+// Each connection takes a source port and address of its own, which rest after it is closed. own:
+// source ports that no other item uses.
 static void check_connections(
 	const struct config *c, const struct item_settings *i, uint64_t own, struct diag *d)
 {
@@ -103,7 +103,7 @@ static void check_connections(
 
 #define PRIVILEGED 1024 // ports below are (net.ipv4.ip_unprivileged_port_start)
 
-// own: source ports that the item has for itself.
+// own: source ports that no other item uses.
 static void check_ports_suffice(
 	const struct config *c, const struct item_settings *i, uint64_t own, struct diag *d)
 {
@@ -146,7 +146,7 @@ static void check_ports_suffice(
 			(double)(own * per_port) / load_peak(&i->load), (unsigned long long)even);
 }
 
-// "dns, dhcp4": all protocols, or those that the responder speaks.
+// "dns, dhcp4": all protocols, or only the responder's.
 static const char *protocol_names(bool responder, struct arena *a)
 {
 	const char *names = "";
@@ -217,7 +217,7 @@ static void check_after(const struct item_settings *i, struct diag *d)
 		check_followed(i, d);
 }
 
-// Further servers, beside the item's own.
+// Checks the servers besides the item's first one.
 static void check_servers(const struct item_settings *i, struct diag *d)
 {
 	const struct proto *proto = i->facts.proto;
@@ -247,7 +247,7 @@ static void check_servers(const struct item_settings *i, struct diag *d)
 		for (uint32_t k = 0; k < n; k++)
 			again = again || addr_equal(addr, &all[k].addr);
 		if (i->server.len && addr->len != i->server.len && proto->router)
-			continue; // the protocol says so
+			continue; // reported by the protocol
 		if (i->server.len && addr->len != i->server.len)
 			diag_error(d, addr, NULL, "not of the first server's family (IPv%c)",
 				i->server.len == 4 ? '4' : '6');
@@ -317,7 +317,7 @@ static void check_answers(const struct config *c, struct arena *a, struct diag *
 	}
 }
 
-// Some items ask it, and all of them over connections only.
+// Do items ask the responder, and all of them over connections only?
 static bool is_asked_by_streams(const struct config *c)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -366,7 +366,7 @@ static void check_router(const struct router_settings *r, struct diag *d)
 			r->prefixes.count, NEIGH_PREFIXES_MAX);
 }
 
-// The kernel has the links: no frames can be spoiled there, and no group is asked.
+// The kernel owns the links: there are no frames to corrupt, and requests to groups do not arrive.
 static void check_on_sockets(const struct config *c, struct diag *d)
 {
 	const struct port_settings *p = config_responder_port(c);
@@ -423,8 +423,8 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		protocol_names(true, a));
 }
 
-// A worker of the tester has one queue of a ring, one of the responder may have several. So packets
-// sent into a queue are received if the other end has as many workers, or is the responder.
+// A tester's worker has one queue of a ring, a responder's worker may have several. So packets sent
+// into a queue are received if the other end has as many workers, or is the responder.
 static void check_ring_cpus(const struct config *c, unsigned index, struct diag *d)
 {
 	const struct port_settings *all = c->ports.items, *p = &all[index];
@@ -580,7 +580,7 @@ static void check_part_of(const struct config *c, const struct item_settings *i,
 			(unsigned long long)addresses, s.of);
 }
 
-// false: the run cannot be divided.
+// Returns false if the run cannot be divided.
 static bool check_fleet(const struct config *c, struct diag *d)
 {
 	const struct fleet_settings *f = c->fleet;
@@ -633,14 +633,14 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	check_series(c, a, d);
 }
 
-#define SOCKET_RATE   400000 // of a worker without a rate, at the most
+#define SOCKET_RATE   400000 // of a worker without a rate, at most
 #define SOCKET_SPARE  1.25   // a key may be used again only with others of its part
-#define SOCKETS_LEAST 16  // of a worker: servers with several threads choose one by the source port
-#define STREAM_LEAST  256 // of a worker: connections for truncated answers, at a time
+#define SOCKETS_LEAST 16  // per worker: servers with several threads choose one by the source port
+#define STREAM_LEAST  256 // per worker: connections at a time for truncated replies
 #define FREE_FIRST    32768
-#define FREE_LAST     60999 // the kernel gives those above to nobody (ip_local_port_range)
+#define FREE_LAST     60999 // the kernel assigns no higher ones itself (ip_local_port_range)
 
-// Source ports for the keys of an item on sockets: few, as each is a socket of its own.
+// Source ports for the keys of an item on sockets: as few as possible, each is a socket.
 static uint32_t free_ports(const struct config *c, const struct item_settings *i)
 {
 	const struct item_facts *f = &i->facts;
@@ -661,8 +661,8 @@ static uint32_t free_ports(const struct config *c, const struct item_settings *i
 	return (uint32_t)ports;
 }
 
-// Addresses of an item's messages. The kernel may choose one of its own: the unspecified one if
-// there is no route.
+// Sets the source addresses of an item. On a port of sockets without addresses the kernel chooses:
+// the unspecified address if there is no route.
 static void place_sources(const struct item_settings *i, struct item_facts *f, struct arena *a)
 {
 	const struct port_settings *p = f->port;
@@ -732,7 +732,7 @@ static const char *base_name(const char *file, struct arena *a)
 	return name;
 }
 
-// before, ask: as in hosts_resolve.
+// before, ask: see hosts_resolve.
 static const struct config *load_tree(struct conf_tree *t, const char *file,
 	const struct config *before, bool ask, struct arena *a, struct diag *d)
 {

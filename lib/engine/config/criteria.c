@@ -50,7 +50,7 @@ void criteria_start(struct criteria *k, const struct config *c, struct arena *a)
 	}
 }
 
-// The newest interval is a whole one.
+// Folds in the newest interval, which is complete.
 static void fold_last(struct criterion_fold *f, const struct condition *c)
 {
 	if (isnan(f->last))
@@ -85,8 +85,8 @@ void criteria_interval(struct criteria *k, const struct result_interval *i)
 	}
 }
 
-// false: this item has no such figure. NAN: of no interval at all. The last interval is a part of
-// one; it counts only where there is no other.
+// Returns false if the item has no such figure; *out is NAN if no interval counts. The last
+// interval may be incomplete: it counts only if it is the only one.
 static bool of_intervals(
 	const struct criteria *k, const struct criterion *of, uint32_t item, double *out)
 {
@@ -98,13 +98,13 @@ static bool of_intervals(
 	return !f.absent;
 }
 
-// All that it sent is never answered, so it has no latencies.
+// Are all of the messages sent of a kind without a reply, so that there are no latencies?
 static bool only_tells(const struct ledger *l)
 {
 	return l->sent > 0 && l->sent == l->no_reply;
 }
 
-// false: this item has no such figure.
+// Returns false if the item has no such figure.
 static bool value_of(const struct criteria *k, const struct criterion *of, const struct result *r,
 	uint32_t item, double *out)
 {
@@ -117,7 +117,7 @@ static bool value_of(const struct criteria *k, const struct criterion *of, const
 	return found && (c->item || !isnan(*out) || !only_tells(&i->ledger));
 }
 
-// As the file has it; where it is about several items, with the name of this one.
+// Returns the criterion as in the file, with the item's name if it applies to several items.
 static const char *expression_of(
 	const struct condition *k, const struct counter_list *items, uint32_t n, struct arena *a)
 {

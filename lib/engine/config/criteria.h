@@ -5,13 +5,13 @@
 
 #include "engine/config/condition.h"
 
-// Errors of all criteria and stop rules go to d.
+// Reports the errors of all criteria and stop rules to d.
 void criteria_check(const struct config *c, struct arena *a, struct diag *d);
 
-// A condition on figures of intervals, of one item.
+// The state of a condition on figures of intervals, for one item.
 struct criterion_fold {
 	bool absent; // the item has no such figure
-	double last; // of the newest interval, which may be a part of one; NAN: none
+	double last; // of the newest interval, which may be incomplete; NAN: none
 	double sum, worst;
 	uint32_t count; // intervals in sum and worst
 };
@@ -29,15 +29,14 @@ struct criteria {
 	uint64_t intervals;
 };
 
-// Those of the file. They live in a.
+// Starts with the criteria of the file, parsed into a.
 void criteria_start(struct criteria *k, const struct config *c, struct arena *a);
 
-// Another interval of the measured part.
+// Adds an interval of the measured part.
 void criteria_interval(struct criteria *k, const struct result_interval *i);
 
-// Judge the result: a list of struct result_criterion, one per criterion and item. A criterion on a
-// figure without a sample does not hold, and its value is NAN. Examples are the latency of a step
-// that never came, and an interval of a run without intervals. A stop rule that has ended the run
-// comes last, as one that does not hold.
+// Judges the result: returns a list of struct result_criterion, one per criterion and item. A
+// criterion on a figure without a sample fails with the value NAN: the latency of a step that never
+// came, or intervals in a run without any. A stop rule that ended the run comes last, as failed.
 struct counter_list criteria_judge(
 	const struct criteria *k, const struct result *r, struct arena *a);

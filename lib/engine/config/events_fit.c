@@ -49,7 +49,7 @@ struct item_settings *events_item_of_set(const struct config *c, const char *set
 	return NULL;
 }
 
-// "responder.faults.NAME.share=30%" of a fault that has a share.
+// Parses "responder.faults.NAME.share=30%" for a fault that has a share.
 static bool fit_fault(const struct config *c, struct event_settings *e, struct arena *a)
 {
 	const struct faults_settings *f = c->responder ? c->responder->faults : NULL;

@@ -5,8 +5,8 @@
 
 #include "engine/config/config.h"
 
-// Give them names and commands, and the items their changes of rate. Errors go to d.
+// Gives events their names and commands, and items the changes of their rate. Errors go to d.
 void events_fit(const struct config *c, struct arena *a, struct diag *d);
 
-// The item of "traffic.NAME.load.rate=RATE", and that rate; NULL: the text is no such.
+// Parses "traffic.NAME.load.rate=RATE" into the item and its rate; NULL: another text.
 struct item_settings *events_item_of_set(const struct config *c, const char *set, double *rate);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Things that happen during a run (events): their rows and rules, and from a change of a rate to
-// the load of its item, or of a share to the responder's fault. Path: cold. Management thread.
+// Settings of events, which happen during a run: a command, a change of an item's rate or of a
+// fault's share, or of a port's link. Path: cold. Management thread.
 #pragma once
 
 #include "base/arena.h"
@@ -21,8 +21,8 @@ struct event_settings {
 	int32_t link;     // enum event_link
 	const char *port; // of link; NULL: the only one
 	uint64_t timeout_ns;
-	// No settings: a command to run at that time; NULL: nothing. The port whose link it
-	// changes; NULL: none. A fault of the table that has this share from then on; 0: none.
+	// Set by events_fit: the command to run at that time (NULL: none), the port whose link it
+	// changes (NULL: none), and the fault that has this share from then on (0: none).
 	const char *command;
 	const struct port_settings *link_port;
 	uint32_t fault;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of responder.faults, the rules between them, and from settings to the gates and delays
-// of struct faults. Path: cold. Management thread.
+// The rows of responder.faults, the rules between them, and the gates and delays of struct faults
+// that follow from them. Path: cold. Management thread.
 #include "engine/config/faults_settings.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ static void fill_fields(void)
 	faults_section.count = OWN_SECTIONS + i - FAULT_LOSS;
 }
 
-// Once: other threads may be reading the table.
+// Only once, because other threads may be reading the table.
 void faults_settings_prepare(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -140,8 +140,8 @@ static void check_delay(const struct delay_settings *s, struct diag *d)
 		diag_error(d, &s->uniform->min_ns, NULL, "greater than max");
 }
 
-// Turns are counted in steps of `every`: those of a multiple are all taken by the fault
-// before it.
+// Turns are counted in steps of `every`: if it is a multiple of an earlier fault's, that fault
+// takes all of them.
 static void check_never(const struct faults_settings *s, uint32_t fault, struct diag *d)
 {
 	uint64_t every = s->fault[fault]->every;
@@ -176,8 +176,7 @@ void faults_check(const struct faults_settings *s, struct diag *d)
 		diag_error(d, &s->outage->on_at_ns, NULL, "not after off_at");
 }
 
-// The delays as such: the longest, but for the exponential one a multiple of its mean that is as
-// good as the longest.
+// Returns the longest delay; of the exponential kind, the longest that its quantiles contain.
 static double longest_delay_ns(const struct delay_settings *s)
 {
 	if (!s)
@@ -225,7 +224,7 @@ void faults_set_share(struct faults *f, uint32_t fault, double share)
 	atomic_store_explicit(&f->gates[fault].below, share_of_64(share), memory_order_relaxed);
 }
 
-// The distribution in FAULTS_QUANTILES equally likely parts: the middle of each.
+// Returns the middle of each of FAULTS_QUANTILES equally likely parts of the distribution.
 static uint64_t *make_quantiles(double mean)
 {
 	uint64_t *q = pages_alloc(FAULTS_QUANTILES * sizeof(*q));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings of responder.faults, and from them to struct faults. Path: cold. Management thread.
+// Settings of responder.faults, and struct faults from them. Path: cold. Management thread.
 #pragma once
 
 #include "base/diag.h"
@@ -42,7 +42,7 @@ struct outage_settings {
 };
 
 struct faults_settings {
-	struct fault_settings *fault[FAULTS_MAX]; // of the table; NULL: none
+	struct fault_settings *fault[FAULTS_MAX]; // by fault of the table; NULL: none
 	struct delay_settings *delay;
 	struct capacity_settings *capacity;
 	struct stall_settings *stall;
@@ -52,19 +52,19 @@ struct faults_settings {
 // The rows; complete after faults_settings_prepare.
 extern struct field_section faults_section;
 
-// Give each fault of the table its row. May be called again.
+// Gives each fault of the table its row. May be called again.
 void faults_settings_prepare(void);
 
 void faults_check(const struct faults_settings *s, struct diag *d);
 
-// The longest time that a reply is held back, and the number of packets held at `rate` replies per
-// second. The number is the mean for the exponential delay, and the maximum for the others.
+// Return the longest time that a reply is held back, and the number of packets held back at `rate`
+// replies per second: the mean for the exponential delay, the maximum for the others.
 uint64_t faults_longest_ns(const struct faults_settings *s);
 uint64_t faults_held(const struct faults_settings *s, double rate);
 
-// Another share of a fault of the table that has one, from now on.
+// Sets the share of a fault of the table that has one, from now on.
 void faults_set_share(struct faults *f, uint32_t fault, double share);
 
-// f is zeroed. s NULL: no faults. packets: how many can be held back. 0 or -ENOMEM.
+// f must be zeroed. s NULL: no faults. packets: how many can be held back. Returns 0 or -ENOMEM.
 int faults_init(struct faults *f, const struct faults_settings *s, const struct clock *c,
 	uint64_t seed, uint32_t packets);

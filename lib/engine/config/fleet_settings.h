@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run that several boxes divide, each with the same file. The workers of all boxes are one list,
-// of which each box has a part: its load, source ports, clients, keys and names are those that one
-// box with all of these workers would give them. So nothing is sent twice, and all parts together
-// send the messages of that box. Knows no network between the boxes. Path: cold. Management thread.
+// A run divided among boxes with the same file. The workers of all boxes are one list, and each box
+// has a part of it: its load, source ports, clients, keys and names are the same as on one box with
+// all of these workers. So nothing is sent twice, and the parts together send that box's messages.
+// Independent of the network between the boxes. Path: cold. Management thread.
 #pragma once
 
 #include <stdbool.h>
@@ -35,17 +35,17 @@ static inline bool fleet_is_part(const struct fleet_share *s)
 	return s->of != s->count;
 }
 
-// The weight of this box's part; 0: it runs the whole, or there is no such part.
+// Returns the weight of this box's part; 0: it runs the whole, or there is no such part.
 uint64_t fleet_weight(const struct config *c);
 
-// Does this box run the commands that are about the server, and not about the box? Once is enough:
-// part 1 does, and a box that runs the whole.
+// Does this box run the commands that concern the server and not the box? Only one box does: part
+// 1, or the box that runs the whole.
 bool fleet_asks_server(const struct config *c);
 
-// Of the workers of a port in all boxes, those of this box.
+// Returns this box's part of the workers that a port has in all boxes.
 struct fleet_share fleet_share(const struct config *c, const struct port_settings *p);
 
-// The box's part of a list of addresses (struct addr_range): one piece of it, in proportion to its
-// workers. The items are a's.
+// Returns the box's part of a list of addresses (struct addr_range): a contiguous piece in
+// proportion to its workers. The items live in a.
 struct field_list fleet_addresses(
 	const struct field_list *all, const struct fleet_share *s, struct arena *a);

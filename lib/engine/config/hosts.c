@@ -23,7 +23,7 @@ static struct addr addr_of(const struct addrinfo *from)
 	return out;
 }
 
-// NULL, or the reason.
+// Returns NULL, or the reason of a failure.
 static const char *look_up(struct host *h, struct arena *a)
 {
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
@@ -54,8 +54,8 @@ static const struct host *host_named(const struct config *c, const char *name)
 	return NULL;
 }
 
-// Is the address of a family that the item can send from and that its first server has, and has the
-// port a way to it?
+// Is the address of a family that the item can send from and that its first server has, and can the
+// port reach it?
 static bool item_reaches(const struct item_settings *i, const struct addr *addr)
 {
 	const struct port_settings *p = i->facts.port;
@@ -77,7 +77,7 @@ static bool item_reaches(const struct item_settings *i, const struct addr *addr)
 	return has;
 }
 
-// "2001:db8::1, 192.0.2.1", without one of them.
+// Lists all addresses but `without`: "2001:db8::1, 192.0.2.1".
 static const char *addr_list(const struct host *h, const struct addr *without, struct arena *a)
 {
 	const struct addr *addrs = h->addrs.items;
@@ -118,7 +118,7 @@ static void host_give(const struct item_settings *i, struct field_host *to, cons
 			others[0] ? "; addresses not used: " : "", others);
 }
 
-// The link that stands beside an address is the device of the item's port.
+// A link given with an address becomes the device of the item's port.
 static void host_link(
 	const struct config *c, const struct item_settings *i, struct field_host *h, struct diag *d)
 {
@@ -140,7 +140,7 @@ static void host_link(
 			p->name);
 }
 
-// All servers of an item have one port, which can stand beside any of their addresses.
+// All servers of an item share one port, which may be given with any of their addresses.
 static void hosts_port(struct item_settings *i, struct diag *d)
 {
 	const struct field_list *further = i->facts.further;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers that the file gives by host name: their addresses, by the resolver of this machine.
-// Fields are parsed without it, so that no parser waits or depends on the
-// network. Path: cold. Management thread.
+// Servers that the file gives by host name, and their addresses from the resolver of this machine.
+// Fields are parsed without it, so that no parser waits for the network or depends on it.
+// Path: cold. Management thread.
 #pragma once
 
 #include "engine/config/config.h"
@@ -12,8 +12,8 @@ struct host {
 	struct field_list addrs; // struct addr, in the resolver's order; empty: not found
 };
 
-// Give each server of an item that has a name the first address that its port reaches; c->hosts has
-// all of them. before: the configuration that c was derived from, so that all runs of a series ask
-// the same server; or NULL. ask: false for no look-up, then names are errors.
+// Gives each server with a name the first address that the item's port reaches; c->hosts gets all
+// addresses. before: the configuration that c was derived from, whose addresses are kept so that a
+// series uses one server; or NULL. ask: false for no look-up: names are errors then.
 void hosts_resolve(
 	struct config *c, const struct config *before, bool ask, struct arena *a, struct diag *d);

@@ -12,7 +12,7 @@
 
 #define RATE_MAX       1e9
 #define MAX_RATE       10e6 // of rate: max on one worker
-#define MAX_SLOTS      16e6 // not more without being asked
+#define MAX_SLOTS      16e6 // limit of the automatic number
 #define SLOTS_MORE_MAX 1024
 #define SLOTS_MORE     256 // for bursts after a stall
 #define SLOTS_SPARE    1.05
@@ -155,7 +155,7 @@ bool load_is_work(const struct load_settings *l, bool total)
 	return (l->total && total) || l->storm || l->replay;
 }
 
-// The names of the shapes that are given, at most `room` of them: how many there are.
+// Stores at most `room` names of the shapes that are given, and returns the number of all that are.
 static unsigned shapes_given(const struct load_settings *l, const char **names, unsigned room)
 {
 	const struct {
@@ -200,7 +200,7 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 	return n == 1 && !load_is_own(l);
 }
 
-// The length of a shape by itself; 0: as long as the run, or not known yet.
+// Returns the length of the shape itself; 0: as long as the run, or unknown so far.
 static uint64_t shape_length(const struct load_settings *l)
 {
 	const struct load_step *steps = l->steps.items;
@@ -292,7 +292,7 @@ double load_peak(const struct load_settings *l)
 	const struct load_step *steps = load_steps(l)->items;
 	double peak = l->rate + l->more;
 
-	if (l->own.after) // of a closed loop nobody knows it: 0
+	if (l->own.after) // unknown for a closed loop: 0
 		return isfinite(load_peak(l->own.after)) ? l->own.each * load_peak(l->own.after)
 		                                         : 0;
 	if (l->own.begun)
@@ -315,7 +315,7 @@ static double at_most(double a, double b)
 	return a < b ? a : b;
 }
 
-// As fast as it goes, which is unknown in advance.
+// For rates that are unknown in advance: rate: max and closed loops.
 static double begun_at_max(const struct load_settings *l, const struct load_span *span)
 {
 	double warmup_s = 1e-9 * (double)span->warmup_ns;
@@ -391,7 +391,7 @@ static double first_rate(const struct load_settings *l)
 	return load_steps(l)->count ? steps[0].rate : 0;
 }
 
-// s: since the start of the load, of which its shape begins after lead_s.
+// s: time from the start of the load; its shape begins after lead_s.
 static double shape_due(const struct load_settings *l, double lead_s, double s)
 {
 	double shape_s = s > lead_s ? s - lead_s : 0, lead = first_rate(l) * at_most(s, lead_s);

@@ -43,24 +43,24 @@ struct replay_settings {
 	const char *filter; // NULL: every packet
 };
 
-// What a protocol foresees of its own pace (struct proto.paces), in one run; by config_fit, no
-// setting.
+// The pace that a protocol sets itself (struct proto_terms), as expected in one run. Set by
+// config_fit, not a setting.
 struct load_own {
-	double (*begun)(const void *settings, double until_s); // NULL: it has none
+	double (*begun)(const void *settings, double until_s); // NULL: none
 	const void *settings;
 	double peak; // per second
 	uint64_t at_once;
-	// Of an item that follows another one.
+	// For an item that follows another one:
 	const struct load_settings *after; // NULL: none
-	double each;                       // transactions for one of that item, as foreseen
-	uint64_t every_ns;                 // one of those in at_once may be followed by the next
+	double each;                       // expected transactions per transaction of that item
+	uint64_t every_ns;                 // time until a place of at_once is used again
 };
 
 struct load_settings {
-	// Exactly one of these; the others are 0 or NULL.
+	// Exactly one is set; the others are 0 or NULL.
 	double rate; // per second; INFINITY: max
-	double more; // on top of a constant one, by the protocol (config_fit); no setting
-	struct field_list changes; // of rate, as steps; by events (events_fit), no setting
+	double more; // added to a constant rate by the protocol (config_fit); not a setting
+	struct field_list changes; // of rate, as steps, by events (events_fit); not a setting
 	struct ramp_settings *ramp;
 	struct field_list steps; // struct load_step
 	struct wave_settings *wave;
@@ -68,7 +68,7 @@ struct load_settings {
 	struct storm_settings *storm;
 	struct replay_settings *replay;
 	uint64_t outstanding;
-	struct load_own own; // or none of them
+	struct load_own own; // in place of the above
 
 	int32_t arrivals; // enum load_arrivals
 	uint64_t ramp_up_ns;
@@ -84,24 +84,23 @@ extern const struct field_section load_section;
 // Errors go to d. duration_ns: of the measured part.
 void load_check(const struct load_settings *l, uint64_t duration_ns, struct diag *d);
 
-// The protocol says when transactions begin.
+// Does the protocol determine when transactions begin?
 bool load_is_own(const struct load_settings *l);
 
 // Open loop: the schedule sets the pace, not the replies or the tester.
 bool load_is_open(const struct load_settings *l);
 
-// Rates one after the other: of steps, or of a rate that events change. count 0: it has none.
+// Returns successive rates: of steps, or of a rate that events change. count 0: none.
 const struct field_list *load_steps(const struct load_settings *l);
 
-// Nothing is sent before the measured part.
+// Is nothing sent before the measured part?
 bool load_skips_warmup(const struct load_settings *l);
 
-// The load has an end of its own (a total, a storm, a replay). total: was it
-// reached?
+// Does the load have an end of its own (a total, a storm, a replay)? total: the total was reached.
 bool load_is_work(const struct load_settings *l, bool total);
 
-// Sends per second at the most, of bursts on average; INFINITY: max; 0: closed loop, or not known
-// before the file is read.
+// Returns the highest rate of sends per second, for bursts the average. INFINITY: max; 0: closed
+// loop, or unknown until the file is read.
 double load_peak(const struct load_settings *l);
 
 struct load_span {
@@ -109,15 +108,15 @@ struct load_span {
 	uint64_t warmup_ns, duration_ns;
 };
 
-// Transactions that are begun within hold_ns, at the most. A closed loop counts as rate: max.
+// Returns the transactions begun within hold_ns, at most. A closed loop counts as rate: max.
 uint64_t load_begun(const struct load_settings *l, const struct load_span *span);
 
-// Transactions that are due from the start of the run, warm-up included, until until_s, by the
-// schedule. INFINITY: a closed loop, or rate: max; NAN: a replay, whose file is read later.
+// Returns the transactions that the schedule makes due from the start of the run, warm-up included,
+// until until_s. INFINITY: a closed loop, or rate: max; NAN: a replay, whose file is read later.
 double load_due(const struct load_settings *l, const struct load_span *span, double until_s);
 
-// Transactions that the run begins, at the most. UINT64_MAX: nobody knows, as load_due has it.
+// Returns the transactions that the run begins, at most. UINT64_MAX: unknown, as for load_due.
 uint64_t load_whole(const struct load_settings *l, const struct load_span *span);
 
-// Transactions that can be in flight at once, when each is for hold_ns at the most.
+// Returns the transactions that can be in flight at once, each for at most hold_ns.
 uint64_t load_slots(const struct load_settings *l, const struct load_span *span);

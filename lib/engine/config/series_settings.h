@@ -33,7 +33,7 @@ struct search_settings {
 
 extern const struct field_section search_section;
 
-// "traffic.NAME.load" when the variable is the rate of an item; NULL: it is another setting.
+// Returns "traffic.NAME.load" if the variable is the rate of an item, else NULL.
 char *search_load_path(const struct search_settings *s, struct arena *a);
 
 enum repeat_figure { REPEAT_RATE, REPEAT_P99, REPEAT_CPU, REPEAT_DUT_CPU };
@@ -46,7 +46,7 @@ struct repeat_settings {
 	double width; // of the whole interval, as a share of the mean
 	uint64_t rest_ns;
 	struct field_list of; // int32_t: enum repeat_figure
-	uint64_t skip;        // runs at first that are left out
+	uint64_t skip;        // first runs that are left out
 };
 
 extern const struct field_section repeat_section;

@@ -7,7 +7,7 @@
 #include "proto/table.h"
 #include "io/driver/memory.h"
 
-#define MEMORY_PART 4 // of what is available, for all automatic numbers together
+#define MEMORY_PART 4 // 1/4 of the available memory, for all automatic numbers together
 
 static uint32_t fitted_items(const struct config *c)
 {
@@ -55,9 +55,9 @@ struct proto_work config_work(
 	return w;
 }
 
-#define PEAK_PARTS 256 // of a run, in which the rate of a protocol's own pace is looked at
+#define PEAK_PARTS 256 // parts of a run, for the peak rate of a protocol's own pace
 
-// The pace of its own that a protocol has with these settings.
+// Returns the pace that the protocol sets itself with these settings.
 static struct load_own own_pace(
 	const struct config *c, const struct proto *proto, const void *settings)
 {
@@ -72,9 +72,9 @@ static struct load_own own_pace(
 	return own;
 }
 
-#define ASKS_FORESEEN 2 // of a follower for each: at once, and once more
+#define ASKS_FORESEEN 2 // by a follower per client: at once, and once more
 
-// The pace of an item that follows another one: all clients of that may be waited for at a time.
+// The pace of a follower: it may wait for all clients of the followed item at a time.
 static struct load_own follower_pace(const struct item_settings *i)
 {
 	const struct proto *proto = i->facts.proto;
