@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking for our own addresses; the packet path notices who answers (core/wire.c). Path: cold.
+// Probes for our own addresses; the packet path notices replies (core/wire.c). Path: cold.
 // Management thread, while no worker runs on these ports.
 #include "engine/plan/address_probe.h"
 #include "engine/plan/plan_neighbours.h"
@@ -12,10 +12,10 @@
 #include "io/driver/driver.h"
 
 #define ROUNDS    2
-#define ROUND_NS  100000000ull // after the last question of a round
-#define AT_ONCE   16           // questions that follow each other; then they wait
+#define ROUND_NS  100000000ull // after the last probe of a round
+#define AT_ONCE   16           // probes back to back; then a pause
 #define PAUSE_NS  1000000ull
-#define TRIES     50 // of a question that the device does not take
+#define TRIES     50 // attempts to send a probe that the device does not accept
 #define LISTENERS (PORT_MAX * PORT_MAX_QUEUES)
 
 struct probing {
@@ -34,9 +34,9 @@ static bool is_wanted(const struct port *port)
 	const struct port_settings *s = port->settings;
 
 	if (port->driver->sockets)
-		return false; // the kernel has them, and has asked
+		return false; // the kernel owns them, and has probed them
 	switch ((enum probe_when)s->address_probe) {
-	case PROBE_AUTO: // nobody else is on a ring, in a file, or behind a wire that is none
+	case PROBE_AUTO: // no other host is on a ring, in a file, or on a port without a wire
 		return port->driver->device != DEVICE_PEER && port->driver->device != DEVICE_NONE &&
 		       (!port->driver->files || s->device);
 	case PROBE_ALWAYS:
@@ -49,7 +49,7 @@ static bool is_wanted(const struct port *port)
 
 static void listen_all(struct probing *g, uint64_t until)
 {
-	do { // at least once, also when this thread was without its CPU until then
+	do { // at least once, even if this thread was descheduled until then
 		uint16_t n = 0;
 
 		for (uint32_t i = 0; i < g->count; i++)
@@ -65,7 +65,7 @@ static void listen_for(struct probing *g, uint64_t ns)
 	g->sent = 0;
 }
 
-// The first worker that has heard of a conflict; NULL: none.
+// Returns the first worker that noticed a conflict, or NULL.
 static const struct worker *conflict_of(const struct probing *g)
 {
 	for (uint32_t i = 0; i < g->count; i++)
@@ -126,7 +126,7 @@ static bool vlans_are_new(const struct plan_item *i, uint32_t path)
 	return true;
 }
 
-// Addresses of an item beside those of its port, on the VLANs of each of its paths.
+// Probes the addresses of an item besides its port's, on the VLANs of each of its paths.
 static void probe_item(struct probing *g, struct worker *w, const struct plan_item *i)
 {
 	const struct field_list lists[] = {plan_given(i), i->layout.owned};

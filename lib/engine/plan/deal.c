@@ -10,9 +10,9 @@
 #include "io/sockets/sockets.h"
 #include "io/steer.h"
 
-#define LOOK_EVERY_NS 20000 // at how far the other workers are
+#define LOOK_EVERY_NS 20000 // between checks of the other workers' progress
 
-// Of one port.
+// The dealing of one port.
 struct dealing {
 	struct plan *plan;
 	const struct port *port;
@@ -21,12 +21,12 @@ struct dealing {
 	struct port_entry *entries; // [65536]
 	uint8_t *homes;             // [65536]
 	uint32_t *dealt;            // source ports of each item so far
-	struct addr *sources;       // the first of each item
+	struct addr *sources;       // the first source of each item
 	bool *steered;              // items whose replies can be steered to a queue
 	bool blind;                 // none can
 };
 
-// The ports that a router names. Several items share one of them (tag_items).
+// Claims the ports that a router names. Items may share a port (tag_items).
 static void claim_ports(struct dealing *d, const struct plan_item *i)
 {
 	const uint16_t *ports = i->layout.ports.items;
@@ -56,8 +56,8 @@ static struct addr first_source(const struct plan_item *i)
 	return sources->count ? r[0].first : i->settings->server;
 }
 
-// Do replies of all its servers to an address have the same place? The hash is linear: what holds
-// for one address holds for all.
+// Do replies of all its servers to an address have the same place? The hash is linear, so one
+// address decides for all.
 static bool servers_agree(const struct steer *s, const struct plan_item *i, struct steer_flow f)
 {
 	const struct proto_path *paths = i->layout.paths.items;
@@ -107,7 +107,7 @@ static uint64_t owned_count(const struct plan_item *i)
 	return count;
 }
 
-// The worker that replies to each of the item's own addresses reach.
+// Returns the worker that replies reach, for each of the item's own addresses.
 static const uint8_t *address_homes(
 	const struct dealing *d, const struct plan_item *i, struct arena *a)
 {
@@ -153,7 +153,7 @@ struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers)
 	return b;
 }
 
-// Which worker of its item a source port is for; from worker_count on: one of another box.
+// Returns the worker of its item that a source port is for; from worker_count on: another box's.
 static uint32_t deal_home(const struct dealing *d, const struct plan_item *i, uint32_t port)
 {
 	struct steer_flow f = answer_to(i, &d->sources[i->place], port);
@@ -183,7 +183,7 @@ static void give_port(void *of, uint32_t item, uint32_t port)
 		ports[run->txns.ports++] = (uint16_t)port;
 }
 
-// A worker that a port would be home to wants its part of them.
+// Steered ports are compared by the number that their worker has, others by the item's.
 static uint64_t has_ports(void *of, uint32_t item, uint32_t port)
 {
 	const struct dealing *d = of;
@@ -197,8 +197,8 @@ static uint64_t has_ports(void *of, uint32_t item, uint32_t port)
 	return (uint64_t)plan_run(i, deal_home(d, i, port))->txns.ports * d->worker_count;
 }
 
-// Every source port belongs to one item, and to one worker of it. So a reply's destination port
-// says whose it is, whatever the items have in common otherwise.
+// Every source port belongs to one item, and there to one worker. So a reply's destination port
+// identifies both, whatever else the items have in common.
 static void deal_source_ports(struct dealing *d, struct arena *a)
 {
 	const struct config_dealing how = {d->plan->item_count, has_ports, give_port, d};
@@ -239,7 +239,7 @@ static void clear_ports(struct dealing *d)
 	memset(d->dealt, 0, d->item_count * sizeof(*d->dealt));
 }
 
-// Routed items share ports: the upper bits of their keys tell workers and items apart.
+// Routed items share ports: the upper bits of their keys identify worker and item.
 static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 {
 	struct fleet_share share = fleet_share(d->plan->config, d->port->settings);
@@ -264,7 +264,7 @@ static void tag_items(struct dealing *d, uint32_t worker, struct arena *a)
 	}
 }
 
-// The worker that a socket on a port is for, and the server if there is only one.
+// Returns the worker that a socket on a port is for, and the server if there is only one.
 static struct socket_home socket_home_of(void *of, uint16_t port)
 {
 	const struct dealing *d = of;

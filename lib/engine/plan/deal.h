@@ -6,22 +6,23 @@
 
 #include "engine/plan/plan_state.h"
 
-// Source ports, tags and rings of a port's workers, whose items are in their places. 0 or -ENOMEM.
+// Deals source ports, tags and rings to a port's workers, whose items are placed. Returns 0 or
+// -ENOMEM.
 int deal_port(struct plan *p, const struct port *port, struct arena *a);
 
-// How evenly the addresses that an item answers for (layout.owned) are the workers', who play
-// equally many of its clients.
+// How evenly the addresses that an item answers for (layout.owned) are dealt to the workers, which
+// have equal shares of its clients.
 struct deal_balance {
 	uint64_t addresses;
 	double home;   // share of replies that reach the worker that plays their client
-	uint64_t more; // addresses that would make it 1, if the other workers got them
+	uint64_t more; // addresses for the other workers that would make it 1
 };
 
-// With the ports started, or before it.
+// Works before and after the ports are started.
 struct deal_balance deal_balance(const struct plan_item *i, uint32_t workers);
 
-// Packets left in the rings of an ended run go back to their pools.
+// Returns packets left in the rings of an ended run to their pools.
 void deal_empty(const struct plan *p);
 
-// The rings.
+// Frees the rings.
 void deal_free(struct plan *p);

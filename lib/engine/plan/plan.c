@@ -15,7 +15,7 @@
 #define VLANS_AT        14       // of the first VLAN in a frame, behind the first EtherType
 #define LANES           32       // of a source port on a socket: a burst
 #define ANSWER_GAP_NS   10000    // of a worker's answers to ARP, ND and ping, on average
-#define ANSWER_SAVED_NS 40000000 // so 4 000 answers may follow each other after a quiet time
+#define ANSWER_SAVED_NS 40000000 // so 4 000 answers may leave back to back after a quiet time
 
 static const struct port *item_port(const struct plan *p, const struct item_settings *i)
 {
@@ -48,7 +48,7 @@ static void fill_wire(const struct plan *p, struct wire *w, const struct port *p
 	memcpy(w->self.vlans, port->vlans, sizeof(w->self.vlans));
 }
 
-// The addresses that the tester answers for on a port: its own and its items' sources.
+// Returns the addresses that the tester answers for on a port: its own and its items' sources.
 static struct field_list owned_on(const struct plan *p, const struct port *port, struct arena *a)
 {
 	const struct addr_prefix *own = port->settings->addresses.items;
@@ -88,7 +88,7 @@ static void place_worker(struct worker *w, struct arena *a)
 	w->reading = 2;
 }
 
-// A socket takes several packets at once, so consecutive transactions leave by the same one.
+// A socket accepts several packets at once, so consecutive transactions use the same one.
 static uint32_t lanes_of(const struct plan_item *item)
 {
 	const struct field_range *r = item->source_ports.items;
@@ -102,7 +102,7 @@ static uint32_t lanes_of(const struct plan_item *item)
 	return LANES;
 }
 
-// An item that follows one before it runs on the same workers.
+// A follower runs on the workers of the item that it follows.
 static void place_follower(struct plan *p, struct plan_item *item, struct arena *a)
 {
 	const struct item_settings *of = item->settings->facts.followed;
@@ -145,7 +145,7 @@ static void place_item(struct plan_item *item)
 	item->run = plan_run(item, 0);
 }
 
-// Each item is run by all workers of its port; its place on them is that in the file.
+// All workers of a port run each of its items, in the order of the file.
 static void place_items(struct plan *p, struct arena *a)
 {
 	for (uint32_t i = 0; i < p->item_count; i++) {
@@ -227,7 +227,7 @@ static bool is_among(const struct frame_vlans *sets, uint32_t count, const struc
 	return false;
 }
 
-// The VLANs of an item's clients that are not the port's, each once.
+// Collects the VLANs of clients besides the port's own, each once.
 static void place_vlans(struct plan *p, const struct port *port, struct worker *w, struct arena *a)
 {
 	struct frame_vlans *more;
@@ -248,8 +248,8 @@ static void place_vlans(struct plan *p, const struct port *port, struct worker *
 	w->wire.more = more;
 }
 
-// On a CPU of its own a worker polls. With less time than its threads could use, polling would take
-// that of the others.
+// A worker polls on a CPU of its own. If the threads could use more CPU time than there is, polling
+// would take time from the others.
 static void plan_idle(struct plan *p, uint32_t i)
 {
 	struct worker *w = &p->workers[i];
@@ -258,7 +258,7 @@ static void plan_idle(struct plan *p, uint32_t i)
 	int allowed = CPU_COUNT_S(CPUS_SET_LEN, &p->cpus.allowed.set);
 
 	w->idle = (struct idle){
-		.sleeps = !p->clock.set && // a clock that stands still wakes nobody
+		.sleeps = !p->clock.set && // a stopped clock never wakes it
 	                  (p->config->host.idle == IDLE_SLEEP ||
 				  (p->config->host.idle == IDLE_AUTO && !isolated)),
 		.spins = p->cpus.quota >= threads && (uint32_t)allowed >= threads,
@@ -345,7 +345,7 @@ void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
 	}
 }
 
-// The first send from here on; of a shape that is under way already, not later than that.
+// Returns the first due time from `from` on; for a shape in progress, an early estimate.
 static uint64_t first_due(const struct pace *pace, uint64_t from)
 {
 	if (pace->next >= from && pace->next != PACE_NEVER)

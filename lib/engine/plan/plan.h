@@ -6,22 +6,22 @@
 
 #include "engine/plan/plan_state.h"
 
-// First of all: read and compile the input of the items and the responder. Touches no port;
-// `check` stops here. Errors go to d: 0, -EINVAL, -ENOMEM, or -ENOSPC (logged). plan_free is due in
-// any case.
+// First step: reads and compiles the input of the items and the responder, and touches no port;
+// `check` stops here. Errors go to d. Returns 0, -EINVAL, -ENOMEM, or -ENOSPC (logged). Call
+// plan_free in any case.
 int plan_read_input(
 	struct plan *p, const struct config *c, bool respond_only, struct arena *a, struct diag *d);
 
-// With the ports started: tables, templates (without the server's MAC). Calibrates the clock unless
-// it is a set one. 0, -ENOMEM or -ERANGE (slots).
+// Builds tables and templates (without the server's MAC), with the ports started. Calibrates the
+// clock unless it is a set one. Returns 0, -ENOMEM or -ERANGE (slots).
 int plan_build(struct plan *p, struct arena *a);
 
-// The next hop's MAC is known: the item's frames on this path are complete.
+// Completes the item's frames on this path with the MAC of the next hop.
 void plan_address(struct plan_item *i, uint32_t path, const uint8_t mac[6]);
 
-// The schedule from `start` (ticks) on, for all workers.
+// Sets the schedule of all workers from `start` (ticks) on.
 void plan_schedule(struct plan *p, uint64_t start);
 
-// Protocols and tables; ports stay as they are. Safe on a plan that was only started or partly
-// built. 0, or -errno when the leases of its clients could not be written to a file (logged).
+// Frees protocols and tables; ports stay as they are. Safe on a plan that was only started or
+// partly built. Returns 0, or -errno if leases of clients could not be written to a file (logged).
 int plan_free(struct plan *p);

@@ -9,16 +9,16 @@
 #include "engine/plan/plan_internal.h"
 
 #define CLOSING_LEAST    4096    // connections that are being closed
-#define CLOSING_UNKNOWN  1048576 // the same, where no rate says how many
-#define SPARE            0.05    // of a pool that lives: some connections are replaced
+#define CLOSING_UNKNOWN  1048576 // likewise, if the rate is unknown
+#define SPARE            0.05    // share of the seats: a pool replaces some connections
 #define BLOCKS_LEAST     4096
-#define BLOCKS_MOST      1048576 // 256 MiB; one for each transaction above that
-#define PIPELINE_MOST    32767   // as many may come from another connection: conn.open holds both
+#define BLOCKS_MOST      1048576 // 256 MiB; above that, one for each transaction
+#define PIPELINE_MOST    32767   // as many may move from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
-#define PATIENCE_NS      200000000 // that connections have to end after the last transaction
-#define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers turn over in them
-#define BEHAVE_WINDOW    2048 // a slow reader's is soon full
-#define BEHAVE_BLOCKS    24   // of a client, whose window comes in small segments
+#define PATIENCE_NS      200000000 // time for connections to end after the last transaction
+#define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers wrap within them
+#define BEHAVE_WINDOW    2048 // small: a slow reader's fills soon
+#define BEHAVE_BLOCKS    24   // of a client, whose window arrives in small segments
 #define SERVER_WINDOW    65535
 #define SERVER_CONNS     262144 // of a worker, for testers elsewhere
 #define SERVER_BLOCKS    65536
@@ -41,7 +41,7 @@ uint32_t plan_seats(const struct plan_item *i, uint32_t worker)
 	return f->stream ? seats_of(f, f->share.first + worker) : 0;
 }
 
-// For the messages of all transactions at once: as many as long ones fill, up to a limit.
+// Blocks for the messages of all transactions at once, each the longest possible, up to a limit.
 static uint64_t blocks_of(uint64_t slots, uint32_t longest)
 {
 	uint64_t each = 1 + longest / TCP_BLOCK_BYTES,
@@ -50,7 +50,7 @@ static uint64_t blocks_of(uint64_t slots, uint32_t longest)
 	return (slots * each < most ? slots * each : most) + BLOCKS_LEAST;
 }
 
-// For a part of a long reply on each connection, in blocks that segments fill in part.
+// Blocks for a part of a long reply on each connection; segments may fill blocks only partly.
 static uint64_t parts_of(uint64_t seats, uint64_t reply)
 {
 	uint64_t blocks = seats * (2 * reply / TCP_BLOCK_BYTES);
@@ -58,7 +58,7 @@ static uint64_t parts_of(uint64_t seats, uint64_t reply)
 	return blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST;
 }
 
-// Connections of a worker: those at its seats, and those that are being closed.
+// Connections of a worker: at its seats, and being closed.
 static struct conns_shape shape_of(const struct plan_item *i, uint64_t rows, uint64_t slots)
 {
 	const struct item_facts *f = &i->settings->facts;
@@ -95,9 +95,9 @@ static uint64_t own_bytes(uint64_t seats, uint64_t slots, uint64_t rows)
 	       seats * sizeof(uint32_t) + slots * 2 * sizeof(uint32_t) + rows_size(rows);
 }
 
-// The tick at which the clock of connections is 0. It continues from run to run: a server that
-// closed a connection takes another one of that port only with a later timestamp or sequence
-// number.
+// Returns the tick at which the clock of connections is 0. The clock continues from run to run,
+// because a server that closed a connection accepts a new one from that port only with a later
+// timestamp or sequence number.
 static uint64_t clock_zero(const struct clock *c)
 {
 	struct timespec now;
@@ -110,9 +110,9 @@ static uint64_t clock_zero(const struct clock *c)
 	return clock_now() - clock_ticks(c, 1000 * (us & ((1ull << CLOCK_BITS) - 1)));
 }
 
-// --- clients that do their worst ---
+// --- misbehaving clients ---
 
-// Those of a behaviour that a worker has.
+// Returns the number of a worker's clients with this behaviour.
 static uint32_t behave_clients(const struct plan_item *i, uint32_t worker, uint32_t behaviour)
 {
 	const struct fleet_share share = i->settings->facts.share;
@@ -121,7 +121,7 @@ static uint32_t behave_clients(const struct plan_item *i, uint32_t worker, uint3
 	return (uint32_t)(all / share.of + (share.first + worker < all % share.of));
 }
 
-// Addresses and ports for so many of them, out of those of the worker.
+// Returns the rows (addresses and ports) of the worker that these clients get.
 static uint32_t behave_rows(uint64_t clients, uint64_t rows)
 {
 	double least = 2 * (double)clients + 1, most = 16 * (double)clients;
@@ -155,7 +155,7 @@ static uint64_t behave_memory(const struct tcp_settings *tcp, uint32_t workers, 
 	return tcp_behave_all(tcp) ? conns_bytes(&shape) + behave_own(clients) : 0;
 }
 
-// Kinds of clients, evenly mixed: each next one is of that which lags most behind its share.
+// Mixes the kinds of clients evenly: the next client is of the kind furthest behind its share.
 static void mix_kinds(const uint32_t *counts, uint64_t all, uint8_t *kinds)
 {
 	uint64_t done[TCP_BEHAVIOUR_COUNT] = {0};
@@ -178,7 +178,7 @@ static void mix_kinds(const uint32_t *counts, uint64_t all, uint8_t *kinds)
 	}
 }
 
-// rows: of the worker. Those of such clients are the last ones.
+// rows: all rows of the worker; the last ones are for misbehaving clients.
 static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uint64_t rows)
 {
 	const struct tcp_settings *tcp = i->settings->facts.tcp;
@@ -204,7 +204,7 @@ static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uin
 	}
 	wc->behave = b;
 	conns_init(&b->cs, memory, &shape, clock_zero(&p->clock), clock_us_scale(&p->clock));
-	b->cs.host.reads_all = false; // what a slow reader has not read fills its window
+	b->cs.host.reads_all = false; // unread data of a slow reader fills its window
 	b->cs.owner = &worker_behave_owner;
 	b->cs.of = b;
 	b->wc = wc;
@@ -245,7 +245,7 @@ static uint32_t us_of(uint64_t ns)
 	return ns == UINT64_MAX ? 0 : (uint32_t)(ns / 1000);
 }
 
-// port_count: of the worker's own source ports; clients: source addresses.
+// port_count: the worker's own source ports; clients: source addresses.
 int plan_conn_open(
 	struct plan *p, struct plan_item *i, uint32_t worker, uint32_t port_count, uint32_t clients)
 {
@@ -310,7 +310,7 @@ int plan_conn_open(
 	memset(wc->of_slot, 0xff, run->txns.count * sizeof(*wc->of_slot));
 	wc->row_count = 0;
 	for (uint32_t n = 0; n < wc->row_end; n++)
-		if ((n / clients & run->txns.lane_mask) == 0) // a port is there once for each lane
+		if ((n / clients & run->txns.lane_mask) == 0) // each port occurs once per lane
 			wc->rows[wc->row_count++] = n;
 	for (uint32_t n = 0; n < wc->seat_count; n++)
 		wc->seats[n].conn = CONN_NONE;
@@ -348,8 +348,8 @@ void plan_conn_close(struct worker_item *run)
 	run->conns = NULL;
 }
 
-// Connections that the responder has to expect: of our own items, or of testers elsewhere. One that
-// it closes itself stays in its table for a while, so each port and address of theirs may have one.
+// Connections that the responder has to expect, from our own items or testers elsewhere. If it
+// closes them, they stay in its table for a while, up to one per port and address of the clients.
 static uint64_t expected(const struct plan *p, bool closes)
 {
 	uint64_t most = p->item_count ? 0 : SERVER_CONNS, rows = 0;
@@ -371,7 +371,7 @@ static uint32_t or_any(uint64_t n)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-// How it treats them. n: of the responder's worker.
+// Sets how the responder treats connections. n: number of its worker.
 static void treat(struct responder_conns *rc, const struct transport_server_settings *s, uint32_t n,
 	uint32_t workers)
 {

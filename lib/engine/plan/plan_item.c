@@ -14,13 +14,13 @@
 #include "engine/plan/replay.h"
 #include "io/driver/driver.h"
 
-// The same for one worker as for an only one; another one has other keys.
+// Worker 0 has the keys of a single worker; the others have different ones.
 static uint64_t key_seed(const struct plan_item *i, uint32_t worker)
 {
 	return i->seed ^ (worker ? rand_hash(worker) : 0);
 }
 
-// Books of the steps, where there are several.
+// Allocates the counters of the steps, if there are several.
 static int item_steps(struct worker_item *run)
 {
 	uint32_t n = proto_steps(run->proto);
@@ -38,7 +38,7 @@ static int item_steps(struct worker_item *run)
 	return 0;
 }
 
-// As many of a replay as are due within a time, at the most.
+// Transactions of a replay that are due within hold_ns at most, with a margin.
 static uint64_t replay_begun(const struct plan *p, const struct plan_item *i, uint64_t hold_ns)
 {
 	const struct load_settings *l = &i->settings->load;
@@ -53,7 +53,7 @@ static uint64_t replay_begun(const struct plan *p, const struct plan_item *i, ui
 	return most + most / 16 + config_slots_needed(p->config, i->settings);
 }
 
-// Slots of each worker: its part, or at `rate: max` as many as a single worker has.
+// Slots of each worker: its part, or with `rate: max` the number for a single worker.
 static uint64_t slots_needed(const struct plan *p, const struct plan_item *i)
 {
 	const struct load_settings *l = &i->settings->load;
@@ -174,7 +174,7 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 	return f->share.count * each + i->facts.memory * f->share.count / f->share.of;
 }
 
-// Without a router a path leads to each server, from the item's source ports.
+// Without a router there is a path to each server, from the item's source ports.
 static void item_layout(struct plan_item *i, struct arena *a)
 {
 	const struct proto *proto = i->settings->facts.proto;
@@ -192,7 +192,7 @@ static void item_layout(struct plan_item *i, struct arena *a)
 	i->source_ports = i->settings->facts.ports;
 }
 
-// Of the addresses that the item answers for, those of this box: each has one worker in the fleet.
+// Keeps this box's part of the addresses that the item answers for; each has a worker in the fleet.
 static void divide_owned(struct plan_item *i, struct arena *a, struct diag *d)
 {
 	const struct addr_range *r = i->layout.owned.items;
@@ -236,7 +236,7 @@ int plan_item_read(const struct plan *p, struct plan_item *i, struct arena *a, s
 		return 0;
 	if (!replay->filter)
 		i->times_of = diag_path(d, &replay->file, a);
-	if (!i->times_of || f->proto->fit) // fit needs to know how many there are
+	if (!i->times_of || f->proto->fit) // fit needs their number
 		rc = replay_read(&i->replay, replay, a, d);
 	if (rc || !f->proto->fit)
 		return rc;
@@ -245,7 +245,7 @@ int plan_item_read(const struct plan *p, struct plan_item *i, struct arena *a, s
 	return 0;
 }
 
-// Where messages and times come from one file, the times are those of the messages.
+// If messages and times come from the same file, the messages determine the times.
 static int take_times(struct plan_item *i, struct arena *a, struct diag *d)
 {
 	const struct timestamps *t = i->facts.times;
@@ -269,7 +269,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	return 0;
 }
 
-// A packet is not sent in fragments.
+// Packets are not fragmented, except by the kernel.
 static void check_length(const struct plan *p, const struct plan_item *i, struct diag *d)
 {
 	struct port_settings *ports = p->config->ports.items;
@@ -304,7 +304,7 @@ static void check_tags(const struct plan_item *i, struct diag *d)
 	}
 }
 
-// Sockets have the kernel's frames and no others.
+// Sockets send the kernel's frames only.
 static void check_sockets(const struct plan_item *i, struct diag *d)
 {
 	const struct proto_path *paths = i->layout.paths.items;
@@ -343,7 +343,7 @@ static void check_sockets(const struct plan_item *i, struct diag *d)
 		diag_error(d, i->settings, "port", "driver: socket sends no VLAN tags");
 }
 
-// Replies must find their way to the addresses that the tester answers for.
+// Replies must have a way to the addresses that the tester answers for.
 static void check_owned(const struct plan_item *i, struct diag *d)
 {
 	const struct addr_range *r = i->layout.owned.items;
@@ -398,7 +398,7 @@ static int item_marks(struct worker_item *run)
 	return run->marks ? 0 : -ENOMEM;
 }
 
-// The servers that its paths lead to, each once; groups are none.
+// Lists the servers that its paths lead to, each once, without groups.
 static uint32_t servers_of(const struct plan_item *i, struct addr *all)
 {
 	const struct proto_path *paths = i->layout.paths.items;
@@ -414,7 +414,7 @@ static uint32_t servers_of(const struct plan_item *i, struct addr *all)
 	return count;
 }
 
-// What a worker keeps of the servers, if there are several or one is asked again.
+// Allocates a worker's state of servers, if there are several or requests are repeated.
 static int item_servers(struct worker_item *run, const struct plan_item *i, struct arena *a)
 {
 	const struct proto_path *paths = i->layout.paths.items;
@@ -478,7 +478,7 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	for (uint32_t n = 0; n < events; n++)
 		hist_clear(&run->waited[n]);
 	run->ctx.shared = i->shared;
-	// For what is sent before the run.
+	// For messages sent before the run.
 	run->ctx.began_ms = clock_wall_ns(&p->clock, clock_time(&p->clock)) / 1000000;
 	if (run->proto->open && run->proto->open(&run->ctx, &env) < 0)
 		return -ENOMEM;

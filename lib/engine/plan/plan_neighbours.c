@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The next hops of a plan: that of each path of an item, and those of each port without
-// repetition. Not here: their MACs (resolve.c). Path: cold. Management thread.
+// The next hops of a plan: for each path of an item, and for each port without duplicates. Not
+// here: their MACs (resolve.c). Path: cold. Management thread.
 #include "engine/plan/plan_internal.h"
 
 bool plan_group_mac(const struct addr *hop, uint8_t mac[6])
@@ -81,7 +81,7 @@ static struct addr asking_address(const struct plan_item *i, const struct addr *
 	return best.len || i->run->source_ranges == 0 ? best : i->run->sources[0].first;
 }
 
-// The place of a path's next hop among those of the port, where it is added if it is new.
+// Returns the index of a path's next hop in the port's list, to which it is added if it is new.
 static uint32_t hop_of(struct neighbours *n, const struct plan_item *i, uint32_t path)
 {
 	const struct addr *addr = &i->next_hops[path];

@@ -4,8 +4,8 @@
 
 #include "engine/plan/plan_state.h"
 
-// Tags of the frames on a path: the port's, then the path's own.
+// Returns the VLAN tags of the frames on a path: the port's, then the path's own.
 struct frame_vlans plan_vlans(const struct plan_item *i, uint32_t path);
 
-// The next hop of a path has a MAC that is not to be asked for: broadcast, or a group.
+// Returns whether the next hop is a broadcast or group address, and if so its MAC.
 bool plan_group_mac(const struct addr *hop, uint8_t mac[6]);

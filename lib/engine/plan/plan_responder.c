@@ -10,8 +10,8 @@
 #include "io/driver/memory.h"
 
 #define MIB        1048576.0
-#define REORDER_NS 1000000 // that a reordered reply waits for a next one
-// What it advertises beside its settings; the times are those of RFC 4861 section 6.2.1.
+#define REORDER_NS 1000000 // a reordered reply waits this long for the next one
+// Values advertised besides the settings; the times are from RFC 4861 section 6.2.1.
 #define HOP_LIMIT          64
 #define PREFIX_VALID_S     2592000
 #define PREFIX_PREFERRED_S 604800
@@ -35,7 +35,7 @@ static struct proto_env responder_env(const struct plan *p, uint32_t worker)
 	return env;
 }
 
-// One of its workers gets a state of its own for a protocol.
+// Adds a protocol to a worker, with a state of its own.
 static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct arena *a)
 {
 	struct responder *r = &p->responders[worker];
@@ -58,7 +58,7 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	return 0;
 }
 
-// Before any of it is touched. false: the box does not have it (logged).
+// Checks before the memory is touched. Returns false if the box lacks it (logged).
 static bool has_memory(const struct plan *p, unsigned proto)
 {
 	uint64_t need = p->responder_facts[proto].memory, available = memory_available();
@@ -138,7 +138,7 @@ static int open_faults(const struct plan *p, struct responder *r, uint32_t n)
 	return rc;
 }
 
-// Further messages that leave after a time wait where delayed answers do.
+// Further messages that leave after a time wait in the queue of delayed replies.
 static int open_later(const struct plan *p, struct responder *r)
 {
 	const struct port_settings *port = p->ports[p->responder_port].settings;
@@ -156,8 +156,8 @@ static int open_later(const struct plan *p, struct responder *r)
 	return delay_init(&r->faults.delay, port_tx_mbufs(port), longest, p->clock.hz);
 }
 
-// Answers above the MTU are made in a buffer of their own, and leave in fragments. Sockets leave
-// that to the kernel. false: no memory.
+// Prepares a buffer for replies above the MTU, which leave in fragments. On sockets the kernel
+// fragments them. Returns false without memory.
 static bool long_answers(const struct plan *p, struct responder *r)
 {
 	const struct port *port = &p->ports[p->responder_port];
@@ -184,7 +184,7 @@ static int responder_open(struct plan *p, uint32_t n)
 
 	r->wire = w->wire;
 	r->wire.self.router = p->router;
-	r->wire.reports_checksums = true; // it is no judge of what no device complains about
+	r->wire.reports_checksums = true; // only the device checks checksums
 	r->queue_first = n;
 	r->queue_step = p->responder_count;
 	r->queue_end = port->queues;

@@ -17,7 +17,7 @@
 #include "net/frame.h"
 #include "net/neigh.h"
 
-#define RESPONDER_CONNECTIONS 4096 // of one on sockets, at a time
+#define RESPONDER_CONNECTIONS 4096 // of a responder on sockets, at a time
 
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
@@ -27,7 +27,7 @@ static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 	return false;
 }
 
-// An isolated CPU that has no worker yet, of this run or another. Without one the kernel chooses.
+// Returns an isolated CPU without a worker of this run or another; else the kernel chooses.
 static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *free)
 {
 	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
@@ -37,7 +37,7 @@ static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *free)
 	return LCORE_ANY_CPU;
 }
 
-// Where there are isolated CPUs, the first one that is not.
+// Returns the first CPU that is not isolated, if there are isolated CPUs.
 static uint32_t management_pick(const struct cpus *c)
 {
 	for (uint32_t cpu = 0; cpu < CPUS_MAX && CPU_COUNT_S(CPUS_SET_LEN, &c->isolated.set); cpu++)
@@ -117,7 +117,7 @@ void plan_workers(struct plan *p, struct arena *a)
 		}
 }
 
-// Requests per second that the responder has to expect.
+// Returns the requests per second that the responder has to expect.
 static double rate_expected(const struct config *c, bool respond_only)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -158,7 +158,7 @@ static bool wants_all(const struct plan *p, const struct port_settings *port)
 	return false;
 }
 
-// Addresses of an item that are a worker's each, or too few for that.
+// Deals the addresses of an item to the workers. 0: too few for one each.
 static uint64_t homes_of(const struct plan_item *i, uint32_t workers, struct rule_home *out)
 {
 	const struct addr_range *r = i->layout.owned.items;
@@ -172,7 +172,7 @@ static uint64_t homes_of(const struct plan_item *i, uint32_t workers, struct rul
 	return count < workers ? 0 : count;
 }
 
-// Of a port whose items all have such addresses: a device may sort by them. Otherwise none.
+// Deals them on a port whose items all have enough, so that a device may sort by them; else none.
 static struct field_list homes_on(
 	const struct plan *p, const struct port_settings *port, struct arena *a)
 {
@@ -193,8 +193,8 @@ static struct field_list homes_on(
 	return (struct field_list){homes, (uint32_t)count};
 }
 
-// Addresses of all items that replies are told apart by: those of relays. None where a range of
-// source ports has several addresses too, each with ports of all workers.
+// Lists the relay addresses of all items, which identify the worker of a reply. None where a range
+// of source ports has several addresses too, each with ports of all workers.
 static struct field_list relays_on(
 	const struct plan *p, const struct port_settings *port, struct arena *a)
 {
@@ -220,7 +220,7 @@ static struct field_list relays_on(
 	return out;
 }
 
-// The sockets of an item, none of one on another port.
+// The sockets of an item.
 static struct socket_group group_of(const struct plan_item *i, struct arena *a)
 {
 	const struct item_facts *f = &i->settings->facts;
@@ -297,8 +297,8 @@ static void add_tag(bool *seen, const struct port_settings *port, const struct p
 		seen[path->vlans[0]] = true;
 }
 
-// Outermost VLANs of the packets that a port receives: its own, else those of clients. A responder
-// has the clients of all items, and without any it is for clients of another box, of any VLAN.
+// Outermost VLANs of the packets that a port receives: its own, else its clients'. A responder has
+// the clients of all items, or without items those of another box, on any VLAN.
 static struct field_list tags_of(
 	const struct plan *p, const struct port_settings *port, bool answers, struct arena *a)
 {
@@ -336,7 +336,7 @@ static void add_group(struct port_settings *out, const struct addr *group)
 		memcpy(macs[out->listens.count++], mac, 6);
 }
 
-// Questions for the MACs of these addresses.
+// Adds the groups of neighbour solicitations for these addresses.
 static void add_asked(struct port_settings *out, const struct field_list *addresses)
 {
 	const struct addr_range *r = addresses->items;
@@ -457,9 +457,9 @@ void plan_adopt(struct plan *p, const struct plan *before, struct arena *a)
 }
 
 #define MIB   1048576.0
-#define LARGE 0.05 // of the sum: a part that is named
+#define LARGE 0.05 // share of the sum from which a part is listed
 
-// Packets are in hugepages if there are enough of them: that memory is not among the available.
+// Packets are in hugepages if enough are free; these are not counted as available memory.
 static bool ports_take_pages(const struct plan *p)
 {
 	uint64_t sum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a plan holds: items, ports, workers and responders, as structs. Path: cold. Management
+// The contents of a plan: items, ports, workers and responders, as structs. Path: cold. Management
 // thread; const for the workers from the launch on.
 #pragma once
 
@@ -16,15 +16,15 @@
 struct plan_item {
 	const struct item_settings *settings;
 	const struct port *port;
-	struct worker *worker;      // the first of those that share it; the others follow
+	struct worker *worker;      // the first of its workers; the others follow
 	uint32_t worker_count;      // all workers of its port
-	uint32_t place;             // in the items of each of them
-	uint64_t seed;              // of all that is random in it
+	uint32_t place;             // in the items of each worker
+	uint64_t seed;              // of all random choices in it
 	struct worker_item *run;    // the first worker's
 	struct proto_layout layout; // of facts; without a router: a path to the server, no ports
-	struct field_list source_ports; // struct field_range: those that the engine chooses from
-	const uint8_t *homes;           // as in proto_env, where the device's hash or the fleet
-	                                // tells them; of the fleet's addresses and workers
+	struct field_list source_ports; // struct field_range: the engine's choice
+	const uint8_t *homes;           // as in proto_env, if the device's hash or the fleet
+	                                // determines them; over the fleet's addresses and workers
 	const struct proto_path *paths; // of layout
 	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;
@@ -35,7 +35,7 @@ struct plan_item {
 	struct schedule schedule; // of an open loop
 };
 
-// Between the workers of a port; count 0: it has one.
+// Hand-over between the workers of a port; count 0: there is one worker.
 struct plan_hands {
 	struct handoff *all;
 	struct handoff_ring *rings;
@@ -59,7 +59,7 @@ struct plan {
 	struct responder *responders;  // one for each worker of its port
 	uint32_t responder_count;
 	int32_t responder_port;              // index into ports, -1: none
-	const struct neigh_advert *router;   // what the responder advertises; NULL: it is no router
+	const struct neigh_advert *router;   // advertisement of the responder; NULL: no router
 	void **responder_shared;             // set-up of its protocols, index as in protos[]
 	struct proto_facts *responder_facts; // likewise
 	void **common;                       // proto_env.common, index as in protos[]
@@ -69,13 +69,13 @@ struct plan {
 	bool dry; // nothing is sent
 };
 
-// The part of one of the item's workers.
+// Returns the state of the item on a worker.
 static inline struct worker_item *plan_run(const struct plan_item *i, uint32_t worker)
 {
 	return &i->worker[worker].items[i->place];
 }
 
-// The source addresses of the file that this box answers for; count 0: the port's own are used.
+// Returns this box's part of the source addresses of the file; count 0: the port's own are used.
 static inline struct field_list plan_given(const struct plan_item *i)
 {
 	return i->settings->source.addresses.count ? i->settings->facts.sources

@@ -16,7 +16,7 @@
 #define TIME_STEPS 64
 #define ROUNDING   (1 + 1e-9)
 
-// Who takes from a stock, and how much with each transaction.
+// An item that takes from a stock, and the amount per transaction.
 struct demand {
 	const struct plan_item *item;
 	double each;
@@ -33,7 +33,7 @@ static double length_s(const struct plan *p)
 	return NS * (double)(p->config->run.warmup_ns + p->config->run.duration_ns);
 }
 
-// Transactions of a replay until then.
+// Transactions of a replay until until_s.
 static double replayed(const struct plan *p, const struct plan_item *i, double until_s)
 {
 	const struct load_settings *l = &i->settings->load;
@@ -52,7 +52,7 @@ static double replayed(const struct plan *p, const struct plan_item *i, double u
 	return (double)low;
 }
 
-// Nobody knows the rate of a closed loop: it takes nothing here.
+// A closed loop, whose rate is unknown, counts as taking nothing.
 static double taken(const struct plan *p, const struct demand *d, uint32_t count, double until_s)
 {
 	const struct load_span span = span_of(p);
@@ -69,7 +69,7 @@ static double taken(const struct plan *p, const struct demand *d, uint32_t count
 	return sum;
 }
 
-// INFINITY: it suffices.
+// Returns the time at which the stock runs out; INFINITY: it suffices.
 static double lasts_s(const struct plan *p, const struct demand *d, uint32_t count, uint64_t left)
 {
 	double low = 0, high = length_s(p);
@@ -153,7 +153,7 @@ static void responder_shortages(
 	}
 }
 
-// Clients of leases that end early are back before they run out.
+// Clients whose leases end early return before the stock runs out.
 static void item_shortages(const struct plan *p, const struct plan_item *i, double back_s,
 	struct arena *a, struct counter_list *out)
 {
@@ -170,8 +170,8 @@ static void item_shortages(const struct plan *p, const struct plan_item *i, doub
 	}
 }
 
-// Replies that reach another worker's queue for want of relay addresses. Before the start only
-// their number is known, and whether the driver is of those that steer at all.
+// Reports replies that reach another worker's queue for want of relay addresses. Before the start
+// only their number is known, and whether the driver steers at all.
 static void relay_shortage(
 	const struct plan *p, const struct plan_item *i, struct arena *a, struct counter_list *out)
 {

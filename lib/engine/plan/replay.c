@@ -25,7 +25,7 @@ static bool is_end(char c)
 	return c == '\0' || c == '#' || c == ';' || c == '\n' || c == '\r' || c == ' ' || c == '\t';
 }
 
-// "12.345", to the nanosecond; false: it is not that.
+// Parses "12.345", to the nanosecond. Returns false for another form.
 static bool replay_seconds(const char *text, uint64_t *ns)
 {
 	uint64_t whole = 0, part = 0, unit = 1000000000;
@@ -52,7 +52,7 @@ static int replay_line(void *reader, char *line, size_t len, unsigned number)
 	unsigned col = (unsigned)(text - line) + 1;
 	uint64_t ns;
 
-	(void)len; // a NUL is behind it
+	(void)len; // NUL-terminated
 	if (is_end(*text))
 		return 0;
 	if (!replay_seconds(text, &ns)) {
@@ -87,7 +87,7 @@ static int replay_compare(const void *a, const void *b)
 	return *l < *r ? -1 : *l > *r;
 }
 
-// Ascending, from 0 on.
+// Sorts the times and makes them start at 0.
 static void replay_order(struct timestamps *t)
 {
 	qsort(t->ns, t->count, sizeof(*t->ns), replay_compare);

@@ -7,11 +7,10 @@
 #include "engine/config/load.h"
 #include "net/timestamps.h"
 
-// Into t: ns after the first, ascending. 0, -EINVAL with errors in d, or -ENOMEM. timestamps_free
-// is due in any case.
+// Reads the times into t: ns after the first, ascending. Returns 0, -EINVAL with errors in d, or
+// -ENOMEM. Call timestamps_free in any case.
 int replay_read(
 	struct timestamps *t, const struct replay_settings *r, struct arena *a, struct diag *d);
 
-// Into t, in place of what it has: times that were read elsewhere, made ascending from 0 on. 0 or
-// -ENOMEM.
+// Replaces t by times that were read elsewhere, sorted and starting at 0. Returns 0 or -ENOMEM.
 int replay_take(struct timestamps *t, const struct timestamps *from);

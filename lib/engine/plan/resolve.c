@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks for next hops. Meanwhile answers ARP, ND and ping for the tester's addresses, as in a run.
+// Resolves next hops; meanwhile answers ARP, ND and ping for the tester's addresses, as in a run.
 // Path: cold. Management thread, while no worker runs on these ports.
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_neighbours.h"
@@ -22,7 +22,7 @@ static void resolve_nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-// Read every queue of the item's port once: a reply may come to any.
+// Reads every queue of the item's port once: a reply may arrive at any.
 static void listen_once(struct plan_item *i)
 {
 	uint16_t n = 0;
@@ -42,7 +42,7 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct next_ho
 		uint64_t until = clock_time(&p->clock) + every;
 
 		wire_ask(&i->worker->wire, &h->vlans, &h->from, &h->addr);
-		do { // at least once, also when this thread was without its CPU until then
+		do { // at least once, even if this thread was descheduled until then
 			if (*signals)
 				return -EINTR;
 			listen_once(i);
@@ -53,7 +53,7 @@ static int resolve_one(struct plan *p, struct plan_item *i, const struct next_ho
 	return -ENOENT;
 }
 
-// Asking in the name of a source address tells the next hop its MAC.
+// A request from a source address announces its MAC to the next hop.
 static void announce_sources(struct plan *p, struct plan_item *i, const struct next_hop *h)
 {
 	uint64_t until;
@@ -95,7 +95,7 @@ static int resolve_path(struct plan *p, struct plan_item *i, uint32_t path,
 	const volatile sig_atomic_t *signals, struct io_error *e)
 {
 	struct next_hop *h;
-	uint8_t mac[6] = {0}; // that of a port with sockets: the kernel knows next hops
+	uint8_t mac[6] = {0}; // zero on sockets: the kernel knows next hops
 	int rc = 0;
 
 	if (i->port->sockets || plan_group_mac(&i->next_hops[path], mac)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shapes as pieces whose sum of sends is known in closed form, both ways; and pieces as segments.
+// Shapes as pieces whose sum of sends has a closed form and an inverse; and pieces as segments.
 // Path: cold. Management thread.
 #include "engine/plan/schedule.h"
 
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 #define NS      1e-9L
-#define PIECES  8     // of a shape that is no list of steps
+#define PIECES  8     // of a shape other than steps
 #define TINY    1e-3L // sends: segments are not made shorter
 #define NEWTON  60
 #define TURN    6.283185307179586476925286766559L
 #define ENDLESS INFINITY
 
-// A part of a shape: the rate goes evenly from one to another, or is a whole wave.
+// A part of a shape: the rate changes evenly between two values, or is a whole wave.
 struct piece {
 	long double time, length; // seconds
 	long double before;       // sends
@@ -52,8 +52,8 @@ static long double wave_rate(const struct piece *p, long double t)
 	return p->from + p->swing * sinl(TURN * t / p->length);
 }
 
-// The time at which a wave reaches a number of sends: Newton's steps, halving where they leave the
-// bounds.
+// The time at which a wave reaches a number of sends, by Newton's method, or halving where it
+// leaves the bounds.
 static long double wave_time(const struct piece *p, long double sends)
 {
 	long double low = 0, high = p->length, t = p->length * sends / wave_sends(p, p->length);
@@ -95,7 +95,7 @@ static long double piece_sends(const struct piece *p)
 	return isinf(p->length) ? (p->from > 0 ? INFINITY : 0) : p->length * (p->from + p->to) / 2;
 }
 
-// Pieces follow each other; one without length is left out.
+// Appends a piece; a piece without length is left out.
 static void add(struct shape *shape, struct piece p)
 {
 	if (p.length <= 0)
@@ -129,7 +129,7 @@ static int segment_add(struct builder *b, fixed at, fixed time, fixed gap)
 	return 0;
 }
 
-// How far the straight line between two places of a piece is from it, seconds.
+// Deviation of the straight line between two places of a piece from the piece, in seconds.
 static long double bow(const struct piece *p, long double from, long double to)
 {
 	long double begin = piece_time(p, from), end = piece_time(p, to), worst = 0;
@@ -142,15 +142,15 @@ static long double bow(const struct piece *p, long double from, long double to)
 	return worst;
 }
 
-// A piece with an even rate, as long as it is.
+// Adds a piece with a constant rate as one segment.
 static int add_even(struct builder *b, const struct piece *p)
 {
 	return segment_add(b, to_fixed(p->before), to_fixed(p->time * b->base->hz),
 		to_fixed(b->base->hz / p->from));
 }
 
-// From one place of a piece to another. The gap is a trifle short, so that a due time never goes
-// back where the next segment begins.
+// Adds a segment between two places of a piece. The gap is slightly short, so that due times never
+// decrease where the next segment begins.
 static int add_line(struct builder *b, const struct piece *p, long double from, long double to)
 {
 	fixed at = to_fixed(from), time = to_fixed(piece_time(p, from) * b->base->hz);
@@ -160,7 +160,7 @@ static int add_line(struct builder *b, const struct piece *p, long double from, 
 	return segment_add(b, at, time, to_fixed(gap * (1 - 0x1p-60L)));
 }
 
-// A piece whose rate changes: lines, each as long as it may be.
+// Adds a piece whose rate changes, as lines of the greatest length allowed.
 static int add_bent(struct builder *b, const struct piece *p)
 {
 	long double at = p->before, end = p->before + piece_sends(p), step = end - at;
@@ -215,7 +215,7 @@ static void shape_steps(struct shape *shape, const struct field_list *list, long
 		add_rate(shape, steps[i].rate, NS * (long double)steps[i].for_ns);
 }
 
-// The first rate is that of the lead too.
+// The lead has the mean rate.
 static void shape_wave(struct shape *shape, const struct wave_settings *w, long double lead)
 {
 	add_rate(shape, w->mean, lead);
@@ -225,7 +225,7 @@ static void shape_wave(struct shape *shape, const struct wave_settings *w, long 
 			   .swing = w->amplitude});
 }
 
-// The last piece, again and again.
+// Makes the schedule repeat the last piece.
 static void repeat(struct builder *b, const struct shape *shape)
 {
 	const struct piece *last = &shape->pieces[shape->count - 1];
@@ -268,7 +268,7 @@ static int build_bursts(struct builder *b, const struct burst_settings *burst)
 	return segment_add(b, 0, 0, to_fixed(NS * (long double)burst->every_ns * b->base->hz));
 }
 
-// Its gap is a millisecond, in which protocols count.
+// The gap is a millisecond, the unit of protocols.
 static int build_asked(struct builder *b)
 {
 	b->s->order = PACE_ASKED;

@@ -16,12 +16,12 @@ struct schedule_base {
 	double hz;        // ticks per second
 	uint64_t lead_ns; // sent at the first rate before the shape begins: the warm-up
 	uint64_t seed;
-	// Of a replay: ns after the first, ascending.
+	// For a replay: ns after the first, ascending.
 	const uint64_t *times_ns;
 	uint64_t times_count;
 };
 
-// Of an open loop. 0, or -ENOMEM. schedule_free is due in any case.
+// For an open loop. Returns 0 or -ENOMEM. Call schedule_free in any case.
 int schedule_build(
 	struct schedule *s, const struct load_settings *l, const struct schedule_base *base);
 void schedule_free(struct schedule *s);

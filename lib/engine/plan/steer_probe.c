@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking and counting: by queries of UDP, and by the first segment of a connection. Path: cold.
+// Sending and counting: queries over UDP, and the first segment of connections. Path: cold.
 // Management thread, while no worker runs on these ports.
 #include "engine/plan/steer_probe.h"
 
@@ -14,7 +14,7 @@
 
 #define SEQ 1 // of the SYN
 
-// A query of a worker: that of a transaction before the first, or the SYN of a connection.
+// A query of a worker: for a transaction before the first, or the SYN of a connection.
 struct question {
 	struct worker *worker;
 	struct worker_item *run;
@@ -49,7 +49,7 @@ bool steer_probe_is_wanted(const struct plan *p, uint32_t port)
 	return false;
 }
 
-// The last keys, a little apart, so that addresses and ports differ; they are used last.
+// Takes the last keys, spaced so that addresses and ports differ; the run uses them last.
 static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t worker)
 {
 	struct worker_item *run = plan_run(i, worker);
@@ -70,7 +70,7 @@ static void plan_questions(struct asking *s, const struct plan_item *i, uint32_t
 	run->asked_count = WORKER_ASKS;
 }
 
-// The ports and addresses of connections that are used last.
+// Takes the ports and addresses that connections use last.
 static void plan_syns(struct asking *s, const struct plan_item *i, uint32_t worker)
 {
 	struct worker_item *run = plan_run(i, worker);
@@ -120,7 +120,7 @@ static bool syn_send(const struct question *q)
 	return conns_say(&q->run->conns->cs, &q->worker->wire, &head, &syn);
 }
 
-// The server refuses the connection, or accepts it: then it is reset.
+// The server refused the connection, or accepted it, in which case it is reset.
 static bool answers_syn(const struct question *q, const struct frame *f)
 {
 	struct tcp_segment s;
@@ -154,7 +154,7 @@ static void steer_probe_ask(struct asking *s, struct question *q)
 		burst_free(&m, 1);
 }
 
-// In turn, so that no queue is given all at once.
+// Takes turns, so that no queue gets all queries at once.
 static void ask_all(struct asking *s)
 {
 	for (uint32_t n = 0; n < WORKER_ASKS; n++)
@@ -171,7 +171,7 @@ static bool is_for(const struct question *q, const struct frame *f)
 	       addr_bytes_equal(f->dst, q->src, f->addr_len);
 }
 
-// By its key and its content.
+// Matches a reply by its key and its content.
 static bool answers(const struct question *q, const struct frame *f)
 {
 	struct worker_item *run = q->run;
@@ -229,7 +229,7 @@ static bool all_answered(const struct result_steer_probe *r)
 	return r->home + r->elsewhere == r->sent;
 }
 
-// Reads at least once, also when this thread was without its CPU until the time is over.
+// Reads at least once, even if this thread was descheduled until the time is over.
 static void listen_all(struct asking *s, const struct clock *c, uint64_t until,
 	const volatile sig_atomic_t *signals)
 {
