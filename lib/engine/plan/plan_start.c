@@ -298,7 +298,7 @@ static void add_tag(bool *seen, const struct port_settings *port, const struct p
 }
 
 // Outermost VLANs of the packets that a port receives: its own, else its clients'. A responder has
-// the clients of all items, or without items those of another box, on any VLAN.
+// the clients of all items, or without items the clients of another box, on any VLAN.
 static struct field_list tags_of(
 	const struct plan *p, const struct port_settings *port, bool answers, struct arena *a)
 {

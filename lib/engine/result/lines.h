@@ -3,7 +3,7 @@
 // Any thread.
 #pragma once
 
-// The members that tell the kinds of lines apart; a line without any of them is an interval.
+// Members that distinguish the kinds of lines; a line without any of them is an interval.
 #define LINE_BEGIN "begin" // number of the run that begins
 #define LINE_TRIAL "trial" // number of a trial of a search
 #define LINE_END   "end"   // number of the run that ended last

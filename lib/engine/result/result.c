@@ -8,7 +8,7 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member)                 \
 	}
-// No count: a setting, a number or a level.
+// Not a count: a setting, a number or a level.
 #define GAUGE(of, member, text)                                                                    \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true  \
@@ -22,7 +22,7 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_BOOL, AT(of, member)                \
 	}
-// A level: what there is of something at a time.
+// A level: the amount of something at a time.
 #define LEVEL(of, member, text)                                                                    \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_U64, AT(of, member), .gauge = true, \
@@ -32,7 +32,7 @@
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member)              \
 	}
-// What an element of a list is known by.
+// The key of an element of a list.
 #define NAME(of, member, text)                                                                     \
 	{                                                                                          \
 		.name = #member, .help = text, .type = COUNTER_STRING, AT(of, member), .key = true \
@@ -430,7 +430,7 @@ static const struct counter interval_port_rows[] = {
 };
 SECTION("ports", interval_port_rows, result_interval_port, "a port in an interval");
 
-// Of a line of a run, not of the document (app/live.h).
+// In a line of a run, not in the document (app/live.h).
 static const struct counter earlier_rows[] = {
 	{"back", "how many snapshots before", NULL, COUNTER_U64, AT(result_earlier, back),
 		.gauge = true},

@@ -18,7 +18,7 @@
 #include "net/tcp.h"
 #include "net/transport.h"
 
-// One of output.percentiles: "p95", "p99999" is 99.999, "p05" is 5.
+// A percentile of output.percentiles: "p95", "p99999" is 99.999, "p05" is 5.
 struct result_percentile {
 	const char *name;
 	double value_ns;
@@ -30,7 +30,7 @@ struct latency {
 	double p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
 	struct counter_list percentiles; // struct result_percentile
 	const char *histogram;           // as hist_print; NULL: empty, or not kept
-	struct hist *hist;               // of a sum, until it is finished; NULL: not known
+	struct hist *hist;               // of a sum, until it is finished; NULL: unknown
 };
 
 struct result_latencies {
@@ -45,30 +45,30 @@ struct result_step {
 	struct result_latencies latency;
 };
 
-// What an item that follows another one waited for: from what happened to the client to the reply
-// that shows it.
+// The wait of an item that follows another one: from the happening at the client to the reply that
+// shows it.
 struct result_mark {
 	const char *name;
 	struct latency latency;
 };
 
-// Of clients that do their worst, by behaviour.
+// Counters of misbehaving clients, by behaviour.
 struct result_behave {
 	BEHAVE_COUNTERS(BEHAVE_MEMBER)
 	uint64_t no_memory;
 };
 
-// Of an item over connections.
+// Figures of an item over connections.
 struct result_connections {
 	CONN_COUNTERS(COUNTER_MEMBER)
 	TCP_COUNTERS(COUNTER_MEMBER)
 	uint64_t segments_sent, segments_received; // warm-up included, as TCP_COUNTERS
 	uint64_t left;                             // open when the run ended
 	struct latency handshake, first_answer;
-	const struct result_behave *behave; // NULL: there are no such clients
+	const struct result_behave *behave; // NULL: no such clients
 };
 
-// Of the servers of an item with several.
+// Figures of a server, of an item with several.
 struct result_server {
 	const char *name; // its address
 	SERVER_COUNTERS(COUNTER_MEMBER)
@@ -83,16 +83,16 @@ struct result_heard {
 	uint64_t offers, answers, refusals;
 };
 
-// The same in an interval.
+// A server in an interval, of an item with several.
 struct result_interval_server {
 	const char *name;
 	SERVER_COUNTERS(COUNTER_MEMBER)
 };
 
-// What was foreseen of an item whose clients say when they begin.
+// The forecast for an item whose clients decide when they begin.
 struct result_foreseen {
 	double due;
-	double off; // how much more were due, as a share of it
+	double off; // excess of transactions due, as a share of it
 };
 
 struct result_item {
@@ -100,7 +100,7 @@ struct result_item {
 	const char *server;      // its address; NULL: clients broadcast
 	const char *server_name; // NULL: the file gives the address
 	const char *loop;        // "open" or "closed"
-	const char *input;       // what was used of its input file; NULL: all
+	const char *input;       // part of its input file that was used; NULL: all
 	uint64_t clients;        // 0: the protocol has none
 	struct ledger ledger;
 	LEDGER_COUNTERS(COUNTER_SKIP, COUNTER_MEMBER, COUNTER_MEMBER)
@@ -110,12 +110,12 @@ struct result_item {
 	double sending_s, last_answer_s; // both from the start of the item's measured part
 	struct result_latencies latency;
 	struct latency send_lag;
-	struct counter_list steps;                    // struct result_step, those that were used
-	struct counter_list marks;                    // struct result_mark, those that were met
+	struct counter_list steps;                    // struct result_step, only used ones
+	struct counter_list marks;                    // struct result_mark, only used ones
 	struct counter_list servers;                  // struct result_server, if it has several
 	struct counter_list servers_heard;            // struct result_heard
 	const struct result_connections *connections; // NULL: it has none
-	const struct result_foreseen *foreseen;       // NULL: a load said when
+	const struct result_foreseen *foreseen;       // NULL: a load determined it
 	struct counter_choice counters;               // the protocol's
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	double longest_gap_ns;
@@ -133,7 +133,7 @@ struct result_port {
 	const char *name, *driver, *device;
 	const char *nic; // the card or interface as its driver names itself; NULL: none
 	PORT_COUNTERS(COUNTER_MEMBER)
-	bool rx_missed_known; // false: it cannot be told for this driver
+	bool rx_missed_known; // false: unknown for this driver
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_MEMBER)
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	const struct wire_counters *other; // packets that belong to no item; NULL: none
@@ -141,9 +141,9 @@ struct result_port {
 	double link_used;                  // share of it, while the measured part was sent
 	uint64_t link_downs;
 	double link_down_s;
-	const char *steering;                      // how replies come to their workers
+	const char *steering;                      // how replies reach their workers
 	const char *caveat;                        // of its driver; NULL: none
-	struct result_steer_probe *steering_probe; // NULL: not asked
+	struct result_steer_probe *steering_probe; // NULL: not probed
 };
 
 struct result_worker {
@@ -158,7 +158,7 @@ struct result_worker {
 	const char *arrival;
 	struct latency *wake; // NULL: no stamps
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
-	uint64_t part; // of a fleet; 0: it is none
+	uint64_t part; // of a fleet; 0: no fleet
 };
 
 // Shares of the time of all CPUs of a box. X(member, help)
@@ -191,13 +191,13 @@ struct result_dut_figure {
 	double value;
 };
 
-// Of dut.counters.
+// A counter of dut.counters.
 struct result_dut_counter {
 	const char *name;
 	double difference;
 };
 
-// In an interval.
+// The server's machine in an interval.
 struct result_dut_interval {
 	struct counter_list figures; // struct result_dut_figure
 };
@@ -206,28 +206,28 @@ struct result_dut {
 	const char *command, *format;
 	uint64_t samples, failures;
 	uint64_t cpus;
-	struct result_cpu_use use;    // NAN: not known
-	double us_per_transaction;    // NAN: not known
-	struct counter_list figures;  // struct result_dut_figure: the last ones of pairs
+	struct result_cpu_use use;    // NAN: unknown
+	double us_per_transaction;    // NAN: unknown
+	struct counter_list figures;  // struct result_dut_figure: the newest, of format pairs
 	struct counter_list counters; // struct result_dut_counter
-	double counters_s;            // between both readings; NAN: there were no two
+	double counters_s;            // between both readings; NAN: fewer than two
 	const char *counters_error;   // NULL: none
 };
 
-// By the interval in which the requests were due, until the end of that interval.
+// Replies by the interval in which their requests were due, until the end of that interval.
 struct result_by_due {
 	uint64_t answered, failed;
 	double mean_ns; // of their response latencies
 };
 
-// Replies to requests that were due so many snapshots before.
+// Replies to requests that were due `back` snapshots before.
 struct result_earlier {
 	uint64_t back;
 	uint64_t answered, failed;
 	double time_ns; // sum of their response latencies
 };
 
-// The same in an interval.
+// Connections of an item in an interval.
 struct result_interval_connections {
 	CONN_COUNTERS(COUNTER_MEMBER)
 	uint64_t open; // at its end
@@ -240,17 +240,17 @@ struct result_interval_item {
 	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_SKIP)
 	double p50_ns, p99_ns, max_ns; // response
 	uint64_t in_flight;            // at its end
-	double loss;                   // of those that ended in it
+	double loss;                   // of transactions that ended in it
 	double due_per_s, sent_per_s, answered_per_s;
 	struct result_latencies latency; // of replies that came in it
 	struct latency send_lag;
-	struct counter_list steps;   // struct result_step, those that were used in it
+	struct counter_list steps;   // struct result_step, only used ones
 	struct counter_list servers; // struct result_interval_server, if it has several
 	const struct result_interval_connections *connections; // NULL: it has none
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP)
 	struct counter_choice counters; // the protocol's
 	struct result_by_due by_due;
-	const struct result_earlier *earlier; // which do not count in by_due yet
+	const struct result_earlier *earlier; // not yet counted in by_due
 	uint32_t earlier_count;
 };
 
@@ -269,7 +269,7 @@ struct result_interval_worker {
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SKIP)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
-	uint64_t part; // of a fleet; 0: it is none
+	uint64_t part; // of a fleet; 0: no fleet
 };
 
 struct result_responder_conns {
@@ -286,8 +286,8 @@ struct result_interval {
 	double t_s, length_s;       // end of the interval, from the start of the measured part
 	uint64_t ended_ns;          // that end by the wall clock, since 1970
 	uint64_t number;            // of its snapshots
-	struct counter_list events; // const char *: names of those in it
-	bool last;                  // what came after the end of the last whole interval
+	struct counter_list events; // const char *: names of the events in it
+	bool last;                  // the rest after the last whole interval
 	struct counter_list traffic;
 	struct counter_list ports;                   // struct result_interval_port
 	struct counter_list workers;                 // struct result_interval_worker
@@ -295,21 +295,21 @@ struct result_interval {
 	const struct result_dut_interval *dut;       // NULL: no sample in it
 };
 
-// Of an item with several servers, from an event to the next one.
+// A server of an item with several, from an event to the next one.
 struct result_event_server {
 	const char *name;
-	double longest_gap_ns, first_answer_ns, regained_s; // as of the item
+	double longest_gap_ns, first_answer_ns, regained_s; // as for the item
 	uint64_t answered, lost;
 };
 
-// Of an item, from an event to the next one.
+// An item, from an event to the next one.
 struct result_event_item {
 	const char *name;
 	double longest_gap_ns, first_answer_ns;
 	double regained_s; // INFINITY: never; NAN: nothing was answered before
 	uint64_t lost, failed;
 	double max_ns;
-	struct latency waited;       // response, of those that were due before the end of that gap
+	struct latency waited;       // response, of transactions due before the end of that gap
 	struct counter_list servers; // struct result_event_server
 };
 
@@ -330,7 +330,7 @@ struct result_host {
 	double clock_jump_ns;
 };
 
-// Of packets that went there and back before the run.
+// Delays of packets sent there and back before the run.
 struct result_tester_delay {
 	const char *port;
 	uint64_t burst_size;
@@ -361,15 +361,15 @@ struct result_verdict {
 	const char *status; // pass fail invalid unreachable interrupted
 	uint64_t exit_code;
 	const char *limited_by;       // none server undecided tester wire
-	const char *invalid_by;       // tester disturbance load; NULL: it is not
-	const char *cause;            // of that, a sentence; NULL: the reasons are all there is
+	const char *invalid_by;       // tester disturbance load; NULL: valid
+	const char *cause;            // of that, a sentence; NULL: only the reasons
 	struct counter_list reasons;  // const char *
 	struct counter_list criteria; // struct result_criterion
 	const char *stopped;          // the rule that ended the run; NULL: none
 	double stopped_s;             // when, from the start of the measured part
 	double stopped_value;         // its figure then
-	double disturbed;             // share of the time, at the item that was disturbed most
-	double harmed;                // of that, what may have changed the figures
+	double disturbed;             // share of the time, of the most disturbed item
+	double harmed;                // its part that may have changed the figures
 };
 
 struct result_responder {
@@ -415,7 +415,7 @@ struct result_trial {
 
 struct result_goal {
 	const char *goal;
-	double answer; // value of the variable; NAN: not even the lowest one
+	double answer; // value of the variable; NAN: even the lowest is too much
 	double upper;  // lowest value that was too much; INFINITY: none
 	double answered_per_s;
 	const char *limited_by; // server, undecided, tester, range
@@ -444,7 +444,7 @@ struct result_spread {
 };
 
 struct result_repeat {
-	double cpu_used, dut_used; // NAN: not known
+	double cpu_used, dut_used; // NAN: unknown
 	uint64_t seed;
 	const char *verdict;
 	const char *capture;         // file; NULL: none
@@ -462,10 +462,10 @@ struct result_confidence {
 struct result_order {
 	const char *set;
 	double at_s;      // from the start of the measured part
-	uint64_t from_ns; // Unix time since when it holds; 0: it never did
+	uint64_t from_ns; // Unix time from which it holds; 0: never
 };
 
-// An item that asked for routers before its first message, on the VLANs of one of its paths.
+// Router solicitations of an item before its first message, on the VLANs of a path.
 struct result_router {
 	const char *item, *port, *vlans;
 	uint64_t asked;
@@ -485,7 +485,7 @@ struct result_prefix {
 
 struct result {
 	const char *schema;
-	uint64_t number; // of the run that it is of, from 1: run_hooks.begin
+	uint64_t number; // of its run, from 1: run_hooks.begin
 	struct result_run run;
 	struct result_verdict verdict;
 	struct counter_list traffic;          // struct result_item
@@ -496,9 +496,9 @@ struct result {
 	struct counter_list workers;          // struct result_worker
 	struct result_responder *responder;   // NULL: none
 	struct result_capture *capture;       // NULL: none
-	struct result_cpu *cpu;               // NULL: not known
+	struct result_cpu *cpu;               // NULL: unknown
 	struct result_dut *dut;               // NULL: no probe, no counters
-	struct result_peer *peer;             // NULL: nobody was asked
+	struct result_peer *peer;             // NULL: not asked
 	struct result_search *search;         // NULL: none
 	struct result_confidence *confidence; // of repeats; NULL: a single run
 	struct counter_list repeats;          // struct result_repeat
@@ -516,7 +516,7 @@ extern const struct counter_section result_earlier_section;
 extern const struct counter_section result_responder_section;
 extern const struct counter_section result_responder_protocol_section;
 
-// Over all items.
+// Returns the answered rate of all items together.
 static inline double result_answered_per_s(const struct result *r)
 {
 	const struct result_item *items = r->traffic.items;

@@ -10,14 +10,14 @@
 
 struct folding {
 	const struct result_fold *to;
-	double scale; // ticks of the sum in one of what is added; 0: unknown
+	double scale; // ticks of the sum per tick of the addend; 0: unknown
 };
 
 // --- distributions
 
 #define SCALE_SAME 1e-4 // far less than half a bucket
 
-// A bucket in other ticks: where its middle is then.
+// Returns the bucket of its middle, in other ticks.
 static uint32_t bucket_scaled(uint32_t bucket, double scale)
 {
 	double low = (double)hist_bucket_low(bucket), high;
@@ -28,7 +28,7 @@ static uint32_t bucket_scaled(uint32_t bucket, double scale)
 	return hist_bucket((uint64_t)fmin((low + (high - low) / 2) * scale + 0.5, NS_MOST));
 }
 
-// false: it is no such text, or the counts do not fit.
+// Returns false if the text is malformed, or the counts do not fit.
 static bool add_histogram(struct hist *to, const char *text, double scale)
 {
 	uint32_t bucket = HIST_NONE;
@@ -45,7 +45,7 @@ static bool add_histogram(struct hist *to, const char *text, double scale)
 	return true;
 }
 
-// A part that has no histogram, or whose ticks are not known, leaves the sum without one.
+// A part without a histogram, or with unknown ticks, leaves the sum without a histogram.
 static void fold_histogram(const struct folding *g, struct latency *to, const struct latency *from)
 {
 	bool known = from->histogram && g->scale > 0 && isfinite(g->scale);
@@ -88,7 +88,7 @@ static void forget_percentiles(struct latency *l)
 		chosen[i].value_ns = NAN;
 }
 
-// All but what is added up: of one alone its percentiles are those of the sum.
+// Copies all but the sums: the percentiles of a single part are also the sum's.
 static void copy_latency(struct latency *to, const struct latency *from, struct arena *a)
 {
 	struct result_percentile *chosen =
@@ -159,8 +159,7 @@ void result_fold(const struct result_fold *f, struct result *to, const struct re
 	stats_fold(&all, &result_section, to, from, first);
 }
 
-// --- replies to requests of earlier intervals, in which they are told apart by how many snapshots
-// ago that was
+// --- replies to requests of earlier intervals, by how many snapshots ago these were due
 
 static void add_earlier(struct result_interval_item *to, const struct result_earlier *from,
 	uint64_t more, struct arena *a)
@@ -197,7 +196,7 @@ static struct result_interval_item *item_named(
 	return NULL;
 }
 
-// The number of the sum is that of the latest.
+// The sum gets the number of the latest interval.
 static void fold_earlier(
 	const struct result_fold *f, struct result_interval *to, const struct result_interval *from)
 {
@@ -229,7 +228,7 @@ void result_fold_interval(const struct result_fold *f, struct result_interval *t
 	fold_earlier(f, to, from);
 }
 
-// --- what follows from the sums
+// --- figures derived from the sums
 
 static double percentile(
 	const struct hist *h, double share, uint64_t above, double hz, bool rounded)
@@ -242,7 +241,7 @@ static double percentile(
 	return ticks == UINT64_MAX ? INFINITY : rounded ? round(ns) : ns;
 }
 
-// Of the name of one of output.percentiles: "p95", "p99999", "p05", "p100".
+// Returns the share that a name of output.percentiles stands for: "p95", "p99999", "p05", "p100".
 static double share_of(const char *name)
 {
 	size_t digits = name ? strspn(name + (*name == 'p'), "0123456789") : 0;
@@ -280,7 +279,7 @@ static uint64_t ticks_of(double ns, double hz)
 	return ns > 0 ? (uint64_t)fmin(ns * 1e-9 * hz + 0.5, NS_MOST) : 0;
 }
 
-// above: lost ones, which rank above all values.
+// above: lost transactions, which rank above all values.
 static void derive_latency(const struct result_fold *f, struct latency *l, uint64_t above)
 {
 	struct hist none, *h = l->hist ? l->hist : &none;
@@ -289,7 +288,7 @@ static void derive_latency(const struct result_fold *f, struct latency *l, uint6
 		return;
 	if (!l->hist)
 		hist_clear(&none);
-	if (h->count) { // the exact ends, which percentiles do not leave
+	if (h->count) { // the exact ends, which percentiles do not exceed
 		h->min = ticks_of(l->min_ns, f->hz);
 		h->max = ticks_of(l->max_ns, f->hz);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results and intervals added up: of the boxes of a fleet, or one interval after the other. Counts
+// Sums of results and intervals: over the boxes of a fleet, or over successive intervals. Counts
 // follow from the rows (stats/fold.h), percentiles from the sum of the histograms, and rates and
 // shares from the sums. Path: cold. Management thread.
 #pragma once
@@ -7,13 +7,13 @@
 #include "engine/result/result.h"
 #include "stats/fold.h"
 
-// The percentiles of l, in ns, from a histogram of ticks; also the chosen ones, by their names.
-// above: samples that rank above all of h, as INFINITY. Without samples they are NAN. rounded:
-// to whole nanoseconds, as documents have them.
+// Sets the percentiles of l, in ns, from a histogram of ticks, and the chosen ones by their names.
+// above: samples that rank above all of h, as INFINITY. Without samples they are NAN. rounded: to
+// whole nanoseconds, as in documents.
 void result_percentiles(
 	struct latency *l, const struct hist *h, uint64_t above, double hz, bool rounded);
 
-// As hist_print, in a; NULL: it is empty.
+// Returns the text of hist_print, in a; NULL: empty.
 const char *result_histogram(const struct hist *h, struct arena *a);
 
 struct result_fold {
@@ -23,14 +23,14 @@ struct result_fold {
 	double hz;           // ticks a second in them
 };
 
-// Add an interval, or a result, whose histograms have from_hz ticks a second; 0: unknown. first:
+// Adds an interval, or a result, whose histograms have from_hz ticks a second; 0: unknown. first:
 // *to is zeroed. Replies to requests of earlier intervals keep their places in time: the sum has
-// the number of the latest of them.
+// the number of the latest interval.
 void result_fold_interval(const struct result_fold *f, struct result_interval *to,
 	const struct result_interval *from, double from_hz, bool first);
 void result_fold(const struct result_fold *f, struct result *to, const struct result *from,
 	double from_hz, bool first);
 
-// When all were added: what follows from the sums, which may be added to afterwards.
+// Computes the figures that follow from the sums. More may be added afterwards.
 void result_derive_interval(const struct result_fold *f, struct result_interval *sum);
 void result_derive(const struct result_fold *f, struct result *sum);

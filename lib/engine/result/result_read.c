@@ -38,7 +38,7 @@ int result_read(const struct counter_section *s, const json_t *o, void *out, str
 	return rc;
 }
 
-// --- what only a line has
+// --- members that only a line has
 
 static const struct counter earlier_row[] = {
 	{LINE_EARLIER, "replies to requests of earlier intervals", NULL, COUNTER_LIST, 0,
@@ -65,7 +65,7 @@ static const struct counter_section line_section = {
 static int read_earlier(
 	const json_t *line, struct result_interval *out, struct arena *a, const char **why)
 {
-	// The items are those that result_read has just made.
+	// These items were made by result_read above.
 	struct result_interval_item *items = (struct result_interval_item *)out->traffic.items;
 	const json_t *list = json_object_get(line, "traffic");
 	int rc = 0;

@@ -12,10 +12,10 @@
 
 #define TRIALS_MAX 1000
 #define SPOILT     3   // trials
-#define GUESSES    200 // trials that are guessed at most
+#define GUESSES    200 // trials that are guessed, at most
 #define COLLAPSE   0.9 // of the peak: less is a collapse
 #define KNEE       3.0 // times the lowest p99 so far
-#define KNEE_LOADS 3   // that have to be there before
+#define KNEE_LOADS 3   // needed before a knee
 #define PHASES_MAX 16  // of mlr: halvings of the length
 
 enum bound { BOUND_UNKNOWN, BOUND_OPEN, BOUND_LOWER, BOUND_UPPER, BOUND_TESTER };
@@ -40,7 +40,7 @@ static double seconds(uint64_t ns)
 	return 1e-9 * (double)ns;
 }
 
-// The smallest step that the setting can take and a person can read.
+// The smallest step that the setting allows and a person can read.
 static double unit_of(const struct search *s, double load)
 {
 	return s->whole || load >= 100 ? 1 : 0.001;
@@ -57,8 +57,8 @@ static double tidy(const struct search *s, double load)
 struct sums {
 	double good, bad;             // seconds of full length
 	double short_good, short_bad; // seconds below
-	uint64_t invalid;             // in a row, the last ones
-	bool undecided;               // the last one of them
+	uint64_t invalid;             // the number of the last ones in a row
+	bool undecided;               // of the last invalid trial
 	uint32_t trials;
 };
 
@@ -85,7 +85,7 @@ static struct sums trials_sum_up(const struct search *s, const struct target *t,
 	return out;
 }
 
-// Of the valid trials at a load; 0: there is none.
+// Returns the length of the longest valid trial at a load; 0: none.
 static uint64_t longest_at(const struct search *s, double load)
 {
 	uint64_t longest = 0;
@@ -97,8 +97,8 @@ static uint64_t longest_at(const struct search *s, double load)
 	return longest;
 }
 
-// The longest trials at a load decide, and one that is good outweighs those that are not: a server
-// too has bad moments.
+// The longest trials at a load decide, and a good trial outweighs bad ones, because a server has
+// bad moments, too.
 static struct sums sum_up_longest(const struct search *s, const struct target *t, double load)
 {
 	struct target longest = {.goal = t->goal, .length_ns = longest_at(s, load)};
@@ -117,8 +117,8 @@ static enum bound bisect_classify(const struct search *s, const struct target *t
 	return m.trials ? BOUND_UPPER : BOUND_UNKNOWN;
 }
 
-// RFC 9971: a load is decided when the trials that are left cannot change it any more. Short
-// trials count only against it, as far as they outweigh the good ones.
+// RFC 9971: a load is decided when the remaining trials can no longer change it. Short trials count
+// only against it, as far as they outweigh the good ones.
 static enum bound mlr_classify(const struct search *s, const struct target *t, double load)
 {
 	struct sums m = trials_sum_up(s, t, load);
@@ -161,8 +161,8 @@ static void add_lower(struct bounds *b, double load)
 	}
 }
 
-// The lowest load that failed, and the highest one below it that passed. So results beyond the
-// server's peak do not mislead.
+// Returns the lowest load that failed, and the highest load below it that passed, so that results
+// beyond the server's peak do not mislead.
 static struct bounds bounds_of(const struct search *s, const struct target *t)
 {
 	struct bounds b = {.upper = INFINITY, .upper2 = INFINITY};
@@ -186,7 +186,7 @@ static struct bounds bounds_of(const struct search *s, const struct target *t)
 	return b;
 }
 
-// In the middle: of the digits when the bounds are far apart.
+// Returns the middle of the bounds: the geometric one if they are far apart.
 static double bounds_middle(const struct search *s, const struct bounds *b)
 {
 	bool far = b->upper > 2 * b->lower;
@@ -199,7 +199,7 @@ static bool bounds_inside(const struct bounds *b, double load)
 	return load > b->lower && load < b->upper;
 }
 
-// Nothing more to find between the bounds, or outside them.
+// Is there nothing left to find between the bounds, or outside them?
 static bool bounds_settled(const struct search *s, const struct bounds *b, double width)
 {
 	if (b->upper <= s->settings->from || b->lower >= s->settings->to)
@@ -224,7 +224,7 @@ static bool verified(const struct search *s, const struct target *t, const struc
 	       sum_up_longest(s, t, b->upper).trials > s->settings->verify;
 }
 
-// false: nothing more to do for this goal.
+// Returns false if there is nothing left to do for this goal.
 static bool bisect_next(
 	const struct search *s, const struct search_goal *g, struct search_step *out)
 {
@@ -250,7 +250,7 @@ static bool bisect_next(
 
 // --- mlr ---
 
-// How often the full length is halved until it is as short as the shortest.
+// Returns the number of lengths, each half of the one before, from the full to the shortest.
 static uint32_t mlr_phases(const struct search *s)
 {
 	uint32_t n = 1;
@@ -277,7 +277,7 @@ static struct target mlr_target(
 	return t;
 }
 
-// The most that was answered at a load; -1: no valid trial.
+// Returns the highest answered rate at a load; -1: no valid trial.
 static double best_at(const struct search *s, double load)
 {
 	double best = -1;
@@ -358,7 +358,7 @@ static bool mlr_next(const struct search *s, const struct search_goal *g, struct
 	return false;
 }
 
-// --- all of them ---
+// --- all methods ---
 
 struct search_step search_next(const struct search *s)
 {
@@ -450,7 +450,7 @@ bool search_is_spoilt(const struct search *s)
 	       (2 * lowest <= highest || lowest <= s->settings->from);
 }
 
-// What it would cost to continue, with trials that turn out as if the answer was in the middle.
+// Computes the cost of continuing, with trials that turn out as if the answer were in the middle.
 double search_left_s(const struct search *s)
 {
 	struct search_answer now = search_answer(s, 0);
@@ -493,8 +493,8 @@ static int by_load(const void *a, const void *b)
 	return (x->load > y->load) - (x->load < y->load);
 }
 
-// The lowest p99 of the valid trials at the load of sorted[*i], which moves on to the next load;
-// NAN: there are none.
+// Returns the lowest p99 of the valid trials at the load of sorted[*i], and moves *i to the next
+// load; NAN: no valid trial.
 static double p99_at(const struct search_trial *sorted, uint32_t count, uint32_t *i)
 {
 	double load = sorted[*i].load, least = NAN;
@@ -505,7 +505,7 @@ static double p99_at(const struct search_trial *sorted, uint32_t count, uint32_t
 	return least;
 }
 
-// Upwards: the lowest p99 so far, and where it was last kept to.
+// Scans upwards for the lowest p99 so far, and for the last load that kept near it.
 static double find_knee(const struct search_trial *sorted, uint32_t count)
 {
 	double least = INFINITY, last = NAN, from = NAN;
@@ -528,7 +528,7 @@ static double find_knee(const struct search_trial *sorted, uint32_t count)
 	return from;
 }
 
-// Downwards: as long as it is a collapse. One bad moment below is none.
+// Scans downwards as long as it is a collapse. A single bad moment below does not count.
 static void find_collapse(
 	const struct search *s, const struct search_trial *sorted, struct search_shape *out)
 {

@@ -13,16 +13,16 @@
 
 // One measurement: a run, or an interval of a ramp.
 struct search_trial {
-	uint32_t run; // which of the runs, from 0
+	uint32_t run; // number of its run, from 0
 	double load;  // value of the variable; of a ramp in the middle of the interval
 	uint64_t length_ns;
 	double loss, failed;   // shares of sent
 	double p50_ns, p99_ns; // INFINITY: among the lost ones
 	double answered_per_s;
 	bool stopped;   // by a rule of the user: too much for the server, whatever it answered
-	bool invalid;   // because of the tester: says nothing about the server
-	bool undecided; // others disturbed the box: if it failed, that says nothing either
-	bool crowded;   // by having its CPU, whatever the load
+	bool invalid;   // because of the tester: no measurement of the server
+	bool undecided; // others disturbed the box: a failure proves nothing
+	bool crowded;   // others had its CPU, whatever the load
 };
 
 struct search {
@@ -30,7 +30,7 @@ struct search {
 	bool whole; // the variable counts: no fractions
 	const struct search_trial *trials;
 	uint32_t count;
-	bool going;    // ramp: under way, its last trials are not the last ones
+	bool going;    // ramp: in progress, more trials will follow
 	double cut_at; // ramp: where a rule of the user ended it; 0: none did
 };
 
@@ -66,19 +66,19 @@ static inline bool search_met(const struct search_goal *g, const struct search_t
 	       (g->p99_ns == 0 || t->p99_ns <= (double)g->p99_ns);
 }
 
-// Does the trial say nothing about the goal?
+// Is the trial inconclusive for the goal?
 static inline bool search_void(const struct search_goal *g, const struct search_trial *t)
 {
 	return t->invalid || (t->undecided && !search_met(g, t));
 }
 
-// Is whatever spoils the trials no matter of the load? No trial says anything, those at half of the
-// load as little as at the first one, and others had the CPU in each.
+// Are the trials spoilt by something other than the load? True if every trial is inconclusive, at
+// half of the load as at the first one, and others had the CPU in each.
 bool search_is_spoilt(const struct search *s);
-// Seconds that its trials will take, if the answer is in the middle of what is known; NAN: unknown.
+// Seconds that its trials will take if the answer is in the middle of the bounds; NAN: unknown.
 double search_left_s(const struct search *s);
 
 struct search_step search_next(const struct search *s);
-// As far as is known now.
+// Return the findings so far.
 struct search_answer search_answer(const struct search *s, uint32_t goal);
 struct search_shape search_shape(const struct search *s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Losses moved back to when they were sent, and where the goals break for good. Path: cold. Any
-// thread.
+// Losses moved back to the time of their sends, and the place where the goals break for good.
+// Path: cold. Any thread.
 #include "engine/series/search_ramp.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static struct search_trial trial_of(
 		.invalid = behind > BEHIND_MIN + rate * r->late_s};
 }
 
-// One that ended before its time has a part of an interval at its end, which is none.
+// A ramp that ended early has an incomplete interval at its end, which does not count.
 static uint32_t whole_intervals(const struct ramp *r)
 {
 	uint32_t n = r->count;
@@ -89,7 +89,7 @@ uint32_t ramp_trials(const struct ramp *r, uint32_t run, struct search_trial *ou
 
 // --- from trials to the answer ---
 
-// The trials of the last ramp; *count: how many.
+// Returns the trials of the last ramp, and their number in *count.
 static const struct search_trial *last_ramp(const struct search *s, uint32_t *count)
 {
 	uint32_t from = s->count;
@@ -100,8 +100,8 @@ static const struct search_trial *last_ramp(const struct search *s, uint32_t *co
 	return s->trials + from;
 }
 
-// Does nothing after this trial meet the goal, as far as three of them say? *tester: because of
-// the tester.
+// Do this trial and the two after it miss the goal, so that it is broken for good? *tester: because
+// of the tester.
 static bool breaks(const struct search *s, const struct search_goal *g,
 	const struct search_trial *at, uint32_t left, bool *tester)
 {
@@ -156,7 +156,7 @@ struct search_answer ramp_answer(const struct search *s, const struct search_goa
 	return out;
 }
 
-// The tester was not up to it, for one goal at least.
+// Was the tester too weak, for at least one goal?
 static bool is_invalid(const struct search *s)
 {
 	bool any = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which kind of series a file asks for. Path: cold. Management thread.
+// Chooses the kind of series that a file asks for. Path: cold. Management thread.
 #include "engine/series/series.h"
 
 #include "engine/series/series_internal.h"

@@ -6,6 +6,6 @@
 
 #include "engine/run/run.h"
 
-// As run_execute, with the search or the repeats of the file. out is then a trial at the answer, or
-// the median repeat, with all trials or repeats in it.
+// Like run_execute, with the search or the repeats of the file. out is then a trial at the answer,
+// or the median repeat, with all trials or repeats in it.
 int series_execute(const struct run_options *o, struct arena *a, struct result *out);

@@ -12,7 +12,7 @@ struct series {
 	const struct config *config; // of the file
 	struct arena *arena;
 	struct run *run;
-	uint64_t runs; // that were begun
+	uint64_t runs; // begun so far
 };
 
 // Repeats that count.
@@ -21,53 +21,53 @@ struct series_repeats {
 	uint32_t count;
 };
 
-// The configuration of one run; texts: count assignments. NULL after errors, which were printed. *d
-// is to be freed after the run.
+// Returns the configuration of one run; texts: count assignments. NULL after errors, which were
+// printed. Free *d after the run.
 const struct config *series_derive(
 	const struct series *s, char *const *texts, unsigned count, struct diag **d);
 
-// As run_open and run_close, wherever the runs are made.
+// Like run_open and run_close, wherever the runs execute.
 int series_open(struct series *s, const struct run_options *o);
 int series_close(struct series *s);
 
-// As run_execute: one run of the file as it is.
+// Like run_execute: one run of the file as it is.
 int series_plain(struct series *s, struct result *out);
 
-// One run with those settings: its exit code. It has a seed of its own, so late replies to one run
-// are strays in the next, and a capture file of its own. out->verdict.status NULL: it did not
-// begin.
+// Runs once with these settings and returns the exit code. The run has a seed of its own, so that
+// late replies to it are strays in the next, and a capture file of its own. out->verdict.status
+// NULL: it did not begin.
 int series_run(struct series *s, char *const *texts, unsigned count, struct result *out);
 
-// Runs with those settings until run.repeat is content; the ports are up. Returns as series_run;
-// seen: the runs behind out.
+// Runs with these settings until run.repeat is satisfied; the ports are up. Returns like
+// series_run; seen: the runs behind out.
 int series_run_repeats(struct series *s, char *const *texts, unsigned count,
 	struct series_repeats *seen, struct result *out);
 
-// The capture file of a run; NULL: none.
+// Returns the capture file of a run; NULL: none.
 const char *series_capture(const struct result *r);
 
-// Wait between runs; false: interrupted.
+// Waits between runs. Returns false if interrupted.
 bool series_rest(const struct series *s, uint64_t ns);
 
-// Put a reason before those that are there.
+// Puts a reason in front of the others.
 void series_reason(const struct series *s, struct result_verdict *v, const char *text);
 
 #define SERIES_AT_MAX   3
 #define SERIES_RAMP_MAX 5
 
-// The settings of a run at a value of the variable; how many texts.
+// Writes the settings of a run at a value of the variable; returns the number of texts.
 unsigned series_at(const struct config *c, double value, struct arena *a, char **texts);
-// Of a run that is the ramp of the search.
+// Likewise for a run that is the ramp of the search.
 unsigned series_ramp(const struct config *c, struct arena *a, char **texts);
 // Does the variable belong to the n-th item of traffic?
 bool series_concerns(const struct config *c, uint32_t n);
 
-// As series_execute: the repeats, or the search, of the file.
+// Like series_execute, for the repeats or the search of the file.
 int series_repeat(struct series *s, struct result *out);
 int series_search(struct series *s, struct result *out);
 
-// The ramp of a search: one run. Its intervals go into search as trials, each with the number `run`
-// of the run; trials has room for search->count + series_ramp_room. o: options that the
+// Runs the ramp of a search, once. Its intervals go into search as trials, each with the number
+// `run` of the run; trials has room for search->count + series_ramp_room. o: the options that the
 // ports were brought up with.
 uint32_t series_ramp_room(const struct search_settings *settings);
 int series_run_ramp(struct series *s, struct run_options *o, struct search *search,

@@ -14,7 +14,7 @@ struct ramping {
 	struct series *series;
 	struct search *search;
 	struct search_trial *trials; // of the search
-	uint32_t before;             // of them, of earlier runs
+	uint32_t before;             // number of trials of earlier runs
 	uint32_t run;
 	uint32_t item; // that the variable belongs to
 	struct ramp ramp;
@@ -119,7 +119,7 @@ static bool ramp_is_enough(void *ctx)
 	return ((const struct ramping *)ctx)->enough;
 }
 
-// Was the tester at fault in something that belongs to no rate?
+// Was the tester at fault in a way that belongs to no particular rate?
 static bool at_fault(const struct config *c, const struct result *r)
 {
 	const struct result_port *p = r->ports.items;
@@ -142,7 +142,7 @@ static void ramp_judge_tester(struct ramping *g, const struct result *r)
 		g->trials[i].invalid |= !behind || at_fault(g->series->config, r);
 }
 
-// All of it, the drain included.
+// Evaluates the whole run, the drain included.
 static void ramp_finish(struct ramping *g, const struct result *r)
 {
 	bool stopped = r->verdict.stopped != NULL;

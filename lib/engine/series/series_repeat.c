@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same run again until its figures are known well enough, or often enough. Path: cold.
-// Management thread.
+// Repeats a run until its figures are known well enough, or often enough. Path: cold. Management
+// thread.
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static double dut_used(const struct result *r)
 
 static const struct {
 	const char *figure;
-	double (*of_run)(const struct result *r); // NULL: it is an item's
+	double (*of_run)(const struct result *r); // NULL: a figure of an item
 } figures[] = {
 	[REPEAT_RATE] = {"answered_per_s", NULL},
 	[REPEAT_P99] = {"latency.response.p99_ns", NULL},
@@ -39,14 +39,14 @@ struct repeating {
 	const struct repeat_settings *settings;
 	struct result *valid; // results that count, [settings->max]
 	uint32_t count;
-	uint32_t skipped;   // valid ones before them
-	uint32_t runs;      // of all
-	struct result last; // the one that ended it all
+	uint32_t skipped;   // valid runs before them, left out
+	uint32_t runs;      // all of them
+	struct result last; // the latest one
 	char *const *texts; // settings of each
 	unsigned text_count;
 };
 
-// Has the run too few values for the percentile?
+// Are there too few values in the run for the percentile?
 static bool is_too_short(const struct result *r, uint32_t item, uint32_t figure)
 {
 	const struct latency *l =
@@ -88,13 +88,13 @@ static bool repeat_is_wanted(const struct repeating *g, uint32_t figure)
 	return false;
 }
 
-// Items with this figure; a run is one.
+// Returns the number of items with this figure; the run counts as one.
 static uint32_t holders(const struct repeating *g, uint32_t figure)
 {
 	return figures[figure].of_run ? 1 : g->valid[0].traffic.count;
 }
 
-// An item that is never answered has no p99 to be known.
+// An item that is never answered has no p99, so none is required.
 static bool repeat_is_known(const struct repeating *g)
 {
 	for (uint32_t f = 0; f < FIGURES; f++)
@@ -127,7 +127,7 @@ static void figure_result(
 		.figure = figures[figure].figure,
 		.mean = s.mean,
 		.stddev = s.stddev,
-		// Beyond its ends no figure is possible; infinite ends stand for any.
+		// No figure is possible beyond these ends; infinite ends stand for any.
 		.low = s.low < 0 && !isinf(s.low) ? 0 : s.low,
 		.high = s.high > 1 && !isinf(s.high) && figures[figure].of_run ? 1 : s.high,
 		.median = s.median,
@@ -179,7 +179,7 @@ static struct counter_list repeats_result(const struct repeating *g)
 	return (struct counter_list){out, g->count};
 }
 
-// The run in the middle, by the rate of the first item.
+// Returns the median run, by the rate of the first item.
 static const struct result *repeat_middle(const struct repeating *g)
 {
 	const struct result *best = &g->valid[0];
@@ -211,7 +211,7 @@ static void repeat_tell(const struct repeating *g)
 		items[0].name, rate, mean, isinf(width) ? "any" : known, 100 * g->settings->width);
 }
 
-// A criterion that fails once fails.
+// A criterion that fails in any run fails.
 static void repeat_judge(struct repeating *g, struct result *out)
 {
 	for (uint32_t i = 0; i < g->count; i++) {
@@ -254,7 +254,7 @@ static const char *why_ended(const struct repeating *g, int code)
 		g->runs, code == EXIT_CONFIG ? " because of the configuration" : "", g->count);
 }
 
-// The run that ended the series early gives the verdict, whatever the runs before it gave.
+// The run that ended the series early determines the verdict, whatever the runs before it.
 static void end_early(const struct repeating *g, int code, struct result *out)
 {
 	const char *last = is_ended_by_run(g, code) ? g->last.verdict.status : "invalid";
@@ -284,7 +284,7 @@ static int repeat_finish(struct repeating *g, int code, struct result *out)
 	return code;
 }
 
-// Once more. 0, or the exit code that ends it all.
+// Runs once more. Returns 0, or the exit code that ends the series.
 static int run_again(struct repeating *g, uint32_t *invalid)
 {
 	int code = series_run(g->series, g->texts, g->text_count, &g->last);

@@ -13,7 +13,7 @@
 #include "engine/config/config_load.h"
 #include "engine/series/series_internal.h"
 
-#define REST_NS 20000000ull // between two looks for a signal
+#define REST_NS 20000000ull // between two checks for a signal
 
 unsigned series_at(const struct config *c, double value, struct arena *a, char **texts)
 {
@@ -113,7 +113,7 @@ static char *seed_text(const struct series *s)
 		(unsigned long long)((s->config->run.seed + s->runs) & INT64_MAX));
 }
 
-// As YAML has a text in quotes.
+// Quotes a text as in YAML.
 static char *quoted(const char *text, struct arena *a)
 {
 	char *out = arena_zalloc(a, 2 * strlen(text) + 3), *to = out;

@@ -4,15 +4,15 @@
 
 #include "engine/config/config.h"
 
-// Would the file be right with the variable at both ends of the search, and as its shortest trial?
-// 0, or -EINVAL with errors in d.
+// Is the file valid with the variable at both ends of the search, and as its shortest trial?
+// Returns 0, or -EINVAL with errors in d.
 int series_check(const struct config *c, struct arena *a, struct diag *d);
 
-// The longest or the shortest trial of a search at its highest load, as a run. NULL: it has errors,
-// in d.
+// Returns the longest or the shortest trial of a search at its highest load, as a run; NULL with
+// errors in d.
 const struct config *series_trial(
 	const struct config *c, bool longest, struct arena *a, struct diag *d);
 
-// The file with the variable of its search at its highest value, for which the ports are brought
-// up. NULL: it has errors, in d.
+// Returns the file with the variable of its search at its highest value, for which the ports are
+// brought up; NULL with errors in d.
 const struct config *series_greatest(const struct config *c, struct arena *a, struct diag *d);

@@ -76,7 +76,7 @@ static void search_reserve(struct searching *g, uint32_t more)
 	g->search.trials = g->trials;
 }
 
-// Until the last reply: the server needs time too for its queue at the end of sending.
+// The rate until the last reply: the server needs time for its queue after the end of sending.
 static double rate_of(const struct result_item *i)
 {
 	double time_s = fmax(i->sending_s, i->last_answer_s);
@@ -146,7 +146,7 @@ static const char *search_value(const struct searching *g, double value, char *b
 	return buf;
 }
 
-// Why a run is invalid, or ended before its time.
+// Reports why a run is invalid, or ended before its time.
 static void tell_reasons(const struct searching *g, const struct result *r)
 {
 	const char *const *reasons = r->verdict.reasons.items;
@@ -155,7 +155,7 @@ static void tell_reasons(const struct searching *g, const struct result *r)
 		run_note(g->series->options, "          %s", reasons[i]);
 }
 
-// The settings of a trial.
+// Writes the settings of a trial.
 static unsigned at_texts(const struct searching *g, struct search_step step, char **texts)
 {
 	struct arena *a = g->series->arena;
@@ -167,7 +167,7 @@ static unsigned at_texts(const struct searching *g, struct search_step step, cha
 	return n;
 }
 
-// NAN: of so few replies the longest is judged.
+// Returns NAN if the replies are too few for a p99: the longest is judged instead.
 static double known_p99(const struct search_trial *t)
 {
 	double replies = t->answered_per_s * 1e-9 * (double)t->length_ns;
@@ -205,7 +205,7 @@ static struct result_trial trial_result(
 		r->run.seed, series_capture(r)};
 }
 
-// To those who follow the search, with the bracket as it is now.
+// Shows a trial to the observers of the search, with the current bracket.
 static void show_trial(const struct searching *g, const struct result_trial *t, uint32_t number)
 {
 	const struct run_hooks *h = &g->series->options->hooks;
@@ -215,7 +215,7 @@ static void show_trial(const struct searching *g, const struct result_trial *t, 
 		h->trial(h->ctx, t, number, now.load, now.upper);
 }
 
-// A trial of unknown outcome.
+// Announces a trial, whose outcome is unknown.
 static void announce(const struct searching *g, struct search_step step)
 {
 	uint64_t length_ns =
@@ -226,7 +226,7 @@ static void announce(const struct searching *g, struct search_step step)
 	show_trial(g, &t, g->search.count + 1);
 }
 
-// The trials that have ended since there were `before`.
+// Shows the trials after the first `before`.
 static void show_trials(const struct searching *g, uint32_t before)
 {
 	for (uint32_t i = before; i < g->search.count; i++) {
@@ -237,7 +237,7 @@ static void show_trials(const struct searching *g, uint32_t before)
 	}
 }
 
-// One trial.
+// Runs a trial.
 static int measure_at(struct searching *g, struct search_step step, struct result *r)
 {
 	struct series *s = g->series;
@@ -253,7 +253,7 @@ static int measure_at(struct searching *g, struct search_step step, struct resul
 	return code;
 }
 
-// All intervals of a ramp.
+// Runs all intervals of a ramp.
 static int measure_ramp(struct searching *g, struct result *r)
 {
 	int code;
@@ -265,7 +265,7 @@ static int measure_ramp(struct searching *g, struct result *r)
 	return code;
 }
 
-// 0, or the exit code that ends the search.
+// Returns 0, or the exit code that ends the search.
 static int search_measure(struct searching *g, struct search_step step)
 {
 	struct result *r = next_result(g);
@@ -315,7 +315,7 @@ static const char *limit_text(const struct searching *g, const struct search_ans
 	return g->cut ? "none" : "range";
 }
 
-// Repeats at the first goal's answer that met it.
+// Returns the number of repeats at the first goal's answer that met it.
 static uint32_t repeats_met(const struct searching *g)
 {
 	struct search_step at = {.load = search_answer(&g->search, 0).load};
@@ -388,8 +388,8 @@ static struct result_search *search_result(const struct searching *g)
 	return out;
 }
 
-// The run that stands for the search: of the last valid trial at the answer, else of the last valid
-// trial, else of the last one. With repeats, the repeat that stands for them.
+// Returns the run that represents the search: of the last valid trial at the answer, else of the
+// last valid trial, else the last one. With repeats, the repeat that represents them.
 static const struct result *representative(const struct searching *g)
 {
 	const struct search_goal *goal = g->settings->goals.items;
@@ -413,7 +413,7 @@ static void conclude_as(
 	series_reason(g->series, &out->verdict, why);
 }
 
-// A reservation about the answer; NULL: none.
+// Returns a reservation about the answer; NULL: none.
 static const char *remark(const struct searching *g, const struct result_goal *goal)
 {
 	struct arena *a = g->series->arena;
@@ -449,8 +449,8 @@ static const char *remark(const struct searching *g, const struct result_goal *g
 	return NULL;
 }
 
-// Goals that were met though others had the CPU are met; a criterion that does not hold may be
-// their doing.
+// Goals that were met although others had the CPU are met; a failed criterion may be due to the
+// disturbance.
 static void forgive_disturbance(struct result *out)
 {
 	struct result_verdict *v = &out->verdict;
@@ -487,7 +487,7 @@ static void forgive_ramp(struct searching *g, struct result *out)
 		g->series, v, arena_printf(g->series->arena, "beyond the answer: %s", reasons[0]));
 }
 
-// Most of the repeats have to bear the answer out.
+// Most of the repeats have to confirm the answer.
 static void conclude_repeats(struct searching *g, struct result *out)
 {
 	uint32_t met = repeats_met(g), count = g->repeats.count;
@@ -503,7 +503,7 @@ static void conclude_repeats(struct searching *g, struct result *out)
 	out->verdict.exit_code = EXIT_FAIL;
 }
 
-// From the trial's verdict to the search's.
+// Turns the trial's verdict into the search's.
 static void search_conclude(struct searching *g, struct result *out)
 {
 	const struct result_goal *goals = out->search->goals.items;
@@ -557,7 +557,7 @@ static int search_finish(struct searching *g, int code, struct result *out)
 				g->search.count));
 	} else if (code == EXIT_INTERNAL) {
 		conclude_as(g, out, "invalid", code, "a trial ended with an internal error");
-	} else if (code && code != EXIT_UNREACHABLE) { // whose trial says so itself
+	} else if (code && code != EXIT_UNREACHABLE) { // its trial reports the latter
 		conclude_as(g, out, "invalid", code, "a trial could not be started");
 	} else if (g->heard) {
 		search_conclude(g, out);
@@ -573,7 +573,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// Whether the search ends before the next trial, though it is not done: the reason, or NULL.
+// Returns why the search ends before the next trial although it is not done, or NULL.
 static const char *search_ends(const struct searching *g, struct search_step step)
 {
 	const struct search_settings *s = g->settings;
@@ -613,7 +613,7 @@ static int search_all(struct searching *g)
 	return code;
 }
 
-// run.repeat with a search: the answer is run again until it is known well enough.
+// With run.repeat, the answer is run again until it is known well enough.
 static int search_confirm(struct searching *g)
 {
 	struct series *s = g->series;

@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// The value below which that share of the sorted ones lies: the least has 0, the greatest has 1.
+// Returns the value below which that share of the sorted ones lies: least 0, greatest 1.
 static double quantile(const double *sorted, uint32_t count, double share)
 {
 	double at = share * (count - 1);

@@ -14,7 +14,7 @@ struct spread {
 	double p10, p25, p75, p90; // between two values in proportion
 };
 
-// Of count >= 1 values; the interval is infinite with a single one.
+// Returns the spread of count >= 1 values; the interval of a single value is infinite.
 struct spread spread_of(const double *values, uint32_t count, double confidence);
 
 // Is the interval no wider than `width` of the mean?

@@ -35,7 +35,7 @@ static void pretend_port(struct port *port, const struct port_settings *s, uint3
 		port->vlans[i] = (uint16_t)vlans[i];
 }
 
-// As plan_start, on CPUs that need not be there.
+// Like plan_start, on CPUs that need not exist.
 static void pretend_ports(struct plan *p, struct arena *a)
 {
 	const struct config *c = p->config;
@@ -77,7 +77,7 @@ static int pretend(struct plan *p, struct arena *a)
 	return 0;
 }
 
-// A send: of an item by one of its workers.
+// A send of an item by a worker.
 struct turn {
 	struct plan_item *item; // NULL: none
 	uint32_t worker;
@@ -102,7 +102,7 @@ static void consider(struct turn *first, struct plan_item *item, uint32_t worker
 		*first = (struct turn){item, worker, pace->next, pace->next_frac};
 }
 
-// The item that is due first, of those with packets left; of several the first in the file.
+// Returns the item that is due first and has packets left; of several the first in the file.
 static struct turn next_turn(const struct plan *p, const uint32_t *left)
 {
 	struct turn first = {0};
@@ -113,7 +113,7 @@ static struct turn next_turn(const struct plan *p, const uint32_t *left)
 	return first;
 }
 
-// The message of a slot, and its copies to further destinations: how many were written.
+// Writes the message of a slot and its copies to further destinations; returns their number.
 static uint64_t write_frames(struct worker_item *run, uint32_t slot, struct capture_packet *packet,
 	struct capture_file *f)
 {
@@ -130,7 +130,7 @@ static uint64_t write_frames(struct worker_item *run, uint32_t slot, struct capt
 	}
 }
 
-// 0: no slot is free, or, without replies, no client is.
+// Returns 0 if no slot is free, or, without replies, no client.
 static uint64_t write_next(const struct plan *p, const struct turn *t, struct capture_file *f)
 {
 	const struct plan_item *item = t->item;

@@ -7,9 +7,9 @@
 #include "base/diag.h"
 #include "engine/config/config.h"
 
-#define DRYRUN_PACKETS 100 // of all items together, at least one of each
+#define DRYRUN_PACKETS 100 // of all items together, at least one per item
 
-// MACs of ports and next hops are not known before a run. Destination 02:00:00:00:00:01, source
+// MACs of ports and next hops are unknown before a run. Destination 02:00:00:00:00:01, source
 // 02:00:00:00:01:n for the n-th port.
 struct dryrun {
 	uint64_t packets; // written

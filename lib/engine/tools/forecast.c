@@ -14,7 +14,7 @@
 #include "io/driver/memory.h"
 #include "io/port/port_read.h"
 
-#define STREAM_COST_NS 85 // of a message and its answer over a connection that lives, beside UDP
+#define STREAM_COST_NS 85 // of a message and its reply over an open connection, besides UDP
 
 #define WARNINGS_MAX (1 + 4 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
 #define CPU_FULL     0.9 // of a worker: above it there is no room for bursts
@@ -91,7 +91,7 @@ static void judge_cpus(struct forecast *f, const struct forecast_port *p, struct
 				p->workers == 1 ? "" : "s", CPU_FULL));
 }
 
-// Whether its workers are enough is then not known.
+// If the driver's cost is unknown, so is whether its workers suffice.
 static void judge_driver(struct forecast *f, const struct forecast_port *p, struct arena *a)
 {
 	if (p->out_per_s > 0 && !p->driver_known)
@@ -140,7 +140,7 @@ void forecast_judge(struct forecast *f, struct arena *a)
 // --- from the file
 // --------------------------------------------------------------------------------
 
-// Is it known before the run how many there are to be in a second, at the most?
+// Is the highest number per second known before the run?
 static bool is_paced(const struct item_settings *i)
 {
 	double peak = load_peak(&i->load);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The demand of a file on link, CPUs and memory, without a port. It is sampled exchanges (sample.h)
-// times the rates of the file, at costs that were measured once (docs/performance.md). Path: cold.
-// Main thread.
+// The demand of a file on link, CPUs and memory, without a port: sampled exchanges (sample.h) times
+// the rates of the file, at costs that were measured once (docs/performance.md). Path: cold. Main
+// thread.
 #pragma once
 
 #include <stdbool.h>
@@ -16,18 +16,18 @@
 // Octets and bits are those on the wire (wire_octets); out is from the tester to the server.
 struct forecast_item {
 	const char *name, *protocol, *port;
-	const char *input;        // what is used of its input file; NULL: all
-	bool paced;               // false: as fast as the workers of its port are
-	double per_s;             // exchanges
-	uint64_t sampled;         // exchanges that were looked at; 0: nothing below is known
-	double messages, answers; // of an exchange
+	const char *input;                    // part of its input file that is used; NULL: all
+	bool paced;                           // false: as fast as the workers of its port are
+	double per_s;                         // exchanges
+	uint64_t sampled;                     // exchanges examined; 0: nothing below is known
+	double messages, answers;             // of an exchange
 	double message_octets, answer_octets; // of one
 	uint64_t assumed;                     // sampled replies whose length is a guess
-	uint64_t cut;                         // sampled exchanges that came to no end
+	uint64_t cut;                         // sampled exchanges that did not complete
 	double out_per_s, in_per_s;           // packets
 	double out_bps, in_bps;
 	double exchange_ns; // worker time
-	double cpus;        // busy ones
+	double cpus;        // busy CPUs
 	uint64_t slots, source_addresses, source_ports, source_ports_needed;
 	uint64_t memory;
 };
@@ -55,13 +55,13 @@ struct forecast {
 
 extern const struct counter_section forecast_section;
 
-// From a sample and per_s: everything of an exchange and its sums. message_ns: worker time of a
-// message and its reply.
+// Computes an exchange and its sums from a sample and per_s. message_ns: worker time of a message
+// and its reply.
 void forecast_load(struct forecast_item *i, const struct sample *s, double message_ns);
-// One more item on the port.
+// Adds an item to the port.
 void forecast_add(struct forecast_port *p, const struct forecast_item *i);
-// Fill the warnings: misfits and unknown figures, in words. Lives in a.
+// Fills the warnings: misfits and unknown figures, in words. Lives in a.
 void forecast_judge(struct forecast *f, struct arena *a);
 
-// 0, -EINVAL (in d) or -ENOMEM.
+// Returns 0, -EINVAL (in d) or -ENOMEM.
 int forecast_make(const struct config *c, struct arena *a, struct diag *d, struct forecast *out);

@@ -55,7 +55,7 @@ static uint32_t sample_answer(struct pair *p, const uint8_t *buf, uint32_t len, 
 	return n;
 }
 
-// A message and its reply. true: the exchange continues with another message.
+// A message and its reply. Returns true if the exchange continues with another message.
 static bool sample_step(struct pair *p, struct proto_txn *t)
 {
 	uint8_t buf[MESSAGE_ROOM], out[MESSAGE_ROOM];

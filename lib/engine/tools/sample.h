@@ -21,7 +21,7 @@ struct sample {
 	uint64_t assumed; // replies that the server did not write: as long as the request
 	uint64_t cut; // exchanges of several messages that ended early, as a reply failed a check
 	uint64_t memory;       // bytes of its tables (plan_item_memory)
-	const char *input;     // what is used of its input file; NULL: all
+	const char *input;     // part of its input file that is used; NULL: all
 	double replayed_per_s; // times of its replay, on average; 0: it has none
 };
 
@@ -29,8 +29,8 @@ struct sample {
 // and gap (IEEE 802.3).
 uint64_t wire_octets(uint64_t frame_len);
 
-// out: one for each item of c->traffic. Reads the input files of the items. The answering side
-// is the one of the file, or the built-in one with its defaults. 0, or -EINVAL (in d) or -ENOMEM.
-// input: bytes of memory that the input took; shortages: as plan_shortages.
+// out: an element for each item of c->traffic. Reads the input files of the items. The answering
+// side is the file's responder, or the built-in one with its defaults. Returns 0, -EINVAL (in d) or
+// -ENOMEM. input: bytes of memory that the input took; shortages: as plan_shortages.
 int sample_items(const struct config *c, struct arena *a, struct diag *d, struct sample *out,
 	uint64_t *input, struct counter_list *shortages);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deriving the configuration in memory, and reading the verdict of its run as one on the box.
+// Derives the configuration in memory, and presents the verdict of its run as a verdict on the box.
 // Path: cold. Main thread.
 #include "engine/tools/selfcheck.h"
 
@@ -98,11 +98,11 @@ static uint32_t addresses_at_most(const struct config *c)
 	return n;
 }
 
-// The server of clients on the link, which need no address of one (RFC 5737, RFC 3849).
+// The server of clients on the link, which need no server address (RFC 5737, RFC 3849).
 static const struct addr somebody[] = {
 	{4, {192, 0, 2, 1}}, {16, {0x20, 0x01, 0x0d, 0xb8, [14] = 0xff, [15] = 1}}};
 
-// The tester's end has what the items' ports have; the other one is all servers and gateways.
+// The tester's end has the settings of the items' ports; the other end is all servers and gateways.
 static void derive_ports(const struct config *c, struct config *out, struct arena *a)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -135,7 +135,7 @@ static void derive_ports(const struct config *c, struct config *out, struct aren
 	out->ports = (struct field_list){ports, 2};
 }
 
-// The highest rate of the load and the head-room, as a constant rate. A protocol's own pace stays.
+// The peak rate of the load plus head-room, as a constant rate. A protocol's own pace stays.
 static struct load_settings steady(const struct load_settings *l)
 {
 	if (load_is_own(l))
@@ -148,7 +148,7 @@ static struct load_settings steady(const struct load_settings *l)
 		.catch_up_ns = UINT64_MAX};
 }
 
-// Addresses of the host may be the server's, too: others in place of them (RFC 2544, RFC 5180).
+// The host's addresses may also be the server's, so others replace them (RFC 2544, RFC 5180).
 static struct field_list elsewhere(
 	const struct field_list *sources, uint32_t times, struct arena *a)
 {
@@ -173,7 +173,7 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 		struct item_settings *it = &items[i];
 		const struct item_facts *f = &it->facts;
 
-		// Addresses of an item are divided among a fleet again, those of a port never.
+		// An item's addresses are divided among a fleet again, a port's never.
 		if (f->sockets && !f->proto->router)
 			it->source.addresses = elsewhere(
 				&f->sources, fleet_is_part(&f->share) ? f->share.of : 1, a);
@@ -189,7 +189,7 @@ static void derive_items(const struct config *c, struct config *out, struct aren
 	out->traffic.items = items;
 }
 
-// The answers of a protocol as the file says, or with every default.
+// Returns the answers of a protocol, from the file or by default.
 static void *answers_of(const struct config *c, unsigned protocol, struct arena *a, struct diag *d)
 {
 	const struct field_section *section = protos[protocol]->server->settings;
@@ -205,7 +205,7 @@ static void *answers_of(const struct config *c, unsigned protocol, struct arena 
 	return answers;
 }
 
-// No faults: each loss is one of this box.
+// There are no faults: each loss is caused by this box.
 static int derive_responder(
 	const struct config *c, struct config *out, struct arena *a, struct diag *d)
 {

@@ -11,7 +11,7 @@
 
 #define SELFCHECK_HEADROOM 0.1 // of the rate
 
-// Does the embedded responder speak the protocol of every item? Complaints go to d.
+// Does the embedded responder speak the protocol of every item? If not, errors go to d.
 bool selfcheck_possible(const struct config *c, struct diag *d);
 
 // The configuration of the check: one ring pair with the addresses of the file's ports and servers.
@@ -20,7 +20,7 @@ bool selfcheck_possible(const struct config *c, struct diag *d);
 // (in d). Lives in a, as long as c.
 const struct config *selfcheck_derive(const struct config *c, struct arena *a, struct diag *d);
 
-// The result as lines of text: head-room or not and why, and for each item the delay of tester and
-// responder together.
+// Describes the result in lines of text: head-room or not and why, and for each item the delay of
+// tester and responder together.
 void selfcheck_describe(const struct config *c, const struct result *r,
 	void (*line)(void *ctx, const char *text), void *ctx);
