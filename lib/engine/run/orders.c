@@ -22,8 +22,8 @@ static uint64_t holds_from(const struct plan_item *i)
 	               : 0;
 }
 
-// The gap is that of all workers together; each takes its share. A worker has one order at a time:
-// a later one that it had before must be given again.
+// The gap is for all workers together; each takes its share. A worker has one order at a time: a
+// later order that it had before must be given again.
 static void give(struct orders *o, struct order_waiting *w)
 {
 	for (uint32_t i = o->settled; i < o->count; i++)
@@ -41,7 +41,7 @@ static void give(struct orders *o, struct order_waiting *w)
 	}
 }
 
-// An order for the same item that is due before this one, and is still waiting.
+// Returns an order for the same item that is due before this one and still waits.
 static struct order_waiting *ahead_of(struct orders *o, uint32_t n)
 {
 	const struct order_waiting *w = &o->waiting[n];
@@ -55,7 +55,7 @@ static struct order_waiting *ahead_of(struct orders *o, uint32_t n)
 	return NULL;
 }
 
-// An order that is due takes the place of those before it, which then never held.
+// A due order replaces the orders before it, which then never held.
 static void hand_out(struct orders *o, uint32_t n, uint64_t now)
 {
 	struct order_waiting *w = &o->waiting[n], *ahead;

@@ -63,7 +63,7 @@ static const char *drivers_used(const struct plan *p, struct arena *a)
 	return text;
 }
 
-// Of the text that `ddiperf check --dump` prints, in hexadecimal.
+// Returns the SHA-256 of the text that `ddiperf check --dump` prints, in hexadecimal.
 static const char *config_sha256(const struct config *c, struct arena *a)
 {
 	unsigned char sum[EVP_MAX_MD_SIZE];
@@ -125,7 +125,7 @@ static int run_fail(const struct io_error *e, int code)
 	return code;
 }
 
-// Before any of it is touched: the kernel grants more than it has, and kills later.
+// Checks before any memory is touched: the kernel grants more than it has, and kills later.
 static int check_memory(const struct run *r)
 {
 	const char *why = plan_lacks_memory(&r->plan, !r->ports_up, r->work);
@@ -175,7 +175,7 @@ static int read_input(struct run *r)
 	return rc == -EINVAL ? EXIT_CONFIG : rc < 0 ? EXIT_ENVIRONMENT : 0;
 }
 
-// Before anything else is touched: a run without the evidence that was asked for is a run in vain.
+// Checks before anything else is touched: a run without the evidence asked for is a run in vain.
 static int check_capture(const struct run *r)
 {
 	const struct capture_settings *s = r->config->output.capture;
@@ -200,7 +200,7 @@ static int run_build(struct run *r)
 	return rc < 0 ? EXIT_ENVIRONMENT : 0;
 }
 
-// The ports stay; everything that a run leaves behind goes.
+// Keeps the ports, and discards everything that a run leaves behind.
 static int run_renew(struct run *r)
 {
 	const struct plan before = r->plan;
@@ -252,7 +252,7 @@ static int open_all(struct run *r)
 
 int run_open(const struct run_options *o, struct arena *a, struct run **out)
 {
-	// The workers look into it: not a local variable, where a checker of races need not look.
+	// Not a local variable: workers access it, and race checkers need not check locals.
 	struct run *r = arena_zalloc(a, sizeof(*r));
 
 	*r = (struct run){.options = o, .config = o->config, .diag = o->diag, .arena = a};
@@ -282,7 +282,7 @@ int run_once(struct run *r, const struct config *c, struct diag *d, struct resul
 	r->config = c;
 	r->diag = d;
 	r->result = out;
-	// The plan that came up with the ports is that of their configuration.
+	// The plan that came up with the ports is for their configuration.
 	if (r->number || c != r->options->config) {
 		rc = run_renew(r);
 		if (rc == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The course of a run, from started ports and built tables to the verdict. It finds the server,
-// launches the workers, watches phases and intervals, drains, stops and judges. Also that of a
-// responder alone. Path: cold. Management thread.
+// launches the workers, watches phases and intervals, drains, stops and judges. Also the course of
+// a responder alone. Path: cold. Management thread.
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #define PEER_ASKS       4
 #define PEER_WAIT_NS    100000000
 #define LAUNCH_LEAD_NS  5000000ull // workers are in their loops before the schedule starts
-#define LAUNCH_AHEAD_NS 200000000  // of a time that was ordered: a busy box has gaps as long
+#define LAUNCH_AHEAD_NS 200000000  // before an ordered time: a busy box has gaps as long
 #define TICK_NS         20000000ull
 #define SILENCE_S       1.0
 #define REFUSALS        3
@@ -84,8 +84,8 @@ static int start_probe(struct run *r)
 	return r->probe ? 0 : EXIT_ENVIRONMENT;
 }
 
-// Without a warm-up it is over before the first message, else it runs beside the first ones of the
-// measured part.
+// Without a warm-up it is over before the first message, else it runs while the measured part
+// begins.
 static int start_tally(struct run *r)
 {
 	const struct counters_settings *s = r->config->dut.counters;
@@ -129,7 +129,7 @@ static void set_phase(struct plan *p, enum run_phase phase)
 	atomic_store_explicit(&p->phase, phase, memory_order_release);
 }
 
-// Automatic: long enough for a few messages of the slowest item to be given up one after the other.
+// Automatic: long enough for a few messages of the slowest item to time out one after the other.
 static uint64_t drain_ns(const struct plan *p)
 {
 	uint64_t longest = 0;
@@ -169,7 +169,7 @@ static bool on_the_way(struct plan *p)
 	return received < sent;
 }
 
-// --- intervals: shown, held against the stop rules, handed out, and gone ---
+// --- intervals: shown, checked against the stop rules, handed out, and gone ---
 
 static void start_intervals(struct run *r)
 {
@@ -188,7 +188,7 @@ static struct probe_span measured_part(const struct run *r)
 	return (struct probe_span){t->measure, t->end};
 }
 
-// The figures of the server's side until the end of the interval that was collected last.
+// Returns the figures of the server's side until the end of the latest interval.
 static const struct result_dut_interval *dut_figures(struct run *r, struct arena *a)
 {
 	const struct probe_span measured = measured_part(r);
@@ -205,7 +205,7 @@ static void hand_out(struct run *r, const struct result_interval *i)
 		h->kept(h->ctx, i);
 }
 
-// In the drain nothing is sent any more, so it has nothing to stop, and no rates.
+// Nothing is sent in the drain, so it has nothing to stop, and no rates.
 static bool is_measured(const struct run *r, const struct result_interval *i)
 {
 	return i->t_s <= 1e-9 * (double)r->config->run.duration_ns + ROUNDING_S;
@@ -225,7 +225,7 @@ static void look_for_stop(struct run *r, const struct result_interval *i)
 	v->stopped_value = value;
 }
 
-// What says whether the server is there at all.
+// Looks for signs that the server is there at all.
 static void look_for_server(struct run *r, const struct result_interval *i)
 {
 	const struct result_interval_item *items = i->traffic.items;
@@ -246,15 +246,15 @@ static void look_for_server(struct run *r, const struct result_interval *i)
 			r->refused += ports[n].other->icmp_errors[ICMP_PORT_UNREACHABLE];
 }
 
-// Nobody listens at the server's port. With events it may be started later, and of a fleet another
-// part may have heard it.
+// Does nothing listen at the server's port? With events the server may be started later, and in a
+// fleet another part may have had a reply.
 static bool is_refused(const struct run *r)
 {
 	return r->refused >= REFUSALS && !r->heard && r->config->events.count == 0 &&
 	       !r->config->fleet;
 }
 
-// Nobody should have to wait for the end of a long run to learn that the server is not there.
+// Tells the user early in a long run that the server does not answer.
 static void note_silence(struct run *r, const struct result_interval *i)
 {
 	if (r->asked)
@@ -318,8 +318,8 @@ static void end_intervals(struct run *r)
 
 // --- from start to end ---
 
-// Everything is accounted for. Replies that our own responder still holds back come late, and must
-// be counted.
+// Waits when everything is accounted for: replies that our own responder still holds back come
+// late, and must be counted.
 static void course_settle(struct run *r, uint64_t give_up)
 {
 	struct plan *p = &r->plan;
@@ -351,8 +351,8 @@ static bool is_to_end(const struct run *r)
 	       (h->enough && h->enough(h->ctx));
 }
 
-// Until everything was sent and answered or timed out, the drain time is over, or the user has had
-// enough.
+// Until everything was sent and answered or timed out, the drain time is over, or the user
+// interrupts a second time.
 static void course_supervise(struct run *r)
 {
 	struct plan *p = &r->plan;
@@ -441,7 +441,7 @@ static bool server_is_near(const struct plan *p)
 	return false;
 }
 
-// Who had the CPU while nobody can say what the server did, and what helps.
+// Names the processes that had the CPU in a disturbed run, and remedies.
 static void say_busiest(struct run *r)
 {
 	struct result_verdict *v = &r->result->verdict;
@@ -467,7 +467,7 @@ static void say_busiest(struct run *r)
 	v->reasons = (struct counter_list){all, v->reasons.count + 1};
 }
 
-// Before the first message: what the responder elsewhere has counted so far.
+// Before the first message: reads the counters of the responder elsewhere.
 static int ask_peer(struct run *r)
 {
 	const struct control_settings *s = r->config->dut.control;
@@ -477,8 +477,8 @@ static int ask_peer(struct run *r)
 	               : 0;
 }
 
-// Messages without an answer may still be on their way. Of a fleet they are those of all parts, and
-// nobody here knows how many.
+// Messages without a reply may still be on their way. In a fleet all parts send, and their number
+// is unknown here.
 static bool is_peer_done(const struct run *r, uint64_t received_before)
 {
 	const struct result_peer *p = r->result->peer;
@@ -592,8 +592,8 @@ static int64_t ahead_ns(const struct clock *c, uint64_t wall_ns)
 	return (int64_t)(wall_ns - clock_wall_ns(c, clock_time(c)));
 }
 
-// When the schedule begins, in ticks. The order's time becomes a tick as late as possible: until
-// then the box may set its clock. 0, or an exit code.
+// Finds the tick at which the schedule begins. The order's time becomes a tick as late as possible:
+// until then the box may set its clock. Returns 0, or an exit code.
 static int find_start(struct run *r, uint64_t *at)
 {
 	const struct run_hooks *h = &r->options->hooks;
@@ -636,7 +636,7 @@ static void begin_schedule(struct run *r, uint64_t at)
 		h->started(h->ctx, r->begun_ns);
 }
 
-// Of a run that does not begin.
+// For a run that does not begin.
 static void stop_commands(struct run *r)
 {
 	const struct probe_span none = {0, 0};
@@ -696,7 +696,7 @@ static int claim_addresses(struct run *r)
 		return EXIT_INTERRUPTED;
 	run_note_addresses(r, &probe);
 	for (uint32_t i = 0; i < r->plan.port_count; i++)
-		port_count_anew(&r->plan.ports[i]); // its questions are no packets of the run
+		port_count_anew(&r->plan.ports[i]); // its probes are no packets of the run
 	return 0;
 }
 

@@ -6,14 +6,14 @@
 
 struct run;
 
-// With the tables built: find the server, send, judge; or answer until a signal comes. Returns as
-// run_once.
+// With the tables built: finds the server, sends, judges; or answers until a signal comes. Returns
+// like run_once.
 int run_course(struct run *r);
 
-// An order of the user to the run in progress (orders.h), from a hook's tick: at_ns as there. NULL:
-// done; else the reason why not.
+// Gives an order of the user to the run in progress (orders.h), from a hook's tick; at_ns as there.
+// Returns NULL, or the reason of a refusal.
 const char *run_order(const char *order, uint64_t at_ns);
 
-// Let the workers of the run in progress end, if there is one: for the last moments of a process
-// whose management thread does nothing any more. Any thread.
+// Ends the workers of the run in progress, if there is one: for the last moments of a process whose
+// management thread no longer works. Any thread.
 void run_halt(void);

@@ -16,7 +16,7 @@ enum exit_code {
 	EXIT_UNREACHABLE = 4, // no ARP or ND reply, or no reply at all
 	EXIT_INVALID = 5,     // because of the tester
 	EXIT_INTERNAL = 6,
-	EXIT_NOISY = 7, // compare: the noise hides what is to be judged
+	EXIT_NOISY = 7, // compare: the noise hides the difference to be judged
 	EXIT_INTERRUPTED = 130,
 };
 
@@ -25,33 +25,33 @@ struct run_hooks {
 	// A fact about the plan ("port lan: worker on CPU 1, 61 440 transaction slots"), one line.
 	void (*note)(void *ctx, const char *text);
 	// A trial of a search is about to begin: its value and length, no verdict and NAN for the
-	// rest. Or it has ended, with its figures. answer: highest value known to be met (NAN:
-	// none yet), upper: lowest one that is not (INFINITY: none yet). number: from 1.
+	// rest. Or it has ended, with its figures. answer: highest value known to meet the goal
+	// (NAN: none yet), upper: lowest known to miss it (INFINITY: none yet). number: from 1.
 	void (*trial)(void *ctx, const struct result_trial *t, uint32_t number, double answer,
 		double upper);
-	// A run begins, one of several in a series. r: its description and number, nothing else
-	// yet. c: its settings.
+	// A run begins; a series has several. r: its description and number, nothing else yet. c:
+	// its settings.
 	void (*begin)(void *ctx, const struct result *r, const struct config *c);
-	// An interval of the measured part, as it belongs to the result of that run: each of them,
-	// and at last what came after. *i and all that it points to is gone afterwards.
+	// Each interval of the measured part, as it belongs to the result of that run, and at last
+	// the rest after it. *i and all that it points to is gone afterwards.
 	void (*kept)(void *ctx, const struct result_interval *i);
 	// An interval ended. warmup: t_s is from the start of the warm-up and nothing is judged;
 	// latencies are 0.
 	void (*interval)(void *ctx, const struct result_interval *i, bool warmup);
-	// The same for a responder without traffic of its own.
+	// Likewise for a responder without traffic of its own.
 	void (*responder)(void *ctx, double t_s, const struct result_responder *total);
-	// Does anybody ask for the responder's counters? Then `told` gets them, those of its
-	// protocols too, as of now. *total and all that it points to is gone afterwards.
+	// Are the responder's counters asked for? Then `told` gets them, with its protocols', as of
+	// now. *total and all that it points to is gone afterwards.
 	bool (*asked)(void *ctx);
 	void (*told)(void *ctx, const struct result_responder *total);
 	// Some 50 times a second while the workers run, and between the runs of a series.
 	void (*tick)(void *ctx);
 	// All is ready, and nothing was sent. Waits for the time at which the schedule begins: Unix
 	// time of this box in nanoseconds, ahead by as much as the caller likes. false: the run
-	// ends here. NULL: it begins at once. A time that is past ends the run too (EXIT_INVALID,
-	// logged), so no schedule begins late.
+	// ends here. NULL: it begins at once. A past time ends the run too (EXIT_INVALID, logged),
+	// so no schedule begins late.
 	bool (*start)(void *ctx, uint64_t *wall_ns);
-	// The workers wait for that time, which this box will take for it.
+	// The workers wait for the start, at the time that this box takes for it.
 	void (*started)(void *ctx, uint64_t wall_ns);
 	// Has the run reached its purpose? Then sending ends.
 	bool (*enough)(void *ctx);
@@ -60,12 +60,12 @@ struct run_hooks {
 
 struct run_options;
 
-// Runs that somebody else makes, in place of run_open, run_once and run_close: no port is opened
+// Replaces run_open, run_once and run_close for runs that are made elsewhere: no port is opened
 // here. Each returns as these do. o lives until `close`, and its hooks, which `once` calls itself,
 // may differ from run to run.
 struct run_elsewhere {
 	int (*open)(void *ctx, const struct run_options *o, struct arena *a);
-	// c: o->config with the settings in texts (as --set has them), and with those of all runs
+	// c: o->config with the settings in texts (as --set has them), and the settings of all runs
 	// before.
 	int (*once)(void *ctx, const struct config *c, char *const *texts, unsigned count,
 		struct result *out);

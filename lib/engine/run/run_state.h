@@ -23,7 +23,7 @@ struct stop;
 struct run {
 	// run.c, for all
 	const struct run_options *options;
-	const struct config *config; // of this time; the ports are those of options->config
+	const struct config *config; // of this run; the ports are from options->config
 	struct diag *diag;           // of config
 	struct arena *arena;         // of the results
 	struct arena *work;          // of the plan
@@ -42,22 +42,22 @@ struct run {
 	struct orders orders;
 	struct evidence_log *evidence; // NULL: none
 	struct cpu_times cpu[2];       // at both ends of the measured part
-	uint32_t cpu_read;             // how many of them are there
+	uint32_t cpu_read;             // number of these that were read
 	struct cpu_users *users;       // before the first message
 	uint64_t begun_at, begun_ns;   // tick of the start, and its Unix time as read then
 	struct result_responder peer;  // with dut.control: before the first message
 
 	bool heard;       // something was answered
-	uint64_t refused; // times that a host said that nobody listens
-	uint64_t asked;   // requests sent that have an answer
-	double waited_s;  // since the first interval with one of them; below 0: reported
+	uint64_t refused; // refusals: nothing listens at the server's port
+	uint64_t asked;   // requests sent that expect a reply
+	double waited_s;  // since the first interval with such requests; below 0: reported
 	struct collect_state collected;
 	struct stop *stop;
 	struct timeline timeline;
 
 	// run_notes.c
 	struct result_tester_delay *tester_delay;
-	struct result_steer_probe *steer_probes[PORT_MAX]; // NULL: not asked
-	bool probed; // where the first packets came to was noted
+	struct result_steer_probe *steer_probes[PORT_MAX]; // NULL: not probed
+	bool probed; // the queues of the first packets were noted
 	uint32_t moves_noted, moves_seen[PORT_MAX];
 };

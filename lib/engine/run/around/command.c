@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_NS 5000000ull // between two looks whether it has ended
+#define POLL_NS 5000000ull // between two checks for its end
 
 static uint64_t now_ns(void)
 {
@@ -35,7 +35,7 @@ static size_t count_of(char *const *list)
 	return n;
 }
 
-// Is there a "NAME=" in the list that is also this one's?
+// Does the list contain a setting of the same name?
 static bool is_set(char *const *list, const char *setting)
 {
 	size_t len = strcspn(setting, "=") + 1;
@@ -46,7 +46,7 @@ static bool is_set(char *const *list, const char *setting)
 	return false;
 }
 
-// The environment with more; the caller frees the array.
+// Returns the environment with `more` added; the caller frees the array.
 static char **environment_with(char *const *more)
 {
 	char **out = calloc(count_of(environ) + count_of(more) + 1, sizeof(*out));
@@ -97,7 +97,7 @@ struct running {
 	int sent; // signal, 0: none yet
 };
 
-// Between two looks. 0 or -ETIMEDOUT.
+// Sends the signal that is asked for, if any. Returns 0 or -ETIMEDOUT.
 static int look_up(struct running *r)
 {
 	const struct command_run *c = r->command;
@@ -109,7 +109,7 @@ static int look_up(struct running *r)
 	return now_ns() >= r->deadline ? -ETIMEDOUT : 0;
 }
 
-// All that it prints, until it closes its output. 0, -E2BIG or -ETIMEDOUT.
+// Reads all that it prints, until it closes its output. Returns 0, -E2BIG or -ETIMEDOUT.
 static int read_all(struct running *r, int from)
 {
 	const struct command_run *c = r->command;

@@ -12,15 +12,15 @@ struct command_run {
 	char *out;             // its output, NUL-terminated; NULL: to standard error
 	size_t room;
 	uint64_t timeout_ns; // then it is killed with all that it started
-	// Asked every few milliseconds: a signal for the command and all that it started, 0: none.
-	// It is sent when the answer changes. NULL: never asked.
+	// Called every few milliseconds: a signal for the command and all that it started; 0: none.
+	// It is sent when the value changes. NULL: never called.
 	int (*interrupt)(void *ctx);
 	void *ctx;
 };
 
-// The exit status 0..255, or -errno: -ETIMEDOUT, -ECANCELED (interrupted, however it ended), -EINTR
-// (killed by another signal), -E2BIG (printed more than fits).
+// Returns the exit status 0..255, or -errno: -ETIMEDOUT, -ECANCELED (interrupted, however it
+// ended), -EINTR (killed by another signal), -E2BIG (printed more than fits).
 int command_run(const struct command_run *c);
 
-// Its outcome in words: "exit status 7", "no end after 2 s". room >= 64.
+// Describes the outcome in words: "exit status 7", "no end after 2 s". room >= 64.
 const char *command_outcome(const struct command_run *c, int rc, char *buf, size_t room);

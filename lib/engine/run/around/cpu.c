@@ -32,7 +32,7 @@ static double used_of(const double columns[CPU_COLUMNS])
 	return sum_of(columns) - columns[IDLE] - columns[IOWAIT] - columns[STEAL];
 }
 
-// The numbers behind the name at the begin of a line.
+// Parses the numbers after the name at the beginning of a line.
 static bool parse_columns(const char *line, double v[CPU_COLUMNS])
 {
 	int n = sscanf(line, "%*s %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2], &v[3],

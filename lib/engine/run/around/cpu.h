@@ -10,7 +10,7 @@
 #include "engine/result/result.h"
 
 #define CPU_COLUMNS 8   // of /proc/stat, as proc(5) has them; guests are in user and nice
-#define CPU_EACH    256 // CPUs looked at one by one
+#define CPU_EACH    256 // CPUs examined one by one
 
 // In the kernel's ticks.
 struct cpu_times {
@@ -21,13 +21,13 @@ struct cpu_times {
 	unsigned cpus;
 };
 
-// false: this is no /proc/stat.
+// Returns false if this is not the text of /proc/stat.
 bool cpu_parse(const char *text, struct cpu_times *out);
 
-// This box, now. false: there is no /proc/stat.
+// Reads this box, now. Returns false without /proc/stat.
 bool cpu_read(struct cpu_times *out);
 
-#define CPU_USERS 2048 // processes looked at
+#define CPU_USERS 2048 // processes examined
 
 // The CPU time of each process, in the kernel's ticks.
 struct cpu_users {
@@ -40,19 +40,19 @@ struct cpu_users {
 	uint64_t at_ns; // CLOCK_MONOTONIC
 };
 
-// A line of /proc/PID/stat. false: it is none.
+// Parses a line of /proc/PID/stat. Returns false if it is malformed.
 bool cpu_user_parse(const char *line, struct cpu_user *out);
-// All processes of this box that can be seen, now.
+// Reads all visible processes of this box, now.
 void cpu_users_read(struct cpu_users *out);
-// "cc1 (pid 12) 88 %, knotd (pid 9) 40 %": those that had the most of a CPU between two readings,
-// three at most, and none below a twentieth of one; self: left out. "": there is none.
+// "cc1 (pid 12) 88 %, knotd (pid 9) 40 %": the processes with the most CPU time between two
+// readings, at most three, and none below a twentieth of a CPU; self: left out. "": none.
 void cpu_busiest(const struct cpu_users *from, const struct cpu_users *to, int self, char *text,
 	size_t room);
 
-// Shares of the CPUs' time between two readings. Used is all but idle, waiting for input and
-// output, and stolen by the host of a virtual machine. NAN: no time has passed.
+// Returns the shares of the CPUs' time between two readings. Used is all but idle, waiting for
+// input and output, and stolen by the host of a virtual machine. NAN: no time has passed.
 struct result_cpu_use cpu_use(const struct cpu_times *from, const struct cpu_times *to);
 
-// netperf's service demand: microseconds of CPU for each of per_s transactions; NAN: there were
-// none.
+// Returns netperf's service demand: microseconds of CPU for each of per_s transactions; NAN: no
+// transactions.
 double cpu_demand_us(double used, unsigned cpus, double per_s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events at their times, and the figures of what followed each: gaps of the workers, losses and
-// rates of the intervals. Path: cold. Management thread.
+// Events at their times, and the figures after each: gaps of the workers, losses and rates of the
+// intervals. Path: cold. Management thread.
 #include "engine/run/around/events.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #define SAME_S   1e-4 // a tick is calibrated
 #define REGAINED 0.99 // of the former rate
 
-// Of an item or a server, from an event to the next one.
+// Figures of an item or a server, from an event to the next one.
 struct after {
 	uint64_t answered, lost, failed;
 	double max_ns;
@@ -38,7 +38,7 @@ struct events {
 	const struct plan *plan;
 	struct event *list;
 	uint32_t count, begun, told;
-	double *answered; // the same, until the first event
+	double *answered; // likewise, until the first event
 	double answered_s;
 };
 
@@ -60,7 +60,7 @@ struct events *events_start(const struct plan *p, struct arena *a)
 	return e;
 }
 
-// Of a fleet, a command about the server runs once.
+// In a fleet, a command about the server runs only once.
 static bool is_elsewhere(const struct events *e, const struct event_settings *s)
 {
 	return s->run && !fleet_asks_server(e->plan->config);
@@ -116,7 +116,7 @@ static void follow(
 		f->regained_s = since_s;
 }
 
-// An interval after an event, of an item (in place `first`) and its servers.
+// Adds an interval after an event, for an item (in place `first`) and its servers.
 static void after_interval(const struct events *e, const struct event *one, uint32_t first,
 	const struct result_interval *i, const struct result_interval_item *item, bool measured)
 {
@@ -160,7 +160,7 @@ void events_interval(struct events *e, struct result_interval *i, bool measured,
 	}
 }
 
-// The longest gap of its workers; server: of the item's, or all of them (SERVERS_MAX).
+// Returns the longest gap of its workers. server: number of a server, or SERVERS_MAX for all.
 static struct gap gap_of(const struct plan_item *i, uint32_t event, uint32_t server)
 {
 	struct gap longest = {0};
@@ -176,7 +176,7 @@ static struct gap gap_of(const struct plan_item *i, uint32_t event, uint32_t ser
 	return longest;
 }
 
-// From the event to the end of its gap; NAN: after the end of sending nobody knows.
+// Returns the time from the event to the end of its gap. NAN: unknown after the end of sending.
 static double first_answer_ns(
 	const struct events *e, uint32_t event, const struct plan_item *i, const struct gap *gap)
 {
@@ -282,6 +282,6 @@ void events_end(struct events *e, struct arena *a, struct result *r)
 		out[i] = event_result(e, i, a, r);
 	for (uint32_t i = 0; i < e->begun; i++)
 		if (e->list[i].settings->link_port)
-			state_link_end(e->list[i].settings->link_port); // or that of the port
+			state_link_end(e->list[i].settings->link_port); // else at the port's end
 	r->events = (struct counter_list){out, e->count};
 }

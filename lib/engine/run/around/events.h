@@ -10,12 +10,12 @@
 struct events;
 
 struct events *events_start(const struct plan *p, struct arena *a);
-// Begin those that are due.
+// Begins the events that are due.
 void events_tick(struct events *e, uint64_t now);
-// ns until the next one is due; UINT64_MAX: there is none.
+// Returns the ns until the next event is due; UINT64_MAX: none.
 uint64_t events_wait_ns(const struct events *e, uint64_t now);
-// An interval of the measured part, or what came after it (measured false). Puts the names of the
-// events in it into i.
+// Adds an interval of the measured part, or the rest after it (measured false), and puts the names
+// of its events into i.
 void events_interval(struct events *e, struct result_interval *i, bool measured, struct arena *a);
-// The workers have ended: wait for commands, and put all of it into r.
+// After the workers have ended: waits for commands, and puts all figures into r.
 void events_end(struct events *e, struct arena *a, struct result *r);

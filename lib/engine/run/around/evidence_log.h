@@ -7,8 +7,8 @@
 
 struct evidence_log;
 
-// Before the launch, on a plan that was built: opens the file and gives each item its struct
-// evidence. 0 and *out NULL when nothing is to be captured, or -errno.
+// Before the launch, on a built plan: opens the file and gives each item its struct evidence.
+// Returns 0, with *out NULL if nothing is to be captured, or -errno.
 int evidence_log_start(struct plan *p, struct arena *a, struct evidence_log **out);
 // After the workers have ended. Errors of the file are logged.
 void evidence_log_stop(struct evidence_log *log, struct result_capture *out);

@@ -31,7 +31,7 @@ static int send_all(int fd, const char *text)
 	return 0;
 }
 
-// Up to the end of the connection.
+// Reads until the connection ends.
 static int receive_all(int fd, char *to, size_t room)
 {
 	size_t len = 0;
@@ -52,7 +52,7 @@ int peer_exchange(int fd, const char *request, char *answer, size_t room)
 	return rc ? rc : receive_all(fd, answer, room);
 }
 
-// The counters of an answer with status 200, NULL and a reason otherwise.
+// Returns the counters of a response with status 200; otherwise NULL and the reason.
 static json_t *counters_of(const char *answer, const char **what)
 {
 	const char *body = strstr(answer, "\r\n\r\n");
@@ -135,7 +135,7 @@ struct result_peer *peer_result(const struct plan *p, const struct result_respon
 	const struct result_responder_protocol *from = before->protocols.items,
 					       *to = now->protocols.items;
 	struct result_peer *out = arena_zalloc(a, sizeof(*out));
-	bool whole = fleet_weight(p->config) == 0; // of a part, merging tells
+	bool whole = fleet_weight(p->config) == 0; // the losses of a part follow from the merge
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of a responder in another process (dut.control): asked for
-// before the first message of a run and after its last, and how many messages were lost each way.
+// The counters of a responder in another process (dut.control), requested before the first message
+// of a run and after its last, and the number of messages lost each way.
 // Path: cold. Management thread.
 #pragma once
 
@@ -9,14 +9,14 @@
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
 
-// Send a request of HTTP on a connection that ends with its answer, which becomes a text of less
-// than `room` bytes. 0, or -errno.
+// Sends an HTTP request on a connection that ends with its response, which becomes a text of less
+// than `room` bytes. Returns 0, or -errno.
 int peer_exchange(int fd, const char *request, char *answer, size_t room);
 
-// Ask for the counters now. 0, or -errno, which was logged.
+// Requests the counters now. Returns 0, or -errno, which was logged.
 int peer_ask(const struct control_settings *s, struct arena *a, struct result_responder *out);
 
-// Both sides in one: the run of the plan is over. now: after it. A part of a fleet has no losses:
-// its responder counts the messages of all parts.
+// Combines both sides after the run of the plan. now: the counters then. A part of a fleet has no
+// losses: its responder counts the messages of all parts.
 struct result_peer *peer_result(const struct plan *p, const struct result_responder *before,
 	const struct result_responder *now, struct arena *a);

@@ -19,7 +19,7 @@
 #include "io/host/privileges.h"
 
 #define OUTPUT_MAX 65536
-#define JOIN_NS    1000000 // between two looks whether the thread has ended
+#define JOIN_NS    1000000 // between two checks for the end of the thread
 
 // The output of one run of the command.
 struct sample {
@@ -36,18 +36,18 @@ struct probe {
 	pthread_mutex_t lock; // of over and of the samples that wait for their interval
 	pthread_cond_t change;
 	bool over;
-	_Atomic bool cut; // end the command that runs
+	_Atomic bool cut; // kill the running command
 	struct sample *samples;
 	uint32_t count, room;
-	// The thread's until it has ended.
+	// Owned by the thread until it has ended.
 	uint64_t failures;
 	char why[128]; // of the first one
 	char text[OUTPUT_MAX];
-	// The management thread's.
-	struct sample newest; // of those that were taken
+	// Owned by the management thread.
+	struct sample newest; // of the samples taken
 	uint64_t taken;
 	struct cpu_times first, last; // in the measured part
-	bool measured;                // they are there
+	bool measured;                // first and last are set
 };
 
 #define TEXT_OF(number)  #number
@@ -105,7 +105,7 @@ static bool probe_grow(struct probe *p)
 	return true;
 }
 
-// false: *why tells the reason.
+// Returns false with the reason in *why.
 static bool probe_understand(struct probe *p, struct sample *s, const char **why)
 {
 	struct probe_pair pairs[PROBE_PAIRS_MAX];
@@ -189,7 +189,7 @@ static void *probe_loop(void *arg)
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (!p->cut)
-		probe_ask(p); // how things stand at the end
+		probe_ask(p); // the state at the end
 	return NULL;
 }
 
@@ -226,8 +226,8 @@ struct probe *probe_start(const struct probe_settings *s, uint64_t every_ns)
 
 // --- its findings ---
 
-// The figures of the newest sample, by name: those of its pairs, or the share of CPU used since the
-// one before.
+// Returns the figures of the newest sample, by name: its pairs, or the share of CPU used since the
+// sample before.
 static struct counter_list newest_figures(
 	const struct probe *p, const struct cpu_times *before, struct arena *a)
 {
@@ -244,7 +244,7 @@ static struct counter_list newest_figures(
 	return (struct counter_list){out, n && !isnan(out[0].value) ? n : 0};
 }
 
-// The oldest sample that waits becomes the newest that was taken, if it is not younger than until.
+// Takes the oldest waiting sample as the newest, if it is not younger than until.
 static bool take_sample(struct probe *p, const struct probe_span *measured, uint64_t until)
 {
 	bool any;

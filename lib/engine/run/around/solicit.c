@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks for routers. Meanwhile answers ARP, ND and ping, as in a run: the router may ask for the MAC
+// Solicits routers. Meanwhile answers ARP, ND and ping, as in a run: the router may ask for the MAC
 // of the client. Path: cold. Management thread.
 #include "engine/plan/plan_neighbours.h"
 #include "engine/run/around/solicit.h"
@@ -53,8 +53,8 @@ static bool has_flags(const struct asking *one)
 	return !one->how->flags || one->advert.flags & one->how->flags;
 }
 
-// A packet of any queue of a port, for all that ask there: an advertisement is for the whole link,
-// or for the client that asked.
+// Handles a packet of any queue of a port, for all items that solicit there: an advertisement is
+// for the whole link, or for the soliciting client.
 static void advertised(
 	void *of, const struct wire *w, const struct frame *f, const struct neigh_advert *advert)
 {
@@ -96,8 +96,8 @@ static void listen_once(struct soliciting *g)
 		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-// After an advertisement a host asks no more (RFC 4861 section 6.3.7). Another router may have the
-// flags that this one has not: the rest of the time is for it.
+// After an advertisement a host stops soliciting (RFC 4861 section 6.3.7). Another router may have
+// the flags that this one lacks: the rest of the time is for it.
 static void ask(struct soliciting *g, struct asking *one)
 {
 	uint64_t now = clock_time(&g->p->clock);
@@ -109,7 +109,7 @@ static void ask(struct soliciting *g, struct asking *one)
 		return;
 	}
 	if (!wire_solicit(&one->item->worker->wire, &one->vlans, one->how->mac, one->how->src))
-		return; // the device takes it later
+		return; // the device accepts it later
 	if (one->asked++ == 0)
 		one->began = now;
 	one->next = now + clock_ticks(&g->p->clock, one->how->interval_ns);
@@ -174,7 +174,7 @@ static struct result_router result_of(
 	return out;
 }
 
-// Without what the item needs it does not begin.
+// An item whose needs are not met does not begin.
 static int judge(const struct asking *one, const struct result_router *r, struct io_error *e)
 {
 	if (!one->how->needed || (one->heard_at && has_flags(one)))

@@ -10,7 +10,7 @@
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
 
-// All at once. The answers are in *out (struct result_router). 0; -EINTR: *signals became non-zero;
-// -ENOENT with e: an item does not begin without an advertisement, or without flags that none has.
+// Solicits for all items at once; *out gets the results (struct result_router). Returns 0; -EINTR:
+// *signals became non-zero; -ENOENT with e: an item lacks an advertisement or flags that it needs.
 int solicit_all(struct plan *p, const volatile sig_atomic_t *signals, struct arena *a,
 	struct counter_list *out, struct io_error *e);

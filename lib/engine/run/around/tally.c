@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two readings, found in each other by name. Path: cold. Management thread.
+// Two readings, matched by name. Path: cold. Management thread.
 #include "engine/run/around/tally.h"
 
 #include <math.h>
@@ -69,8 +69,8 @@ struct counter_list tally_parse(const char *text, struct arena *a)
 struct tally {
 	const struct counters_settings *settings;
 	const struct clock *clock;
-	struct task *first; // NULL: it could not be begun
-	char *text;         // [OUTPUT_MAX] of the reading that runs
+	struct task *first; // NULL: not started
+	char *text;         // [OUTPUT_MAX] of the current reading
 };
 
 static struct task *tally_ask(struct tally *t)
@@ -93,7 +93,7 @@ bool tally_is_ready(const struct tally *t)
 	return task_is_over(t->first);
 }
 
-// One reading that has begun. false: *why has the reason.
+// Takes a reading that has begun. Returns false with the reason in *why.
 static bool tally_take(struct tally *t, struct task *task, struct task_end *end, struct arena *a,
 	struct counter_list *out, const char **why)
 {
@@ -109,7 +109,7 @@ static bool tally_take(struct tally *t, struct task *task, struct task_end *end,
 	return out->count > 0;
 }
 
-// Both print the same names in the same order, nearly always.
+// Both readings nearly always have the same names in the same order.
 static const struct result_dut_counter *tally_find(
 	const struct counter_list *l, const char *name, uint32_t guess)
 {

@@ -9,15 +9,15 @@
 
 struct tally;
 
-// Begin the first reading. NULL: it cannot be begun, which was logged.
+// Begins the first reading. NULL: it cannot begin (logged).
 struct tally *tally_start(
 	const struct counters_settings *s, const struct clock *c, struct arena *a);
-// The first reading is over.
+// Is the first reading over?
 bool tally_is_ready(const struct tally *t);
-// Read again, and put the differences into r, which is complete otherwise. t NULL allowed.
+// Reads again, and puts the differences into r, which is complete otherwise. t may be NULL.
 void tally_stop(struct tally *t, struct arena *a, struct result *r);
 
-// Counters of the text, struct result_dut_counter: lines "name value", "name=value" or "name:
-// value", the rest of a line and lines without a number passed over; or a JSON document, with the
-// names of its members joined by dots. They live in a.
+// Returns the counters of the text, struct result_dut_counter: lines "name value", "name=value" or
+// "name: value", without the rest of a line and lines without a number; or a JSON document, with
+// the names of its members joined by dots. They live in a.
 struct counter_list tally_parse(const char *text, struct arena *a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shell command in a thread of its own, so that nobody waits for it. Path: cold. Management
-// thread | the task's thread.
+// A shell command in a thread of its own, so nothing waits for it. Path: cold. Management thread |
+// the task's thread.
 #include "engine/run/around/task.h"
 
 #include <signal.h>

@@ -10,8 +10,8 @@
 struct clock;
 struct task;
 
-// Begin now. text and out are the caller's until task_end. out: as in struct command_run. NULL: no
-// memory or thread, which was logged with `what`.
+// Begins now. text and out stay the caller's until task_end. out: as in struct command_run. NULL:
+// no memory or thread (logged with `what`).
 struct task *task_start(const struct clock *c, const char *what, const char *text, char *out,
 	size_t room, uint64_t timeout_ns);
 
@@ -23,5 +23,5 @@ struct task_end {
 
 bool task_is_over(const struct task *t);
 
-// Wait for its end; a second interrupt of the user kills it. t is gone.
+// Waits for its end; a second interrupt of the user kills it. Frees t.
 void task_end(struct task *t, struct task_end *out);

@@ -44,7 +44,7 @@ static uint16_t tester_turn_round(const struct worker *peer)
 	return n;
 }
 
-// A burst there and back. false: no buffers, or the time is over.
+// A burst there and back. Returns false without buffers, or if the time is over.
 static bool round_trip(const struct probe *p, uint16_t size, uint64_t until, struct hist *h)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -128,7 +128,7 @@ static void run_across(const struct plan *p, struct probe *probe)
 	launch_wait(worker_of(p, probe->peer));
 }
 
-// Packets still on their way when the time was over.
+// Frees packets that were still on their way when the time was over.
 static void tester_sweep(const struct worker *w)
 {
 	struct rte_mbuf *pkts[BURST_MAX];

@@ -9,8 +9,8 @@
 #include "engine/plan/plan.h"
 #include "engine/result/result.h"
 
-#define TESTER_DELAY_NS 18000000ull // that it takes, at most
+#define TESTER_DELAY_NS 18000000ull // duration, at most
 
-// On a built plan before anything was launched. NULL: the responder is not on the other end of a
-// ring port. The ports' counters start from 0 again.
+// Call on a built plan before anything is launched. NULL: the responder is not at the other end of
+// a ring port. Resets the ports' counters.
 struct result_tester_delay *tester_delay_measure(struct plan *p, struct arena *a);

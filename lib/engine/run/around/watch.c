@@ -8,7 +8,7 @@
 
 #define ATTEMPTS    8
 #define READING_NS  20000.0       // the thread may lose its CPU in the middle of each attempt
-#define CLOCK_SPAN  1000000000ull // ns between two looks at the clock
+#define CLOCK_SPAN  1000000000ull // ns between two checks of the clock
 #define FRAME_BYTES 24            // checksum, preamble and gap, which no device counts
 
 static uint64_t clock_read(clockid_t id)
@@ -138,7 +138,7 @@ static double link_used(const struct watch *w, const struct plan *p, uint32_t i)
 	double seconds = clock_ns(&p->clock, w->to[i].tick - w->from[i].tick) / 1e9;
 	double all = seconds * (double)p->ports[i].link_bps;
 
-	// Without a count of octets nothing is known.
+	// Unknown without a count of octets.
 	return w->began && all > 0 && bytes > 0 ? 8 * (bytes + FRAME_BYTES * packets) / all : 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watched by the management thread during a run, as no worker can see it: clock, links, use of the
-// links. Judges nothing (verdict.c).
+// Facts that only the management thread can observe during a run: clock, links, use of the links.
+// Judges nothing (verdict.c).
 // Path: cold. Management thread.
 #pragma once
 
@@ -16,8 +16,8 @@ struct watch_reading {
 	uint64_t raw_ns, mono_ns; // CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC
 };
 
-// The difference in ns, between two readings, of ticks (hz a second) and the kernel's clocks: the
-// greater of both, less the error of a reading, never negative.
+// Returns the difference in ns, between two readings, of ticks (hz a second) and the kernel's
+// clocks: the greater of both, less the error of a reading, never negative.
 double watch_clock_error(
 	double hz, const struct watch_reading *from, const struct watch_reading *to);
 
@@ -40,9 +40,9 @@ struct watch {
 };
 
 void watch_start(struct watch *w, struct plan *p);
-// Every few milliseconds. now: the tick.
+// Call every few milliseconds. now: the tick.
 void watch_tick(struct watch *w, struct plan *p, uint64_t now);
-// After the last tick, before the plan's clock is calibrated again.
+// Call after the last tick, before the plan's clock is calibrated again.
 void watch_end(struct watch *w, struct plan *p);
-// Into the result of collect_result.
+// Writes into the result of collect_result.
 void watch_report(const struct watch *w, const struct plan *p, struct result *r);

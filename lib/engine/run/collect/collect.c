@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The workers' counters after they have ended: all of the result but its intervals
+// The workers' counters after they have ended: the whole result except its intervals
 // (collect_intervals.c). Path: cold. Management thread.
 #include "engine/run/collect/collect.h"
 
@@ -20,7 +20,7 @@
 #include "io/driver/settings.h"
 #include "io/port/port_read.h"
 
-// For the copies of a worker of the responder: a second.
+// For the copies of a responder's worker: a second.
 #define TELL_PAUSE_NS 100000
 #define TELL_TRIES    10000
 
@@ -173,7 +173,7 @@ static double measured_s(const struct plan *p)
 	return (double)last / p->clock.hz;
 }
 
-// With the histogram, of a part of a fleet: percentiles of the whole come from those of all parts.
+// Keeps the histogram of a fleet's part: percentiles of the whole need the parts' histograms.
 static struct latency for_merge(
 	const struct plan *p, const struct hist *h, uint64_t lost, struct arena *a)
 {
@@ -223,10 +223,7 @@ static double seconds_since(const struct plan *p, uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) / p->clock.hz : 0;
 }
 
-// A load that has an end is a piece of work: it is done with its last reply, and its answered rate
-// is over all that time. Any other load ends when the run stops it; later replies count for the
-// time before.
-// 8 times a counter of the protocol, if it has one of this name.
+// Returns 8 times a counter of the protocol, or 0 without a counter of this name.
 static double bits_of(const struct counter_choice *counters, const char *name)
 {
 	const struct counter_section *s = counters->section;
@@ -257,6 +254,9 @@ static const struct result_foreseen *foreseen(const struct plan *p, const struct
 	return out;
 }
 
+// A load that has an end is a piece of work: it is done with its last reply, and its answered rate
+// is over all that time. Any other load ends when the run stops it; later replies count for the
+// time before.
 static void rates(const struct plan *p, const struct plan_item *i, struct result_item *out)
 {
 	uint64_t begun = i->run->begun_at, ended = 0, answer = 0, left = 0;
@@ -292,7 +292,7 @@ static void tcp_add(struct result_connections *to, const struct tcp_counters *fr
 
 #define BEHAVE_ADD(member, help) to->member[n] += from->member[n];
 
-// Clients that do their worst, of all its workers; NULL: there are none.
+// Misbehaving clients of all its workers; NULL: none.
 static const struct result_behave *behave_of(const struct plan_item *i, struct arena *a)
 {
 	struct result_behave *to = arena_zalloc(a, sizeof(*to));
@@ -313,7 +313,7 @@ static const struct result_behave *behave_of(const struct plan_item *i, struct a
 	return any ? to : NULL;
 }
 
-// The connections of all its workers; NULL: there are none.
+// The connections of all its workers; NULL: none.
 static const struct result_connections *connections_of(const struct plan *p,
 	const struct plan_item *i, const struct conn_books *sum, struct arena *a)
 {
@@ -473,7 +473,7 @@ static uint64_t missed_on_ring(const struct plan *p, uint32_t n)
 
 #define ADD_HANDOFF(member, help) to->member += w->hand->member;
 
-// Add one worker to the figures of its port.
+// Adds a worker to the figures of its port.
 static void port_add_worker(const struct plan *p, const struct worker *w, struct result_port *to,
 	struct wire_counters *other)
 {
@@ -593,7 +593,7 @@ static void add_responder(
 		add_connections(&r->conns->counts, &to->conns);
 }
 
-// The counters of a protocol over all of the responder's workers. told: their copies.
+// Returns the counters of a protocol over all of the responder's workers. told: from their copies.
 static struct result_responder_protocol protocol_result(
 	const struct plan *p, uint32_t n, bool told, struct arena *a)
 {
@@ -634,7 +634,7 @@ void collect_responder_whole(const struct plan *p, struct arena *a, struct resul
 	responder_whole(p, false, a, out);
 }
 
-// Ask each worker for copies, and wait for them. false: one did not run for all that time.
+// Asks each worker for copies, and waits for them. Returns false if one did not run all that time.
 static bool ask_responders(const struct plan *p)
 {
 	const struct timespec pause = {.tv_nsec = TELL_PAUSE_NS};
@@ -716,7 +716,7 @@ static uint64_t in_tables(const struct plan_item *i)
 	return n;
 }
 
-// Both count the same replies, and no message is sent before it is due.
+// Both count the same replies, and no message is sent before its due time.
 static bool latencies_agree(const struct hist *response, const struct hist *service)
 {
 	return response->count == service->count && response->sum >= service->sum &&

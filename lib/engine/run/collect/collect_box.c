@@ -90,7 +90,7 @@ static void responder_part(
 	b->responder = read;
 }
 
-// What each worker has counted since the last reading.
+// Computes each worker's counters since the last reading.
 static void read_workers(const struct plan *p, struct collect_box *b, bool over)
 {
 	for (uint32_t n = 0; n < p->worker_count; n++) {

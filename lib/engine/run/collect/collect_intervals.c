@@ -47,7 +47,7 @@ static void step_since(
 	hist_difference(&to->service, &now->service, &before->service);
 }
 
-// But for those that are open, which are a level.
+// All except the open ones, which are a level.
 static void conns_since(
 	struct conn_books *to, const struct conn_books *now, const struct conn_books *before)
 {
@@ -57,7 +57,7 @@ static void conns_since(
 	hist_difference(&to->first, &now->first, &before->first);
 }
 
-// s->since = s->now - before, which becomes the same as s->now.
+// s->since = s->now - before; then before becomes s->now.
 static void sums_since(struct collect_state *s, struct item_sums *before, const struct proto *proto)
 {
 	struct item_books *to = &s->since.books;
@@ -96,7 +96,7 @@ static uint64_t open_in(const struct ledger *l)
 	return l->sent - l->answered - l->failed - l->lost - l->no_reply;
 }
 
-// The replies that came in the interval, without those to requests of earlier ones.
+// Counts the replies that came in the interval, except to requests of earlier intervals.
 static void interval_by_due(const struct plan *p, const struct item_books *since, struct arena *a,
 	struct result_interval_item *out)
 {
@@ -185,7 +185,7 @@ static struct counter_list interval_servers(
 	return (struct counter_list){out, count};
 }
 
-// One item's part of an interval, from s->now; this becomes the new "before".
+// Returns an item's part of an interval, from s->now; this becomes the new "before".
 static struct result_interval_item interval_item(const struct plan *p, struct collect_state *s,
 	uint32_t n, uint64_t due, int bank, struct arena *a)
 {
@@ -229,7 +229,7 @@ static void interval_rates(struct result_interval_item *items, uint32_t count, d
 	}
 }
 
-// The worker's newest snapshot becomes the reader's. No other thread clears the mark of a new one.
+// The reader takes the worker's newest snapshot. No other thread clears the mark of a new one.
 static void take_snapshot(struct worker *w)
 {
 	if (atomic_load_explicit(&w->handed, memory_order_relaxed) & SNAPSHOT_NEW)
@@ -238,7 +238,7 @@ static void take_snapshot(struct worker *w)
 			~SNAPSHOT_NEW;
 }
 
-// A snapshot of at least that number becomes the reader's: its number, or 0 when there is none yet.
+// Takes a snapshot of at least that number and returns its number, or 0 if there is none yet.
 static uint64_t reach_snapshot(struct worker *w, uint64_t number)
 {
 	if (collect_snapshot(w)->number >= number)
@@ -249,8 +249,8 @@ static uint64_t reach_snapshot(struct worker *w, uint64_t number)
 	return collect_snapshot(w)->number;
 }
 
-// Take the snapshots of all workers for the same interval: the next one, or a later one if some
-// workers have published more. false: some are missing yet; those that were taken stay.
+// Takes the snapshots of all workers for the same interval: the next one, or a later one if some
+// workers have published more. Returns false if some are missing yet; the others stay taken.
 static bool line_up(const struct plan *p, uint64_t taken)
 {
 	uint64_t number = taken + 1, before;
@@ -269,7 +269,7 @@ static bool line_up(const struct plan *p, uint64_t taken)
 	return p->item_count > 0;
 }
 
-// What an item's workers had counted at the snapshots. Returns the due transactions.
+// Sums up the counters of an item's workers at the snapshots. Returns the due transactions.
 static uint64_t sum_snapshots(
 	const struct plan_item *i, uint64_t at, int bank, struct item_sums *sum)
 {
@@ -288,14 +288,14 @@ static uint64_t sum_snapshots(
 	return due;
 }
 
-// The counters of the measured part start at 0, also when no snapshot was taken at its start.
+// The counters of the measured part start at 0, even if no snapshot was taken at its start.
 static void leave_warmup(struct collect_state *s, uint32_t item, const struct run_times *t)
 {
 	if (s->at_before <= t->measure)
 		s->due_before[item] = 0;
 }
 
-// In whole microseconds. The rate of the clock is measured, and further digits are noise.
+// Rounds to whole microseconds: the rate of the clock is measured, so further digits are noise.
 static double seconds_of(const struct plan *p, uint64_t ticks)
 {
 	return round(1e6 * (double)ticks / p->clock.hz) / 1e6;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From two snapshots of the workers to the interval between them. Path: cold. Management thread.
+// The interval between two snapshots of the workers. Path: cold. Management thread.
 #pragma once
 
 #include "engine/run/collect/collect_box.h"
@@ -14,13 +14,13 @@ struct collect_state {
 	uint64_t at_before;          // tick
 };
 
-// The next interval, when every worker has published it: true. t_s and length_s are from the
-// snapshot's own times.
+// Returns true with the next interval when every worker has published it. t_s and length_s are from
+// the snapshot's own times.
 bool collect_interval(const struct plan *p, struct collect_state *s, struct arena *a,
 	struct result_interval *out, bool *warmup);
 
-// The share of a port's packets, by the last snapshots, that the right worker received; -1: no
-// packet came.
+// Returns the share of a port's packets, by the last snapshots, that the right worker received; -1:
+// no packet came.
 double collect_home(const struct plan *p, uint32_t port);
 
 // After the workers have ended: the interval since the last snapshot (the drain).

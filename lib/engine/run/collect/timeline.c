@@ -11,7 +11,7 @@ void timeline_start(struct timeline *t, const struct config *c, struct arena *a)
 	criteria_start(&t->criteria, c, a);
 }
 
-// Every second point goes.
+// Drops every second point.
 static void thin_out(struct timeline *t, uint32_t items)
 {
 	for (uint32_t i = 0; i < items; i++) {

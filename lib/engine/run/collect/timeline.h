@@ -15,7 +15,7 @@ struct timeline_point {
 
 struct timeline_item {
 	struct ledger sum;
-	struct timeline_point points[TIMELINE_POINTS]; // one of `every` intervals
+	struct timeline_point points[TIMELINE_POINTS]; // a point per `every` intervals
 	uint32_t count;
 };
 
@@ -27,11 +27,11 @@ struct timeline {
 
 void timeline_start(struct timeline *t, const struct config *c, struct arena *a);
 
-// The next interval of the measured part, the drain included.
+// Adds the next interval of the measured part, the drain included.
 void timeline_add(struct timeline *t, const struct result_interval *i);
 
-// How many were in flight at the end of the measured part, how many more than half-way, and how
-// many were sent since then. Without an interval that ends by half-way nothing has grown.
+// The number in flight at the end of the measured part, its growth since half-way, and the number
+// sent since then. Without an interval that ends by half-way there is no growth.
 struct timeline_growth {
 	uint64_t open, grown, sent;
 };

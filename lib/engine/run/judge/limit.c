@@ -22,7 +22,7 @@ static bool falls_behind(const struct limit_facts *f)
 		       grown > CHANCE * sqrt(both));
 }
 
-// It did not send what it should, or lost as much as the server seems to have lost.
+// It did not send as scheduled, or lost as much as the server seems to have lost.
 static bool tester_failed(const struct limit_facts *f)
 {
 	bool late = f->late_ns > LIMIT_LATE_NS && f->busy > WORKER_FULL;

@@ -19,8 +19,8 @@
 #include "stats/text.h"
 
 #define ENOUGH    100  // packets for a 99th percentile
-#define STARVED   0.05 // of the measured part without a client, which is told
-#define MOVES_MAX 8    // of next hops, that are noted
+#define STARVED   0.05 // share of the measured part without a client that is reported
+#define MOVES_MAX 8    // moves of next hops that are noted
 
 void run_note(const struct run_options *o, const char *fmt, ...)
 {
@@ -36,7 +36,7 @@ void run_note(const struct run_options *o, const char *fmt, ...)
 	h->note(h->ctx, text);
 }
 
-// Of an item that answers for addresses of its own, on a port whose device steers.
+// For an item that answers for addresses of its own, on a port whose device steers.
 static void note_relays(const struct run *r, const struct plan_item *i)
 {
 	struct deal_balance b = deal_balance(i, i->worker_count);
@@ -57,7 +57,7 @@ static void note_relays(const struct run *r, const struct plan_item *i)
 			i->settings->name);
 }
 
-// Share of the replies on a port that its device can bring to the right worker; 0: unknown.
+// Returns the share of replies on a port that its device can bring to the right worker; 0: unknown.
 static double home_expected(const struct plan *p, const struct port *port)
 {
 	double least = 1;
@@ -155,7 +155,7 @@ void run_warn_shortages(const struct plan *p)
 	arena_free(a);
 }
 
-// Of a port with several workers.
+// For a port with several workers.
 static void note_sharing(const struct run *r, uint32_t port)
 {
 	const struct port *of = &r->plan.ports[port];
@@ -215,7 +215,7 @@ static void measure_tester(struct run *r)
 			d->port, text[4], text[5]);
 }
 
-// Commands about the server that this part of a fleet leaves to the first one.
+// Notes commands about the server that this part of a fleet leaves to the first one.
 static void note_elsewhere(const struct run *r)
 {
 	const struct config *c = r->config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes to the user about a run besides its figures: its plan, what runs out, steering. Path: cold.
+// Notes to the user about a run besides its figures: plan, shortages, steering. Path: cold.
 // Management thread.
 #pragma once
 
@@ -8,25 +8,25 @@ struct plan;
 struct run;
 struct run_options;
 
-// A line of up to 511 octets for hooks.note, if there is one.
+// Passes a line of up to 511 octets to hooks.note, if it is set.
 __attribute__((format(printf, 2, 3))) void run_note(
 	const struct run_options *o, const char *fmt, ...);
 
-// Log what runs out before the run is over.
+// Logs shortages: stocks that run out before the run is over.
 void run_warn_shortages(const struct plan *p);
-// Log items whose closed loop ran out of clients while it was measured.
+// Logs items whose closed loop ran out of clients in the measured part.
 void run_warn_starved(const struct run *r);
 
-// The plan, and the delay that the tester adds.
+// Notes the plan, and the delay that the tester adds.
 void run_introduce(struct run *r);
-// Our addresses were asked for.
+// Notes that our addresses were probed.
 void run_note_addresses(const struct run *r, const struct address_probe *probe);
-// Next hops that have another MAC since the last call; of many only the first.
+// Notes next hops with another MAC since the last call; of many only the first.
 void run_note_moves(struct run *r);
 
-// Probe which queue replies come to. Before the first run only.
+// Probes which queue replies reach. Before the first run only.
 void run_probe_steering(struct run *r);
-// Whether steering works, by the first packets received; once, however often the run is repeated.
+// Notes whether steering works, by the first packets received; once, however often the run repeats.
 void run_note_home(struct run *r);
-// The steering probe, into the ports of the result.
+// Puts the steering probe into the ports of the result.
 void run_report_steering(struct run *r);

@@ -18,8 +18,8 @@ static void add_rule(struct stop *s, const char *text, struct arena *a)
 	s->count++;
 }
 
-// The bound of an item, of which a part of a fleet has the share of its workers, as of transactions
-// in flight that are set: the first of them have one more. At least 1.
+// Returns the bound of an item. A part of a fleet has the share of its workers, as for transactions
+// in flight: the first workers have one more. At least 1.
 static uint64_t most_in_flight(const struct item_settings *i)
 {
 	const struct fleet_share share = i->facts.share;
@@ -53,7 +53,7 @@ static bool nothing_came(const struct result_interval_item *i)
 	return i->answered + i->failed == 0 && i->sent + i->lost + i->in_flight > 0;
 }
 
-// Does the condition hold in this interval, or, of a counter without a time, by now? sum: of such a
+// Does the condition hold in this interval, or for a counter without a time, by now? sum: of such a
 // counter, before.
 static bool rule_holds(const struct condition *k, const struct proto *proto,
 	const struct result_interval_item *i, double *sum, double *value)

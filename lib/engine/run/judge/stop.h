@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stop rules: conditions (condition.h) that end a run as soon as they hold, looked at when an
-// interval of the measured part is over. Path: cold. Management thread.
+// Stop rules: conditions (condition.h) that end a run as soon as they hold, checked at the end of
+// each interval of the measured part. Path: cold. Management thread.
 #pragma once
 
 #include "engine/config/condition.h"
@@ -17,9 +17,9 @@ struct stop {
 	uint32_t count;
 };
 
-// The rules of the file, and load.max_outstanding of each item: in a fleet, this box's share of it.
+// Starts with the rules of the file, and load.max_outstanding of each item: in a fleet, its share.
 void stop_start(struct stop *s, const struct config *c, struct arena *a);
 
-// Another interval is over. NULL, or the rule that holds now; *value is its figure.
+// Returns NULL, or the rule that holds after this interval, with its figure in *value.
 const char *stop_check(
 	struct stop *s, const struct result_interval *i, struct arena *a, double *value);

@@ -21,16 +21,16 @@
 #include "stats/text.h"
 
 #define REASONS_ROOM 64  // to begin with
-#define ROOM_LEFT    0.8 // of what was sent: a rate that the box can do
+#define ROOM_LEFT    0.8 // of the sent rate: a rate that the box can do
 
 struct reasons {
 	struct arena *arena;
 	const char **texts;
 	uint32_t count, room;
-	uint32_t of_load; // those that are no fault of the tester
-	uint32_t late;    // those that say that others had its CPU, no more
-	uint32_t waited;  // those of them about workers that slept, and sent on time
-	uint32_t unsent;  // those that say that the tester did not send,
+	uint32_t of_load; // reasons that are no fault of the tester
+	uint32_t late;    // reasons that blame only others on its CPU
+	uint32_t waited;  // of these, about workers that slept, and sent on time
+	uint32_t unsent;  // reasons that the tester did not send,
 	uint32_t lagged;  // or sent late
 };
 
@@ -91,7 +91,7 @@ static void explain_sending(const struct plan_item *i, struct reasons *out)
 			i->port->settings->name);
 }
 
-// Why transactions of the measured part had no client.
+// Counts why transactions of the measured part had no client.
 static struct item_counters without_client(const struct plan_item *i)
 {
 	struct item_counters sum = {0};
@@ -143,8 +143,8 @@ static void verdict_protocol(const struct plan_item *i, const char *name, struct
 	}
 }
 
-// Was every transaction sent in time for which a client or a connection was free? kept: those for
-// which none was.
+// Was every transaction sent in time for which a client or a connection was free? kept:
+// transactions without one.
 static bool is_of_load(
 	const struct validity_settings *v, const struct result_item *r, uint64_t kept)
 {
@@ -152,7 +152,7 @@ static bool is_of_load(
 	       !(r->send_lag.p99_ns > (double)v->send_lag_p99_ns);
 }
 
-// What was unsent for want of clients or connections.
+// Explains why transactions had no client or connection.
 static void explain_load(const struct plan *p, const struct plan_item *i,
 	const struct result_item *r, const struct item_counters *n, struct reasons *out)
 {
@@ -194,7 +194,7 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	struct item_counters n = without_client(i);
 	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
-	// Before the first client is bound nobody can do what needs one.
+	// No transaction that needs a bound client can begin before the first one is bound.
 	uint64_t wanted = r->unsent - (n.no_bound_yet < r->unsent ? n.no_bound_yet : r->unsent);
 	bool starved = r->ledger.sent == 0 && plan_starved_s(p, i) >= 0;
 	bool of_load =
@@ -223,8 +223,8 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 		explain_load(p, i, r, &n, out);
 	if (of_load)
 		out->of_load += out->count - before;
-	// A closed loop that waits for a slot and not for the server measures the table. Without an
-	// answer it waits for the server, whose slots are used up by what is lost.
+	// A closed loop that waits for a slot and not for the server measures the table. Without
+	// any reply it waits for the server, because lost transactions use up the slots.
 	if (r->no_slot && queued == 0 &&
 		(i->run->pace.kind == PACE_RATE
 				? out->count > before
@@ -253,7 +253,7 @@ static void verdict_sockets(
 			r->name, (unsigned long long)r->tx_errors, error ? error : "no socket");
 }
 
-// Does an event change the link of this port? Then what it costs is as asked for.
+// Does an event change the link of this port? Then its cost is intended.
 static bool link_is_changed(const struct plan *p, const struct result_port *r)
 {
 	const struct event_settings *e = p->config->events.items;
@@ -264,7 +264,7 @@ static bool link_is_changed(const struct plan *p, const struct result_port *r)
 	return false;
 }
 
-// A card that was reset takes packets and sends none.
+// A card that was reset accepts packets and sends none.
 static void verdict_sending(const struct plan *p, const struct port *port,
 	const struct result_port *r, struct reasons *out)
 {
@@ -293,7 +293,7 @@ static void verdict_port(const struct plan *p, const struct result_port *r, stru
 			(unsigned long long)r->rx_no_mbuf, (unsigned long long)r->hand_over_full);
 }
 
-// Who has an address of ours: the last one that a worker heard of.
+// Returns the host with an address of ours that a worker noticed last.
 static const struct neigh_claim *conflict_on(const struct plan *p, uint32_t port)
 {
 	const struct neigh_claim *last = NULL;
@@ -336,8 +336,8 @@ static void verdict_link(const struct plan *p, const struct result_port *r, stru
 			(unsigned long long)r->link_downs, r->link_down_s);
 }
 
-// Of the time for which all threads together should have had their CPUs.
-// Stolen time is seen when the CPU is back, maybe after the end; 100 % is still all there is.
+// of_s: time for which all threads together should have had their CPUs. Stolen time is seen when
+// the CPU is back, maybe after the end; 100 % is still all there is.
 static bool is_stolen(const struct config *c, double stolen_s, double of_s)
 {
 	return fmin(stolen_s, of_s) > c->validity.stolen * of_s;
@@ -369,7 +369,7 @@ static bool sends_on_time(const struct config *c, const struct result *r, const 
 	return true;
 }
 
-// Does a schedule say when the items of this port send, and not the replies?
+// Does a schedule, and not the replies, determine when the items of this port send?
 static bool sends_by_schedule(const struct config *c, const struct result *r, const char *port)
 {
 	const struct result_item *items = r->traffic.items;
@@ -381,15 +381,14 @@ static bool sends_by_schedule(const struct config *c, const struct result *r, co
 	return true;
 }
 
-// Where the kernel says when replies arrived, and a schedule when requests leave, only a late send
-// does harm.
+// If the kernel stamps replies, and a schedule determines the sends, only a late send does harm.
 static bool is_timed(const struct config *c, const struct result *r, const struct result_worker *w)
 {
 	return w->wake && sends_by_schedule(c, r, w->port) && sends_on_time(c, r, w->port);
 }
 
-// A worker that mostly sleeps gives its CPU away and is given it back for its sends: others that
-// run meanwhile are no fault unless a send was late.
+// A worker that mostly sleeps yields its CPU and gets it back for its sends: others that run
+// meanwhile are no fault unless a send was late.
 static bool worker_is_stolen(
 	const struct config *c, const struct result *r, const struct result_worker *w)
 {
@@ -432,8 +431,8 @@ static bool lost_any(const struct result *r)
 	return false;
 }
 
-// The embedded server is on the tester's box: the box's faults are not the server's. One that
-// sleeps while it waits was only slower for them.
+// The embedded server is on the tester's box: the box's faults are not the server's. A responder
+// that sleeps while it waits was only slower for them.
 static void verdict_responder(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
@@ -464,7 +463,7 @@ static void verdict_clock(const struct plan *p, const struct result_host *h, str
 			100 * p->config->validity.clock);
 }
 
-// What was to be seen after it was not there to be seen.
+// If an event failed, its effects could not be measured.
 static void verdict_events(const struct result *r, struct reasons *out)
 {
 	const struct result_event *e = r->events.items;
@@ -501,7 +500,7 @@ static void verdict_tester(const struct plan *p, const struct result *r, struct 
 	verdict_clock(p, &r->run.host, out);
 }
 
-// Something came and the tester did not take it, or its kernel did not send what it should.
+// Did the tester drop received packets, or its kernel fail to send some?
 static bool dropped(const struct plan *p, const struct result *r)
 {
 	const struct result_port *ports = r->ports.items;
@@ -523,7 +522,7 @@ static bool is_contested(const struct plan *p)
 	return false;
 }
 
-// Those of all items, the warm-up's too: a pool may have been opened in it.
+// Sums up the connections of all items, the warm-up's too: a pool may have been opened in it.
 static struct conn_counters connections_ever(const struct plan *p)
 {
 	struct conn_counters sum = {0};
@@ -543,7 +542,7 @@ static uint64_t others(const struct ledger *l)
 	return l->late + l->stray + l->malformed + l->duplicate;
 }
 
-// Packets that came and answered nothing: what they were, or that there were none.
+// Explains packets that came and answered nothing, or that none came.
 static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons *out)
 {
 	if (others(l) == 0)
@@ -559,7 +558,7 @@ static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons 
 			(unsigned long long)l->duplicate);
 }
 
-// How the server treated connections, on which nothing was answered. false: there were none.
+// Explains how the server treated connections without any reply. Returns false if there were none.
 static bool connections_say(
 	const struct conn_counters *c, const struct ledger *l, struct reasons *out)
 {
@@ -585,7 +584,7 @@ static bool connections_say(
 	return true;
 }
 
-// No criterion failed, and no rule stopped the run.
+// Did no criterion fail, and no rule stop the run?
 static bool all_hold(const struct result_verdict *v)
 {
 	const struct result_criterion *c = v->criteria.items;
@@ -606,8 +605,8 @@ static struct ledger of_warmup(const struct plan *p)
 	return sum;
 }
 
-// Nothing was answered at all, although something was sent. When other packets came, a criterion
-// that failed says more.
+// Was nothing answered at all, although something was sent? If other packets came, a failed
+// criterion explains more.
 static bool unreachable(const struct result *r, const struct plan *p, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
@@ -650,7 +649,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	return true;
 }
 
-// "10.0.0.1", or with the port if that tells more.
+// "10.0.0.1", or with the port.
 static const char *end_text(
 	const struct reasons *out, const struct addr *a, uint16_t port, bool with_port)
 {
@@ -661,7 +660,7 @@ static const char *end_text(
 	                 : arena_strdup(out->arena, text);
 }
 
-// Replies from elsewhere than the server: that they came, and whether they were taken.
+// Reports replies from elsewhere than the server, and whether they were accepted.
 static void say_elsewhere(const struct plan_item *i, struct reasons *out)
 {
 	const struct worker_item *run = i->run;
@@ -707,7 +706,7 @@ static bool is_most(uint64_t n, uint64_t of)
 	return n && of && 2 * n >= of;
 }
 
-// Where nearly as much is lost as was dropped: why that was.
+// Explains dropped replies where they are nearly as many as the losses.
 static void say_dropped(const struct plan_item *i, const struct result_item *r, struct reasons *out)
 {
 	const struct counter_section *s = i->run->proto->counters;
@@ -732,7 +731,7 @@ static void say_dropped(const struct plan_item *i, const struct result_item *r, 
 			(unsigned long long)l->malformed, why);
 }
 
-// What the ledger alone does not tell of packets that came.
+// Adds facts about received packets that the ledger does not contain.
 static void verdict_replies(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
@@ -744,7 +743,7 @@ static void verdict_replies(const struct plan *p, const struct result *r, struct
 	}
 }
 
-// The last one is that no rule has stopped the run, where one has.
+// The last criterion is that no rule stopped the run, if a rule did.
 static bool verdict_criteria(const struct result *r, struct reasons *out)
 {
 	const struct result_verdict *v = &r->verdict;
@@ -765,8 +764,7 @@ static bool verdict_criteria(const struct result *r, struct reasons *out)
 }
 
 // Workers that sleep while they wait read replies late when others have their CPU, which makes
-// latencies longer, not shorter. If all was sent on time, and the criteria hold all the same, they
-// hold.
+// latencies longer, not shorter. If all was sent on time and the criteria hold anyway, they hold.
 static bool is_harmless(const struct result *r, const struct reasons *why)
 {
 	struct reasons failed = {.arena = why->arena};
@@ -780,7 +778,7 @@ bool verdict_is_near(const struct plan *p, const struct plan_item *i)
 	       sockets_is_own(&i->run->server);
 }
 
-// The tester's part in what became of an item: by figures alone, whatever was tolerated.
+// Fills the tester's part in an item's outcome: by figures alone, whatever was tolerated.
 static void facts_of_tester(const struct plan *p, const struct result *r, uint32_t item,
 	const struct result_port *port, struct limit_facts *f)
 {
@@ -845,7 +843,7 @@ static struct limit_facts item_facts(
 	return f;
 }
 
-// The limit that is to be named of all items; *why: the facts of its item.
+// Returns the limit to report for all items; *why: the facts of its item.
 static enum limit find_limit(
 	const struct plan *p, const struct timeline *t, struct result *r, struct limit_facts *why)
 {
@@ -899,7 +897,7 @@ static bool was_down(const struct result *r)
 	return false;
 }
 
-// Why a run is invalid, in one sentence, where time on a CPU is the cause; else NULL.
+// Returns why a run is invalid, in one sentence, if time on a CPU is the cause; else NULL.
 static const char *cause_of(const struct result *r, const struct reasons *why)
 {
 	const struct result_item *items = r->traffic.items;
@@ -925,7 +923,7 @@ static const char *cause_of(const struct result *r, const struct reasons *why)
 	               : NULL;
 }
 
-// What was sent leaves some room for what a box does otherwise.
+// Reports a rate below the sent rate, with room for other work of the box.
 static void say_possible(const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
