@@ -85,7 +85,7 @@ struct item_settings {
 	const char *port;             // NULL: the only one
 	struct after_settings *after; // NULL: follows no item
 	union {
-		struct field_host host; // as the file says
+		struct field_host host; // as in the file
 		struct addr server;     // host.addr; hosts_resolve (hosts.h) fills it in for a name
 	};
 	uint64_t server_port;      // 0: the protocol's

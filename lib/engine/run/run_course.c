@@ -254,7 +254,7 @@ static bool is_refused(const struct run *r)
 	       !r->config->fleet;
 }
 
-// Tells the user early in a long run that the server does not answer.
+// Notes early in a long run that the server does not answer.
 static void note_silence(struct run *r, const struct result_interval *i)
 {
 	if (r->asked)
