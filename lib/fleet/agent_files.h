@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of a run that an agent keeps for others to read: which names they have, and their hash.
-// All else in the folder of a run stays there: its configuration, input files, log. Path: cold.
-// Main thread.
+// The files of a run that an agent keeps for others to read: their names, and their hash. All else
+// in the folder of a run stays there: its configuration, input files, log. Path: cold. Main
+// thread.
 #pragma once
 
 #include <stdbool.h>

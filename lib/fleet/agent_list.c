@@ -30,7 +30,7 @@ struct agent_list {
 	pthread_t thread;
 	pthread_mutex_t lock; // of all that follows
 	pthread_cond_t told;
-	int rc; // of bus_open; 1: it is not known yet
+	int rc; // of bus_open; 1: unknown so far
 	bool over, up;
 	json_t *agents; // by name; "heard_ms" is when it replied
 };

@@ -12,9 +12,9 @@
 #include "engine/run/run.h"
 #include "fleet/fleet_talk.h"
 
-#define FIND_MS   500  // for all agents to say that they are there
+#define FIND_MS   500  // for all agents to reply
 #define READ_MS   1000 // for a piece of a file
-#define READ_MOST 20   // questions that are not answered, one after the other
+#define READ_MOST 20   // requests without a reply, in a row
 
 int fleet_ask_open(const struct bus_settings *s, struct bus **out)
 {

@@ -20,7 +20,7 @@
 static const char *const heads[COLUMNS] = {
 	"agent", "state", "version", "host", "CPUs", "memory", "hugepages", "clock", "labels"};
 
-// What others say may hold anything; a terminal gets what can be printed.
+// Text from others may contain anything; a terminal gets printable characters.
 static const char *cell(struct arena *a, const char *text)
 {
 	char *out = arena_strdup(a, text);
@@ -89,7 +89,7 @@ static void print_table(struct arena *a, const json_t *agents)
 	print_rows(rows, count + 1);
 }
 
-// As serve has them.
+// Lists the agents in the form that serve uses.
 static json_t *list_of(json_t *found)
 {
 	json_t *one;

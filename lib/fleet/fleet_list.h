@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf list agents: who is there, on which box and with which clock. Path: cold. Main thread.
+// ddiperf list agents: the agents present, with their boxes and clocks. Path: cold. Main thread.
 #pragma once
 
 #include "base/arena.h"

@@ -62,7 +62,7 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-// What parts have in common; their ports may differ.
+// Do they agree in the settings that parts have in common? Their ports may differ.
 static bool is_same_run(const struct document_reader *a, const struct document_reader *b)
 {
 	static const char *const paths[] = {"run.version", "run.seed", "config.traffic",
@@ -136,7 +136,7 @@ static void find_missing(struct merging *m)
 
 // --- their sum
 
-// The configuration of the whole, whose servers have the addresses that the parts asked.
+// Returns the configuration of the whole, whose servers have the addresses that the parts used.
 static const struct config *config_of(
 	const char *file, const json_t *config, const struct result *sum, struct arena *a)
 {
@@ -174,7 +174,7 @@ static void add_part(const struct result_fold *f, struct result *sum, struct par
 	result_fold(f, sum, &given, p->hz, first);
 }
 
-// The next interval of a part. false: it is no such thing, which was logged.
+// Adds the next interval of a part. Returns false if it is malformed, which was logged.
 static bool add_interval(const struct result_fold *f, struct result_interval *to, struct part *p,
 	const json_t *line, bool first)
 {
@@ -194,7 +194,7 @@ static bool add_interval(const struct result_fold *f, struct result_interval *to
 	return read;
 }
 
-// Add the intervals at one place of all parts. *more: there were any.
+// Adds the intervals at one place of all parts. *more: there were any.
 static bool add_place(struct merging *m, struct result *sum, uint32_t place, bool *more)
 {
 	const struct result_fold f = {FOLD_OVER_BOXES, m->arena, arena_new(), m->parts[0].hz};
@@ -292,7 +292,7 @@ static double loss(uint64_t of, uint64_t arrived)
 	return of ? ((double)of - (double)arrived) / (double)of : 0;
 }
 
-// What was lost each way, as a part alone does not know.
+// Computes the losses each way, which a part alone does not know.
 static void set_peer_losses(struct result *sum)
 {
 	const struct result_item *items = sum->traffic.items;
@@ -309,10 +309,10 @@ static void set_peer_losses(struct result *sum)
 
 // --- its verdict
 
-// What the verdicts of the parts amount to.
+// The verdicts of the parts, counted.
 struct verdicts {
 	unsigned interrupted, invalid, of_load, of_others, unreachable, unanswered, broken;
-	double disturbed, harmed; // the most of them
+	double disturbed, harmed; // the maxima
 	enum limit limit;
 	const struct result_verdict *stopped; // of a part that a rule has ended
 };
@@ -331,7 +331,7 @@ static enum limit limit_read(const char *name)
 	return l;
 }
 
-// Sums hide a box that got no answer, if others did.
+// Sums hide a box without any reply, if others had replies.
 static void find_unanswered(struct merging *m, const struct part *p, struct verdicts *v)
 {
 	const struct result_item *items = p->result.traffic.items;
@@ -488,7 +488,7 @@ void fleet_result_stop(struct result_verdict *v, const char *rule, double at_s, 
 
 // --- all of it
 
-// By the clocks of the boxes as they are, whose offsets are not known here.
+// By the clocks of the boxes as they are, whose offsets are unknown here.
 static json_t *fleet_of(const struct merging *m)
 {
 	json_t *out = json_pack("{s:I}", "agents", (json_int_t)m->agents);

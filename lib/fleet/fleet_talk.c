@@ -79,7 +79,7 @@ json_t *talk_read(const char *data, size_t size)
 	return NULL;
 }
 
-// Is the word, of that length, one of the list's?
+// Does the list contain the word of that length?
 static bool is_there(const char *list, const char *word, size_t len)
 {
 	for (const char *at = list; at; at = strchr(at, ',')) {

@@ -7,7 +7,7 @@
 //   ddiperf.agent.NAME.claim    {run, coordinator, config, set, files, part}: it prepares a run
 //   ddiperf.agent.NAME.order    {run, order}: a line for the run (run_child.h)
 //   ddiperf.agent.NAME.read     {run, file, from}: a piece of a file of that run (agent_files.h)
-//   ddiperf.agent.NAME.kept     {run}: {file, size, hash} of what it keeps of a run that is over
+//   ddiperf.agent.NAME.kept     {run}: {file, size, hash} of the file it keeps of an ended run
 //   ddiperf.agent.NAME.release  {run}: the run is over
 //   ddiperf.run.RUN.NAME        from the agent: a piece of the run's events, or an empty one
 //   ddiperf.run.RUN.beat        from the coordinator: it is alive
@@ -28,32 +28,32 @@
 
 #define TALK_PIECE 131072 // octets of a file in a message at most
 
-// Letters, digits, - and _: what may be a part of a subject and of a path.
+// Letters, digits, - and _: allowed in a subject and in a path.
 bool talk_is_name(const char *text);
 
 // "ddiperf.agent.NAME.VERB"; returns buf.
 const char *talk_agent(char buf[TALK_SUBJECT], const char *name, const char *verb);
 const char *talk_run(char buf[TALK_SUBJECT], const char *run, const char *name);
 
-// A piece as a message: its place in the file, a newline, its octets. Returns its size; room is
-// that of the octets and 32 more.
+// Writes a piece as a message: its place in the file, a newline, its octets. Returns its size; `to`
+// needs 32 more than the octets.
 size_t talk_put_piece(char *to, uint64_t from, const char *octets, size_t count);
-// false: it is none.
+// Returns false if the message is malformed.
 bool talk_get_piece(
 	const char *message, size_t size, uint64_t *from, const char **octets, size_t *count);
 
-// The text of a message, which this function takes; the caller frees it.
+// Returns the text of a message, which this function takes; the caller frees it.
 char *talk_text(json_t *message);
-// "a", "a, b and c", or "a, b, c, d and 96 more": names of a list. Returns buf.
+// Writes names of a list: "a", "a, b and c", or "a, b, c, d and 96 more". Returns buf.
 const char *talk_names(const json_t *names, char *buf, size_t room);
-// One more name of whom this is said; all of them have one line then. said: an object.
+// Adds a name to the list for a text, so that they share a line. said: an object.
 void talk_say(json_t *said, const char *what, const char *name);
 // A list of texts.
 json_t *talk_texts(char *const *texts, unsigned count);
-// A message that must be an object; NULL: it is not.
+// Parses a message, which must be an object; NULL: it is not.
 json_t *talk_read(const char *data, size_t size);
-// The exit code that an agent states for a run that failed. Others than ddiperf's own, 0 among
-// them, mean that the agent is broken.
+// Returns the exit code that an agent states for a failed run. Codes other than ddiperf's own, 0
+// included, mean that the agent is broken.
 int talk_code(const json_t *code);
-// "labels" of an agent, "rack=1,site=a", against what is asked for: all of it must be there.
+// Do the labels of an agent, "rack=1,site=a", contain all wanted ones?
 bool talk_has_labels(const char *labels, const char *wanted);

@@ -32,7 +32,7 @@
 #define PATH_ROOM 4096
 #define KEPT      20   // runs
 #define CACHED    1000 // input files
-#define FIND_MS   300  // for another agent of the same name to say so
+#define FIND_MS   300  // for another agent of the same name to reply
 #define LOST_MS   5000 // without a beat of the coordinator
 
 // The run that a coordinator has claimed this agent for.
@@ -41,9 +41,9 @@ struct claim {
 	char *coordinator;
 	struct supervised child;
 	int events;    // the file, to append
-	uint64_t size; // of it
+	uint64_t size; // of that file
 	uint64_t said_ms, heard_ms;
-	json_int_t orders; // that were taken
+	json_int_t orders; // accepted so far
 };
 
 struct agent {
@@ -59,7 +59,7 @@ struct agent {
 	char subjects[6][TALK_SUBJECT];
 	const char *metadata[12];
 	struct bus_service service;
-	bool taken; // another one has our name
+	bool taken; // another agent has our name
 	struct claim claim;
 };
 
@@ -95,7 +95,7 @@ static void on_find(void *ctx, const struct bus_message *m)
 	answer(ctx, m, facts_of(ctx));
 }
 
-// On the thread of libnats: the clock is read as soon as somebody asks.
+// Runs on the thread of libnats: the clock is read as soon as a request arrives.
 static void tell_time(void *ctx, const struct bus_message *m)
 {
 	const struct agent *a = ctx;
@@ -107,7 +107,7 @@ static void tell_time(void *ctx, const struct bus_message *m)
 
 // --- events
 
-// What was written goes out at once; it can be read again for as long as the run is kept.
+// Publishes octets at once; they can be read again for as long as the run is kept.
 static void publish(struct agent *a, const char *octets, size_t count)
 {
 	char subject[TALK_SUBJECT], piece[TALK_PIECE + 32];
@@ -146,7 +146,7 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	                                              : a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
 }
 
-// Remove runs until only the newest ones are left; never the run in progress.
+// Removes runs until only the newest ones are left; never the run in progress.
 static void forget_old(const struct agent *a, const char *of, int most)
 {
 	struct dirent **found = NULL;
@@ -173,7 +173,7 @@ static void forget_old(const struct agent *a, const char *of, int most)
 	free(found);
 }
 
-// A name as the configuration has it: in its folder or below it.
+// Is it a name as in a configuration: in its folder or below it?
 static bool is_file_name(const char *name)
 {
 	return *name && *name != '/' && *name != '.' && !strstr(name, "..") &&
@@ -186,7 +186,7 @@ static bool is_own_name(const char *name)
 	return strcmp(name, LOG) == 0 || agent_files_is_file(name);
 }
 
-// NULL, or the reason why a claim is refused before anything is made for it.
+// Returns NULL, or the reason why a claim is refused before anything is made for it.
 static const char *check_claim(const json_t *claim)
 {
 	const char *const lists[] = {"set", "part"}, *name = document_text(claim, "config.name");
@@ -205,7 +205,7 @@ static const char *check_claim(const json_t *claim)
 	return NULL;
 }
 
-// From the object store, unless it was here before; into the folder of the run.
+// Copies a file from the object store, unless it is cached, into the folder of the run.
 static const char *bring(struct agent *a, const char *run, const char *name, const char *hash)
 {
 	char cached[PATH_ROOM], path[PATH_ROOM];
@@ -265,8 +265,8 @@ static unsigned put_list(const json_t *list, const char **argv, unsigned n)
 	return n;
 }
 
-// The arguments of the child, which the caller frees. The coordinator's settings come first, then
-// those that hold here, then those that make it a part.
+// Returns the arguments of the child, which the caller frees: first the coordinator's settings,
+// then the settings of this agent, then the settings that make it a part.
 static const char **make_arguments(const struct agent *a, const json_t *claim)
 {
 	static const char *const begin[] = {"ddiperf", "run", "--led", "--confined"};
@@ -288,7 +288,7 @@ static const char **make_arguments(const struct agent *a, const json_t *claim)
 	n = put_list(part, argv, n);
 	if (s->commands)
 		argv[n++] = "--allow-commands";
-	argv[n++] = "--"; // what follows is no option, whatever its name
+	argv[n++] = "--"; // no options follow, whatever the name
 	argv[n++] = document_text(claim, "config.name");
 	return argv;
 }
@@ -318,7 +318,7 @@ static void on_beat(void *ctx, const struct bus_message *m)
 	a->claim.heard_ms = clock_steady_ms();
 }
 
-// The folder of the run, and its child. NULL, or the reason why not: then there is no folder.
+// Makes the run's folder and starts its child. Returns NULL, or the reason; then no folder is left.
 static const char *start(struct agent *a, const char *run, const json_t *claim, char why[256])
 {
 	struct claim c = {.heard_ms = clock_steady_ms()};
@@ -348,7 +348,7 @@ static const char *start(struct agent *a, const char *run, const json_t *claim, 
 	return NULL;
 }
 
-// NULL, or the reason why not.
+// Returns NULL, or the reason of a refusal.
 static const char *take(struct agent *a, const json_t *claim, char why[256])
 {
 	const char *run = document_text(claim, "run"), *wrong;
@@ -397,7 +397,7 @@ static void on_order(void *ctx, const struct bus_message *m)
 	char *text = NULL;
 	const json_t *number = json_object_get(message, "number");
 	bool ours = is_ours(a, message);
-	bool good = ours && json_integer_value(number) < a->claim.orders; // it came twice
+	bool good = ours && json_integer_value(number) < a->claim.orders; // a repetition
 	size_t len;
 
 	if (ours && !good) {
@@ -414,7 +414,7 @@ static void on_order(void *ctx, const struct bus_message *m)
 	json_decref(message);
 }
 
-// -1: there is no such file, or it is not for others.
+// Returns -1 if there is no such file, or if others may not read it.
 static int open_kept(const struct agent *a, const char *run, const char *file)
 {
 	char path[PATH_ROOM];
@@ -425,7 +425,7 @@ static int open_kept(const struct agent *a, const char *run, const char *file)
 		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-// Not while another run is made here: that would disturb it.
+// Refused while another run is in progress here, which this would disturb.
 static void on_read(void *ctx, const struct bus_message *m)
 {
 	struct agent *a = ctx;
@@ -450,7 +450,7 @@ static void on_read(void *ctx, const struct bus_message *m)
 	json_decref(message);
 }
 
-// The result of a run that is over, or its intervals as far as they came.
+// Returns the result of a run that is over, or its intervals as far as they exist.
 static json_t *kept_of(const struct agent *a, const char *run)
 {
 	static const char *const files[] = {AGENT_FILES_RESULT, AGENT_FILES_PART};
@@ -562,7 +562,7 @@ static void heed_coordinator(struct agent *a)
 {
 	struct claim *c = &a->claim;
 
-	if (!bus_is_up(a->bus)) // the way to it is away, not the coordinator
+	if (!bus_is_up(a->bus)) // the connection is down, not the coordinator
 		c->heard_ms = clock_steady_ms();
 	if (c->child.signal_ms || clock_steady_ms() - c->heard_ms < LOST_MS)
 		return;
@@ -609,7 +609,7 @@ static void on_twin(void *ctx, const struct bus_message *m)
 	json_decref(facts);
 }
 
-// Two agents of one name would both take its orders.
+// Two agents of the same name would both take its orders.
 static int look_for_twin(struct agent *a)
 {
 	char inbox[TALK_SUBJECT];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An agent of a fleet: it waits on NATS for a coordinator that claims it, and runs its part of the
 // coordinator's runs in a child process (run_child.h). The events of a run are a file, of which
-// pieces go out as they come; what got lost on the way is read again. Path: cold. Main thread.
+// pieces are sent as they arrive; lost pieces are read again. Path: cold. Main thread.
 //
 //   DIR/cache/HASH              input files, checked
 //   DIR/runs/RUN/run.yaml       the configuration, beside the input files under their names
@@ -23,10 +23,10 @@ struct agent_settings {
 
 struct agent;
 
-// 0, or -errno, which was logged. Both ways *out, or NULL, is to be ended, and freed after
-// bus_close: threads of the bus use it until then.
+// Returns 0, or -errno, which was logged. In both cases *out, or NULL, must be ended, and freed
+// after bus_close: threads of the bus use it until then.
 int agent_open(struct bus *b, const struct agent_settings *s, struct agent **out);
-// To be called some 100 times a second.
+// Call some 100 times a second.
 void agent_tick(struct agent *a);
 // Ends the run in progress, in order.
 void agent_end(struct agent *a);

@@ -20,7 +20,7 @@
 
 // --- agents
 
-// NULL: it can take part; else the reason why not.
+// Returns NULL if the agent can take part, else the reason.
 static const char *left_out(const json_t *facts, char why[256])
 {
 	const char *version = document_text(facts, "version");
@@ -35,7 +35,7 @@ static const char *left_out(const json_t *facts, char why[256])
 	return why;
 }
 
-// Those that can take part, in order of their names. They are f->found's.
+// Chooses the agents that can take part, in order of their names. f->found owns them.
 static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 {
 	json_t *said = json_object(), *names;
@@ -66,7 +66,7 @@ static unsigned choose(const struct fleet *f, const json_t **out, unsigned room)
 	return count;
 }
 
-// As many as are wanted; by default those of the file, or all.
+// Finds as many agents as are wanted; by default the number in the file, or all.
 static int find(struct fleet *f)
 {
 	const struct fleet_settings *s = f->config->fleet;
@@ -103,7 +103,7 @@ struct inputs_wanted {
 	int rc; // 0, or an exit code
 };
 
-// It has the same name in the folder of a run as in that of the configuration.
+// An input file has the same name in the folder of a run as in the configuration's folder.
 static void put_input(void *ctx, const char *name)
 {
 	struct inputs_wanted *w = ctx;
@@ -146,7 +146,7 @@ static json_t *text_of_file(const char *path)
 	return out;
 }
 
-// What a run writes besides its result is written by the coordinator.
+// The coordinator writes all files of a run besides its result.
 static void take_outputs(json_t *list)
 {
 	const struct field_section *all = config_section(), *output = NULL;
@@ -282,7 +282,7 @@ static void release(struct fleet *f, struct fleet_part *p)
 	free(text);
 }
 
-// Their boxes are as they were before when all are over.
+// When all parts are over, their boxes are as they were before.
 static int close_parts(void *ctx)
 {
 	struct fleet *f = ctx;

@@ -100,7 +100,7 @@ static void note_part(const struct fleet *f, const struct fleet_part *p)
 		1e-6 * (double)p->offset.within_ns);
 }
 
-// A line each, or one of all; the result has each.
+// Notes a line each, or one for all; the result has each.
 static void note_parts(const struct fleet *f)
 {
 	int64_t most = 0, within = 0;
@@ -125,7 +125,7 @@ static void note_parts(const struct fleet *f)
 	json_decref(names);
 }
 
-// The description of a run, when it begins, is that of the first part.
+// The first part provides the description of a run at its begin.
 static int show_begin(struct fleet *f, struct arena *a)
 {
 	const struct run_hooks *h = &f->run->hooks;

@@ -18,9 +18,9 @@ static json_t *member_of(const struct fleet_part *p, int64_t first)
 		(json_int_t)(p->started ? p->started_ns - p->offset.ns - first : 0));
 }
 
-// The members of the fleet, and how far apart they began by the coordinator's clock. A skew that is
-// not known well enough is as bad as one that is too large. reasons: of the fleet alone, not of a
-// part, against the run.
+// Returns the members of the fleet, and how far apart they began by the coordinator's clock. A skew
+// that is not known well enough is as bad as a large skew. reasons: against the run, of the fleet
+// alone and not of a part.
 static json_t *fleet_of(const struct fleet *f, json_t *reasons)
 {
 	const double most = (double)f->config->validity.fleet_skew_ns;
@@ -72,8 +72,8 @@ static const struct fleet_part *part_of(const struct fleet *f, const json_t *par
 	return NULL;
 }
 
-// The n-th order: since when it holds by our clock, and how far apart the parts were. NULL: none
-// has one.
+// The n-th order: the time from which it holds by our clock, and the spread over the parts. NULL:
+// no part has it.
 static json_t *order_of(const struct fleet *f, const json_t *parts, size_t n)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
@@ -169,7 +169,7 @@ int fleet_finish(struct fleet *f, struct arena *a, struct result *out)
 		p->sent_ns = json_integer_value(
 			document_at(readers[count].document, "run.first_sent_ns"));
 		from = document_at(readers[count++].document, "run.measured_from_ns");
-		if (json_integer_value(from) > 0) // better than what it planned
+		if (json_integer_value(from) > 0) // better than the planned time
 			p->started_ns = json_integer_value(from) - (int64_t)f->now->run.warmup_ns;
 	}
 	if (count == 0) {

@@ -24,8 +24,8 @@ static uint64_t number_of(const json_t *interval)
 	return (uint64_t)json_integer_value(json_object_get(interval, LINE_NUMBER));
 }
 
-// The next interval of all parts together: of each its own next one, and more of a part whose
-// intervals were shorter. false: some have not come yet.
+// Finds the next interval of all parts together: one interval of each, or several of a part with
+// shorter ones. Returns false if some have not come yet.
 static bool next_group(struct fleet *f, uint64_t *number, bool *last)
 {
 	*number = 0;
@@ -47,7 +47,7 @@ static bool next_group(struct fleet *f, uint64_t *number, bool *last)
 	return true;
 }
 
-// The next interval of a part; NULL: it is not of this group.
+// Returns the next interval of a part; NULL: it is not in this group.
 static json_t *take_interval(struct fleet_part *p, uint64_t number, bool last)
 {
 	json_t *one = json_array_get(p->intervals, 0);
@@ -75,7 +75,7 @@ static bool add_interval(const struct result_fold *to, const struct fleet_part *
 	return true;
 }
 
-// false: none of them can be read.
+// Returns false if none of them can be read.
 static bool add_group(struct fleet *f, uint64_t number, bool last, const struct result_fold *to,
 	struct result_interval *sum, bool *warmup)
 {

@@ -37,7 +37,7 @@ static void refuse(struct fetching *f, const char *reason, const json_t *member)
 	talk_say(f->refused, reason, name_of(member));
 }
 
-// 0, or the exit code if anything was refused.
+// Returns 0, or the exit code if anything was refused.
 static int tell_refused(const struct fetching *f)
 {
 	char text[TALK_NAMES];
@@ -52,7 +52,7 @@ static int tell_refused(const struct fetching *f)
 
 // --- the result that names them
 
-// NULL, or the reason why not.
+// Returns NULL, or the reason of a refusal.
 static const char *check(const json_t *result)
 {
 	const json_t *members = document_at(result, "fleet.members"), *one;
@@ -74,7 +74,7 @@ static const char *check(const json_t *result)
 	return NULL;
 }
 
-// --- who has what
+// --- agents and their files
 
 static const json_t *facts_of(const json_t *found, const json_t *member)
 {
@@ -128,7 +128,7 @@ static json_t *ask_kept(const struct fetching *f, const json_t *member)
 	return said;
 }
 
-// Is it an answer to go by?
+// Is it a valid reply?
 static bool is_kept(const json_t *said)
 {
 	json_int_t size = json_integer_value(json_object_get(said, "size"));
@@ -166,7 +166,7 @@ static int ask_all(struct fetching *f)
 
 // --- their files
 
-// NULL, or the reason why not.
+// Returns NULL, or the reason of a failure.
 static const char *fetch_file(
 	const struct fetching *f, const json_t *member, const json_t *kept, FILE *to)
 {

@@ -20,7 +20,7 @@
 #define SILENT_MS  1000 // at least, without a message of an agent that beats
 #define SILENT     2    // intervals without one
 #define TOO_MUCH   "it sent more than 1 GiB of events, the most that is kept (raise run.interval)"
-#define BACK_MS    1000 // for an agent to find a server that is back: it looks twice a second
+#define BACK_MS    1000 // for an agent to find a server that is back: it tries twice a second
 
 void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 {
@@ -68,7 +68,7 @@ static void on_started(struct fleet_part *p, const json_t *line)
 	p->started_ns = json_integer_value(json_object_get(line, "at_ns"));
 }
 
-// Events of the child that are no lines of a run (run_child.h).
+// Handles events of the child that are not lines of a run (run_child.h).
 static bool is_of_led(struct fleet_part *p, const json_t *line)
 {
 	if (json_object_get(line, "up"))
@@ -156,8 +156,8 @@ static void beat(void *ctx)
 	bus_publish(f->bus, talk_run(subject, f->id, "beat"), "", 0);
 }
 
-// As fleet_ask_piece. Agents end their runs if the coordinator is silent, however long one of them
-// takes.
+// Like fleet_ask_piece, with beats: agents end their runs if the coordinator is silent, however
+// long a request takes.
 static char *read_piece(
 	struct fleet_part *p, const char *file, uint64_t from, const char **octets, size_t *count)
 {
@@ -167,7 +167,7 @@ static char *read_piece(
 	return fleet_ask_piece(&q, from, octets, count);
 }
 
-// What went astray between the last piece and this one.
+// Reads the pieces lost between the last piece and this one.
 static void read_missing(struct fleet_part *p, uint64_t until)
 {
 	const char *octets;
@@ -225,7 +225,7 @@ void fleet_part_ask_clock(struct fleet_part *p)
 
 // --- orders and results
 
-// The agent knows one that comes twice by its number.
+// The agent recognises a repetition by its number.
 static void send_order(struct fleet_part *p)
 {
 	const char *text = p->orders[0];
@@ -285,7 +285,7 @@ void fleet_part_taken(void *ctx, const struct bus_message *m)
 	json_decref(said);
 }
 
-// The way to it, or its own connection, may have been away.
+// The connection to it, or its own, may have been down.
 static void press_order(struct fleet_part *p)
 {
 	uint64_t now = clock_steady_ms();
@@ -383,7 +383,7 @@ int fleet_part_book(struct fleet_part *p, struct document_reader *out)
 
 // --- all parts while runs are made
 
-// It beats five times a second, and has two intervals to do so.
+// An agent beats five times a second, and has two intervals to do so.
 static void note_silence(struct fleet *f)
 {
 	uint64_t most = SILENT * f->config->run.interval_ns / 1000000;
@@ -393,7 +393,7 @@ static void note_silence(struct fleet *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		struct fleet_part *p = &f->parts[i];
 
-		if (!bus_is_up(f->bus)) // the way to them is away
+		if (!bus_is_up(f->bus)) // the connection to them is down
 			p->heard_ms = now + BACK_MS;
 		if (!p->claimed || p->over || *p->trouble || now <= p->heard_ms + most)
 			continue;

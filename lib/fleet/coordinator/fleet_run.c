@@ -10,9 +10,9 @@
 #define GRACE_MS  30000 // over the time of a run and its drain
 #define STOP_MS   10000 // for a run that was stopped without a drain
 #define BEHIND    3     // intervals that a part may be behind,
-#define BEHIND_MS 2000  // and so long at least
+#define BEHIND_MS 2000  // and this long at least
 
-// 0: its purpose is reached; 1 and 2: as many interrupts.
+// urgency 0: the run has reached its purpose; 1 and 2: the number of interrupts.
 static void stop_all(struct fleet *f, int urgency)
 {
 	if (f->told >= urgency)
@@ -27,7 +27,7 @@ static bool has_ended(const struct fleet_part *p)
 	return p->ended || p->over || *p->trouble;
 }
 
-// The time that the slowest may take: the run, its drain, and what it takes to write a result.
+// Returns the time that the slowest part may take: the run, its drain, and writing a result.
 static uint64_t most_ms(const struct fleet *f)
 {
 	const struct run_settings *r = &f->now->run;
@@ -40,7 +40,7 @@ static uint64_t most_ms(const struct fleet *f)
 	return (r->warmup_ns + r->duration_ns + drain) / 1000000 + GRACE_MS;
 }
 
-// A part that beats, but whose intervals do not come while those of others do.
+// Finds parts that beat, but whose intervals do not come while other parts' intervals do.
 static void find_stuck(struct fleet *f)
 {
 	const struct run_settings *r = &f->now->run;
@@ -119,9 +119,9 @@ int fleet_once(
 	return fleet_finish(f, a, out);
 }
 
-// In the middle of an interval that begins before `at` or soon after: the intervals of all parts
-// end at the same times, but for their skew, so an order with that time holds from the same
-// interval on.
+// Returns the middle of an interval that begins before `at` or soon after. The intervals of all
+// parts end at the same times, except for their skew, so an order with that time holds from the
+// same interval on.
 static int64_t middle_of_interval(const struct fleet *f, int64_t at)
 {
 	const struct run_settings *r = &f->now->run;
@@ -129,7 +129,7 @@ static int64_t middle_of_interval(const struct fleet *f, int64_t at)
 	int64_t from = at < measure ? f->start_ns : measure, middle;
 
 	middle = at <= from ? from + every / 2 : from + (at - from) / every * every + every / 2;
-	if (llabs(middle - measure) < every / 4) // the last one of the warm-up may be shorter
+	if (llabs(middle - measure) < every / 4) // the warm-up may end with a shorter one
 		middle = measure + every / 2;
 	return middle < at ? middle + every : middle;
 }
