@@ -74,7 +74,7 @@ json_t *document_settings(const struct field_section *section, const void *setti
 	return nest.open[0];
 }
 
-// Of the name of one of output.percentiles: "p95", "p99999", "p05".
+// Returns the share that a name of output.percentiles stands for: "p95", "p99999", "p05".
 static double share_of(const char *name)
 {
 	size_t digits = strspn(name + (*name == 'p'), "0123456789");

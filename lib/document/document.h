@@ -9,37 +9,36 @@
 #include "engine/config/config.h"
 #include "engine/result/result.h"
 
-// The effective settings: numbers and booleans keep their type, all others are text as in the file.
+// Returns the effective settings: numbers and booleans keep their type, others are the file's text.
 json_t *document_settings(const struct field_section *section, const void *settings);
 
-// The whole document; without the configuration if it is NULL or does not want to be there. The
+// Returns the whole document; without the configuration if c is NULL or output.config is off. The
 // caller owns it.
 json_t *document_result(const struct result *r, const struct config *c);
 
-// Percentiles above that share which are not known (hist_knows) become null, in all latencies of
-// the document or the line.
+// Sets percentiles above that share which are unknown (hist_knows) to null, in all latencies of the
+// document or the line.
 void document_blank(json_t *in, double above);
 
-// With the digits that a reader of the file gets, so that all formats are those of a report on it.
-// Takes the document and gives another one.
+// Rounds to the digits that a reader of the file gets, so that all formats agree with a report on
+// it. Takes the document and returns another one.
 json_t *document_as_written(json_t *document);
 
-// The document as text, with a newline at its end. 0 or -EIO.
+// Prints the document as text, with a newline at its end. Returns 0 or -EIO.
 int document_print(const json_t *document, FILE *f);
 
 // Finds out before the run that path cannot be written after it; leaves no file there. option names
-// the file in messages. 0, or -errno, which was logged.
+// the file in messages. Returns 0, or -errno, which was logged.
 int document_check(const char *option, const char *path);
 
-// What is to be written: 0, or -errno after an error that it logged. Errors of f are found by those
-// that hand it out.
+// write returns 0, or -errno after an error that it logged. The owner of f checks it for errors.
 struct document_writer {
 	int (*write)(void *ctx, FILE *f);
 	void *ctx;
 	bool is_private; // only the owner may read the file
 };
 
-// "-": standard output. A file appears complete or not at all (base/file.h). 0, or -errno, which
-// was logged.
+// "-": standard output. A file appears complete or not at all (base/file.h). Returns 0, or -errno,
+// which was logged.
 int document_write_by(const char *option, const char *path, const struct document_writer *w);
 int document_write_json(const char *option, const json_t *document, const char *path);

@@ -30,7 +30,7 @@ void reader_take(struct document_reader *b, const char *name, json_t *document)
 	json_object_del(document, "intervals");
 }
 
-// The next line as an object; NULL: the end of the file, or of what a kill has left of it.
+// Returns the next line as an object; NULL: the end of the file, or the remains of a killed run.
 static json_t *read_line(struct document_reader *b)
 {
 	json_t *line;
@@ -65,8 +65,8 @@ static int open_document(struct document_reader *b)
 	return 0;
 }
 
-// The last run that has begun in the lines of the part; 0: these are no such lines. *begin: its
-// description, and its verdict if it has ended.
+// Returns the last run that has begun in the lines of the part; 0: these are no such lines. *begin:
+// its description, and its verdict if it has ended.
 static uint64_t last_run(struct document_reader *b, json_t **begin)
 {
 	uint64_t run = 0;
@@ -111,7 +111,7 @@ static int open_part(struct document_reader *b)
 	return 0;
 }
 
-// Opens a copy of a pipe, which cannot be read twice. NULL: errno says why.
+// Opens a file, or a copy of a pipe, which cannot be read twice. Returns NULL with errno set.
 static FILE *open_file(const char *file)
 {
 	FILE *f = fopen(file, "re"), *copy;
@@ -166,7 +166,7 @@ static double number_or_0(const json_t *in, const char *path)
 	return isfinite(value) ? value : 0;
 }
 
-// More replies to requests that were due in the interval of that item, by their latencies' sum.
+// Adds replies to requests that were due in the interval of that item, with their latencies' sum.
 static void due_add(json_t *item, double answered, double failed, double time_ns)
 {
 	json_t *due = json_object_get(item, "by_due");
@@ -180,8 +180,8 @@ static void due_add(json_t *item, double answered, double failed, double time_ns
 	json_object_set_new(due, "mean_ns", stats_number("mean_ns", sum / (answered + failed)));
 }
 
-// The interval in the window that is so many numbers before the newest, or holds that number, or is
-// the oldest.
+// Returns the interval in the window that is `back` numbers before the newest, or holds that
+// number, or is the oldest.
 static json_t *interval_before(struct document_reader *b, double back)
 {
 	unsigned at = b->first + b->count - 1;
@@ -192,7 +192,7 @@ static json_t *interval_before(struct document_reader *b, double back)
 	return b->window[at % READER_WINDOW].interval;
 }
 
-// The newest interval in the window: its replies to earlier requests go where they belong.
+// Moves replies in the window's newest interval to the intervals in which their requests were due.
 static void give_back(struct document_reader *b, json_t *interval)
 {
 	json_t *items = json_object_get(interval, "traffic"), *item, *e;
@@ -229,7 +229,7 @@ static bool is_measured(const json_t *line)
 	return !any;
 }
 
-// Another interval of the run into the window. false: there is none.
+// Reads another interval of the run into the window. Returns false if there is none.
 static bool look_ahead(struct document_reader *b)
 {
 	json_t *line;
@@ -276,7 +276,7 @@ static void forget_lines(struct document_reader *b)
 	b->ours = false;
 }
 
-// --- of both ---
+// --- both kinds ---
 
 const json_t *reader_next(struct document_reader *b)
 {

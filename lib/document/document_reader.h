@@ -12,7 +12,7 @@
 
 #include "base/hist.h"
 
-#define READER_WINDOW 129 // intervals that a reply is told apart by, and the one in which it came
+#define READER_WINDOW 129 // the newest interval, and earlier ones in which requests were due
 
 struct document_reader {
 	const char *file; // as messages call it; the caller's
@@ -22,7 +22,7 @@ struct document_reader {
 	size_t next;
 	// or lines of a file (run_events.h), of which a few are looked at ahead.
 	FILE *part;  // NULL: a list
-	bool opened; // it is the reader's
+	bool opened; // owned by the reader
 	uint64_t run;
 	bool ours; // the line that was read last belongs to that run
 	struct {
@@ -35,53 +35,53 @@ struct document_reader {
 	size_t line_room;
 };
 
-// Read the document in file, or make that of a run that was killed from its part
-// (running_sum.h). 0, or -EINVAL with the reason logged. reader_close is due after 0 only.
+// Reads the document in file, or makes the document of a killed run from its part (running_sum.h).
+// Returns 0, or -EINVAL with the reason logged. Call reader_close after 0 only.
 int reader_open(struct document_reader *b, const char *file);
 
-// A document that the program has at hand; the reader owns it now.
+// Takes a document that the program has at hand; the reader owns it now.
 void reader_take(struct document_reader *b, const char *name, json_t *document);
 // A result whose intervals are the lines of part (run_events.h) that belong to the run of that
 // number. document becomes the reader's; part stays the caller's.
 void reader_of_run(struct document_reader *b, json_t *document, FILE *part, uint64_t run);
 
-// Print the document with all its intervals, a line each. 0, or -errno.
+// Prints the document with all its intervals, a line each. Returns 0, or -errno.
 int reader_print(struct document_reader *b, FILE *f);
 
 // Like reader_print, into a file: document_write_by.
 int reader_write(struct document_reader *b, const char *option, const char *path, bool is_private);
 
-// The next interval, an object, borrowed until the next call; NULL: that was the last one.
+// Returns the next interval, an object, borrowed until the next call; NULL after the last one.
 const json_t *reader_next(struct document_reader *b);
 
-// Start again with the first interval.
+// Starts again with the first interval.
 void reader_rewind(struct document_reader *b);
 
 void reader_close(struct document_reader *b);
 
-// Ticks a second of the box that measured: the unit of histograms. 0: the document does not say.
+// Returns the ticks a second of the box that measured, the unit of histograms; 0: unknown.
 double reader_tick_hz(const struct document_reader *b);
 
-// The "histogram" of a latency object, whose min, max and count the caller has: in ticks. false: it
-// has none, or it is damaged; h is empty then.
+// Reads the "histogram" of a latency object, whose min, max and count the caller has: in ticks.
+// Returns false if it has none, or it is damaged; h is empty then.
 bool reader_histogram(const struct document_reader *b, const json_t *latency, struct hist *h);
 
 // Is it the object of a distribution of times?
 bool document_is_latency(const json_t *object);
 
-// A member at a dotted path ("latency.response.p99_ns"); NULL: there is none.
+// Returns the member at a dotted path ("latency.response.p99_ns"); NULL: none.
 const json_t *document_at(const json_t *in, const char *path);
-// The number there; NAN: none, or null.
+// Returns the number there; NAN: none, or null.
 double document_number(const json_t *in, const char *path);
-// A figure that can be anything as a count: 0 up to 2^62.
+// Returns a figure that can be anything as a count: 0 up to 2^62.
 uint64_t document_whole(double value);
-// The text there; "": none.
+// Returns the text there; "": none.
 const char *document_text(const json_t *in, const char *path);
-// The member of the list whose text at path is this one; NULL: there is none.
+// Returns the member of the list whose text at path is this one; NULL: none.
 json_t *document_named(const json_t *list, const char *path, const char *text);
 
-// "answered + failed * 100 / sent" from left to right. What is not there is 0, and so is a share of
-// 0.
+// Computes "answered + failed * 100 / sent" from left to right. Missing members count as 0, and so
+// does a share of 0.
 double document_computed(const json_t *in, const char *expression);
 // The template (stats/text.h) with figures of the object: "{server}" is a text, and "{late + stray
 // / sent:%.2f}" a number as printf has it, %.0f without a format.

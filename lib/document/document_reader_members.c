@@ -20,7 +20,7 @@ uint64_t document_whole(double value)
 	return value >= 0x1p62 ? 1ull << 62 : value > 0 ? (uint64_t)value : 0;
 }
 
-// The nearest number of ticks, within what a histogram can hold.
+// Returns the nearest number of ticks, within the range of a histogram.
 static uint64_t ticks(double ns, double hz)
 {
 	return document_whole(round(ns * 1e-9 * hz));

@@ -3,7 +3,7 @@
 // ends, to OUT.part beside the document OUT. Memory does not grow with the run, and a run that was
 // killed has its intervals there. Path: cold. Main thread.
 //
-// The lines are those of run_events.h.
+// run_events.h describes the lines.
 #pragma once
 
 #include <jansson.h>
@@ -21,18 +21,17 @@ struct interval_file {
 	bool filled; // it has a whole line
 };
 
-// document: the path of the document to be; NULL, "-", a pipe or a device: the file has no name,
-// and is gone with the process. 0, or -errno, which was logged.
+// document: the path of the future document; NULL, "-", a pipe or a device: the file has no name,
+// and is gone with the process. Returns 0, or -errno, which was logged.
 int interval_file_open(struct interval_file *p, const char *document);
 
-// A struct run_events_follower's. If it cannot be written there, the file moves to where temporary
-// files are, and has no name any more. After an error, which is logged once, the run continues
-// without it.
+// For struct run_events_follower: writes a line. If it cannot be written there, the file moves to
+// where temporary files are, and has no name any more. After an error, which is logged once, the
+// run continues without it.
 void interval_file_line(void *ctx, const json_t *line);
 
 // keep: the file stays, if it has a name.
 void interval_file_close(struct interval_file *p, bool keep);
 
-// For the last moments of a process: the file stays if there is something in it, and a message says
-// so.
+// For the last moments of a process: keeps the file if it is not empty, with a message about it.
 void interval_file_leave(const struct interval_file *p);

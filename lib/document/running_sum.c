@@ -56,7 +56,7 @@ static void set_rates(struct result_interval_item *i, double over_s)
 	i->loss = i->sent ? (double)i->lost / (double)i->sent : 0;
 }
 
-// What only an item of an interval has.
+// Drops the members that only an item of an interval has.
 static void drop_members(json_t *item)
 {
 	static const char *const names[] = {"p50_ns", "p99_ns", "max_ns", "by_due"};

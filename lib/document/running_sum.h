@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of a run so far, from its intervals: of one that was killed (interval_file.h), and of
-// one that is running, from its lines (run_events.h). Counts are sums, gauges are of the newest
-// interval, and percentiles come from the histograms of response latencies. What intervals do not
-// have is left out. Path: cold. Any thread, one at a time.
+// The result of a run so far, from its intervals: of a killed run (interval_file.h), or of a run in
+// progress, from its lines (run_events.h). Counts are sums, gauges are of the newest interval, and
+// percentiles come from the histograms of response latencies. Figures that intervals do not have
+// are left out. Path: cold. Any thread, one at a time.
 #pragma once
 
 #include <jansson.h>
@@ -11,19 +11,19 @@
 #include "engine/result/result_fold.h"
 
 struct running_sum {
-	json_t *document; // what was known when the run began, and its result; the reader's
+	json_t *document; // the run's description at its begin, and its result; the reader's
 	const char *file; // as messages call it
 	struct arena *arena;
 	struct result_interval sum;
 	double hz;   // of its histograms
 	bool begun;  // an interval was added
-	bool warned; // about one that cannot be read
+	bool warned; // about an unreadable interval
 };
 
-// The document of b becomes the result, by each interval in turn.
+// Turns the document of b into the result, by each interval in turn.
 void running_sum_begin(struct running_sum *s, struct document_reader *b);
 void running_sum_add(struct running_sum *s, const json_t *interval);
-// Write the figures of all intervals so far into the document; more may follow.
+// Writes the figures of all intervals so far into the document; more may follow.
 void running_sum_put(struct running_sum *s);
 // Like running_sum_put, for the last time; adds a verdict if there is none.
 void running_sum_end(struct running_sum *s);

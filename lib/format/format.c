@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of formats, and those of a few lines. Path: cold. Main thread.
+// The table of formats, and the formats of a few lines. Path: cold. Main thread.
 #include "format/format.h"
 
 #include <errno.h>

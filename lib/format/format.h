@@ -21,13 +21,13 @@ struct format_input {
 struct format {
 	const char *name;
 	const char *help; // one line, no full stop
-	// 0, or -errno with the reason logged. Errors of out are the caller's to find. Intervals
+	// Returns 0, or -errno with the reason logged. The caller checks out for errors. Intervals
 	// are read one after the other, and from the first again where needed.
 	int (*write)(const struct format_input *in, FILE *out);
 	bool several; // takes several results
 	bool selects; // takes --select
 	bool series;  // made of the intervals of one run, which a search does not have
-	// Why a run of this file cannot have the format, known before it; NULL: it can.
+	// Returns why a run of this file cannot have the format, known before it; NULL: it can.
 	const char *(*unfit)(const struct config *c);
 	const char *(*file)(const struct output_settings *o); // its file in `output:`; NULL: none
 	bool live; // that file is written while the run is in progress (stream.h), not by write
@@ -37,7 +37,7 @@ extern const struct format formats[];
 extern const unsigned format_count;
 
 const struct format *format_find(const char *name); // NULL: none, which was logged
-// The format that the suffix of a file names, as in "page.html"; NULL: none.
+// Returns the format that the suffix of a file names, as in "page.html"; NULL: none.
 const struct format *format_of_file(const char *path);
 
 // "keyval, csv, ... or junit", for messages and help.

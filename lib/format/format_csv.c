@@ -38,8 +38,8 @@ static void end_row(FILE *out)
 
 // --- the intervals ---
 
-// The columns of all intervals: path: whether an interval without it has a 0 there. A counter with
-// labels is in the result only where it is not 0.
+// Adds the columns of an interval, by path: whether an interval without it has a 0 there. A counter
+// with labels is in the result only where it is not 0.
 static void add_columns(json_t *columns, const json_t *flat)
 {
 	const char *path;

@@ -36,7 +36,7 @@ static json_int_t ended_ns(const json_t *interval)
 	return ns > 0 ? ns : 0;
 }
 
-// That time, less a number of seconds in the interval.
+// Returns the end of an interval, less a number of seconds in the interval.
 static json_int_t before(const json_t *interval, const char *seconds)
 {
 	json_int_t ns = whole(NS_PER_S * document_number(interval, seconds));
@@ -147,7 +147,7 @@ static void put_stats(struct metrics *m, const char *type, const json_t *item, c
 	put_line(m, line);
 }
 
-// Its protocol, when that has RCODEs; items of intervals do not name theirs.
+// Returns its protocol, if that has RCODEs; items of intervals do not name theirs.
 static const char *protocol_of(const struct metrics *m, const char *name)
 {
 	const json_t *item =

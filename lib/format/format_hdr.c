@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HdrHistogram's two forms: the interval log (V2, one compressed histogram a line and tag) and the
-// percentile distribution of one histogram (.hgrm). Histograms of ours are counted into one of its
-// kind: nanoseconds, 3 significant digits, each bucket at its middle. Path: cold. Main thread.
+// percentile distribution of one histogram (.hgrm). Our histograms are converted to its kind:
+// nanoseconds, 3 significant digits, each bucket at its middle. Path: cold. Main thread.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static uint64_t place_low(unsigned place, uint64_t *width)
 	return (uint64_t)(place - (shift << SUB_BITS)) << shift;
 }
 
-// The middle of bucket i in nanoseconds, within what was measured.
+// Returns the middle of bucket i in nanoseconds, within the measured extremes.
 static uint64_t middle_ns(const struct hist *h, uint32_t i, double hz)
 {
 	double low = (double)hist_bucket_low(i), high = (double)hist_bucket_high(i);
@@ -178,7 +178,7 @@ static void put_line(struct walk *w, const struct counter_section *section, cons
 	l->lines++;
 }
 
-// The wall clock at the start of the measured part; 0: not known.
+// Returns the wall clock at the start of the measured part; 0: unknown.
 static double started_s(struct document_reader *b)
 {
 	const json_t *first;
@@ -232,7 +232,7 @@ static void put_intervals(struct hdr_log *l, struct walk *w)
 	}
 }
 
-// Intervals without histograms: the run as one.
+// Without histograms in the intervals, writes the run as one.
 int hdr_write(const struct format_input *in, FILE *out)
 {
 	struct arena *a = arena_new();
@@ -286,8 +286,8 @@ static void put_steps(const struct hdr *h, FILE *out)
 	}
 }
 
-// The latency object whose distribution is wanted; its path in the document is --select, or
-// that of the only item.
+// Returns the latency object whose distribution is wanted: at the path --select, or of the only
+// item.
 static const json_t *distribution_of(const struct format_input *in)
 {
 	const json_t *items = json_object_get(in->readers[0]->document, "traffic"), *found;

@@ -142,8 +142,8 @@ static void put_criterion(FILE *out, const struct document_reader *b, const json
 	fputs("/>\n    </testcase>\n", out);
 }
 
-// A server that misses its criteria is a failure; a run that says nothing about it is an error.
-// NULL: neither.
+// A server that misses its criteria is a failure; a run that does not measure it is an error. NULL:
+// neither.
 static const char *verdict_element(const char *status)
 {
 	if (strcmp(status, "pass") == 0 || strcmp(status, "done") == 0)

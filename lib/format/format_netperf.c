@@ -304,7 +304,7 @@ static const char *confidence_iteration(const struct netperf *n, const char *ite
 	return whole_text(n, fmax(figure(n, "confidence.runs"), 1));
 }
 
-// The width that the repeats have, of the answered rate.
+// Returns the width of the repeats' interval of the answered rate.
 static const char *throughput_confid(const struct netperf *n, const char *item)
 {
 	const char *name = text(n, OF(n, item, "name"));
@@ -445,7 +445,7 @@ static const struct name *find(const char *name)
 	return NULL;
 }
 
-// Texts about the whole run are the same for each item.
+// Texts about the whole run do not differ between items.
 bool netperf_has(const char *name, bool of_item)
 {
 	const struct name *one = find(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The names of netperf's omni output, as rows: each is a figure of the result in netperf's unit, or
-// one that ddiperf does not have. Path: cold. Main thread.
+// unavailable in ddiperf. Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 
-// What the texts are made of, all borrowed.
+// The sources of the texts, all borrowed.
 struct netperf {
 	const json_t *document;
 	const json_t *flat; // walk_flat_document of it, with texts
@@ -18,7 +18,7 @@ struct netperf {
 	struct arena *arena;
 };
 
-// A rate over all items. Of items that get replies: transactions per second, or the bits of both
+// A rate over all items. If they get replies: transactions per second, or the bits of both
 // directions. If all go one way: bits or messages sent.
 struct netperf_rate {
 	double value;
@@ -27,14 +27,14 @@ struct netperf_rate {
 
 struct netperf_rate netperf_throughput(const json_t *document, char units);
 
-// Is it one of the names that have a figure? of_item: and one of each item of traffic.
+// Does the name have a figure? of_item: a figure of each item of traffic.
 bool netperf_has(const char *name, bool of_item);
 // Does netperf have it, and ddiperf no figure for it?
 bool netperf_lacks(const char *name);
-// The figure; "": this result does not have it. item: "traffic.NAME." of the item that is meant.
+// Returns the figure; "": this result does not have it. item: "traffic.NAME." of the item.
 const char *netperf_text(const struct netperf *n, const char *name, const char *item);
-// The names that have a figure, one after the other; NULL behind the last one.
+// Returns the i-th name that has a figure; NULL behind the last one.
 const char *netperf_name(unsigned i);
 
-// A line for each name that has a figure.
+// Writes a line for each name that has a figure.
 void netperf_list(FILE *out);

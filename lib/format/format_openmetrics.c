@@ -31,7 +31,7 @@ struct metrics {
 	const struct document_reader *reader;
 	const char *run; // label of all samples; NULL: none
 	bool open_metrics;
-	bool newest;   // of the newest interval only what is no count
+	bool newest;   // of the newest interval, without counts
 	json_t *index; // name: number of its family
 	json_t *seen;  // samples that are there: names of items need not differ
 	struct arena *arena;
@@ -83,7 +83,7 @@ static double scale_of(const struct counter *r)
 	return bits && strcmp(bits, "_bps") == 0 ? 0.125 : 1;
 }
 
-// The unit that ends the name; NULL: none does.
+// Returns the unit that ends the name; NULL: none.
 static const char *unit_of(const char *name)
 {
 	static const char *const units[] = {"seconds", "ratio", "hertz", "bytes"};
@@ -100,7 +100,7 @@ static const char *unit_of(const char *name)
 
 // --- families ---
 
-// NULL: the name is one of another kind.
+// Returns NULL if the name has another kind already.
 static struct family *family_of(
 	struct metrics *m, const char *name, enum kind kind, const char *help)
 {
@@ -151,8 +151,8 @@ static bool has_label(const struct walk *w, const char *name)
 	return false;
 }
 
-// name and labels of one sample, as text that the caller frees; extra: more labels, ended by a name
-// NULL, of which those that the place has already are left out.
+// Returns name and labels of a sample, as text that the caller frees. extra: more labels, ended by
+// a NULL name; labels that the place has already are left out.
 static char *sample_name(
 	const struct walk *w, const char *name, const char *suffix, const struct label *extra)
 {
@@ -191,7 +191,7 @@ static void put_sample(struct walk *w, struct family *f, const char *suffix,
 	free(name);
 }
 
-// To fewer digits than the document has: the same for a result and for its document.
+// Uses fewer digits than the document has, so that a result and its document give equal text.
 static const char *number_text(double value, char *buf, size_t room)
 {
 	snprintf(buf, room, "%.9g", value);
@@ -334,7 +334,7 @@ static void walk_newest(struct walk *w, const json_t *interval)
 	walk_interval(w, interval);
 }
 
-// live: they are in progress.
+// live: the runs are in progress.
 static int write_metrics(
 	const struct prometheus_run *runs, unsigned count, bool live, FILE *out, bool open_metrics)
 {

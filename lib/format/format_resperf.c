@@ -12,7 +12,7 @@
 #define PART     0.1 // of an interval that may be without sending
 #define ROWS_MAX 1e6 // of one interval
 
-// 0 if it is none.
+// Returns 0 for a missing number.
 static double number(const json_t *in, const char *path)
 {
 	return fmax(document_computed(in, path), 0);
@@ -53,7 +53,7 @@ static void put_row(const struct resperf_row *r, FILE *out)
 		r->handshakes > 0 ? r->handshake_ns / r->handshakes * 1e-9 : 0);
 }
 
-// The end of sending, which resperf's file does not go beyond; INFINITY: not known.
+// Returns the end of sending, where resperf's file ends; INFINITY: unknown.
 static double sending_s(const struct document_reader *b)
 {
 	double end = 0;
@@ -65,7 +65,7 @@ static double sending_s(const struct document_reader *b)
 	return end > 0 ? end : INFINITY;
 }
 
-// The shortest interval but for the last one, which ends with the run; 0: not known.
+// Returns the shortest interval, except for the last one, which ends with the run; 0: unknown.
 static double every_s(struct document_reader *b)
 {
 	double shortest = INFINITY, last = INFINITY;

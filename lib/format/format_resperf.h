@@ -14,7 +14,7 @@ struct resperf_row {
 		handshake_ns; // that were accepted; those timed, and the sum
 };
 
-// Intervals that the tester could collect only together are as many rows, each with its share.
+// Intervals that the tester could only collect together become several rows, each with its share.
 struct resperf_rows {
 	struct document_reader *reader;
 	double end_s, every_s;
@@ -23,5 +23,5 @@ struct resperf_rows {
 };
 
 struct resperf_rows resperf_begin(struct document_reader *b);
-// The next row in which sending did not end, in rows->row; false: that was the last one.
+// Puts the next row in which sending did not end into rows->row; false: there is none.
 bool resperf_next(struct resperf_rows *rows);

@@ -50,7 +50,7 @@ static void choose_value(
 		arena_strdup(s->arena, walk_text(value, buf, sizeof(buf))));
 }
 
-// Every path that the pattern fits; NULL: all of them.
+// Chooses every path that the pattern fits; NULL: all of them.
 static bool choose_paths(struct selecting *s, struct chosen_block *to, const char *pattern)
 {
 	uint32_t before = to->count;
@@ -85,7 +85,7 @@ static bool choose_of_item(struct selecting *s, struct chosen_block *to, const c
 	return true;
 }
 
-// NULL: none is near.
+// Returns the nearest name of a figure; NULL: none is near.
 static const char *nearest_figure(json_t *flat, const char *name)
 {
 	struct nearest nearest = nearest_to(name);

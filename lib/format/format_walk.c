@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows and JSON side by side. Nothing in the JSON is trusted: what is not of the row's type is
-// passed over. Path: cold. Main thread.
+// Rows and JSON side by side. Nothing in the JSON is trusted: values that are not of the row's type
+// are skipped. Path: cold. Main thread.
 #include "format/format_walk.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "proto/proto.h"
 #include "stats/json.h"
 
-// Names of the labels that tell the items of a list apart.
+// Names of the labels that distinguish the items of a list.
 static const char *label_name(const char *list)
 {
 	static const struct {
@@ -59,7 +59,7 @@ static void back_to(struct walk *w, struct mark m)
 	w->label_count = m.labels;
 }
 
-// Append to both; false: no room.
+// Appends to both. Returns false without room.
 static bool go(struct walk *w, const char *path, const char *name, const char *end)
 {
 	size_t p = strlen(w->path), n = strlen(w->name);
@@ -314,7 +314,7 @@ const json_t *walk_object(const struct document_reader *b, const char *path)
 	return of.found;
 }
 
-// The rest of path after the name and a dot, "" at its end; NULL: it does not start with the name.
+// Returns the rest of path after the name and a dot, "" at its end; NULL: it starts otherwise.
 static const char *after(const char *path, const char *name)
 {
 	size_t len = strlen(name);
@@ -324,7 +324,7 @@ static const char *after(const char *path, const char *name)
 	return path + len + (path[len] == '.');
 }
 
-// What a path may be: any_name: items of lists need not be there, as steps of an exchange that come
+// The paths allowed. any_name: items of lists need not exist yet, as steps of an exchange that come
 // later.
 struct knowing {
 	bool any_name;
@@ -334,7 +334,7 @@ struct knowing {
 static bool section_knows(
 	const struct counter_section *s, const json_t *object, const char *path, struct knowing *k);
 
-// An item of the list, or one that comes later. Names may have dots: addresses of servers.
+// Is the item in the list, or may it come later? Names may have dots: addresses of servers.
 static bool list_knows(
 	const struct counter *r, const json_t *list, const char *path, struct knowing *k)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks a result that was read back by the rows that made it. A member without a row is passed
-// over, and so are histograms, which reader_histogram reads. Path: cold. Main thread.
+// Walks a result that was read back by the rows that made it. Members without a row are skipped,
+// and so are histograms, which reader_histogram reads. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>
@@ -37,27 +37,27 @@ struct walk {
 void walk_document(struct walk *w, const struct document_reader *b);
 void walk_interval(struct walk *w, const json_t *interval);
 
-// The same as an object of path: value, in order of the rows; the caller owns it. texts: those too.
+// Return an object of path: value, in order of the rows; the caller owns it. texts: include texts.
 json_t *walk_flat_document(const struct document_reader *b, bool texts);
 json_t *walk_flat_interval(const json_t *interval);
 
-// An object of the document by its path ("traffic.queries.latency.response"); NULL: none.
+// Returns an object of the document by its path ("traffic.queries.latency.response"); NULL: none.
 const json_t *walk_object(const struct document_reader *b, const char *path);
 
 // Is there a row for the path, although the result need not have the member? *is_count: a label of
 // counters that the result has, so an absent one is 0.
 bool walk_knows(const json_t *document, const char *path, bool *is_count);
 
-// The same of an interval, which need not have the items of its lists: a step of an exchange comes
-// later. The names of its traffic are all that there are.
+// Likewise for an interval, which need not have the items of its lists: a step of an exchange comes
+// later. Only the names of its traffic are complete.
 bool walk_interval_knows(const json_t *interval, const char *path, bool *is_count);
 
-// A result (item: result_item_section) or an interval (result_interval_item_section) of such a run
-// before anything was counted, with its traffic alone; the caller owns it.
+// Returns a result (item: result_item_section) or an interval (result_interval_item_section) of
+// such a run before anything was counted, with its traffic alone; the caller owns it.
 json_t *walk_blank(const struct config *c, const struct counter_section *item);
-// Can the result of the run have the figure? As walk_interval_knows.
+// Can the result of the run have the figure? Like walk_interval_knows.
 bool walk_may_know(const json_t *blank, const char *path);
 
-// As figures are printed everywhere: integers whole, others by 15 digits, null as nothing. A text
-// has no line breaks or other control characters. room >= 32 for numbers; a longer text is cut.
+// Formats a figure as everywhere: integers whole, others by 15 digits, null as nothing. A text has
+// no line breaks or other control characters. room >= 32 for numbers; a longer text is cut.
 const char *walk_text(const json_t *value, char *buf, size_t room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The writers that format.c has in its table; format.h has their contract. Path: cold. Main thread.
+// The writers in the table of format.c; format.h has their contract. Path: cold. Main thread.
 #pragma once
 
 #include "format/format.h"
@@ -20,7 +20,7 @@ int prometheus_write(const struct format_input *in, FILE *out);
 struct prometheus_run {
 	const char *id; // label of all samples; NULL: none
 	const struct document_reader
-		*reader;        // what is known of it; reader->run is its number in the series
+		*reader;        // its figures so far; reader->run is its number in the series
 	const json_t *interval; // the newest one; NULL: none has ended
 };
 

@@ -40,7 +40,7 @@ static void refuse(const char *path, json_t *figures)
 		nearest.name ? "?)" : "");
 }
 
-// The path in the braces at c; returns what follows them. NULL: there are no more.
+// Copies the path in the braces at c, and returns the text after them. NULL: there are no more.
 static const char *next_path(const char *c, char path[WALK_PATH])
 {
 	size_t len;

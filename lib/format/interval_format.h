@@ -14,11 +14,10 @@ struct interval_format {
 	bool told; // of a figure that no interval has
 };
 
-// Is it well-formed? 0, or -EINVAL with the reason logged.
+// Is it well-formed? Returns 0, or -EINVAL with the reason logged.
 int interval_format_check(const char *text);
 // Does it name only figures that intervals of such a run have? Likewise.
 int interval_format_check_names(const char *text, const struct config *c);
 
-// A line for each interval of the measured part, but for the rest at its end. f stays the
-// caller's.
+// A line for each interval of the measured part, except the rest at its end. f stays the caller's.
 struct run_events_follower interval_format_follower(struct interval_format *f);
