@@ -254,7 +254,7 @@ static void flatten_settings(
 	json_t *one;
 	size_t i;
 
-	// These do not change what was measured.
+	// These do not change the measurement.
 	if (word_is_among(path, "run.name run.id run.note run.labels run.seed output criteria") ||
 		f->out->setting_count == FIGURES_MAX)
 		return;

@@ -29,7 +29,7 @@ struct figures_setting {
 
 struct figures {
 	const char *file;
-	const char *name, *version, *started, *status; // "" where the document does not say
+	const char *name, *version, *started, *status; // "" if missing in the document
 	double confidence;                             // of the repeats; 0: a single run
 	uint32_t repeats;
 	struct figure *list;
@@ -70,16 +70,16 @@ struct figures_change {
 	double half; // half width of the interval of B - A; NAN: a single run
 };
 
-// A figure that only one of the results has: a counter is 0 in the other, a time is unknown (NAN).
+// A figure that only one result has: a counter is 0 in the other, a time is unknown (NAN).
 struct figures_change figures_change(
 	const struct figures *from, const struct figures *to, const char *item, const char *path);
 
-// The first setting from *at on that differs, or that only one has; *at: behind it. false: no more.
-// The texts of one that a result does not have are NULL.
+// Finds the first setting from *at on that differs, or that only one has; *at: behind it. Returns
+// false if there is no more. The texts of a result without the setting are NULL.
 bool figures_differ(const struct figures *a, const struct figures *b, uint32_t *at,
 	struct figures_setting *in_a, struct figures_setting *in_b);
 
-// The noise of the repeats explains the change. false for single runs, whose noise is unknown.
+// Does the noise of the repeats explain the change? false for single runs, whose noise is unknown.
 bool figures_change_is_noise(const struct figures_change *c);
 
 // Does a table of changes have this figure? Protocol counters have a dot in their path and are

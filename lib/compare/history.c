@@ -57,7 +57,7 @@ static json_t *traffic_entry(const json_t *item)
 	return out;
 }
 
-// Notes, labels, criteria and files of output do not change what was measured.
+// Notes, labels, criteria and files of output do not change the measurement.
 static json_t *test_sha256(const json_t *config)
 {
 	static const char *const of_run[] = {"id", "note", "labels"};
@@ -115,7 +115,7 @@ json_t *history_entry(const struct document_reader *b)
 
 // --- reading
 
-// The entry of a line; NULL: it is damaged, with the reason in e.
+// Returns the entry of a line; NULL: it is damaged, with the reason in e.
 static json_t *parse_line(const char *line, size_t len, json_error_t *e)
 {
 	json_t *entry = json_loadb(line, len, 0, e);
@@ -130,7 +130,7 @@ static json_t *parse_line(const char *line, size_t len, json_error_t *e)
 	return NULL;
 }
 
-// NULL: it has lines, but none of a history.
+// Returns NULL if there are lines, but none of a history.
 static json_t *read_entries(const char *file, FILE *f)
 {
 	json_t *entries = json_array(), *entry;
@@ -179,7 +179,7 @@ json_t *history_read(const char *file)
 
 // --- appending
 
-// Lines of the results that entries lacks. -EINVAL: a result has no id.
+// Writes lines of the results that entries lacks. Returns -EINVAL if a result has no id.
 static int put_lines(const char *file, json_t *entries, struct document_reader *const readers[],
 	unsigned count, FILE *lines)
 {

@@ -9,14 +9,14 @@
 #include "document/document_reader.h"
 
 #define HISTORY_SCHEMA "ddiperf-history/1"
-// SHA-256 of the configuration without what does not change the load; "" as in a result that has no
-// configuration: config_sha256 instead.
+// SHA-256 of the configuration without settings that do not change the load; "" as in a result that
+// has no configuration: config_sha256 instead.
 #define HISTORY_TEST "run.test_sha256"
 
-// What the history has of a result. The caller owns it.
+// Returns the members of a result that the history has. The caller owns it.
 json_t *history_entry(const struct document_reader *b);
 
-// All entries, in their order: an array that the caller owns. NULL: no history, which was logged.
+// Returns all entries, in their order: an array that the caller owns. NULL: no history (logged).
 json_t *history_read(const char *file);
 
 // Appends the results that the file does not have, by their ids, in one write that has reached the

@@ -28,7 +28,7 @@ static const char *const figures_of_items[] = {
 
 // --- the judgement
 
-// Times vary by factors, so their logarithms are what is normal.
+// Times vary by factors, so their logarithms are normally distributed.
 static bool is_time(const struct trend_figure *f)
 {
 	return strcmp(figures_unit(f->path), "ns") == 0;
@@ -101,7 +101,7 @@ static struct trend_figure *add_figure(struct trend *t, const char *item, const 
 	return &t->figures[t->count++];
 }
 
-// The traffic of a search is that of its last trial, whose load is another one in each run.
+// The traffic of a search belongs to its last trial, whose load differs from run to run.
 static void list_figures(struct trend *t, const json_t *entry, struct arena *a)
 {
 	const json_t *search = json_object_get(entry, "search"), *one;

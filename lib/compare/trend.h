@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is a run worse than the last ones of its history? docs/measurement.md has the method. Path: cold.
-// Main thread.
+// Is a run worse than the last runs of its history? docs/measurement.md has the method.
+// Path: cold. Main thread.
 #pragma once
 
 #include <stdbool.h>
@@ -30,10 +30,10 @@ struct trend_figure {
 };
 
 struct trend {
-	unsigned runs;            // comparable ones, TREND_RUNS at most
-	unsigned others;          // of the same name before the run, that are not comparable
-	unsigned boxes;           // comparable ones of another CPU model
-	const char *first, *last; // when the comparable ones began
+	unsigned runs;            // comparable runs, at most TREND_RUNS
+	unsigned others;          // of the same name before the run, not comparable
+	unsigned boxes;           // comparable runs on another CPU model
+	const char *first, *last; // when the comparable runs began
 	struct trend_figure *figures;
 	unsigned count;
 	unsigned judged, noisy;
@@ -51,5 +51,5 @@ void trend_judge(struct trend_figure *f, double confidence, unsigned together);
 // with the judgement of it. The caller owns it.
 json_t *trend_series(const json_t *entries, const json_t *entry);
 
-// Is a result with this verdict one that can be judged?
+// Can a result with this verdict be judged?
 bool trend_may_judge(const char *status);

@@ -53,7 +53,7 @@ struct columns {
 	struct arena *arena;
 	struct column *first, **end;
 	unsigned count;
-	json_t *owned; // what columns refer to
+	json_t *owned; // objects that columns refer to
 };
 
 static struct column *add_column(
@@ -166,7 +166,7 @@ static void columns_put(const struct columns *c, bool twice)
 		column_put(one, twice);
 }
 
-// [list, index, path, label], the place of the figure in an interval; without what it lacks.
+// Returns the figure's place in an interval: [list, index, path, label], less missing members.
 static json_t *column_place(const struct column *c)
 {
 	json_t *place = c->list ? json_pack("[s,I]", c->list, (json_int_t)c->index) : json_array();
@@ -193,7 +193,7 @@ static json_t *columns_json(const struct columns *c)
 // --- which columns
 // --------------------------------------------------------------------------------
 
-// A protocol's counters with labels, that says best how its requests were answered.
+// Returns the protocol's counters with labels that describe best how its requests were answered.
 static const char *answer_group(struct arena *a, const json_t *item)
 {
 	static const char *const names[] = {"rcode", "received"};
@@ -208,7 +208,7 @@ static const char *answer_group(struct arena *a, const json_t *item)
 	return NULL;
 }
 
-// The greatest label that has no column yet; NULL: none is left.
+// Returns the greatest label without a column; NULL: none is left.
 static const char *greatest_label(const json_t *group, const json_t *named)
 {
 	const char *label, *best = NULL;
@@ -259,7 +259,7 @@ static void add_item(struct columns *c, const json_t *item, size_t index)
 	add_answers(c, item, index);
 }
 
-// The names that an interval is the first to have.
+// Adds columns for the names that an interval is the first to have.
 static void add_probed(struct columns *c, const json_t *interval)
 {
 	const json_t *one;
@@ -446,7 +446,7 @@ static void add_change(
 			"half", rounded(c.half, DIGITS), "noise", figures_change_is_noise(&c)));
 }
 
-// An empty list where one of the two has no figures.
+// Returns an empty list if either has no figures.
 static json_t *changes_json(
 	const struct document_reader *a, const struct document_reader *b, struct arena *arena)
 {
@@ -480,7 +480,7 @@ static int put_escaped(const char *text, size_t len, void *out)
 	return 0;
 }
 
-// file: say its name, for a reader who compares.
+// file: include its name, for a reader who compares.
 static json_t *result_json(
 	struct series *s, const struct document_reader *first, size_t limit, bool file)
 {

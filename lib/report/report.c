@@ -130,7 +130,7 @@ static void print_closings(
 		out);
 }
 
-// A count that is not 0, of those that are in front already.
+// Prints a count that is not 0, unless its name is among the shown ones.
 static void print_count(FILE *out, const char *name, const char *shown, uint64_t n)
 {
 	if (n && !strstr(shown, name))
@@ -180,7 +180,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	const struct {
 		bool any;
 	} shown[] = {{i->steps.count}, {i->marks.count}, {i->servers.count},
-		{i->servers_heard.count > 1}}; // of one alone, its address is that of the item
+		{i->servers_heard.count > 1}}; // a single one has the item's address
 
 	stats_print(in,
 		"\n{name}: {protocol} on port {port}, {loop} loop<, {clients} clients>"
@@ -355,7 +355,7 @@ static void print_cpu_line(
 	fputc('\n', out);
 }
 
-// A worker polls all the time; its work is what it could do more of.
+// A worker polls all the time, so only its work counts for the head-room.
 static void print_head_room(FILE *out, const struct counter_list *workers)
 {
 	const struct result_worker *w = workers->items, *busiest = NULL;
@@ -632,7 +632,7 @@ static uint32_t reasons_with(const struct counter_list *reasons, const char *wor
 	return n;
 }
 
-// The row of its text: the status, or what is special about it.
+// Returns the row of its text: the status, or a special case of it.
 static const char *verdict_key(const struct result_verdict *v)
 {
 	bool invalid = strcmp(v->status, "invalid") == 0;

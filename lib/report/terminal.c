@@ -87,8 +87,8 @@ static bool is_ready(void)
 	return poll(&p, 1, 0) == 1 && is_in_front(p.fd);
 }
 
-// Each line takes the place of the one before, and what is below goes. In one write: a crash in the
-// middle of several would find the cursor among the lines, and leave those above it.
+// Each line replaces the one before, and the rest below is cleared. In one write: a crash in the
+// middle of several would find the cursor among the lines, and leave the lines above it.
 static void put_lines(const char *text)
 {
 	unsigned count = 0;

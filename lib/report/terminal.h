@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A view (view.h) that is drawn again in its place on the user's terminal, and the key q. The
-// cursor stands on an empty line above it: what others print appears there, and the view moves
-// down. There is one terminal. Path: cold. Main thread.
+// cursor stands on an empty line above it: output of others appears there, and the view moves down.
+// There is one terminal. Path: cold. Main thread.
 #pragma once
 
 #include "report/view.h"

@@ -32,7 +32,7 @@ static double number_of(const json_t *in, const char *path)
 	return isnan(value) ? 0 : value;
 }
 
-// --- what came ---
+// --- lines received ---
 
 static void keep(json_t **place, const json_t *line)
 {
@@ -40,7 +40,7 @@ static void keep(json_t **place, const json_t *line)
 	*place = json_incref((json_t *)line);
 }
 
-// So many seconds go by.
+// Moves the history by that many seconds.
 static void shift(struct view *v, unsigned seconds)
 {
 	unsigned by = seconds < VIEW_SECONDS ? seconds : VIEW_SECONDS;
@@ -300,7 +300,7 @@ static const json_t *of_protocol(const json_t *item)
 	return NULL;
 }
 
-// More text on a line of so many columns, if it fits.
+// Appends a text to a line of that many columns, if it fits.
 static bool append(char *line, size_t columns, const char *text)
 {
 	size_t len = strlen(line), more = strlen(text);
@@ -361,7 +361,7 @@ static void put_counts(struct drawing *d, const json_t *item)
 	put(d, "%s", c.line);
 }
 
-// How many connections are open, and what became of others, as far as the line goes.
+// Writes the number of open connections, and the fate of others, as far as the line goes.
 static void put_connections(struct drawing *d, const json_t *all)
 {
 	struct counts c = {"", d->size->columns, document_number(d->v->interval, "length_s")};
@@ -378,7 +378,7 @@ static void put_connections(struct drawing *d, const json_t *all)
 
 // --- workers ---
 
-// As many as lines hold.
+// Writes as many workers as the lines hold.
 static void put_workers(struct drawing *d, unsigned lines)
 {
 	const json_t *list = json_object_get(d->v->interval, "workers"), *w;
