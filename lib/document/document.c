@@ -19,7 +19,7 @@
 #define DEPTH_MAX 32
 
 struct nest {
-	json_t *open[DEPTH_MAX]; // borrowed, but for the first
+	json_t *open[DEPTH_MAX]; // borrowed, except for the first
 	unsigned depth;          // of the innermost
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results as one HTML page: template, style, script and charts of app/page, which are part of the
-// program, with the results as JSON in it. The page needs no network. Nothing in a result is
+// Results as one HTML page: template, style, script and charts of lib/report/page, which the program
+// contains, with the results as JSON in it. The page needs no network. Nothing in a result is
 // trusted: its text cannot leave the JSON. Path: cold. Main thread.
 #pragma once
 
@@ -15,8 +15,8 @@
 int page_write(
 	struct document_reader *const readers[], unsigned count, const json_t *history, FILE *out);
 
-// The page with these data, as app/page/page.js knows them.
+// Writes the page with these data, in the form that page/page.js reads.
 void page_put(const json_t *data, FILE *out);
 
-// The page around its data, and the page of `ddiperf serve`; app/page/assemble.py makes them.
+// The page around its data, and the page of `ddiperf serve`; made by page/assemble.py.
 extern const char page_head[], page_tail[], page_serve[];

@@ -153,7 +153,7 @@ static void hosts_port(struct item_settings *i, struct diag *d)
 	else if (i->host.port)
 		i->server_port = i->facts.server_port = i->host.port;
 	else
-		i->host.port = (uint16_t)i->server_port; // a self-check asks another one
+		i->host.port = (uint16_t)i->server_port; // a self-check uses another port
 	port = i->facts.proto ? i->facts.server_port : 0;
 	for (uint32_t n = 0; port && n < further->count; n++)
 		if (h[n].port && h[n].port != port)

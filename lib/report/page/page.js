@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of one result or several: sections in the order of a reader's questions, charts by uPlot.
-// Runs get their intervals by add(), one after the other, and draw() shows what has come: from the
-// data in the page, or from a run that goes on (grow). Text of a result becomes text nodes only, never
+// Runs get their intervals by add(), one after the other, and draw() shows them: from the data in
+// the page, or from a run in progress (Live). Text of a result becomes text nodes only, never
 // markup.
 "use strict";
 
@@ -32,13 +32,13 @@ const seconds = v => known(v) ? Number(v.toFixed(3)) + " s" : "–";
 const UNITS = {ns: 1, us: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9};
 const FACTORS = {"": 1, k: 1e3, M: 1e6, G: 1e9};
 
-// "500ms" in ns, as in a configuration; NaN: no time.
+// Returns the ns of "500ms", as in a configuration; NaN: not a time.
 function parseTime(text) {
 	const found = /^([\d.]+)(ns|us|ms|s|m|h)$/.exec(text);
 	return found ? found[1] * UNITS[found[2]] : NaN;
 }
 
-// A node; attributes by name, functions as listeners, children as nodes or text.
+// Makes a node: attributes by name, functions as listeners, children as nodes or text.
 function el(tag, attributes, ...children) {
 	const svg = ["svg", "path", "circle", "rect"].includes(tag);
 	const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -65,7 +65,7 @@ function table(columns, rows, name) {
 		el("tbody", {}, rows.map(row => el("tr", {}, cells("td", row))))));
 }
 
-// The table behind a chart, made when somebody opens it.
+// The table behind a chart, made when it is opened.
 function dataTable(make) {
 	const box = el("div"), node = el("details", {class: "data"}, el("summary", {}, "Data as a table"), box);
 	node.addEventListener("toggle", () => box.replaceChildren(...(node.open ? [make()] : [])));
@@ -76,7 +76,7 @@ function list(value) {
 	return Array.isArray(value) ? value.filter(one => one && typeof one === "object") : [];
 }
 
-// A member at a path, whatever is on the way.
+// Returns the member at a path; undefined if it does not exist.
 function at(object, path) {
 	for (const key of path.split(".")) {
 		if (!object || typeof object !== "object" || !Object.hasOwn(object, key))
@@ -98,12 +98,12 @@ const sum = values => values.reduce((total, v) => total + (known(v) ? v : 0), 0)
 
 // --- histograms -----------------------------------------------------------------------------------
 
-// Lower edge of a bucket in ticks: 128 buckets an octave.
+// Returns the lower edge of a bucket in ticks: 128 buckets an octave.
 function bucketLow(bucket) {
 	return bucket < 128 ? bucket : (128 + bucket % 128) * 2 ** (Math.floor(bucket / 128) - 1);
 }
 
-// [[bucket, count], ...] of "GAP:COUNT ..."; what is no such text is left out.
+// Returns [[bucket, count], ...] of "GAP:COUNT ..."; malformed words are left out.
 function parseHistogram(words) {
 	const buckets = [];
 	let bucket = 0;
@@ -137,9 +137,9 @@ function ranks(latency, hz, lost) {
 // --- runs -------------------------------------------------------------------------------------------
 
 const LATENCIES = ["p50", "p90", "p99", "max"];
-const ANSWERS = ["rcode", "received"]; // counters with labels, that say best how requests were answered
+const ANSWERS = ["rcode", "received"]; // counters with labels that describe best how requests were answered
 const HEAT_SHIFT = 4;
-const HEAT_COLUMNS = 400; // of a run that goes on; then two become one
+const HEAT_COLUMNS = 400; // of a run in progress; with more, two become one
 
 // The series of a traffic item, one value for each interval.
 class Item {
@@ -149,7 +149,7 @@ class Item {
 		for (const name of LATENCIES)
 			this[name] = [];
 		this.answers = new Map(); // label: rates
-		this.servers = new Map(); // the same by server
+		this.servers = new Map(); // server: rates
 		this.heat = []; // {from, to, counts: Map of wide buckets}
 		this.timeout = parseTime(text(list(at(run.doc, "config.traffic"))[index], "timeout"));
 		this.protocol = text(doc, "protocol");
@@ -210,7 +210,7 @@ class Item {
 	}
 }
 
-// Two columns of a heat map as one.
+// Merges two columns of a heat map.
 function joined(a, b) {
 	for (const [bucket, count] of b ? b.counts : [])
 		a.counts.set(bucket, (a.counts.get(bucket) || 0) + count);
@@ -233,7 +233,7 @@ class Run {
 		this.load(result.series);
 	}
 
-	// An interval as in a result.
+	// Adds an interval of a result.
 	add(interval) {
 		const t = number(interval, "t_s"), last = this.t.length ? this.t[this.t.length - 1] : 0;
 		const length = number(interval, "length_s") || t - last;
@@ -301,7 +301,7 @@ const WIDE = 4000; // rows of a table
 let runs = [], charts = [];
 let zoom = null; // [from, to] of all time charts, in seconds
 let dragged = null; // chart that the mouse went down on
-let place = ""; // section that the address names
+let place = ""; // section in the address
 
 const full = () => [0, Math.max(0.001, ...runs.flatMap(run => run.t.length ? [run.t[run.t.length - 1]] : []))];
 
@@ -393,8 +393,8 @@ function marksOf(run) {
 	return marks.filter(([t]) => known(t));
 }
 
-// A chart in a figure. o.lines: [{run, xs, name, values, colour, fill, width, points, dash}], lines of one x one
-// after the other; o.y: {label, format, log}; o.x the same, or undefined: time.
+// A chart in a figure. o.lines: [{run, xs, name, values, colour, fill, width, points, dash}], grouped
+// by x; o.y: {label, format, log}; o.x: likewise, or undefined: time.
 class Chart {
 	constructor(parent, o) {
 		this.o = o;
@@ -495,7 +495,7 @@ class Chart {
 		};
 	}
 
-	// A value of x in the legend and the table.
+	// Formats a value of x for the legend and the table.
 	shownX(v) {
 		const format = this.o.x ? this.o.x.shown || this.o.x.format : seconds;
 		return (format || seconds)(v);
@@ -690,7 +690,7 @@ class Heat {
 
 let sections = [];
 
-// A section that appears when its maker put something into it.
+// Adds a section, unless its maker leaves it empty.
 function section(id, title, make) {
 	const node = el("section", {id}, el("h2", {}, title));
 	make(node);
@@ -710,7 +710,7 @@ function itemsByName() {
 	return [...byName];
 }
 
-// A question, of an item where there are several, of a result where one chart cannot show all of them.
+// A question, with the item's name if there are several, and the letter of the result if one chart cannot show all.
 function question(words, name, run) {
 	const before = (run && several() ? `${run.letter}: ` : "") + (name !== undefined && itemsByName().length > 1 ? `${name}: ` : "");
 	return before ? before + words : words[0].toUpperCase() + words.slice(1);
@@ -746,7 +746,7 @@ const NOT_JUDGED = {done: "no criteria, so nothing was judged",
 	event: "an event failed, so the run is not the one that was asked for",
 	partial: "a run of the series could not begin, so the series is incomplete"};
 
-// Why a run is not judged; undefined: it is.
+// Returns why a run is not judged; undefined: it is.
 function notJudged(run) {
 	const status = text(run.doc, "verdict.status"), code = number(run.doc, "verdict.exit_code");
 	const why = at(run.doc, "verdict.reasons"), reasons = status === "invalid" && Array.isArray(why) ? why : [];
@@ -793,7 +793,7 @@ function sentence(run) {
 
 const LIMITS = {none: "nothing", tester: "the tester", wire: "the wire", server: "the server", undecided: "the server or this box (undecided)"};
 
-// The slowest item decides the latency of the head; a rank among lost transactions is the slowest.
+// The slowest item decides the latency in the head; a rank among lost transactions is the slowest.
 function slowest(run, name) {
 	const values = run.items.map(item => {
 		const value = at(item.doc, `latency.response.${name}_ns`);
@@ -802,7 +802,7 @@ function slowest(run, name) {
 	return values.reduce((a, b) => a[1] === null || b[0] > a[0] ? b : a, [NaN, null]);
 }
 
-// The rates of messages and of bits, if all messages of the run go one way; null: some are answered.
+// Returns the rates of messages and of bits if all messages of the run go one way; null: some are answered.
 function oneWay(run) {
 	const total = name => sum(run.items.map(item => number(item.doc, name)));
 	return total("sent") && total("no_reply") === total("sent") ? [total("sent_per_s"), total("request_bps") || 0] : null;
@@ -851,7 +851,7 @@ function head(page) {
 
 // --- criteria -------------------------------------------------------------------------------------
 
-// {bound, value in the unit of the bound, format}; null: no bound that a bar could show.
+// Returns {op, bound, value, format}; null: no bound that a bar could show.
 function parseBound(expression, value) {
 	const found = /(<=|>=|==|<|>)\s*([\d.]+)\s*(%|ns|us|ms|s|m|h|k|M|G)?$/.exec(expression);
 	if (!found)
@@ -895,7 +895,7 @@ function criteria(node) {
 
 // --- load and latency over time ---------------------------------------------------------------------
 
-// While there was load: after it nothing but losses may end in an interval, and all of them is 100 %.
+// Under load only: after it an interval may contain nothing but losses, which is 100 %.
 function highestLoss(item) {
 	const measured = number(item.run.doc, "run.measured_s"), [from, to] = zoom || full();
 	return item.loss.reduce((most, v, i) => {
@@ -976,7 +976,7 @@ function heat(node) {
 
 // --- answers and steps ------------------------------------------------------------------------------
 
-// A label has the same colour in all results; the others take those that are left.
+// A label has the same colour in all results; labels without a fixed colour take the rest.
 const LABEL_COLOURS = {NOERROR: "s1", NXDOMAIN: "s3", SERVFAIL: "s6", REFUSED: "s4", FORMERR: "s2", ACK: "s1", OFFER: "s5", NAK: "s6",
 	REPLY: "s1", ADVERTISE: "s5", others: "s7"};
 
@@ -994,7 +994,7 @@ function stacked(item, rates) {
 	if (rates.has("others"))
 		names.push("others");
 	const colours = labelColours(names);
-	// The first label lies at the bottom: line i is the sum up to it, and drawn before those below it.
+	// The first label lies at the bottom: line i is the sum up to it, and drawn before the lines below.
 	const sums = i => item.run.t.map((_, k) => sum(names.slice(0, i + 1).map(label => rates.get(label)[k])));
 	return names.map((label, i) => ({run: {index: 0}, xs: () => item.run.t, name: label, values: () => sums(i),
 		shown: k => rates.get(label)[k], colour: colours.get(label), fill: "ff", width: 1})).reverse();
@@ -1023,7 +1023,7 @@ function servers(item) {
 		time(number(server, "longest_gap_ns"))]), "servers")] : null;
 }
 
-// What an item that follows another one waited for.
+// The waits of an item that follows another item.
 function marks(item) {
 	const all = list(at(item.doc, "marks"));
 	const times = [["min", "min_ns"], ["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["max", "max_ns"]];
@@ -1095,10 +1095,10 @@ function ledger(node) {
 
 // --- the limit ------------------------------------------------------------------------------------------
 
-// A row only where the result says it.
+// A row; empty if the result does not have the value.
 const say = (name, value, format) => known(value) ? [name, format(value)] : [name, ""];
 
-// Of dut.counters, the ones that changed most.
+// The members of dut.counters that changed most.
 const counted = doc => list(at(doc, "dut.counters")).map(one => [text(one, "name"), number(one, "difference")])
 	.filter(([, v]) => v).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12).map(([name, v]) => [`counter: ${name}`, digits3(v)]);
 
@@ -1142,7 +1142,7 @@ function limit(node) {
 	probes(node);
 }
 
-// Figures of the server's side, each in a unit of its own; of several results those with the same name together.
+// Figures of the server's side, each in its own unit; several results share the chart of a name.
 function probes(node) {
 	const box = el("div", {class: "charts two"});
 	for (const name of new Set(runs.flatMap(run => [...run.probed.keys()]))) {
@@ -1260,7 +1260,7 @@ function search(node) {
 	}
 }
 
-// "latency.response.p99_ns" as a reader says it.
+// "latency.response.p99_ns" in words.
 const words = path => path.replace("latency.", "").replace(/_ns$/, "").replace("per_s", "per second").replace(/[._]/g, " ");
 const formatOf = path => path.endsWith("_ns") ? time : path.endsWith("_per_s") ? perSecond : path === "loss" || path.endsWith(".used") ? percent : exact;
 
@@ -1311,7 +1311,7 @@ let openRun = null; // shows another run of the trend, by its id; null: the page
 
 const sureOf = v => v >= 0.9999 ? "> 99.99 %" : `${(100 * v).toFixed(2)} %`;
 
-// The verdict of each run, the bound of the last one, and changes of the configuration.
+// Draws the verdict of each run, the bound of the last run, and changes of the configuration.
 function markTrend(u, runs, figure, format, above) {
 	const {ctx, bbox} = u, ratio = devicePixelRatio, values = figure.values.map(v => v === LOST ? above : v);
 	ctx.save();
@@ -1344,7 +1344,7 @@ function trend(node) {
 		if (!finite.length)
 			continue;
 		const above = 1.3 * Math.max(...finite), reach = [...finite, ...(figure.judged && !figure.noisy ? [figure.bound] : []), ...(values.includes(Infinity) ? [above] : [])];
-		// No less than the three digits of the axis tell apart.
+		// No less than the axis can show with three digits.
 		const pad = Math.max((Math.max(...reach) - Math.min(...reach)) * 0.15, Math.max(...reach) * 0.03) || 0.001;
 		const colour = {ns: figure.path.includes("p50") ? "p50" : "p99", 1: "loss"}[figure.unit] || "answered";
 		new Chart(box, {name: `trend ${figure.item} ${figure.path}`, above, title: `${figure.item}: ${words(figure.path)}`,
@@ -1363,9 +1363,9 @@ function trend(node) {
 
 const CHANGE_FORMATS = {ns: time, per_s: perSecond, 1: percent, "": exact};
 
-const SAME = 0.001; // of the figure: no change, however sure
+const SAME = 0.001; // of the figure: less is no change, even if significant
 
-// The judgement in a word: more answers are better; less time, loss and failures are.
+// The judgement in a word: more answers are better, and less time, loss and failures.
 function judgement(change) {
 	const {a, b} = change, value = v => v === LOST ? Infinity : v;
 	if (value(a) === value(b) || Math.abs(b - a) < SAME * Math.abs(a))
@@ -1451,7 +1451,7 @@ function box(node) {
 
 let campaign = null;
 
-// A line for each operation over all points; of a single operation, one for each point over a varied setting of numbers.
+// A line for each operation over all points, or for each point over a varied numeric setting (over).
 function campaignLines(rows, column, over) {
 	const groups = new Map();
 	rows.forEach((row, i) => {
@@ -1465,7 +1465,7 @@ function campaignLines(rows, column, over) {
 	})).map((line, i) => ({...line, colour: `s${i % 7 + 1}`, values: () => line.cells.map(cell => number(cell, "mean")), bare: over < 0, points: true, gaps: true}));
 }
 
-// The interval of each mean.
+// Draws the interval of each mean.
 function markIntervals(u, lines) {
 	u.ctx.save();
 	u.ctx.beginPath();
@@ -1520,7 +1520,7 @@ const SECTIONS = [["criteria", "Criteria", criteria],
 	["box", "Box and configuration", box]];
 const OF_CAMPAIGN = [["campaign", "Chart", campaignCharts], ["table", "Table", campaignTables]];
 
-// of: the only sections that are wanted; undefined: all, and the head.
+// of: the wanted sections; undefined: all, and the head.
 function build(page, of) {
 	if (campaign)
 		page.append(el("h1", {}, campaign.name));
@@ -1551,7 +1551,7 @@ function redraw() {
 	draw();
 }
 
-// Everything of the data before goes.
+// Replaces the page of earlier data.
 function fill(page, data, of) {
 	charts.forEach(chart => chart.clear());
 	charts = [];
@@ -1568,7 +1568,7 @@ function start(page, data, of, open) {
 	openRun = open || null;
 	fill(page, data, of);
 	document.title = (campaign ? campaign.name : runs.map(run => text(run.doc, "run.name") || run.file).join(" and ")) + " – ddiperf";
-	// The text is there first.
+	// The text appears before the charts.
 	requestAnimationFrame(() => setTimeout(() => {
 		draw();
 		goTo(place);
@@ -1598,29 +1598,29 @@ function listen(page) {
 	});
 }
 
-// --- a run that goes on ---------------------------------------------------------------------------------
+// --- a run in progress ----------------------------------------------------------------------------------
 
 const GROWING = ["load", "latency", "heat", "answers", "limit"];
 
-// Names of the protocols are among those of the items' settings, and among an interval's members.
+// The name of the protocol is a member of the item's settings, and of the item in an interval.
 function protocolOf(settings, mine) {
 	return Object.keys(mine).find(key => at(settings, key) && typeof mine[key] === "object" && key !== "latency");
 }
 
-// begin: the line of its begin; interval: its first one.
+// begin: the line of its begin; interval: the first one.
 function liveRun(begin, interval) {
 	const settings = list(at(begin, "result.config.traffic"));
 	const traffic = list(at(interval, "traffic")).map((mine, i) => ({name: text(mine, "name"), protocol: protocolOf(settings[i], mine) || ""}));
-	const run = {...at(begin, "result.run"), measured_s: undefined}; // nobody knows yet
+	const run = {...at(begin, "result.run"), measured_s: undefined}; // unknown so far
 	return new Run({live: true, file: "", document: {...begin.result, run, traffic, workers: list(at(interval, "workers")), orders: []},
 		series: {columns: [[["t_s"], []]], heat: []}}, 0);
 }
 
-// What the charts of a run are made of: another shape needs other charts.
+// The set of charts that a run needs: another shape needs other charts.
 const shapeOf = run => JSON.stringify([run.items.map(item => [item.answers.size, item.heat.some(column => column.counts.size)]),
 	run.probed.size, run.t.length > 2]);
 
-// Draws what add() has brought, at most once a frame.
+// Draws intervals after add(), at most once a frame.
 class Live {
 	constructor(page, begin) {
 		Object.assign(this, {page, begin, run: null, shape: "", wanted: false});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of `ddiperf serve`: runs, files, history. Charts are those of the page of a result (page.js),
-// from the same data: the report of a run that has ended, the lines of one that goes on.
+// The page of `ddiperf serve`: runs, files, history. It has the charts of the page of a result (page.js),
+// from the same data: the report of an ended run, or the lines of a run in progress.
 "use strict";
 
 const serve = (() => {
@@ -53,9 +53,9 @@ async function save(path, name) {
 	setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-// --- where the page is -----------------------------------------------------------------------------
+// --- the current view ------------------------------------------------------------------------------
 
-let view = null; // {end} of the one that is shown
+let view = null; // {end} of the current view
 
 function go(path) {
 	history.pushState(null, "", path);
@@ -73,7 +73,7 @@ function link(path, name) {
 
 const complaint = el("p", {class: "error", role: "alert"});
 
-// What a button does; its error is shown.
+// The handler of a button, which shows its error.
 const does = action => async event => {
 	complaint.textContent = "";
 	try {
@@ -134,7 +134,7 @@ async function upload(files) {
 		await call("PUT", `/files/${encodeURIComponent(file.name)}`, file);
 }
 
-// fleet: {agents, select} of a run on it; undefined: the run is on the server's box.
+// fleet: {agents, select} of a run on the fleet; undefined: the run is on the server's box.
 async function startRun(file, set, fleet) {
 	const {id} = await post("/runs", {file, set, fleet});
 	await go(`/run/${id}`);
@@ -153,7 +153,7 @@ const HEALTH = {free: "pass", busy: "done", silent: "invalid"};
 
 const amount = mb => mb < 1000 ? `${mb} MB` : `${(mb / 1000).toFixed(1)} GB`;
 
-// An agent may say anything: what is no list is an empty one.
+// An agent may send anything: other values count as an empty list.
 const listOf = value => Array.isArray(value) ? value : [];
 
 function boxOf({host, cpus, box: told}) {
@@ -173,7 +173,7 @@ function agentRows() {
 		[agent.version, agent.version === about.version ? "" : el("span", {class: "error"}, " other version")], time(agent.reply_ms * 1e6)]);
 }
 
-// The agents of the fleet, asked again and again while the view is there.
+// The agents of the fleet, polled while the view is open.
 function agents(mine) {
 	if (!about.fleet)
 		return [];
@@ -191,7 +191,7 @@ function agents(mine) {
 	return [el("h2", {}, "Agents"), box];
 }
 
-// Where a run shall be: {node, value}.
+// The choice where to run: {node, value}.
 function fleetChoice() {
 	const on = el("input", {type: "checkbox"}), count = el("input", {type: "number", min: 1, max: 9999, placeholder: "all", "aria-label": "number of agents"});
 	const labels = el("input", {size: 14, placeholder: "rack=1,site=a", "aria-label": "labels of the agents"});
@@ -233,7 +233,7 @@ async function showRuns(box, mine) {
 
 // --- a run -------------------------------------------------------------------------------------------
 
-// Each event of the stream to a function, from the first line or the one after the last that came.
+// Passes each event of the stream to a function; after a broken connection from the next line on.
 async function follow(id, mine, take) {
 	let from = 1, over = false;
 	while (!over && !mine.over) {
@@ -261,7 +261,7 @@ async function follow(id, mine, take) {
 	complaint.textContent = "";
 }
 
-// Rates that can be changed: of items with one rate for the whole run.
+// The rates that can be changed: items with one rate for the whole run.
 function rates(id, begin) {
 	return list(at(begin, "result.config.traffic")).filter(item => known(at(item, "load.rate"))).map(item => {
 		const field = el("input", {value: String(item.load.rate), size: 8, "aria-label": `rate of ${item.name}`});
@@ -283,7 +283,7 @@ function progress(begin, interval) {
 	return `${warm ? "warm-up" : t > total ? "waiting for replies" : "measuring"}, ${exact(Math.min(t, total))} of ${exact(total)} s. ${rows.join("; ")}`;
 }
 
-// The lines of a run in progress, into charts.
+// Draws the lines of a run in progress as charts.
 class Watch {
 	constructor(id, said, box) {
 		Object.assign(this, {id, said, box, live: null, begin: null, trial: ""});
@@ -415,7 +415,7 @@ async function showHistory(box, mine) {
 
 // --- the editor ----------------------------------------------------------------------------------------
 
-// The part of a schema that a value has: behind references, lists and null.
+// Returns the part of a schema that describes a value: behind references, lists and null.
 function resolve(schema, node) {
 	for (let steps = 0; node && steps < 16; steps++) {
 		if (node.$ref)
@@ -432,7 +432,7 @@ function resolve(schema, node) {
 
 const KEY = /^(\s*(?:- +)*)([\w.]+):(?=\s|$)/;
 
-// The keys on the way to a place in the text, the word before it, and the key whose value it is.
+// Returns the keys above a place in the text, the word before it, and the key whose value it is.
 function placeIn(value, position) {
 	const lines = value.slice(0, position).split("\n"), last = lines.pop(), path = [];
 	const word = /[\w.%-]*$/.exec(last)[0], head = last.slice(0, last.length - word.length);
@@ -444,7 +444,7 @@ function placeIn(value, position) {
 			indent = found[1].length;
 		}
 	}
-	// In this line: braces open mappings, brackets lists, a key before them or before the word.
+	// In this line braces open mappings and brackets lists; a key stands before them or before the word.
 	let key = "";
 	const stack = [];
 	for (const part of head.matchAll(/([\w.]+):(?=\s|$)|[{}[\],]/g)) {
@@ -544,7 +544,7 @@ class Editor {
 		this.choose(0);
 	}
 
-	// Below the word, or above it: is the word in sight?
+	// Places the list below or above the word. Returns whether the word is in sight.
 	put() {
 		const before = this.value.slice(0, this.area.selectionStart).split("\n"), style = getComputedStyle(this.area);
 		const pen = el("canvas").getContext("2d"), line = parseFloat(style.lineHeight);
