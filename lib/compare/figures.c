@@ -166,7 +166,7 @@ static void put_value(struct flattening *f, const char *path, double value)
 
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth);
 
-// With too few values for a percentile, the longest one is the percentile.
+// With too few values for a percentile, the maximum is the percentile.
 static const json_t *known_value(
 	const struct flattening *f, const json_t *in, const char *key, const json_t *value)
 {
@@ -184,7 +184,7 @@ static void flatten_members(struct flattening *f, json_t *object, const char *pa
 		*path ? arena_printf(f->a, "%s.%s", path, key) : arena_strdup(f->a, key), depth);
 }
 
-// A time that is null is a rank among the lost transactions, if any was lost.
+// A time that is null is a rank among lost transactions, if any were lost.
 static void flatten(struct flattening *f, const json_t *v, const char *path, unsigned depth)
 {
 	const json_t *one;
@@ -246,7 +246,7 @@ static void put_setting(struct flattening *f, const char *path, const json_t *va
 	free(text);
 }
 
-// Elements of lists go by their name, where they have one.
+// Elements of lists are identified by name, if they have one.
 static void flatten_settings(
 	struct flattening *f, const char *path, const json_t *value, unsigned depth)
 {

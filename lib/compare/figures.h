@@ -38,7 +38,7 @@ struct figures {
 	uint32_t setting_count;
 };
 
-// 0, or -EINVAL with the reason logged.
+// Returns 0, or -EINVAL with the reason logged.
 int figures_load(const char *file, struct arena *a, struct figures *out);
 // Like figures_load, from a document; file is its name in messages.
 int figures_read(const char *file, const json_t *document, struct arena *a, struct figures *out);
@@ -49,19 +49,19 @@ bool figures_has_item(const struct figures *f, const char *item);
 // Is figure i the first of its item?
 bool figures_is_new_item(const struct figures *f, uint32_t i);
 
-// The full path of p50, p99, mean, max or rate; any other name is a path already.
+// Returns the full path of p50, p99, mean, max or rate; any other name is a path already.
 const char *figures_full_name(const char *name);
 
 // Offers every short name and path as a suggestion.
 void figures_try_names(const struct figures *f, struct nearest *nearest);
 
-// "ns", "per_s", "1", or "" for answers of a search, by the path.
+// Returns "ns", "per_s", "1", or "" for answers of a search, by the path.
 const char *figures_unit(const char *path);
 
-// A value in a reader's words, "lost" among them, as stats_shown.
+// Formats a value for readers like stats_shown, or as "lost".
 const char *figures_text(double v, const char *unit);
 
-// The value of a figure that a result does not have: a counter is 0, a time is unknown (NAN).
+// Returns the value of a figure that a result lacks: a counter is 0, a time is unknown (NAN).
 double figures_absent(const char *path);
 
 // One figure in A and B.

@@ -209,7 +209,7 @@ static int put_lines(const char *file, json_t *entries, struct document_reader *
 	return 0;
 }
 
-// f: the file, locked. A line that another program left without its end gets one.
+// f: the file, locked. A last line that another program left without a newline gets one.
 static int append_locked(const char *file, FILE *f, off_t size,
 	struct document_reader *const readers[], unsigned count)
 {

@@ -20,7 +20,7 @@ json_t *history_entry(const struct document_reader *b);
 json_t *history_read(const char *file);
 
 // Appends the results that the file does not have, by their ids, in one write that has reached the
-// disk on return. A write that fails leaves the file as it was, and programs that append at once
-// wait for each other. 0, or -errno, which was logged; -EINVAL: the file is no history, or a result
-// has no id.
+// disk on return. A failed write leaves the file unchanged, and programs that append at once wait
+// for each other. Returns 0, or -errno, which was logged; -EINVAL: the file is not a history, or a
+// result has no id.
 int history_append(const char *file, struct document_reader *const readers[], unsigned count);

@@ -12,11 +12,11 @@
 #include "compare/figures.h"
 #include "compare/history.h"
 
-// Differences that no user cares for, and that one bucket of a histogram makes.
+// Smaller differences do not matter to users, and can come from one bucket of a histogram.
 #define LEAST_SHARE  0.01   // of the mean
 #define LEAST_POINTS 0.0001 // of a figure that is a share itself
 
-// Where even changes of this size would not be noticed, nothing is judged.
+// If changes of this size would not be noticed, nothing is judged.
 #define NOISY_FACTOR 3.0 // of a time
 #define NOISY_SHARE  0.5 // of a rate
 #define NOISY_POINTS 0.1 // of a figure that is a share itself
@@ -151,7 +151,7 @@ static void take_run(struct trend *t, const json_t *past)
 	}
 }
 
-// A rank among the lost is worse than any number, and nothing to compute with.
+// A rank among lost transactions is worse than any number, and cannot be used in computations.
 static void judge_figure(struct trend_figure *f, double confidence, unsigned together)
 {
 	if (isfinite(f->value)) {
@@ -242,7 +242,7 @@ static json_t *figure_json(const struct trend_figure *f, const json_t *runs)
 	return out;
 }
 
-// The entry and those before it of the same name, in their order. Borrowed entries.
+// Returns the entry, and earlier entries of the same name, in their order. Borrowed entries.
 static json_t *runs_up_to(const json_t *entries, const json_t *entry)
 {
 	json_t *runs = json_array();

@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 
-#define TREND_RUNS     10 // that a run is compared with, at most
+#define TREND_RUNS     10 // runs to compare with, at most
 #define TREND_RUNS_MIN 3
-#define TREND_SHOWN    500 // runs of a chart, at most
+#define TREND_SHOWN    500 // runs in a chart, at most
 #define TREND_DEFAULT  0.99
-#define TREND_SURE     0.9999 // more is not printed: the method is not that exact
+#define TREND_SURE     0.9999 // higher values are not printed: the method is not that exact
 
 struct trend_figure {
 	const char *item, *path; // as in figures.h; borrowed from the entries
@@ -26,7 +26,7 @@ struct trend_figure {
 	double bound;      // beyond it the run is worse
 	double confidence; // that it is worse, for all figures together: 0..1
 	bool judged, worse;
-	bool noisy; // judged, and not worse, but the past differs so much that nothing follows
+	bool noisy; // judged, and not worse, but the past varies too much for a conclusion
 };
 
 struct trend {
@@ -47,8 +47,8 @@ void trend_of(const json_t *entries, const json_t *entry, double confidence, str
 // Judges past and value: sets the members from mean on. together: figures that are judged.
 void trend_judge(struct trend_figure *f, double confidence, unsigned together);
 
-// For a chart: the last runs of the same name up to the entry, which is the last, and their figures
-// with the judgement of it. The caller owns it.
+// For a chart: returns the last runs of the same name up to the entry, which is the last, and their
+// figures with its judgement. The caller owns it.
 json_t *trend_series(const json_t *entries, const json_t *entry);
 
 // Can a result with this verdict be judged?

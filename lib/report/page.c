@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data of a page: each document without the histograms that no chart needs, the intervals as
-// columns, the heat map of each item, and the changes from the first result to each other one.
+// columns, the heat map of each item, and the changes from the first result to each other result.
 // Path: cold. Main thread.
 #include "report/page.h"
 
@@ -149,7 +149,7 @@ static json_t *rounded(double value, int digits)
 	return json_real(value);
 }
 
-// twice: the intervals since the last call were several.
+// twice: there were several intervals since the last call.
 static void column_put(struct column *c, bool twice)
 {
 	bool rising = c->low_at <= c->high_at;
@@ -300,7 +300,7 @@ static void heat_take(struct heat *heat, const struct document_reader *b, const 
 		heat->count[i >> HEAT_SHIFT] += (double)h.bucket[i];
 }
 
-// As hist_print, of the wide buckets.
+// Like hist_print, for the wide buckets.
 static void heat_put(struct heat *heat, double until_s)
 {
 	char text[HEAT_BUCKETS * 32];
@@ -404,7 +404,7 @@ static void drop_histograms(json_t *in)
 	json_array_foreach(in, i, value) drop_histograms(value);
 }
 
-// The percentile curves of items need their histograms, nothing else does.
+// Only the percentile curves of items need histograms.
 static json_t *lean(const json_t *document)
 {
 	json_t *copy = json_deep_copy(document), *kept = json_array(), *item, *repeat;
@@ -469,7 +469,7 @@ static json_t *changes_json(
 // --- the page
 // ----------------------------------------------------------------------------------------
 
-// In JSON a '<' is within a text, and the only begin of anything that HTML would see.
+// In JSON a '<' occurs only in texts, and starts everything that HTML would interpret.
 static int put_escaped(const char *text, size_t len, void *out)
 {
 	for (size_t i = 0; i < len; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results as one HTML page: template, style, script and charts of lib/report/page, which the program
-// contains, with the results as JSON in it. The page needs no network. Nothing in a result is
-// trusted: its text cannot leave the JSON. Path: cold. Main thread.
+// Results as one HTML page: template, style, script and charts of lib/report/page, which the
+// program contains, with the results as JSON in it. The page needs no network. Nothing in a result
+// is trusted: its text cannot leave the JSON. Path: cold. Main thread.
 #pragma once
 
 #include <jansson.h>
@@ -9,9 +9,9 @@
 
 #include "document/document_reader.h"
 
-// One result, or several that are compared with the first. Reads the intervals of each reader from
-// the first one on. Long series are thinned: of each few intervals the least and the greatest value
-// stay. history: entries (history.h) for the trend of the first result; NULL: none. 0, or -EIO.
+// Writes one result, or several compared with the first. Rewinds the readers to read intervals.
+// Long series are thinned: of every few intervals only the least and the greatest value are kept.
+// history: entries (history.h) for the trend of the first result; NULL: none. Returns 0, or -EIO.
 int page_write(
 	struct document_reader *const readers[], unsigned count, const json_t *history, FILE *out);
 

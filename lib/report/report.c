@@ -139,7 +139,7 @@ static void print_count(FILE *out, const char *name, const char *shown, uint64_t
 
 #define PRINT(member, help) print_count(out, #member, shown, c->member);
 
-// Connections in a line: opened, accepted, and all that went wrong.
+// Prints connections in a line: opened, accepted, and all failures.
 static void print_connections(FILE *out, struct stats_figures in, const struct result_item *i)
 {
 	static const char times[] = "min {min_ns}, p50 {p50_ns}, p99 {p99_ns}, max {max_ns}\n",
@@ -203,7 +203,7 @@ static void print_item(FILE *out, const struct result_item *i)
 	print_choice(out, &i->counters, 2);
 }
 
-// The packets that the tester lost; after a run that did not pass, the port's other counters too.
+// Prints the packets that the tester lost, and unless the run passed, the port's other counters.
 static void print_port(FILE *out, struct stats_figures in, const struct result_port *p, bool all)
 {
 	if (!all && !p->rx_missed && !p->rx_no_mbuf && !p->tx_refused && !p->tx_no_mbuf &&
@@ -221,7 +221,7 @@ static void print_port(FILE *out, struct stats_figures in, const struct result_p
 	print_choice(out, &(struct counter_choice){&wire_section, p->other}, 2);
 }
 
-// The responder's connections, and all that it did to them.
+// Prints the responder's connections, and everything that it did to them.
 static void print_accepted(FILE *out, const struct result_responder_conns *c)
 {
 	static const char shown[] = "accepted";
@@ -259,8 +259,7 @@ static void print_responder(FILE *out, const struct result *result)
 
 #define FOR_TESTER "p50 {p50_ns}, p99 {p99_ns}"
 
-// The part of every latency that is not the server's, and the longest wait for the worker's next
-// pass.
+// Prints the tester's part of every latency, and the longest wait for the worker's next pass.
 static void print_tester_delay(FILE *out, const struct result *result)
 {
 	const struct result_tester_delay *d = result->run.tester_delay;
@@ -279,7 +278,7 @@ static void print_tester_delay(FILE *out, const struct result *result)
 		times_of(worst), "; a pass of its loop took " FOR_TESTER ", max {max_ns}\n", out);
 }
 
-// Time that replies waited for the tester; it is in no latency, as the kernel stamps their arrival.
+// Prints the wait of replies for the tester, which is in no latency, as the kernel stamps arrivals.
 static void print_wake(FILE *out, const struct result *result)
 {
 	const struct result_worker *all = result->workers.items;
@@ -329,7 +328,7 @@ static void print_peak(FILE *out, const char *name, const struct result_peak *p)
 			stats_shown(p->answered_per_s, "per_s"), search_value(p->rate));
 }
 
-// With the parts of use that are above 0.
+// Prints the parts of CPU use that are above 0, too.
 static void print_cpu_line(
 	FILE *out, const char *box, uint64_t cpus, const struct result_cpu_use *u)
 {
@@ -395,7 +394,7 @@ static void print_cpu(FILE *out, const struct result *r)
 			(unsigned long long)(r->dut->failures + r->dut->samples));
 }
 
-// Counters that did not change are left out.
+// Prints the counters that changed.
 static void print_counters(FILE *out, const struct result_dut *dut)
 {
 	const struct result_dut_counter *c = dut->counters.items;
@@ -479,7 +478,7 @@ static void print_routers(FILE *out, const struct result *r)
 	}
 }
 
-// Losses each way, which only both sides together know.
+// Prints the losses each way, which only both sides together know.
 static void print_peer(FILE *out, const struct result *r)
 {
 	const struct result_responder_protocol *list = r->peer->protocols.items;
@@ -621,7 +620,7 @@ static void print_why(FILE *out, const struct result_verdict *v)
 			log_in_words(reasons[i], text, sizeof(text)));
 }
 
-// Reasons in which these words occur.
+// Returns the number of reasons that contain these words.
 static uint32_t reasons_with(const struct counter_list *reasons, const char *words)
 {
 	const char *const *texts = reasons->items;

@@ -24,20 +24,20 @@ struct report {
 void report_init(struct report *r, FILE *out, bool quiet);
 
 void report_note(struct report *r, const char *text);
-// A struct run_events_follower's. Sums are kept; of a search, intervals are not printed.
+// For struct run_events_follower. Keeps sums; does not print intervals of a search.
 void report_line(void *ctx, const json_t *line);
 void report_responder(struct report *r, double t_s, const struct result_responder *total);
 
 void report_result(struct report *r, const struct result *result);
 void report_responder_end(struct report *r, const struct result_responder *total); // NULL: none
 
-// Take the view away, if there is one, to print in its place.
+// Clears the view, if there is one, to print in its place.
 void report_clear(struct report *r);
 
-// Texts of an item of an interval, to print at once: name, due/s, answered/s, loss, p50, p99, max.
-// Times are "-" if it is not timed, and "lost" where they are not known.
+// Sets cells to texts of an item of an interval, to print at once: name, due/s, answered/s, loss,
+// p50, p99, max. Times are "-" if it is not timed, and "lost" where unknown.
 #define REPORT_CELLS 7
 void report_cells(const json_t *item, bool timed, const char *cells[REPORT_CELLS]);
 
-// The value found for a criterion, in the unit of its figure. room >= 32.
+// Returns the value found for a criterion, in the unit of its figure. room >= 32.
 const char *report_criterion_value(const struct result_criterion *c, char *buf, size_t room);

@@ -51,7 +51,7 @@ static bool is_in_front(int fd)
 	return front < 0 || front == getpgrp();
 }
 
-// Keys come at once and are not shown. Again after a shell has stopped and continued the run.
+// Disables line buffering and echo; again after a shell has stopped and continued the run.
 static void take_keys(void)
 {
 	struct termios t;
@@ -143,7 +143,7 @@ static void on_tick(void *ctx)
 	resized = size.ws_row != terminal.size.ws_row || size.ws_col != terminal.size.ws_col;
 	if (!resized && since < (terminal.stale ? LEAST_NS : AGAIN_NS))
 		return;
-	// Terminals break long lines anew, each in its way: the place of the view is lost.
+	// Each terminal wraps long lines in its own way, so the place of the view is unknown.
 	if (resized && atomic_load(&terminal.drawn) && is_ready())
 		fputs("\033[H\033[2J", terminal.out);
 	terminal.size = size;

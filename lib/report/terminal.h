@@ -6,13 +6,13 @@
 
 #include "report/view.h"
 
-// From now on v is drawn on out, a terminal, when there is something to see. hint: meaning of the
-// key. v and out stay the caller's; v follows the lines by itself, before the follower below.
+// From now on draws v on out, a terminal, when it has something to show. hint: meaning of the key.
+// v and out stay the caller's; v follows the lines by itself, before the follower below.
 void terminal_open(const struct view *v, FILE *out, const char *hint);
 
-// It draws, looks for the key, which has the effect of one SIGINT, and closes.
+// Draws, looks for the key, which has the effect of one SIGINT, and closes.
 struct run_events_follower terminal_follower(void);
 
-// Take the view away and leave the terminal as it was found; it can be called again, without
-// terminal_open too. Any thread, signal handlers too.
+// Clears the view and restores the terminal. May be called again, and without terminal_open. Any
+// thread, signal handlers too.
 void terminal_restore(void);

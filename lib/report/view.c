@@ -24,7 +24,7 @@ static double now_s(void)
 	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
-// A number, or 0.
+// Returns a number, or 0.
 static double number_of(const json_t *in, const char *path)
 {
 	double value = document_number(in, path);
@@ -55,7 +55,7 @@ static void shift(struct view *v, unsigned seconds)
 	v->until_s += seconds;
 }
 
-// The interval spreads over the seconds that it touches.
+// Spreads the interval over the seconds that it touches.
 static void add_history(struct view *v, const json_t *line)
 {
 	double end = number_of(line, "t_s"), length = number_of(line, "length_s");
@@ -139,7 +139,7 @@ struct drawing {
 	unsigned lines;
 };
 
-// A line, cut at the width; a character of several octets is one column.
+// Writes a line, cut at the width; a character of several octets is one column.
 __attribute__((format(printf, 2, 3))) static void put(struct drawing *d, const char *fmt, ...)
 {
 	char line[LINE];
@@ -169,7 +169,7 @@ struct course {
 	double at_s, of_s;
 };
 
-// The phase now, some time after the last line.
+// Returns the phase now, some time after the last line.
 static struct course course_of(const struct view *v)
 {
 	double warmup = number_of(v->begin, "warmup_s"), all = number_of(v->begin, "duration_s");
@@ -281,7 +281,7 @@ static void put_spark(struct drawing *d, size_t n)
 	put(d, "  %s up to %s", line, stats_shown(most, "per_s"));
 }
 
-// The object in an item that no row of items has.
+// Returns the object in an item that is not in the rows of items.
 static const json_t *of_protocol(const json_t *item)
 {
 	const struct counter_section *s = &result_interval_item_section;
@@ -317,7 +317,7 @@ struct counts {
 	double length_s;
 };
 
-// Counters that are above 0 in the interval.
+// Appends the counters that are above 0 in the interval.
 static void add_counts(struct counts *c, const char *group, const json_t *in)
 {
 	char one[LINE];
@@ -339,7 +339,7 @@ static void add_counts(struct counts *c, const char *group, const json_t *in)
 	}
 }
 
-// The protocol's own counts: by their labels, and others behind them, as far as the line goes.
+// Writes the protocol's own counts that fit into the line: by their labels, then all others.
 static void put_counts(struct drawing *d, const json_t *item)
 {
 	struct counts c = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of a run on one screen, made of its lines (run_events.h): phase, trial, items with
-// their last interval and the last minute, workers. Text of a given size; the terminal is another's
-// (terminal.h). Path: cold. Main thread.
+// their last interval and the last minute, workers. Makes text of a given size; terminal.h has the
+// terminal. Path: cold. Main thread.
 #pragma once
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct view_size {
 
 void view_line(void *ctx, const json_t *line);
 
-// Up to size->rows lines, none if the run has not begun. Returns their number.
+// Writes up to size->rows lines, none if the run has not begun. Returns their number.
 unsigned view_draw(const struct view *v, const struct view_size *size, FILE *out);
 
 void view_free(struct view *v);
