@@ -15,12 +15,12 @@
 #define READER_WINDOW 129 // the newest interval, and earlier ones in which requests were due
 
 struct document_reader {
-	const char *file; // as messages call it; the caller's
+	const char *file; // its name in messages; the caller's
 	json_t *document; // an object; without "intervals"
 	// Its intervals: a list,
 	json_t *intervals;
 	size_t next;
-	// or lines of a file (run_events.h), of which a few are looked at ahead.
+	// or lines of a file (run_events.h), of which a few are read ahead.
 	FILE *part;  // NULL: a list
 	bool opened; // owned by the reader
 	uint64_t run;
@@ -41,14 +41,14 @@ int reader_open(struct document_reader *b, const char *file);
 
 // Takes a document that the program has at hand; the reader owns it now.
 void reader_take(struct document_reader *b, const char *name, json_t *document);
-// A result whose intervals are the lines of part (run_events.h) that belong to the run of that
-// number. document becomes the reader's; part stays the caller's.
+// Takes a result whose intervals are the lines of part (run_events.h) with that number of the run.
+// The reader owns document; part stays the caller's.
 void reader_of_run(struct document_reader *b, json_t *document, FILE *part, uint64_t run);
 
 // Prints the document with all its intervals, a line each. Returns 0, or -errno.
 int reader_print(struct document_reader *b, FILE *f);
 
-// Like reader_print, into a file: document_write_by.
+// Like reader_print, into a file by document_write_by.
 int reader_write(struct document_reader *b, const char *option, const char *path, bool is_private);
 
 // Returns the next interval, an object, borrowed until the next call; NULL after the last one.
@@ -83,6 +83,6 @@ json_t *document_named(const json_t *list, const char *path, const char *text);
 // Computes "answered + failed * 100 / sent" from left to right. Missing members count as 0, and so
 // does a share of 0.
 double document_computed(const json_t *in, const char *expression);
-// The template (stats/text.h) with figures of the object: "{server}" is a text, and "{late + stray
-// / sent:%.2f}" a number as printf has it, %.0f without a format.
+// Prints the template (stats/text.h) with figures of the object: "{server}" is a text, and "{late +
+// stray / sent:%.2f}" a number as in printf, %.0f without a format.
 void document_fill(const json_t *in, const char *template, FILE *out);

@@ -57,8 +57,8 @@ static bool copy_whole_lines(const struct interval_file *p, FILE *to)
 	return fflush(to) == 0;
 }
 
-// The disk of the result is full: the intervals move to where temporary files are, and leave their
-// room there to the result.
+// The disk of the result is full: moves the intervals to the folder of temporary files, and so
+// frees room for the result.
 static bool move_away(struct interval_file *p, int error)
 {
 	FILE *to = p->path ? tmpfile() : NULL;

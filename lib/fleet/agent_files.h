@@ -18,5 +18,5 @@
 // "events.jsonl", "run-N.json" or "run-N.json.part".
 bool agent_files_is_file(const char *name);
 bool agent_files_is_hash(const char *text);
-// SHA-256 of a regular file, from its beginning. 0, or -errno.
+// Computes the SHA-256 of a regular file, from its beginning. Returns 0, or -errno.
 int agent_files_hash(int fd, uint64_t *size, char hash[AGENT_FILES_HASH]);

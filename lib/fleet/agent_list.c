@@ -16,7 +16,7 @@
 #include "io/host/privileges.h"
 
 #define ASK_MS     2000
-#define SILENT_MS  5000 // two questions without a reply
+#define SILENT_MS  5000 // two requests without a reply
 #define FORGET_MS  600000
 #define TICK_MS    100
 #define AGENTS_MAX 4096

@@ -11,7 +11,7 @@
 
 struct agent_list;
 
-// s lives as long as the list. 0, or -errno, which was logged (bus_open).
+// s must live as long as the list. Returns 0, or -errno, which was logged (bus_open).
 int agent_list_open(const struct bus_settings *s, struct agent_list **out);
 // An array of {name, labels, version, host, cpus, run, coordinator, box, clock (host_facts.h),
 // state, reply_ms, silent_s}; the caller owns it. up: the server of NATS is connected.

@@ -259,7 +259,7 @@ static double total_answered_per_s(const struct result *r)
 	return sum;
 }
 
-// The first part asks the server. Its CPU time is for the transactions of all.
+// The first part probes the server. Its CPU time is for the transactions of all.
 static void set_dut(struct result *sum, const struct result *first, struct arena *a)
 {
 	struct result_dut *dut;
@@ -273,7 +273,7 @@ static void set_dut(struct result *sum, const struct result *first, struct arena
 	sum->dut = dut;
 }
 
-// A command was run by the first part only.
+// Only the first part runs a command.
 static void set_commands(struct result *sum, const struct result *first)
 {
 	struct result_event *events = (struct result_event *)sum->events.items;

@@ -48,7 +48,7 @@ char *talk_text(json_t *message);
 const char *talk_names(const json_t *names, char *buf, size_t room);
 // Adds a name to the list for a text, so that they share a line. said: an object.
 void talk_say(json_t *said, const char *what, const char *name);
-// A list of texts.
+// Returns a list of texts.
 json_t *talk_texts(char *const *texts, unsigned count);
 // Parses a message, which must be an object; NULL: it is not.
 json_t *talk_read(const char *data, size_t size);

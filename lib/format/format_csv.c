@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables as RFC 4180 has them: a row for each interval, or with --select a row for each result.
+// Tables as in RFC 4180: a row for each interval, or with --select a row for each result.
 // Path: cold. Main thread.
 #include <errno.h>
 #include <stdlib.h>
@@ -121,8 +121,8 @@ static void put_block(FILE *out, const struct chosen_block *block, bool names)
 	end_row(out);
 }
 
-// A header, and a row for each result. Patterns may fit other paths in another result, so a header
-// is repeated where it differs.
+// Writes a header, and a row for each result. Patterns may match other paths in another result, so
+// the header is repeated if it differs.
 static bool same_names(const struct chosen_block *a, const struct chosen_block *b)
 {
 	if (a->count != b->count)

@@ -28,7 +28,7 @@ struct span {
 	json_int_t since_ns, until_ns;
 };
 
-// The wall clock at the end of an interval, whole: a double has no nanoseconds since 1970.
+// Returns the wall clock at an interval's end; a double cannot hold nanoseconds since 1970.
 static json_int_t ended_ns(const json_t *interval)
 {
 	json_int_t ns = json_integer_value(json_object_get(interval, "ended_ns"));
@@ -85,7 +85,7 @@ static void put_header(struct metrics *m, const json_t *first, struct span *all)
 
 // --- an item, of an interval or of the run ---
 
-// The protocol's counters have an object "rcode".
+// Returns the object "rcode" of the protocol's counters; NULL: none.
 static const json_t *rcodes_of(const json_t *item, const char *protocol)
 {
 	const json_t *rcodes = json_object_get(json_object_get(item, protocol), "rcode");

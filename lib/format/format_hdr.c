@@ -42,7 +42,7 @@ static unsigned place_of(uint64_t ns)
 	return (shift << SUB_BITS) + (unsigned)(ns >> shift);
 }
 
-// The lowest value of a place, and the number of values that share it.
+// Returns the lowest value of a place; *width: the number of values that share it.
 static uint64_t place_low(unsigned place, uint64_t *width)
 {
 	unsigned shift = place < 2 * SUB_HALF ? 0 : (place >> SUB_BITS) - 1;
@@ -147,7 +147,7 @@ static void put_histogram(struct hdr_log *l)
 	free(text);
 }
 
-// "traffic.queries.latency.response." is queries.response. A tag has no comma and no space.
+// "traffic.queries.latency.response." becomes queries.response. A tag has no comma and no space.
 static void put_tag(FILE *out, const char *path)
 {
 	static const char *const left_out[] = {"traffic.", "latency.", "steps."};

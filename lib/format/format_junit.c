@@ -11,7 +11,7 @@
 #define NUMBER  64 // room for one
 #define TRAFFIC "traffic."
 
-// Text as the value of an attribute: markup is escaped, control characters become "?".
+// Writes text as the value of an attribute: escapes markup, and replaces control characters by "?".
 static void put_escaped(FILE *out, const char *text)
 {
 	for (const char *c = text; *c; c++) {
@@ -93,7 +93,7 @@ static bool passed(const json_t *criterion)
 	return json_is_true(document_at(criterion, "pass"));
 }
 
-// Why a figure has no value: among lost transactions a percentile is not a time.
+// Explains a figure without a value: among lost transactions a percentile is not a time.
 static const char *missing_text(
 	const struct document_reader *b, const char *expression, char *buf, size_t room)
 {

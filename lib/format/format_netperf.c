@@ -119,7 +119,7 @@ static bool goes_one_way(const struct netperf *n, const char *item)
 	       !(item_figure(n, item, "answered") + item_figure(n, item, "failed") > 0);
 }
 
-// Its settings, if the result has the configuration.
+// Returns the item's settings, if the result has the configuration.
 static const json_t *item_settings(const struct netperf *n, const char *item)
 {
 	return document_named(
@@ -280,7 +280,7 @@ static const char *remote_sd(const struct netperf *n, const char *item)
 	return demand(n, "dut");
 }
 
-// As netperf has it where no interval was asked for.
+// Returns `single` without an interval, as netperf prints it if none was requested.
 static const char *confidence(
 	const struct netperf *n, const char *path, double scale, const char *single)
 {

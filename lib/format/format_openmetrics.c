@@ -33,16 +33,16 @@ struct metrics {
 	bool open_metrics;
 	bool newest;   // of the newest interval, without counts
 	json_t *index; // name: number of its family
-	json_t *seen;  // samples that are there: names of items need not differ
+	json_t *seen;  // samples written so far: items may share a name
 	struct arena *arena;
-	struct family **families; // each stays where it is: its stream refers to it
+	struct family **families; // never moved: its stream refers to it
 	size_t count;
 	struct hist hist;
 };
 
 // --- names ---
 
-// "traffic.latency.response.p99_ns" is ddiperf_traffic_latency_response_p99_seconds.
+// "traffic.latency.response.p99_ns" becomes ddiperf_traffic_latency_response_p99_seconds.
 static void metric_name(const char *path, const char *unit, char *name)
 {
 	static const char *const words[][2] = {{"ns", "seconds"}, {"us", "seconds"},
@@ -71,7 +71,7 @@ static void metric_name(const char *path, const char *unit, char *name)
 		snprintf(name + len, NAME_MAX_ - len, "_ratio");
 }
 
-// To base units.
+// Returns the factor to base units.
 static double scale_of(const struct counter *r)
 {
 	const char *unit = r->unit ? r->unit : "", *bits = strstr(r->name, "_bps");
@@ -231,7 +231,7 @@ static void put_figure(
 	put_sample(w, f, kind == KIND_COUNTER ? "_total" : "", extra, number);
 }
 
-// The texts of an object, as labels.
+// Writes the texts of an object, as labels.
 static void put_info(struct walk *w, const struct counter_section *s, const json_t *object)
 {
 	struct label texts[32];
@@ -253,7 +253,7 @@ static void put_info(struct walk *w, const struct counter_section *s, const json
 	put_sample(w, family_of(w->ctx, name, KIND_INFO, s->help), "_info", texts, "1");
 }
 
-// As other programs print them; 1, 2 and 5 of each decade.
+// 1, 2 and 5 of each decade, in the notation of other programs.
 static const char *const bounds[] = {"1e-06", "2e-06", "5e-06", "1e-05", "2e-05", "5e-05", "0.0001",
 	"0.0002", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5",
 	"1.0", "2.0", "5.0", "10.0", "+Inf"};
@@ -317,7 +317,7 @@ static void put_family(const struct metrics *m, const struct family *f, FILE *ou
 	fputs(f->text, out);
 }
 
-// The newest interval (NULL: none) of a run in progress, and the number of that run in its series.
+// Writes the newest interval (NULL: none) of a run in progress, and the run's number in its series.
 static void walk_newest(struct walk *w, const json_t *interval)
 {
 	static const struct counter number = {"number",

@@ -26,7 +26,7 @@ static const char *label_name(const char *list)
 	return list;
 }
 
-// The section of a protocol's own counters: key is its name.
+// Returns the section of a protocol's own counters: key is its name.
 static const struct counter_section *choice_section(
 	const struct counter_section *of, const char *key)
 {
@@ -143,7 +143,7 @@ static bool add_label(struct walk *w, const char *name, const char *value)
 	return true;
 }
 
-// An item without a name has its place in the list and its texts as labels.
+// An item without a name gets its index in the list and its texts as labels.
 static bool label_by_index(struct walk *w, const struct counter *r, const json_t *one, size_t at)
 {
 	struct walk_label *l;
@@ -203,7 +203,7 @@ static void walk_row(struct walk *w, const struct counter *r, const json_t *v)
 		walk_section(w, r->section, v);
 }
 
-// A choice stands under its own name, which no row has.
+// A choice is a member under its own name, which no row has.
 static void walk_choice(struct walk *w, const struct counter_section *of, const json_t *object)
 {
 	struct mark m = here(w);

@@ -10,7 +10,7 @@
 #include "document/document_reader.h"
 #include "engine/config/config.h"
 
-#define WALK_PATH   1024 // room for a path; members with longer ones are passed over
+#define WALK_PATH   1024 // room for a path; members with longer ones are skipped
 #define WALK_LABELS 12
 
 // An item of a list on the way to a figure: item="queries", step="renew-ack", index="0".

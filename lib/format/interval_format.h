@@ -11,7 +11,7 @@
 struct interval_format {
 	const char *text; // "json", or text with figures as {t_s} or {traffic.queries.p99_ns}
 	FILE *out;
-	bool told; // of a figure that no interval has
+	bool told; // about a figure that no interval has
 };
 
 // Is it well-formed? Returns 0, or -EINVAL with the reason logged.

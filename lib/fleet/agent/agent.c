@@ -442,7 +442,7 @@ static void on_read(void *ctx, const struct bus_message *m)
 		count = pread(fd, octets, sizeof(octets), (off_t)from);
 		close(fd);
 	}
-	// Without a file there is no piece, which is not the same as an empty one.
+	// No file: an empty message, as opposed to a piece without octets.
 	if (m->reply)
 		bus_publish(a->bus, m->reply, piece,
 			count < 0 ? 0

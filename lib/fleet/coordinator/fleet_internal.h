@@ -98,7 +98,7 @@ void fleet_part_trouble(struct fleet_part *p, int code, const char *fmt, ...)
 // Opens the document of its run: from its box, or made of its events until it was lost. Returns 0,
 // or -errno.
 int fleet_part_book(struct fleet_part *p, struct document_reader *out);
-// Handles messages for some milliseconds, sends beats, and finds agents that have become silent.
+// Handles messages for some milliseconds, sends beats, and finds agents that became silent.
 void fleet_tick(struct fleet *f, unsigned ms);
 
 // --- fleet_parts.c ---
@@ -108,7 +108,7 @@ struct fleet_part *fleet_troubled(const struct fleet *f);
 bool fleet_are_all(const struct fleet *f, bool (*is_so_far)(const struct fleet_part *p));
 // A part whose process ended before its run is in trouble, so the others end at once, too.
 void fleet_find_gone(struct fleet *f);
-// Waits for all parts to be so far, a trouble, or an interrupt. Returns false if any is not.
+// Waits until is_so_far holds for all parts; false: a trouble, an interrupt, or ms have passed.
 bool fleet_wait(struct fleet *f, bool (*is_so_far)(const struct fleet_part *p), unsigned ms,
 	const char *what);
 bool fleet_takes_orders(const struct fleet_part *p);

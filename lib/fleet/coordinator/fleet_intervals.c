@@ -117,7 +117,7 @@ static void show_interval(
 		h->interval(h->ctx, i, warmup);
 }
 
-// Ticks a second of the sums: of the first part that has begun.
+// Returns the ticks a second of the sums: those used by the first part that has begun.
 static double hz_of(const struct fleet *f)
 {
 	for (unsigned i = 0; i < f->count; i++)
