@@ -25,25 +25,25 @@ COMMENT = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?:(
 
 # Occurrences of all habits. Never raise one: rewrite the sentence.
 CEILINGS = {
-    "lib/base": 3,
-    "lib/compare": 12,
+    "lib/base": 0,
+    "lib/compare": 0,
     "lib/conf": 1,
-    "lib/document": 20,
-    "lib/engine": 510,
+    "lib/document": 0,
+    "lib/engine": 237,
     "lib/export": 0,
-    "lib/fleet": 56,
+    "lib/fleet": 1,
     "lib/follow": 3,
-    "lib/format": 26,
+    "lib/format": 0,
     "lib/http": 1,
-    "lib/io": 8,
+    "lib/io": 2,
     "lib/nats": 0,
     "lib/net": 1,
-    "lib/process": 7,
-    "lib/proto": 348,
-    "lib/report": 13,
+    "lib/process": 0,
+    "lib/proto": 11,
+    "lib/report": 0,
     "lib/stats": 0,
-    "app": 118,
-    "docs": 370,
+    "app": 2,
+    "docs": 23,
 }
 
 

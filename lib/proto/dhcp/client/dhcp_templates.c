@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Options in the file to patterns, and names to labels. Path: hot (dhcp_option_begin,
 // dhcp_option_end, dhcp_expected_check, dhcp_varying_write, dhcp_varying_options, dhcp_fqdn_write,
-// dhcp_dhcp_fqdn_name) | cold (the rest). Management thread; hot functions: any thread.
+// dhcp_fqdn_name) | cold (the rest). Management thread; hot functions: any thread.
 
 #include "proto/dhcp/client/dhcp_templates.h"
 
