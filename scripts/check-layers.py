@@ -65,7 +65,6 @@ DECLARED_ELSEWHERE = {
     "app/web": 8,
     "conf": 11,
     "document": 7,
-    "engine/core/worker": 6,
     "fleet/coordinator": 1,
     "format": 11,
     "http": 1,

@@ -21,6 +21,8 @@
 #include "io/driver/eal.h"
 #include "io/port/port.h"
 #include "base/log.h"
+#include "engine/core/responder/responder.h"
+#include "engine/core/worker/worker.h"
 #include "engine/config/config_load.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_start.h"

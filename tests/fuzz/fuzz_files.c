@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "proto/dhcp/client/dhcp_client.h"
+#include "engine/core/worker/worker_message.h"
+#include "engine/core/worker/worker_tx.h"
 
 #define NUMBERED 6 // kinds that the first byte numbers; the others have a letter
 #define REPLAYS  4 // number of the first kind of a replay

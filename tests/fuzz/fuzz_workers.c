@@ -7,6 +7,8 @@
 // clock are the test's own. Path: tests only.
 #include "fuzz_plan.h"
 
+#include "engine/core/responder/responder.h"
+#include "engine/core/worker/worker.h"
 #include "engine/core/pages.h"
 #include "lib/test_port.h"
 

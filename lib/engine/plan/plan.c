@@ -10,6 +10,7 @@
 #include "engine/plan/deal.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/core/worker/worker_rx.h"
 #include "io/sockets/sockets.h"
 
 #define VLANS_AT        14       // of the first VLAN in a frame, behind the first EtherType

@@ -7,6 +7,7 @@
 #include "engine/core/pages.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/core/responder/responder.h"
 
 #define CLOSING_LEAST    4096    // connections that are being closed
 #define CLOSING_UNKNOWN  1048576 // likewise, if the rate is unknown

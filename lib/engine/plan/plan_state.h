@@ -6,9 +6,9 @@
 #include "io/port_state.h"
 #include "base/clock.h"
 #include "engine/config/config.h"
-#include "engine/core/responder/responder.h"
+#include "engine/core/responder/responder_state.h"
 #include "engine/plan/schedule.h"
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
 #include "io/host/cpus.h"
 #include "net/timestamps.h"
 

@@ -9,6 +9,7 @@
 #include "io/driver/driver.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_servers.h"
+#include "engine/core/worker/worker_message.h"
 #include "io/burst.h"
 #include "io/port_state.h"
 

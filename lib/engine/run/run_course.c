@@ -19,6 +19,8 @@
 #include "engine/run/judge/stop.h"
 #include "engine/run/judge/verdict.h"
 #include "engine/run/run_course.h"
+#include "engine/core/responder/responder.h"
+#include "engine/core/worker/worker.h"
 #include "io/driver/launch.h"
 
 #define PEER_ASKS       4

@@ -12,6 +12,8 @@
 #include "engine/plan/plan_neighbours.h"
 #include "engine/plan/plan_start.h"
 #include "engine/run/run.h"
+#include "engine/core/worker/worker_message.h"
+#include "engine/core/worker/worker_tx.h"
 #include "io/port/capture.h"
 #include "io/driver/driver.h"
 

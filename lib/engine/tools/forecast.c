@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/core/txn.h"
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
 #include "io/port/port_read.h"

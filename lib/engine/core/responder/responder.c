@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded server's loop: receive, answer from fresh buffers, send now or later. Not here:
 // faults (faults_wire.c), the waiting (delay.h). Path: hot. The responder's own thread.
+#include "engine/core/responder/responder.h"
+
 #include "engine/core/responder/responder_idle.h"
 #include "engine/core/responder/responder_internal.h"
 

@@ -3,6 +3,7 @@
 // its faults say, and closes when its peer does or its settings say so. Path: hot. The responder's
 // own thread.
 #include "base/clock.h"
+#include "engine/core/responder/responder.h"
 #include "engine/core/responder/responder_internal.h"
 #include "net/transport_server.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/core/idle.h"
-#include "engine/core/responder/responder.h"
+#include "engine/core/responder/responder_state.h"
 
 uint64_t responder_due(const struct responder *r, uint64_t now)
 {

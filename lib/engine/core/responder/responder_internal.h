@@ -3,7 +3,7 @@
 // connections. Path: hot. The responder's own thread.
 #pragma once
 
-#include "engine/core/responder/responder.h"
+#include "engine/core/responder/responder_state.h"
 
 static inline void responder_count(_Atomic uint64_t *c, uint64_t n)
 {

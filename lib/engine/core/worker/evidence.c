@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
+#include "engine/core/worker/worker_message.h"
 
 const char *const evidence_reasons[] = {
 	"lost", "late", "stray", "failed", "malformed", "answered", "step", NULL};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tester's loop: receive, send the transactions that are due, match replies, expire, publish a
 // snapshot once an interval. Path: hot. The worker's own thread.
+#include "engine/core/worker/worker.h"
+
 #include "engine/core/worker/worker_idle.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"

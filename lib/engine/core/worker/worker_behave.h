@@ -6,7 +6,7 @@
 #pragma once
 
 #include "engine/core/conn.h"
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
 #include "net/transport.h"
 
 struct behave_counters {

@@ -4,6 +4,7 @@
 #include "engine/core/worker/worker_conn.h"
 
 #include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_tx.h"
 
 #define SINCE_SHIFT   4       // of ticks
 #define LINGER_US     2000000 // that a closed connection waits for the server to close too

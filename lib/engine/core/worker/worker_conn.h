@@ -8,7 +8,7 @@
 #pragma once
 
 #include "engine/core/conn.h"
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
 #include "engine/core/worker/worker_behave.h"
 
 struct conn_seat {
@@ -80,7 +80,15 @@ static inline void worker_conn_head(
 }
 
 // Write what a connection of `cs` begins with. false: no memory.
-bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c);
+static inline bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
+{
+	struct proto_ctx *ctx = &wc->it->ctx;
+	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
+
+	wc->prefaces++;
+	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
+}
+
 // Write the messages that are due, and send. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
 // A segment for a port and address of the item, which arrived at `came`.

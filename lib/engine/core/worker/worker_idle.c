@@ -7,6 +7,7 @@
 #include "engine/core/idle.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_tx.h"
 
 // A closed loop sends whenever it may: when it was answered, and while it is allowed more and more.
 static uint64_t pace_due(const struct pace *p, uint64_t now, uint64_t in_flight)

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
 
 #define EXPIRE_AFTER_BURSTS 1024 // a receive queue and a socket buffer hold fewer packets
 #define HOP_ASK_LOOKS       4    // a silent next hop is asked for at each fourth look

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frame of a message that was sent before, made again from its slot: for captures, dry runs and
 // the probe. Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_message.h"
+
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
@@ -116,13 +118,4 @@ uint32_t worker_first(
 	struct proto_txn view = txn_of(it, place);
 
 	return message_again(it, place->port, &view, TXN_NONE, 0, buf, room);
-}
-
-bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
-{
-	struct proto_ctx *ctx = &wc->it->ctx;
-	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
-
-	wc->prefaces++;
-	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
 }

@@ -2,6 +2,8 @@
 // Receives: finds the item that a packet is for, and exchanges packets with the other workers of
 // the port. Replies that come the plain way are handled in blocks (worker_plain), all other packets
 // one by one (worker_packet). Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_rx.h"
+
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/bytes.h"
-#include "engine/core/worker/worker.h"
+#include "engine/core/worker/worker_state.h"
 
 // Of a transaction in flight.
 struct slot_servers {

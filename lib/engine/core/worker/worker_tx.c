@@ -2,6 +2,8 @@
 // Sends: transactions that are due, and the next message of those that continue. A burst is built
 // from spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
 // Path: hot. The worker's own thread.
+#include "engine/core/worker/worker_tx.h"
+
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
 

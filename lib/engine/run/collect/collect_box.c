@@ -5,6 +5,7 @@
 #include "io/port/port_read.h"
 #include "engine/run/collect/collect.h"
 #include "engine/run/collect/collect_box.h"
+#include "engine/core/worker/worker.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 // What becomes of a received packet: the one cell of the books that it is counted in, and the state
 // of its transaction. Path: cold. Test.
 #include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_rx.h"
 #include "rig.h"
 
 static struct worker_item *const it = &rig.items[0];

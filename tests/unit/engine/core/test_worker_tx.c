@@ -2,6 +2,8 @@
 // What a worker sends: how many, from where, with which headers, and what becomes of a message that
 // cannot be sent. Path: cold. Test.
 #include "rig.h"
+#include "engine/core/worker/worker_message.h"
+#include "engine/core/worker/worker_tx.h"
 
 static struct worker_item *const it = &rig.items[0];
 

@@ -16,6 +16,7 @@
 #include "proto/table.h"
 #include "engine/run/collect/collect.h"
 #include "engine/run/collect/collect_intervals.h"
+#include "engine/core/worker/worker.h"
 #include "io/driver/driver.h"
 
 #define SECOND 1000000000ull // a tick is a nanosecond
