@@ -47,6 +47,8 @@ CHANGES = [
 ]
 NOTICED, SURVIVED = "noticed", "SURVIVED"
 NO_CODE = ("//", "#", "assert", "_Static")
+# `a < b ? a : b`, or its reverse: when both are equal, either is the result.
+EXTREME = re.compile(r"([\w.>\[\]*\- ]*[\w\]]) (<|>)=? ([\w.>\[\]\-]+) \? (?:\1 : \3|\3 : \1)")
 
 
 def places(path):
@@ -55,9 +57,10 @@ def places(path):
         if line.lstrip().startswith(NO_CODE):
             continue
         code = line.split("//")[0]
+        extremes = [range(*found.span()) for found in EXTREME.finditer(code)]
         for pattern, new in CHANGES:
             for found in re.finditer(pattern, code):
-                if code[:found.start()].count('"') % 2 == 0:
+                if code[:found.start()].count('"') % 2 == 0 and not any(found.start() in one for one in extremes):
                     yield path, number, found.start(), found.end(), new
 
 

@@ -770,6 +770,8 @@ static void one_bad_trial_is_no_collapse(void **state)
 	assert_near(search_shape(&f.search).collapse_load, 7000, 0);
 	f.search.count = 6;
 	assert_true(isnan(search_shape(&f.search).collapse_load));
+	f.trials[4].answered_per_s = 3000;
+	assert_near(search_shape(&f.search).peak_load, 3000, 0); // the first that reached it
 }
 
 static void the_knee_is_where_latency_leaves_its_level_for_good(void **state)
