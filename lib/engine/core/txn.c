@@ -31,7 +31,7 @@ static uint64_t lost_of(const struct txn_shape *s)
 	return n < LOST_MIN ? LOST_MIN : n > LOST_MAX ? LOST_MAX : n;
 }
 
-// With those that lists begin with.
+// Including the slots that lists begin with.
 static uint64_t slots_of(const struct txn_shape *s)
 {
 	return (uint64_t)s->count + 1 + s->more_waits + 2;

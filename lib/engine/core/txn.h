@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions of one item on one worker. A counter numbers them, and the number makes the key on
-// the wire; a slot comes from a stack of free ones, so memory follows the number in flight. The
-// outcome of ended transactions is kept as two bits each, so a late reply and a duplicate stay
-// apart. Knows no protocol and no packet. Path: hot (inline) | cold (size, init). The worker that
-// owns it.
+// Transactions of one item on one worker. A counter numbers them, and the number determines the key
+// on the wire; a slot comes from a stack of free slots, so memory depends on the number in flight.
+// The outcome of an ended transaction is kept as two bits, which tell a late reply from a
+// duplicate. Knows no protocol and no packet. Path: hot (inline) | cold (size, init). The worker
+// that owns it.
 //
 // Transaction k has x = k mod space = (high * ports + port) * clients + client, so consecutive ones
-// differ in address and port. The key is a keyed permutation of high, shifted by a number of its
-// own for each port and client: neighbours do not share an ID. `at` leads from k to the newest slot
-// of its place; older ones in flight at the same place hang on its chain.
+// differ in address and port. The key is a keyed permutation of high, shifted by a number that
+// differs for each port and client, so neighbours do not share an ID. `at` maps k to the newest
+// slot at its place; older slots in flight at that place are on its chain.
 //
-// With lanes a source port counts as several, told apart by bits above those of the key. So
-// consecutive transactions leave by the same port, where that is faster: on a socket each.
+// With lanes a source port counts as several, distinguished by bits above the key's. Consecutive
+// transactions then leave by one port, which is faster where each port is a socket.
 #pragma once
 
 #include <errno.h>
@@ -35,11 +35,11 @@ enum txn_state {
 	TXN_LOST,   // timed out
 	TXN_TAKEN,  // being built, or waiting to be built again
 	TXN_FLYING, // sent, waiting for the reply
-	TXN_JUDGED, // the same, and its reply is being judged
+	TXN_JUDGED, // in flight, and its reply is being judged
 };
 
-// Its protocol sees and changes `view`; the members beside it are the same ones, and the engine's
-// in the bits that are left.
+// The protocol sees and changes `view`. The members beside it overlay it, and add the engine's own
+// in the remaining bits.
 struct txn_slot {
 	union {
 		struct proto_txn view;
@@ -64,7 +64,7 @@ struct txn_slot {
 	};
 	uint64_t due;        // tick
 	uint64_t time;       // tick of the last send
-	uint32_t next, prev; // in the list that its state says
+	uint32_t next, prev; // in the list that belongs to its state
 	uint32_t chain;      // an older transaction at the same place of `at`, or TXN_NONE
 	uint32_t free;       // entry of the stack of free slots: those from in_flight on
 };
@@ -102,7 +102,7 @@ struct txn_table {
 	struct txn_slot *slots;
 	uint32_t *at;       // slot of k: at[k & at_mask]
 	uint64_t *outcomes; // two bits of k: in word k / 32 & word_mask
-	uint32_t count;     // slots, beside those that lists begin with
+	uint32_t count;     // slots, without the heads of lists
 	uint32_t in_flight; // TAKEN and FLYING
 	uint32_t at_mask;
 	uint32_t ports, clients, key_bits;
@@ -117,8 +117,8 @@ struct txn_table {
 	struct perm perm;
 	struct recip by_row, by_client; // flows; clients
 	uint32_t waits;                 // queues in use
-	uint32_t again;  // slot that the list of those to be sent again begins and ends with
-	uint32_t stream; // the same of those that continue over a connection
+	uint32_t again;                 // head of the list of transactions to be sent again
+	uint32_t stream; // head of the list of transactions that continue over a connection
 	struct txn_lost lost;
 	uint64_t highs;           // upper numbers in use
 	uint64_t part;            // keys of a part of the key space
@@ -144,14 +144,14 @@ struct txn_place {
 
 enum txn_match {
 	TXN_MATCH,    // in flight
-	TXN_EARLIER,  // not any more; txn_outcome says more
+	TXN_EARLIER,  // no longer in flight; see txn_outcome
 	TXN_NO_MATCH, // never issued
 };
 
 struct txn_shape {
 	uint32_t count; // slots
 	uint32_t ports, clients;
-	uint8_t key_bits;    // 1..32, without those of lanes
+	uint8_t key_bits;    // 1..32, without the bits of lanes
 	uint32_t lane_mask;  // as txn_table.lane_mask
 	uint32_t more_waits; // queues beside the first, below TXN_WAITS
 	uint64_t seed;
@@ -196,8 +196,8 @@ static inline void txn_place_at(
 	out->seq = k;
 }
 
-// The place of a number in the key space; it may be one of the last lap or, before the first
-// transaction, one below zero.
+// The place of a number in the key space. The number may belong to the last lap or, before the
+// first transaction, be below zero.
 static inline void txn_place_of(const struct txn_table *t, uint64_t k, struct txn_place *out)
 {
 	uint64_t back = t->issued - k, x;
@@ -258,8 +258,8 @@ static inline enum txn_match txn_find(
 	return *slot == TXN_NONE ? TXN_EARLIER : TXN_MATCH;
 }
 
-// The number, counted back from the first transaction, of a key that was not issued yet: 1 for the
-// last one of the key space. 0: it was issued, or there is no such key.
+// The number, counted back from the first transaction, of a key not issued yet: 1 for the last key
+// of the key space. Returns 0 if the key was issued or does not exist.
 static inline uint64_t txn_before(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
@@ -269,8 +269,8 @@ static inline uint64_t txn_before(
 }
 
 // --- lists ---
-// A list is a ring of slots through one that is no transaction's, by whose number it goes: those of
-// the queues follow the others, and `again` and `stream` come last.
+// A list is a ring of slots. Its head is a slot without a transaction, whose number identifies the
+// list: the heads of the queues follow the transactions' slots, then come `again` and `stream`.
 
 static inline uint32_t txn_queue(const struct txn_table *t, uint32_t wait)
 {
@@ -312,7 +312,7 @@ static inline int64_t txn_since(uint64_t now, uint64_t then)
 
 // Remember a lost transaction that is older than the outcomes. Rare.
 void txn_remember_lost(struct txn_table *t, uint64_t k);
-// Was it one of those? Rare.
+// Was it remembered as lost? Rare.
 bool txn_was_lost(const struct txn_table *t, uint64_t k);
 // A word of outcomes is used anew, for transaction k and those after it: remember the lost ones.
 void txn_forget(struct txn_table *t, uint64_t k);
@@ -404,7 +404,7 @@ static inline uint32_t txn_begin(struct txn_table *t, uint32_t *port)
 	return slot;
 }
 
-// The same; TXN_NONE when there is no room.
+// Like txn_begin, but returns TXN_NONE if there is no room.
 static inline uint32_t txn_take(struct txn_table *t, uint64_t now, uint32_t *port)
 {
 	return txn_may_take(t, now) ? txn_begin(t, port) : TXN_NONE;
@@ -430,7 +430,7 @@ static inline void txn_again(struct txn_table *t, uint32_t slot)
 	txn_append(t, t->again, slot);
 }
 
-// The same over a connection.
+// One in flight continues over a connection.
 static inline void txn_to_stream(struct txn_table *t, uint32_t slot)
 {
 	struct txn_slot *s = &t->slots[slot];
@@ -440,7 +440,7 @@ static inline void txn_to_stream(struct txn_table *t, uint32_t slot)
 	txn_append(t, t->stream, slot);
 }
 
-// One of a table with reuse has ended.
+// A transaction of a table with reuse has ended.
 static inline void txn_end_key(struct txn_table *t, uint64_t k, enum txn_state how)
 {
 	uint64_t back = t->issued - k, x = t->x >= back ? t->x - back : t->x + t->space - back;
@@ -484,7 +484,8 @@ static inline uint32_t txn_alike(const struct txn_table *t, const uint32_t *slot
 	return i;
 }
 
-// The oldest flying one of a queue whose last send was `timeout` ticks ago or more, or TXN_NONE.
+// The oldest flying transaction of a queue, if it was last sent at least `timeout` ticks ago, or
+// TXN_NONE.
 static inline uint32_t txn_expired(
 	const struct txn_table *t, uint32_t wait, uint64_t now, uint64_t timeout)
 {

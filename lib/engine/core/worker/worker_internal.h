@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
-// worker_match.c matches replies with transactions, worker_books.c counts those that do not end
-// well, worker_message.c makes a message again, worker_hops.c knows the MACs of next hops.
-// Below: the protocol's view of a transaction, and the longest silence.
-// Path: hot. The worker's own thread.
+// worker_match.c matches replies with transactions, worker_books.c counts the
+// transactions that do not end well, worker_message.c rebuilds messages, worker_hops.c keeps the
+// MACs of next hops. Below: the protocol's view of a transaction, and the longest silence. Path:
+// hot. The worker's own thread.
 #pragma once
 
 #include "base/clock.h"
@@ -71,7 +71,7 @@ struct replies {
 	bool stamped;   // each has the tick of its arrival
 	bool timed_out; // output: a transaction of them had ended when its reply came
 	uint64_t now;
-	uint64_t late_to;         // tick: one that came until then, and too late, is late; 0: none
+	uint64_t late_to; // tick: replies until then count as late if they came too late; 0: none
 	uint64_t came[BURST_MAX]; // if they are stamped
 	struct rte_mbuf *pkts[BURST_MAX];
 	struct proto_message in[BURST_MAX];
@@ -84,15 +84,15 @@ HOT uint64_t reply_at(const struct replies *r, uint32_t i)
 	return __builtin_expect(r->stamped, 0) ? r->came[i] : r->now;
 }
 
-// A transaction ended well at `now`: tell the items that follow its item.
+// A transaction ended well at `now`: pass it on to the items that follow its item.
 void worker_tell(struct worker_item *it, uint32_t slot, uint64_t now);
 
 // The wait of a transaction's message is over. true: it has ended; else it sends the next one.
 bool item_time_out(struct worker_item *it, uint32_t slot, uint64_t now);
 
-// Up to when replies of a burst that was received at `at` are late, by their stamps, for
-// transactions that have not expired yet: replies.late_to. After a stop, those that came before its
-// end: the peer was there all the time.
+// replies.late_to of a burst received at `at`: up to when replies are late, by their stamps, for
+// transactions that have not expired yet. After a stop of this process, up to its end, because the
+// peer was not stopped.
 static inline uint64_t worker_late_to(const struct worker *w, uint64_t at)
 {
 	if (!w->stamps.known || at < w->next_expiry)
@@ -131,7 +131,7 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 void worker_keep(struct worker_item *it, enum evidence_reason why, uint32_t slot,
 	const struct rte_mbuf *answer, uint64_t now);
 void worker_book_lost(struct worker_item *it, uint32_t slot, uint64_t now);
-// End a flying transaction that is no part of what is measured. how: whether it was answered.
+// End a flying transaction that is not part of the measurement. how: whether it was answered.
 void worker_book_apart(struct worker_item *it, uint32_t slot, enum txn_state how);
 // A transaction that was due before the end of the last gap of an event was answered.
 void worker_book_waited(struct worker_item *it, uint64_t due, uint64_t now);
@@ -178,7 +178,7 @@ HOT void worker_book_step(struct worker_item *it, uint32_t slot, uint8_t step, u
 
 // --- the protocol's view of a transaction ---
 
-// Of one that has no slot.
+// The view of a transaction without a slot.
 static inline struct proto_txn txn_of(const struct worker_item *it, const struct txn_place *place)
 {
 	return (struct proto_txn){
@@ -218,7 +218,7 @@ static inline uint64_t worker_ms(const struct worker *w, uint64_t now)
 
 // --- books ---
 
-// A gap that may be an event's: in the item's list of them, or in that of a server.
+// Note a gap that an event may have caused, in a list of the item or of a server.
 void worker_book_gap(struct worker_item *it, struct gap *gaps, uint64_t from, uint64_t to);
 
 // No valid reply came up to `now`. After the end of sending answered_at lies in the far future.

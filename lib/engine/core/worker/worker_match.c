@@ -109,7 +109,7 @@ static bool item_was_asked(const struct worker_item *it, const struct txn_place 
 	return false;
 }
 
-// A reply that is for no transaction in flight, or for one that waits for no reply now.
+// A reply to a transaction that is not in flight, or does not wait for a reply now.
 static void item_no_match(struct worker_item *it, enum txn_match match, uint32_t slot,
 	const struct replies *r, uint32_t i)
 {
@@ -195,8 +195,8 @@ APART void item_book_steps(struct worker_item *it, const struct found *f, const 
 	step_run_end(&run);
 }
 
-// Capture a message within a transaction and its reply, which has already made the slot that of the
-// next message.
+// Capture a message within a transaction and its reply. The slot already describes the next
+// message.
 APART void item_keep_step(
 	struct worker_item *it, const struct found *f, uint32_t n, const struct replies *r)
 {
@@ -209,7 +209,7 @@ APART void item_keep_step(
 	s->kept = 0;
 }
 
-// Capture the transactions that end well, while their slots still have what was sent.
+// Capture the transactions that end well, while their slots still describe the message sent.
 APART void item_keep_answered(
 	struct worker_item *it, const struct found *f, const struct replies *r)
 {
@@ -277,7 +277,7 @@ APART void item_book_waited(struct worker_item *it, const struct found *f, const
 	}
 }
 
-// What is done once for a block that was seen at one time, for each of its replies at its own.
+// Silence and last answer of a block whose replies have stamps: each reply has its own time.
 APART void item_silences(struct worker_item *it, const struct found *f, const struct replies *r)
 {
 	bool waited = false;
@@ -352,7 +352,7 @@ HOT void item_complete(struct worker_item *it, unsigned has, const struct found 
 		item_book_waited(it, f, r);
 }
 
-// What the protocol noted about the i-th reply.
+// Take over the protocol's notes about the i-th reply.
 APART void item_take_notes(
 	struct worker_item *it, const struct found *f, uint32_t i, const struct replies *r)
 {
@@ -367,8 +367,8 @@ APART void item_take_notes(
 	proto_notes_clear(&it->ctx);
 }
 
-// The verdict on each reply. Counters of the protocol are those of the part of the run in which the
-// transactions were due.
+// Let the protocol judge each reply, with the counters of the part of the run in which its
+// transaction was due.
 HOT void item_judge(struct worker_item *it, struct found *f, const struct replies *r)
 {
 	for (uint32_t from = 0, n; from < f->count; from += n) {
@@ -463,7 +463,7 @@ bool item_time_out(struct worker_item *it, uint32_t slot, uint64_t now)
 
 // By the stamps of its queue: did the reply come when the transaction's time was over, which the
 // worker was too late to see? If a further message would have been sent, any reply to that
-// transaction is taken. Without stamps, what is seen before it expires counts as in time.
+// transaction is taken. Without stamps, a reply seen before it expires counts as in time.
 APART bool reply_is_late(
 	const struct worker_item *it, uint32_t slot, const struct replies *r, uint64_t at)
 {
@@ -502,8 +502,8 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 		found_end_one(it, &one, r);
 }
 
-// Leave out, and count, the replies of servers that a transaction did not ask last: one that it
-// asked before is late, any other a stray.
+// Leave out, and count, replies from servers other than the last one asked: a reply of a server
+// asked earlier is late, any other is a stray.
 APART void item_leave_out(struct worker_item *it, struct replies *r)
 {
 	const struct worker_servers *s = it->servers;

@@ -32,8 +32,9 @@ static void item_book_odd(
 	worker_book(it, now >= it->pace.measure, why, TXN_NONE, m, now);
 }
 
-// The item of a reply to an item with a router, by the tag in the key: they share ports. The
-// protocol judges addresses and ports. it: one of those items. NULL: none; it is counted.
+// The item of a reply, among the items with a router, by the tag in the key: they share ports. The
+// protocol judges addresses and ports. it: any of these items. Returns NULL if there is none, and
+// counts the reply.
 HOT struct worker_item *routed_item(const struct worker *w, struct worker_item *it,
 	struct rte_mbuf *m, uint64_t now, uint32_t *key)
 {
@@ -72,8 +73,8 @@ static void hand_over(struct worker *w, uint32_t home, struct rte_mbuf *m, uint6
 		w->hand->hand_over_full++;
 }
 
-// A message without a key for the items with a router: a server's own, for a client of one of them,
-// or it is malformed. true: it was forwarded to the worker of that client.
+// A message without a key for the items with a router: a server sent it unasked to a client, or it
+// is malformed. true: it was forwarded to the worker of that client.
 APART bool worker_unasked(struct worker *w, struct worker_item *it, const struct proto_message *in,
 	struct rte_mbuf *m, uint64_t now)
 {
@@ -135,8 +136,8 @@ bool worker_owns(void *of, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6]
 	return false;
 }
 
-// The number of the worker that a reply is for, from the upper bits of its key; of another box: one
-// that the port does not have.
+// The number of the worker that a reply is for, from the upper bits of its key. For a reply to
+// another box, a number that no worker of the port has.
 static uint64_t home_of_key(const struct worker *w, const struct frame *f)
 {
 	const struct worker_item *it = &w->items[w->by_port[f->dst_port].item];
@@ -190,7 +191,7 @@ HOT void worker_packet(
 	m = wire_packet(&w->wire, m, &f);
 	if (w->hand && (kind == FRAME_UDP || w->home[f.dst_port] != PORT_HOME_KEY) &&
 		worker_hands_over(w, m, &f, came)) {
-		*place = m == *place ? NULL : *place; // one that was put together went as a copy
+		*place = m == *place ? NULL : *place; // a reassembled packet went as a copy
 		return;
 	}
 	entry = w->by_port[f.dst_port];
@@ -301,8 +302,8 @@ HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, str
 	return true;
 }
 
-// Put a plain and whole packet over this family into the block, or count it. false: it is another
-// kind of packet, or one that no item awaits, and was not looked at.
+// Put a plain and whole packet of this family into the block, or count it. Returns false for any
+// other packet, or if no item awaits it, without looking further.
 HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uint8_t addr_len)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -340,7 +341,7 @@ HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uin
 	return true;
 }
 
-// The same of all packets from the i-th on, up to the first that is another kind: its number.
+// worker_plain for all packets from the i-th on, up to the first that it rejects: its number.
 HOT uint16_t plain_take(
 	struct worker *w, struct plain *p, struct received *r, uint16_t i, uint8_t addr_len)
 {
@@ -433,7 +434,7 @@ static uint64_t received_at(const struct worker *w, const struct received *r, ui
 	return w->stamps.known ? r->came[i] : r->at;
 }
 
-// The same of the plain ones among them, which are in the same order.
+// Copy the stamps of the plain packets, which are in the order of the burst.
 APART void plain_stamps(struct plain *p, const struct received *r)
 {
 	uint16_t i = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends: transactions that are due, and the next message of those that continue. A burst is built
-// from spare buffers (item_fill), handed to the device, and counted if it took them (item_flush).
-// Path: hot. The worker's own thread.
+// Sends: transactions that are due, and the next message of transactions that continue. A burst is
+// built from spare buffers (item_fill), handed to the device, and counted if it took them
+// (item_flush). Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_tx.h"
 
 #include "engine/core/worker/worker_internal.h"
@@ -79,8 +79,8 @@ static uint32_t item_resume(struct worker_item *it, uint32_t slot)
 	return place.port;
 }
 
-// The transaction whose message is sent next, and the index of its source port: one that continues,
-// else a new one that is due. TXN_NONE: there is none, or no slot or client for it.
+// The transaction whose message is sent next, and the index of its source port: a transaction that
+// continues, else a new one that is due. Returns TXN_NONE if there is none, or no slot or client.
 HOT uint32_t item_next(struct worker *w, struct worker_item *it, uint64_t now, uint32_t *port)
 {
 	uint32_t slot = txn_first(&it->txns, it->txns.again);
@@ -196,7 +196,8 @@ HOT void block_begin(struct worker *w, struct worker_item *it, unsigned has, uin
 	}
 }
 
-// The same where the protocol picks a client for each; there are buffers for all copies.
+// Like block_again and block_begin, if the protocol picks a client for each transaction. Leaves
+// buffers for all copies.
 static void block_next(
 	struct worker *w, struct worker_item *it, uint64_t now, uint32_t most, struct block *b)
 {
@@ -239,8 +240,8 @@ HOT uint32_t source_of(
 	return src;
 }
 
-// The headers of all frames, which are plain. What does not change is copied, as the compiler
-// cannot know that frames do not overlap it.
+// Write the headers of all frames, which are plain. Constants are copied first: the compiler cannot
+// know that no frame overlaps them.
 HOT void block_stamp_plain(const struct worker_item *it, const struct block *b)
 {
 	const struct frame_template t = *it->frames;
@@ -262,7 +263,7 @@ HOT void block_stamp_plain(const struct worker_item *it, const struct block *b)
 	}
 }
 
-// The same of all kinds.
+// Write the headers of frames of any kind.
 APART void block_stamp(const struct worker *w, const struct worker_item *it, const struct block *b)
 {
 	for (uint32_t i = 0; i < b->count; i++) {
@@ -320,7 +321,7 @@ APART void block_stamp_servers(
 	}
 }
 
-// Write the headers of a message in m, from and to where its flow says.
+// Write the headers of a message in m, with the addresses and ports of its flow.
 HOT void flow_stamp(const struct worker *w, const struct worker_item *it, struct rte_mbuf *m,
 	const struct frame_template *t, const struct proto_flow *flow, const struct proto_out *out)
 {
