@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A setting is a row {name, type, offset, default, range, help} beside the struct that it fills.
-// conf/ walks the rows to read, dump and document a file; no other folder interprets them. Path:
-// cold.
+// conf/ walks the rows to read, dump and document a file; no other folder interprets them.
+// Path: cold.
 #pragma once
 
 #include <stdbool.h>

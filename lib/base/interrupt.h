@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Interrupts by the user (SIGINT, SIGTERM, SIGHUP) so far, counted by the signal handler of app and
-// checked by everything that takes long: the first ends the run in order, the second at once. Path:
-// cold. Management thread.
+// checked by everything that takes long: the first ends the run in order, the second at once.
+// Path: cold. Management thread.
 #pragma once
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The continuations of a setting's path, by the rows and by the names of items in a file. Path:
-// cold. Management thread.
+// The continuations of a setting's path, by the rows and by the names of items in a file.
+// Path: cold. Management thread.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The settings as a JSON Schema (draft 2020-12) for editors, from the same rows that read them.
-// It knows types and ranges of bare numbers; rules about several settings are not in it. Path:
-// cold. Management thread.
+// It knows types and ranges of bare numbers; rules about several settings are not in it.
+// Path: cold. Management thread.
 #include <jansson.h>
 #include <math.h>
 

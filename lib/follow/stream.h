@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lines of a run (run_events.h) as they come: to a file, or to all readers of a Unix socket,
-// who join and leave as they like. A slow reader is dropped, so it never holds up the run. Path:
-// cold. Main thread.
+// who join and leave as they like. A slow reader is dropped, so it never holds up the run.
+// Path: cold. Main thread.
 #pragma once
 
 #include "follow/run_events.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads figures back from the JSON of stats_json, by the same rows. The text is untrusted. Path:
-// cold. Management thread.
+// Reads figures back from the JSON of stats_json, by the same rows. The text is untrusted.
+// Path: cold. Management thread.
 #pragma once
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers to the questions for a client's records, from anyone. The first byte chooses the record,
-// and whether ID, question and data are put right, so that the fuzzer gets past the checks. Path:
-// tests only.
+// and whether ID, question and data are put right, so that the fuzzer gets past the checks.
+// Path: tests only.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 // as answers, bent by the input, late, twice or not at all, and frames from anywhere. Each of them
 // is counted in exactly one place, the ledger adds up with the table of transactions and no buffer
 // is lost. An input may be played twice, the second time with all packets going the long way in:
-// the same is counted, and the same is left in all tables. Port and clock are the test's own. Path:
-// tests only.
+// the same is counted, and the same is left in all tables. Port and clock are the test's own.
+// Path: tests only.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the name of a server to the address that an item takes. The rules are in hosts.h. Path:
-// cold. Management thread.
+// From the name of a server to the address that an item takes. The rules are in hosts.h.
+// Path: cold. Management thread.
 #include "engine/config/hosts.h"
 
 #include <errno.h>

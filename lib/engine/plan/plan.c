@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Building the plan: workers, items, ports and times. The hot structs are written in the files of
 // the plan and nowhere else on the control side. Not here: ports and CPUs (plan_start.c), an item's
-// tables (plan_item.c), next hops (plan_neighbours.c), the responder (plan_responder.c). Path:
-// cold. Management thread.
+// tables (plan_item.c), next hops (plan_neighbours.c), the responder (plan_responder.c).
+// Path: cold. Management thread.
 #include "engine/plan/plan.h"
 
 #include "proto/table.h"

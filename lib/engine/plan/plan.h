@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a configuration to the plan of the workers: CPU, port, source ports, slots and schedule of
-// each. All needs of a worker are computed here, so that its loop decides nothing twice. Path:
-// cold. Management thread; const for the workers from the launch on.
+// each. All needs of a worker are computed here, so that its loop decides nothing twice.
+// Path: cold. Management thread; const for the workers from the launch on.
 #pragma once
 
 #include "engine/plan/plan_state.h"

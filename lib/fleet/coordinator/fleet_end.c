@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result of all parts: their sum, how far apart they were, and the orders that they took. Path:
-// cold. Main thread.
+// The result of all parts: their sum, how far apart they were, and the orders that they took.
+// Path: cold. Main thread.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checks of a port before EAL: its device, by the kind of device, then the needs of all ports
-// (plug-in, capabilities, memory). Each refusal names the command or setting that helps. Path:
-// cold. Management thread.
+// (plug-in, capabilities, memory). Each refusal names the command or setting that helps.
+// Path: cold. Management thread.
 #include "io/doctor/preflight.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Captured output of DPDK, libxdp and libpcap, and the table of complaints we can translate. Path:
-// cold.
+// Captured output of DPDK, libxdp and libpcap, and the table of complaints we can translate.
+// Path: cold.
 #include "io/driver/explain.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of ports: and host:, and the rules between settings that rows cannot express. Path:
-// cold.
+// The rows of ports: and host:, and the rules between settings that rows cannot express.
+// Path: cold.
 #include <stddef.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Segments of a worker's TCP become bytes of the kernel's and back, none lost or doubled, whatever
-// the server does. Over sockets of the loopback interface, the worker's side by net/tcp.h. Path:
-// cold. Test.
+// the server does. Over sockets of the loopback interface, the worker's side by net/tcp.h.
+// Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

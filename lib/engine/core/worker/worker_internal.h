@@ -2,8 +2,8 @@
 // Shared by the files of a worker: worker.c has its loop, worker_tx.c sends, worker_rx.c receives,
 // worker_match.c matches replies with transactions, worker_books.c counts the
 // transactions that do not end well, worker_message.c rebuilds messages, worker_hops.c keeps the
-// MACs of next hops. Below: the protocol's view of a transaction, and the longest silence. Path:
-// hot. The worker's own thread.
+// MACs of next hops. Below: the protocol's view of a transaction, and the longest silence.
+// Path: hot. The worker's own thread.
 #pragma once
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matches replies with transactions, a block of them at a time: find the slots, let the protocol
-// judge, end the transactions. Replies that end no transaction well are handled one by one. Path:
-// hot. The worker's own thread.
+// judge, end the transactions. Replies that end no transaction well are handled one by one.
+// Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of DHCPv6 bulk lease queries (RFC 5460): the query, and the check of its answer. Path:
-// hot. The worker that owns ctx.
+// Messages of DHCPv6 bulk lease queries (RFC 5460): the query, and the check of its answer.
+// Path: hot. The worker that owns ctx.
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of clients of an item that says none, and what runs out before a run is over. Path:
-// cold. Test.
+// The number of clients of an item that says none, and what runs out before a run is over.
+// Path: cold. Test.
 #include "../planned.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters as nstat, ethtool, unbound-control and Kea print them, and their differences. Path:
-// cold. Test.
+// Counters as nstat, ethtool, unbound-control and Kea print them, and their differences.
+// Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

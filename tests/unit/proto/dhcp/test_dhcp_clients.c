@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings of clients, as both families have them: order, leases that run out, and size. Path:
-// tests only.
+// The rings of clients, as both families have them: order, leases that run out, and size.
+// Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of clients: fields by line and column, and what is told about lines that are wrong. Path:
-// tests only.
+// Files of clients: fields by line and column, and what is told about lines that are wrong.
+// Path: tests only.
 
 #include "v4/dhcp4_client_fixture.h"
 

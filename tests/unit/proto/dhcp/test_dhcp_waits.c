@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From back-offs to waits, for both families: RFC 2131 section 4.1 and RFC 8415 section 15. Path:
-// tests only.
+// From back-offs to waits, for both families: RFC 2131 section 4.1 and RFC 8415 section 15.
+// Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>

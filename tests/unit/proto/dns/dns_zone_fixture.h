@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A responder with a zone in memory: updates and queries to it, as a client would send them. Path:
-// tests only.
+// A responder with a zone in memory: updates and queries to it, as a client would send them.
+// Path: tests only.
 #pragma once
 
 #include "dns_fixture.h"

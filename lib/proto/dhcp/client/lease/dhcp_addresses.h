@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of addresses in settings, for clients and servers of both families: len is 4 or 16. Path:
-// cold. Management thread.
+// Checks of addresses in settings, for clients and servers of both families: len is 4 or 16.
+// Path: cold. Management thread.
 #pragma once
 
 #include "base/diag.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DHCPv4 server with a small pool, messages of its clients, and its replies taken apart. Path:
-// tests only.
+// A DHCPv4 server with a small pool, messages of its clients, and its replies taken apart.
+// Path: tests only.
 #pragma once
 
 #include "proto/dhcp/server/dhcp4_answer.h"

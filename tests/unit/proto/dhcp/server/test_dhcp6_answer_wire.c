@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies of the DHCPv6 server to every message, relayed and direct, and their destinations. Path:
-// tests only.
+// Replies of the DHCPv6 server to every message, relayed and direct, and their destinations.
+// Path: tests only.
 
 #include "dhcp6_server_fixture.h"
 #include "dhcp_server_rules.h"
