@@ -76,7 +76,6 @@ DECLARED_ELSEWHERE = {
     "proto/dhcp/v6": 18,
     "proto/dns": 2,
     "proto/dns/client": 22,
-    "proto/dns/server": 23,
     "report": 6,
 }
 

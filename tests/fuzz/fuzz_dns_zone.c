@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dns/server/dns_answer_transfer.h"
 #include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
 #include "base/log.h"

@@ -4,8 +4,9 @@
 
 #include "proto/dns/dns.h"
 
-#include "proto/dns/server/dns_answers.h"
 #include "proto/dns/client/dns_internal.h"
+#include "proto/dns/server/dns_answer_transfer.h"
+#include "proto/dns/server/dns_answers.h"
 
 #define OPTION(member)  offsetof(struct dns_option_settings, member)
 #define EDNS(member)    offsetof(struct dns_edns_settings, member)

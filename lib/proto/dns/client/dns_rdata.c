@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts master file text to wire form with ldns. Used by dns_updates.c and dns_zone_setup.c.
+// Converts master file text to wire form with ldns. Used by dns_updates.c and dns_zone.c.
 // Path: cold. Management thread.
 
 #include "proto/dns/client/dns_rdata.h"

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#include "proto/dns/server/dns_answers.h"
-#include "proto/dns/server/dns_answerer.h"
+#include "proto/dns/server/dns_answer_transfer.h"
 
 static void transfer_give(struct dns_answerer *own, struct dns_transfer *x)
 {

@@ -9,7 +9,7 @@
 #include "proto/dns/server/dns_answers.h"
 #include "base/addr.h"
 #include "base/bytes.h"
-#include "proto/dns/server/dns_answerer.h"
+#include "proto/dns/server/dns_answer_transfer.h"
 
 #define NS_PER_S 1000000000u
 

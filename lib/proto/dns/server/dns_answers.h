@@ -35,17 +35,14 @@ struct dns_answers {
 	struct dns_tsig_key *keys; // accepted for signed requests
 };
 
-// dns_answer_wire.c: functions for proto.h
+// Functions for proto.h
 uint32_t dns_answer_longest(const struct dns_answers *a);
 uint32_t dns_answer(
-	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
-uint32_t dns_answer_more(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room);
 
 // dns_faults_wire.c: the responder's faults
 extern const struct proto_fault dns_faults[];
 
-// dns_answers.c
 void *dns_answers_setup(const void *answers, const struct proto_env *env, struct proto_facts *facts,
 	struct diag *d);
 void dns_answers_teardown(void *shared);

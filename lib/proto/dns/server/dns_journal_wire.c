@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/server/dns_journal.h"
 #include "proto/dns/client/dns_internal.h"
 #include "proto/dns/server/dns_zone.h"
 

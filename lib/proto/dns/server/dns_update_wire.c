@@ -3,9 +3,8 @@
 // over the updates that changes nothing, then the changes. A message that exceeds the memory also
 // changes nothing. Path: hot. The one thread of the responder.
 
-#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/server/dns_update.h"
 #include "proto/dns/client/dns_internal.h"
-#include "proto/dns/server/dns_zone.h"
 
 #define HOPS_MAX  127                         // pointers of a name
 #define EXPANDED  (6 + 2 * DNS_NAME_MAX + 20) // maximum RDATA with names

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Zones of the responder: names in a hash table, each with its records in wire form, in memory
-// allocated before the run. Loaded by dns_zone_setup.c, managed by dns_zone_wire.c, queried by
+// allocated before the run. Loaded by dns_zone.c, managed by dns_zone_wire.c, queried by
 // dns_zone_answer_wire.c, changed by dns_update_wire.c, with changes kept by dns_journal_wire.c,
 // sent in full or by changes by dns_zone_transfer_wire.c. Several threads may read; with updates,
 // one does everything. Path: cold (load, free) | hot (the rest).
@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "proto/dns/server/dns_journal.h"
 
 #define DNS_ZONE_CLASSES 13 // sizes of pieces of memory: 32 bytes, 64, ... 128 KiB
 
@@ -50,30 +51,6 @@ static inline uint32_t dns_zone_serial(const struct dns_zone *zone)
 
 struct dns_zone_chunk; // of memory
 
-// Changes by updates, oldest first. The entry of an update consists of the SOA record before it,
-// deleted and added records, and the SOA record after it.
-struct dns_journal {
-	uint8_t *bytes; // NULL: none
-	uint32_t room, len;
-	uint32_t open; // start of the entry being written
-	bool full;     // the entry does not fit
-	uint32_t cuts; // number of times that older entries were dropped
-};
-
-enum dns_change_kind { DNS_SOA_BEFORE, DNS_DELETED, DNS_SOA_AFTER, DNS_ADDED, DNS_CANCELLED };
-
-struct dns_journal_entry {
-	const struct dns_zone *zone;
-	uint32_t len, from, to; // of the whole entry; serials
-};
-
-// Followed by name and RDATA.
-struct dns_change {
-	uint32_t ttl;
-	uint16_t type, len; // of RDATA
-	uint8_t kind, name_len;
-};
-
 struct dns_zones {
 	struct dns_zone_node **buckets;
 	uint32_t mask, nodes;
@@ -101,8 +78,7 @@ struct dns_zone_need {
 	uint32_t pieces[DNS_ZONE_CLASSES];
 };
 
-// dns_zone_setup.c. Loads zone files (const char *), without support for updates. NULL: no memory,
-// or an error in d.
+// Loads zone files (const char *), without support for updates. NULL: no memory, or an error in d.
 struct dns_zones *dns_zones_load(const struct field_list *files, uint64_t seed, struct diag *d);
 // Loads one zone from memory; name stands for the file in errors.
 struct dns_zones *dns_zones_load_text(
@@ -113,7 +89,7 @@ int dns_zones_make_room(struct dns_zones *z, uint64_t room, uint64_t journal);
 uint64_t dns_zones_room_bytes(const struct dns_zones *z, uint64_t room, uint64_t journal);
 void dns_zones_free(struct dns_zones *z); // NULL allowed
 
-// dns_zone_wire.c. Names are in wire form, uncompressed and in lower case; len includes the root.
+// Names are in wire form, uncompressed and in lower case; len includes the root.
 void dns_zone_lower(uint8_t *name, const uint8_t *from, uint32_t len);
 struct dns_zone_node *dns_zone_find(const struct dns_zones *z, const uint8_t *name, uint32_t len);
 // The name, or its closest existing ancestor, whose name starts at *at. NULL: in no zone.
@@ -146,61 +122,3 @@ void dns_zone_add(struct dns_zones *z, struct dns_zone *zone, const uint8_t *nam
 void dns_zone_delete(struct dns_zones *z, struct dns_zone_node *node, uint16_t type,
 	const uint8_t *rdata, uint32_t len, struct dns_zone_changes *c);
 void dns_zone_serial_set(struct dns_zone *zone, uint32_t serial);
-
-// dns_journal_wire.c. Begin an entry, record a change at that name, and end the entry, discarding
-// it if nothing changed.
-void dns_journal_begin(struct dns_journal *j, const struct dns_zone *zone);
-void dns_journal_note(struct dns_journal *j, enum dns_change_kind kind,
-	const struct dns_zone_node *node, const struct dns_zone_record *r);
-void dns_journal_end(struct dns_journal *j, const struct dns_zone *zone, bool changed);
-// The entry that starts from this serial of the zone. UINT32_MAX: none.
-uint32_t dns_journal_find(
-	const struct dns_journal *j, const struct dns_zone *zone, uint32_t serial);
-struct dns_journal_entry dns_journal_entry(const struct dns_journal *j, uint32_t at);
-// Read the change at an offset, with name and RDATA. Returns the offset of the next one.
-uint32_t dns_journal_change(const struct dns_journal *j, uint32_t at, struct dns_change *out,
-	const uint8_t **name, const uint8_t **rdata);
-
-// dns_zone_transfer_wire.c. Position of a transfer.
-struct dns_zone_cursor {
-	const struct dns_zone *zone;
-	uint32_t serial, cuts; // at the start of the transfer
-	int phase;
-	uint64_t bucket; // full transfer: the next bucket
-	const struct dns_zone_node *node;
-	const struct dns_zone_record *record; // next record of the node
-	uint32_t entry, change;               // incremental: offsets in the journal
-	int kind;                             // enum dns_change_kind
-};
-
-// incremental: send the changes since that serial, if the journal has them. The zone counts as
-// unchanged if the serial is equal or later.
-void dns_zone_transfer_begin(const struct dns_zones *z, const struct dns_zone *zone,
-	bool incremental, uint32_t serial, struct dns_zone_cursor *c);
-bool dns_zone_transfer_is_over(const struct dns_zone_cursor *c);
-// Is it an incremental transfer?
-bool dns_zone_transfer_is_incremental(const struct dns_zone_cursor *c);
-// Has the zone or journal changed since the start, so that the transfer must stop?
-bool dns_zone_transfer_is_overtaken(const struct dns_zones *z, const struct dns_zone_cursor *c);
-// Write the next records, up to `size` bytes unless the first is longer. Returns their number; 0:
-// no room. The zone's name must follow the header.
-uint16_t dns_zone_transfer_write(
-	const struct dns_zones *z, struct dns_zone_cursor *c, struct writer *w, uint32_t size);
-
-// dns_zone_answer_wire.c
-struct dns_zone_reply {
-	uint16_t answers, authority, additional;
-	uint8_t rcode;
-	bool foreign;  // in none of our zones
-	bool referral; // to the servers of a child zone: not authoritative
-};
-
-// Write the sections after the question, which follows the header in the message at `message`, to
-// which w appends. If w fails, they do not fit.
-void dns_zone_answer(const struct dns_zones *z, const uint8_t *message, uint32_t question_len,
-	struct writer *w, struct dns_zone_reply *r);
-
-// dns_update_wire.c. Applies an update and returns its RCODE. The message has one question and was
-// found well formed by dns_message_walk. *c: the changes made.
-uint8_t dns_update(struct dns_zones *z, const uint8_t *buf, uint32_t len, uint32_t question_len,
-	struct dns_zone_changes *c);

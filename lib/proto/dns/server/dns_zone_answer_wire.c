@@ -4,9 +4,8 @@
 // 6672). Transfer queries come over UDP: they are truncated, or answered with the SOA record (RFC
 // 1995 section 2). No other additional records, no DNSSEC. Path: hot. Any thread of the responder.
 
-#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/server/dns_zone_answer.h"
 #include "proto/dns/client/dns_internal.h"
-#include "proto/dns/server/dns_zone.h"
 
 #define POINTER     0xc000
 #define POINTER_MAX 0x3fff

@@ -2,9 +2,8 @@
 // The records of a zone, or of its changes, message by message (RFC 5936, 1995). The messages
 // around them are in dns_answer_transfer_wire.c. Path: hot. Any thread of the responder.
 
-#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/server/dns_zone_transfer.h"
 #include "proto/dns/client/dns_internal.h"
-#include "proto/dns/server/dns_zone.h"
 
 #define POINTER      0xc000
 #define FIXED_LEN    12 // per record: pointer to the zone's name, type, class, TTL, length

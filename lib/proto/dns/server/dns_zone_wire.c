@@ -3,9 +3,7 @@
 // a few sizes; freed pieces are reused for their size. Rules of messages are in dns_update_wire.c
 // and dns_zone_answer_wire.c. Path: hot. The one thread that changes them, or any reader.
 
-#include "proto/dns/server/dns_answers.h"
 #include "proto/dns/server/dns_zone.h"
-
 #include "proto/dns/client/dns_internal.h"
 
 #define PIECE_MIN 32

@@ -5,7 +5,7 @@
 #include "proto/dns/server/dns_answers.h"
 #include "dns_zone_fixture.h"
 
-#include "proto/dns/server/dns_answerer.h"
+#include "proto/dns/server/dns_answer_transfer.h"
 
 // A question for the zone z, with the serial of a copy; below 0: for all of it.
 static uint32_t transfer_begin(struct responder *r, int64_t serial)

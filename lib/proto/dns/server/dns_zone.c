@@ -7,12 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proto/dns/server/dns_answers.h"
+#include "proto/dns/server/dns_zone.h"
 #include "base/arena.h"
 #include "base/input.h"
 #include "proto/dns/client/dns_internal.h"
 #include "proto/dns/client/dns_rdata.h"
-#include "proto/dns/server/dns_zone.h"
 
 #define CHUNK_FIRST  (1 << 17) // most zones are small; larger than any record needs
 #define CHUNK_MORE   (1 << 20)

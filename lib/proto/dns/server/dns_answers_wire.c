@@ -7,7 +7,9 @@
 
 #include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
-#include "proto/dns/server/dns_answerer.h"
+#include "proto/dns/server/dns_answer_transfer.h"
+#include "proto/dns/server/dns_update.h"
+#include "proto/dns/server/dns_zone_answer.h"
 
 #define CLASS_CH          3
 #define PLAIN_SIZE        512 // without EDNS, and the minimum with EDNS
