@@ -74,8 +74,6 @@ DECLARED_ELSEWHERE = {
     "proto/dhcp/server": 3,
     "proto/dhcp/v4": 5,
     "proto/dhcp/v6": 18,
-    "proto/dns": 2,
-    "proto/dns/client": 22,
     "report": 6,
 }
 

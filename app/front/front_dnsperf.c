@@ -18,8 +18,7 @@
 #include "front/front_packets.h"
 #include "front/front_queries.h"
 #include "follow/run_events.h"
-#include "proto/dns/client/dns_queries.h"
-#include "proto/dns/client/dns_settings.h"
+#include "proto/dns/client/dns_names.h"
 
 #define ITEM     "traffic.queries."
 #define CATCH_UP "1ms" // for a worker that was descheduled briefly

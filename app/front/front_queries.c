@@ -15,6 +15,7 @@
 #include "base/input.h"
 #include "run/commands.h"
 #include "proto/dns/client/dns_updates.h"
+#include "proto/dns/client/dns_wire_file.h"
 
 #define EDNS    "traffic.queries.dns.edns"
 #define QUERIES "traffic.queries.dns.queries"

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_patterns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

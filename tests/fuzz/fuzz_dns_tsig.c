@@ -12,7 +12,7 @@
 #include "lib/one_message.h"
 #include "proto/dns/server/dns_answers.h"
 #include "base/bytes.h"
-#include "proto/dns/client/dns_tsig.h"
+#include "proto/dns/client/dns_tsig_file.h"
 
 #define NOW 1700000000000ull
 

@@ -165,13 +165,13 @@ static const struct field_section wrong_section = {
 	.size = sizeof(struct dns_wrong_settings),
 };
 
-const char *dns_captured_label(uint32_t i)
+static const char *dns_captured_label(uint32_t i)
 {
 	return i < DNS_CAPTURED ? part_names[i] : "";
 }
 
 #define WRONG_LABEL(number, name, help) name,
-const char *dns_wrong_label(uint32_t i)
+static const char *dns_wrong_label(uint32_t i)
 {
 	static const char *const labels[] = {DNS_WRONGS(WRONG_LABEL)};
 

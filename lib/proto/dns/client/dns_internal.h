@@ -77,6 +77,7 @@ enum dns_option {
 };
 #define DNS_OPTION_HEAD 4 // code and length
 
+struct dns_alias;
 struct dns_tsig_key;
 struct dns_tsig_client;
 
@@ -229,6 +230,10 @@ uint32_t dns_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
 const char *dns_reason(
 	struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
 enum proto_verdict dns_timeout(struct proto_ctx *ctx, struct proto_txn *t);
+// dns_transfer_wire.c. Judge a message that may belong to the transfer of t, and has been walked.
+struct dns_query;
+enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct dns_query *q, const uint8_t *buf, uint32_t len, const struct dns_message *m);
 // dns_setup.c
 void dns_check(const void *settings, const struct proto_env *env, struct diag *d);
 void *dns_setup(const void *settings, const struct proto_env *env, struct proto_facts *facts,
@@ -236,3 +241,6 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct proto_
 void dns_teardown(void *shared);
 int dns_open(struct proto_ctx *ctx, const struct proto_env *env);
 int dns_close(struct proto_ctx *ctx);
+// Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1), but at least the
+// prefix's.
+uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DNS names and numbers in presentation form: domain names to wire form, RR types and RCODEs by
-// IANA name, and questions back to text. Lines and files are in dns_queries.c, names in messages in
-// dns_message_wire.c. Path: cold. Any thread.
+// DNS names and numbers in presentation form: domain names to wire form, RR types, RCODEs
+// and extended errors by IANA name, and questions back to text. Lines and files are in
+// dns_queries.c, names in messages in dns_message_wire.c. Path: cold. Any thread.
 
-#include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_names.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/bytes.h"
+#include "proto/dns/client/dns_internal.h"
 
 #define LABEL_MAX 63
 
@@ -330,4 +331,44 @@ const char *dns_type_bucket_label(uint32_t i)
 	static const char *const labels[DNS_TYPE_BUCKETS] = {"A", "AAAA", "TXT", "other"};
 
 	return i < DNS_TYPE_BUCKETS ? labels[i] : "";
+}
+
+const char *dns_ede_label(uint32_t i)
+{
+	static const char *const labels[DNS_EDES] = {
+		"Other_Error",
+		"Unsupported_DNSKEY_Algorithm",
+		"Unsupported_DS_Digest_Type",
+		"Stale_Answer",
+		"Forged_Answer",
+		"DNSSEC_Indeterminate",
+		"DNSSEC_Bogus",
+		"Signature_Expired",
+		"Signature_Not_Yet_Valid",
+		"DNSKEY_Missing",
+		"RRSIGs_Missing",
+		"No_Zone_Key_Bit_Set",
+		"NSEC_Missing",
+		"Cached_Error",
+		"Not_Ready",
+		"Blocked",
+		"Censored",
+		"Filtered",
+		"Prohibited",
+		"Stale_NXDOMAIN_Answer",
+		"Not_Authoritative",
+		"Not_Supported",
+		"No_Reachable_Authority",
+		"Network_Error",
+		"Invalid_Data",
+		"Signature_Expired_before_Valid",
+		"Too_Early",
+		"Unsupported_NSEC3_Iterations_Value",
+		"Unable_to_conform_to_policy",
+		"Synthesized",
+		"Invalid_Query_Type",
+		"other",
+	};
+
+	return i < DNS_EDES ? labels[i] : "";
 }

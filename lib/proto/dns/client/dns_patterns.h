@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/dns/client/dns_queries.h"
+
 #define DNS_PARTS_MAX    128
 #define DNS_EXPANDED_MAX 100000000 // texts per text with patterns
 
@@ -45,3 +47,8 @@ size_t dns_pattern_text(
 
 // The last number counts fastest. false: all texts are done.
 bool dns_pattern_next(struct dns_pattern *p);
+
+// Load lines (const char *) with {0-999}, {000-999} and {random:N} in their names, like
+// dns_queries_load_file.
+int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
+	const struct field_list *names, struct diag *d);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts queries from text to wire form: names and types (dns_names.c), query files
-// (dns_queries.c), inline names with patterns (dns_patterns.c), and the choice among them by Zipf
-// (dns_zipf.c).
+// Queries in wire form, and their conversion from text: files and lines. Names and types are in
+// dns_names.h, inline names with patterns in dns_patterns.h, whole messages in dns_wire_file.h.
 // Path: cold. Management thread.
 #pragma once
 
@@ -16,8 +15,8 @@
 #include "base/field.h"
 #include "base/left_out.h"
 #include "net/timestamps.h"
+#include "proto/dns/client/dns_names.h"
 
-#define DNS_NAME_MAX      255 // octets of wire form, including the root
 #define DNS_QUESTION_MAX  (DNS_NAME_MAX + 4)
 #define DNS_RANDOM_UNIQUE 12 // characters of {random:N} from the permutation, 5 bits each
 #define DNS_RANDOM_MAX    63 // characters of {random:N}
@@ -28,31 +27,6 @@
 #define DNS_OPT_MAX           (DNS_OPT_HEADER_LEN + DNS_OPTIONS_MAX)
 #define DNS_OWN_OPT_MAX       (DNS_OPT_MAX + DNS_LINE_OPTIONS_MAX)
 #define DNS_COOKIE_CLIENT_LEN 8
-
-struct dns_text_error {
-	const char *reason; // static text
-	size_t at;          // offset of the invalid character
-};
-
-// Wire form of a name in presentation form (RFC 1035 section 5.1, RFC 4343 section 2.1), absolute
-// with or without final dot, case kept. wire has room for DNS_NAME_MAX bytes. Returns the length,
-// or -EINVAL with *e set.
-int dns_name_from_text(const char *text, size_t len, uint8_t *wire, struct dns_text_error *e);
-
-// The octet for the escape at text[*at] (a backslash), or -1. Moves *at to the escape's last
-// character.
-int dns_escape_value(const char *text, size_t len, size_t *at);
-
-// IANA mnemonic in any case, ANY, or TYPEnnn (RFC 3597); -1: none of these.
-int32_t dns_type_from_text(const char *text, size_t len);
-
-// The question of a message as a line of a query file, "www.example.com A", without its class. text
-// has room for DNS_LINE_MAX. 0, or -EINVAL if the message has no question.
-#define DNS_LINE_MAX (4 * DNS_NAME_MAX + 16)
-int dns_question_text(const uint8_t *message, uint32_t len, char *text);
-
-// IN, CH, HS, NONE or ANY in any case, or CLASSnnn (RFC 3597); -1: none of these.
-int32_t dns_class_from_text(const char *text, size_t len);
 
 // An OPT record (RFC 6891). A client subnet is its first option, a cookie its last.
 struct dns_opt {
@@ -130,23 +104,6 @@ int dns_queries_load_file(struct dns_queries *q, const struct dns_form *form, co
 // Likewise from memory; name stands for the file in errors.
 int dns_queries_load_text(struct dns_queries *q, const struct dns_form *form, const char *name,
 	const char *text, size_t len, const void *setting, struct diag *d);
-// Load lines (const char *) with {0-999}, {000-999} and {random:N} in their names.
-int dns_queries_load_names(struct dns_queries *q, const struct dns_form *form,
-	const struct field_list *names, struct diag *d);
-// Selection from a file of whole messages.
-struct dns_wire_form {
-	uint16_t ports[2];           // server ports in a capture, over UDP; 0: none
-	bool stream;                 // messages will go over connections
-	bool times;                  // capture times are wanted
-	const struct dns_skip *skip; // called for unusable messages; NULL: not called
-};
-
-// Load a capture, or length-prefixed messages. Unusable ones are left out. referee: receives the
-// answers; NULL: not wanted.
-struct dns_referee;
-int dns_queries_load_wire(struct dns_queries *q, struct dns_referee *referee,
-	const struct dns_wire_form *form, const char *path, const void *setting, struct arena *a,
-	struct diag *d);
 void dns_queries_free(struct dns_queries *q);
 
 // Left-out lines: count one, and at the end of the file sum them up in l->to->used. used: entries
@@ -191,12 +148,3 @@ void dns_loader_add_transfer(struct dns_loader *l, const struct dns_line *line, 
 // overwrites. random_at counts from the end of the header.
 void dns_loader_add_message(struct dns_loader *l, const uint8_t *message, uint32_t len,
 	uint16_t random_at, uint16_t random_len);
-
-// Walker's alias table: column i yields i for a fraction below keep, otherwise `other`.
-struct dns_alias {
-	uint32_t keep; // of 2^32
-	uint32_t other;
-};
-
-// Build the table for weights 1/rank^exponent; NULL: out of memory. free() it.
-struct dns_alias *dns_zipf_build(uint32_t count, double exponent);

@@ -2,7 +2,7 @@
 // The checks of a reply: it is compared with the exact bytes of the request, which are generated
 // again (RFC 5452 section 9.1). Path: hot. The worker that owns ctx.
 
-#include "proto/dns/client/dns_query_wire.h"
+#include "proto/dns/client/dns_request_wire.h"
 #include "proto/dns/client/dns_tsig.h"
 #include "proto/dns/client/dns_wrong_wire.h"
 

@@ -3,7 +3,7 @@
 // learnt server cookie. Replies are in dns_reply_wire.c. Path: hot. The worker that owns ctx.
 
 #include "net/csum.h"
-#include "proto/dns/client/dns_query_wire.h"
+#include "proto/dns/client/dns_request_wire.h"
 #include "proto/dns/client/dns_tsig.h"
 #include "proto/dns/client/dns_wrong_wire.h"
 

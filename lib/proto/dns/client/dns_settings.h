@@ -125,10 +125,6 @@ struct dns_answers_settings {
 	struct field_list keys; // struct dns_key_settings
 };
 
-// Source prefix length to send: the setting, or 24 and 56 (RFC 7871 section 11.1), but at least the
-// prefix's.
-uint32_t dns_client_subnet_bits(const struct dns_edns_settings *s);
-
 // X(member, help), A(member, length, label, help)
 // clang-format off
 #define DNS_COUNTERS(X, A)                                                                       \
@@ -224,14 +220,3 @@ struct dns_counters {
 struct dns_answer_counters {
 	DNS_ANSWER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)
 };
-
-const char *dns_rcode_label(uint32_t i);
-const char *dns_size_label(uint32_t i);
-const char *dns_type_bucket_label(uint32_t i);
-const char *dns_ede_label(uint32_t i);
-const char *dns_wrong_label(uint32_t i);
-const char *dns_tsig_error_label(uint32_t i);
-const char *dns_captured_label(uint32_t i);
-
-extern const char *const dns_rcode_names[];       // 0..23, NULL-terminated
-extern const char *const dns_plain_rcode_names[]; // without extended ones, NULL-terminated

@@ -12,9 +12,12 @@
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_patterns.h"
 #include "proto/dns/client/dns_tsig.h"
 #include "proto/dns/client/dns_updates.h"
+#include "proto/dns/client/dns_wire_file.h"
 #include "proto/dns/client/dns_wrong_wire.h"
+#include "proto/dns/client/dns_zipf.h"
 
 #define PLAIN_SIZE   512 // of replies without EDNS
 #define DEFAULT_SIZE 1232

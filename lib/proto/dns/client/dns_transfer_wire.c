@@ -2,7 +2,7 @@
 // The messages of a zone transfer: AXFR (RFC 5936) and IXFR (RFC 1995), which ends when its first
 // SOA record is repeated. Path: hot. The worker that owns ctx.
 
-#include "proto/dns/client/dns_query_wire.h"
+#include "proto/dns/client/dns_request_wire.h"
 
 // Progress, stored in proto_txn.tries; the serial of the first SOA record is in .user.
 enum phase {

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/input.h"
+#include "proto/dns/client/dns_tsig_file.h"
 
 #define FILE_MAX 65536 // octets of a key file
 #define NS_PER_S 1000000000u

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TSIG (RFC 8945): keys, the signature of a message and its check, and both for the client's
-// requests and the responder's replies. dns_tsig_file.c reads key files, dns_tsig.c prepares keys
+// requests and the responder's replies. dns_tsig_file.h reads key files, dns_tsig.c prepares keys
 // for the workers, dns_tsig_wire.c signs and verifies. Path: cold (keys, open) | hot (the rest).
 // The worker that owns the signer.
 #pragma once
@@ -41,22 +41,6 @@ struct dns_tsig_algorithm {
 #define DNS_TSIG_ALGORITHMS 6
 #define DNS_TSIG_DEFAULT    3 // hmac-sha256
 extern const struct dns_tsig_algorithm dns_tsig_algorithms[DNS_TSIG_ALGORITHMS];
-// Find by a name in any case, with or without final dot; also hmac-md5.sig-alg.reg.int. NULL: none.
-const struct dns_tsig_algorithm *dns_tsig_algorithm_find(const char *name, size_t len);
-
-// A key as read from a file.
-struct dns_tsig_secret {
-	char name[4 * DNS_NAME_MAX + 1];
-	const struct dns_tsig_algorithm *algorithm; // NULL: not in the file
-	uint16_t len;
-	uint8_t bytes[DNS_TSIG_SECRET_MAX];
-};
-
-// Parse a key from the text of a file: of BIND, of Knot, or a base64 secret. name: selects one of
-// several keys, and names a lone secret; NULL: there must be one key. false: *reason is the reason,
-// which never quotes the text.
-bool dns_tsig_file_parse(const char *text, size_t len, const char *name,
-	struct dns_tsig_secret *out, const char **reason);
 
 // A key as shared by the workers.
 struct dns_tsig_key {

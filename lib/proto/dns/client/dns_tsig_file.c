@@ -2,12 +2,12 @@
 // Algorithms of TSIG, and key files: a key statement of BIND (tsig-keygen), a key section of Knot
 // (keymgr -t), or a base64 secret. Error texts never quote the file. Path: cold. Management thread.
 
+#include "proto/dns/client/dns_tsig_file.h"
+
 #include <nettle/base64.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "proto/dns/client/dns_tsig.h"
 
 #define SPACE " \t\r\n"
 #define ENDS  SPACE "{};\"" // of a word
@@ -29,7 +29,8 @@ const struct dns_tsig_algorithm dns_tsig_algorithms[DNS_TSIG_ALGORITHMS] = {
 	HMAC(sha512, "\13hmac-sha512"),
 };
 
-const struct dns_tsig_algorithm *dns_tsig_algorithm_find(const char *name, size_t len)
+// Find by a name in any case, with or without final dot; also hmac-md5.sig-alg.reg.int. NULL: none.
+static const struct dns_tsig_algorithm *dns_tsig_algorithm_find(const char *name, size_t len)
 {
 	static const char md5[] = "hmac-md5.sig-alg.reg.int";
 

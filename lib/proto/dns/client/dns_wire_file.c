@@ -2,6 +2,8 @@
 // Files of whole messages: each preceded by its length in two bytes (RFC 1035 section 4.2.2), as
 // read by dnsperf and kxdpgun; or queries captured over UDP. Path: cold. Management thread.
 
+#include "proto/dns/client/dns_wire_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "proto/dns/client/dns_wrong_wire.h"
 
-#include "proto/dns/client/dns_query_wire.h"
+#include "proto/dns/client/dns_request_wire.h"
 #include "proto/dns/client/dns_tsig.h"
 
 #define QDCOUNT        4 // offsets

@@ -2,7 +2,7 @@
 // Zipf-distributed choice in constant time: Walker's alias table, built by Vose's method.
 // Path: cold. Any thread.
 
-#include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_zipf.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "proto/dns/client/dns_patterns.h"
 
 struct loaded {
 	struct dns_queries q;

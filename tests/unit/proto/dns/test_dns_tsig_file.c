@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "proto/dns/client/dns_tsig.h"
+#include "proto/dns/client/dns_tsig_file.h"
 
 #define SECRET "MTIzNDU2Nzg5MDEyMzQ1Ng==" // 1234567890123456
 

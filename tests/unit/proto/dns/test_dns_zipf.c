@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "proto/dns/client/dns_zipf.h"
+
 // The probability of each index by the table itself.
 static double *weights_of(const struct dns_alias *table, uint32_t count)
 {

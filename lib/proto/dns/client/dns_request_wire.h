@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The message of a transaction, needed both for its request and for the check of its reply. Only
-// for dns_request_wire.c and dns_reply_wire.c. Path: hot. The worker that owns ctx.
+// The message of a transaction, needed both for its request and for the checks of its reply. Path:
+// hot. The worker that owns ctx.
 #pragma once
 
 #include <string.h>
 
 #include "base/bytes.h"
 #include "proto/dns/client/dns_internal.h"
+#include "proto/dns/client/dns_zipf.h"
 
 // The message of one transaction, before variation.
 struct dns_query {
@@ -116,12 +117,6 @@ static inline struct dns_query query_of(
 	return q;
 }
 
-// dns_transfer_wire.c
-// Judge a message that may belong to the transfer of t, and has been walked.
-enum proto_verdict dns_transfer_judge(struct proto_ctx *ctx, struct proto_txn *t,
-	const struct dns_query *q, const uint8_t *buf, uint32_t len, const struct dns_message *m);
-
-// dns_request_wire.c
 // Write the random characters of a name, random case, and the address of the client subnet option.
 void dns_random_write(const struct dns_plan *p, const struct dns_worker *w,
 	const struct dns_query *q, uint8_t *name);
