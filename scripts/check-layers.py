@@ -72,8 +72,6 @@ DECLARED_ELSEWHERE = {
     "net": 5,
     "proto/dhcp/client": 27,
     "proto/dhcp/server": 3,
-    "proto/dhcp/v4": 5,
-    "proto/dhcp/v6": 18,
     "report": 6,
 }
 

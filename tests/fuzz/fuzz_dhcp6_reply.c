@@ -2,7 +2,7 @@
 // DHCPv6 clients and any server (fuzz_dhcp_reply.h). Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_reconfigure.h"
 
 #include "fuzz_dhcp_reply.h"
 

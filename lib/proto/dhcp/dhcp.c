@@ -6,13 +6,29 @@
 
 #include "proto/dhcp/dhcp.h"
 
+#include "proto/dhcp/client/dhcp_fields.h"
 #include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_reconfigure.h"
 
 _Static_assert(DHCP_STATUS_BUCKETS == DHCP6_STATUSES + 1, "status codes");
 _Static_assert((int)DHCP_BAD_BUCKETS == DHCP6_BADS, "reasons");
+
+static const char *dhcp4_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DHCP4_WRONGS(DHCP_WRONG_LABEL)};
+
+	return labels[i];
+}
+
+static const char *dhcp6_wrong_label(uint32_t i)
+{
+	static const char *const labels[] = {DHCP6_WRONGS(DHCP_WRONG_LABEL)};
+
+	return labels[i];
+}
 
 #define OFFSET(member)                              offsetof(struct dhcp_counters, member)
 #define ROW4(member, help4, help6)                  COUNTER_MEMBER_ROW(member, help4)

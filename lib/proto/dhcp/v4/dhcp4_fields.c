@@ -152,13 +152,6 @@ static const struct field wrong_fields[] = {DHCP4_WRONGS(DHCP_WRONG_ROW)};
 static const struct field_section wrong_section =
 	DHCP_SECTION("wrong", DHCP_WRONG_HELP, wrong_fields, struct dhcp_wrong_settings);
 
-const char *dhcp4_wrong_label(uint32_t i)
-{
-	static const char *const labels[] = {DHCP4_WRONGS(DHCP_WRONG_LABEL)};
-
-	return labels[i];
-}
-
 #define S struct dhcp4_settings
 static const struct field dhcp4_fields[] = {
 	DHCP_FIRST_ROWS("dora", dhcp4_exchange_names),

@@ -302,15 +302,6 @@ static inline struct pattern_values dhcp4_values_of(const struct dhcp4_self *s)
 		.address = s->address};
 }
 
-// dhcp4_request_wire.c
-// Write the data of options 61 and 82, as sent.
-void dhcp4_client_id_write(const struct dhcp4_self *s, struct writer *w);
-void dhcp4_relay_info_write(const struct dhcp4_self *s, struct writer *w);
-
-// dhcp4_wrong_wire.c: corrupt the finished message of len bytes. New length; 0: no room.
-uint32_t dhcp4_wrong_spoil(
-	uint32_t kind, uint8_t *buf, uint32_t len, uint32_t room, uint64_t random);
-
 // The reply being processed.
 struct dhcp4_heard {
 	struct dhcp_heard is;
@@ -331,10 +322,6 @@ static inline void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx
 					      ctx->ends ? ctx->ends->src : NULL, 4)
 	                            : DHCP_PEER_NONE;
 }
-
-// dhcp4_usual_wire.c: see struct dhcp_messages
-bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
-	uint32_t len, struct dhcp_heard *h);
 
 // dhcp4_setup.c, dhcp4_templates.c, dhcp4_request_wire.c and dhcp4_wire.c
 DHCP_VERBS_DECLARED(dhcp4)

@@ -3,12 +3,14 @@
 // client's values and options from patterns. Templates are in dhcp4_templates.c. Path: hot. The
 // worker that owns ctx.
 
+#include "proto/dhcp/v4/dhcp4_request.h"
+
 #include <string.h>
 
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dhcp/client/dhcp_patch.h"
-#include "proto/dhcp/v4/dhcp4_plan.h"
+#include "proto/dhcp/v4/dhcp4_wrong.h"
 
 #define MS_PER_S 1000
 

@@ -98,5 +98,4 @@ struct dhcp4_settings {
 	struct dhcp4_expect_settings *expect; // NULL: any address
 };
 
-const char *dhcp4_wrong_label(uint32_t i);
 extern const struct field_section dhcp4_settings_section;

@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "net/csum.h"
-#include "proto/dhcp/v4/dhcp4_plan.h"
+#include "proto/dhcp/v4/dhcp4_request.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/client/dhcp_captured.h"
 

@@ -3,9 +3,9 @@
 // known offsets. Reads only the words that are checked. Everything else takes the slow path
 // (dhcp4_wire.c), which finds and counts the reason. Path: hot. The worker that owns ctx.
 
+#include "proto/dhcp/v4/dhcp4_usual.h"
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
-#include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define HOPS (0xffull << 32) // of the first 64 bits of a message; any value is valid
 

@@ -7,7 +7,8 @@
 
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
-#include "proto/dhcp/v4/dhcp4_plan.h"
+#include "proto/dhcp/v4/dhcp4_request.h"
+#include "proto/dhcp/v4/dhcp4_usual.h"
 
 #define OTHER (DHCP_TYPE_BUCKETS - 1)
 

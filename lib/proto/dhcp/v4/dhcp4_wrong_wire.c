@@ -2,8 +2,8 @@
 // Edits of DHCPv4 messages that are wrong on purpose (DHCP4_WRONGS). Transaction ID and giaddr are
 // kept, so a reply arrives and is recognised. Path: hot. The worker that owns the message.
 
+#include "proto/dhcp/v4/dhcp4_wrong.h"
 #include "proto/dhcp/client/dhcp_wrong.h"
-#include "proto/dhcp/v4/dhcp4_plan.h"
 
 #define FIELD(at_) (m + DHCP4_AT_##at_)
 #define OVERLOAD   "\x34\1\3" // option 52: options in file and sname

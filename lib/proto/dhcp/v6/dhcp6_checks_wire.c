@@ -2,8 +2,9 @@
 // Checks of a reply: its client, type, relays and content. Each check has its counter. Path: hot.
 // The worker that owns the counters.
 
+#include "proto/dhcp/v6/dhcp6_checks.h"
 #include "base/bytes.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_request.h"
 
 #define OTHER_TYPE   (DHCP_TYPE_BUCKETS - 1)
 #define OTHER_STATUS (DHCP_STATUS_BUCKETS - 1)

@@ -206,13 +206,6 @@ static const struct field wrong_fields[] = {DHCP6_WRONGS(DHCP_WRONG_ROW)};
 static const struct field_section wrong_section =
 	DHCP_SECTION("wrong", DHCP_WRONG_HELP, wrong_fields, struct dhcp_wrong_settings);
 
-const char *dhcp6_wrong_label(uint32_t i)
-{
-	static const char *const labels[] = {DHCP6_WRONGS(DHCP_WRONG_LABEL)};
-
-	return labels[i];
-}
-
 #define S struct dhcp6_settings
 static const struct field dhcp6_fields[] = {
 	DHCP_FIRST_ROWS("sarr", dhcp6_exchange_names),

@@ -228,13 +228,6 @@ struct dhcp6_self {
 	uint8_t duid[DHCP6_DUID_MAX];
 };
 
-// Fields of one relay message.
-struct dhcp6_hop {
-	uint8_t hop_count;
-	const uint8_t *link;
-	uint8_t peer[16];
-};
-
 // The interface identifier of the link-local address.
 static inline uint64_t dhcp6_interface_id(uint64_t mac)
 {
@@ -281,15 +274,6 @@ static inline uint32_t dhcp6_xid_of(const struct proto_txn *t)
 	return t->key << 1 | (t->step == DHCP6_STEP_REQUEST);
 }
 
-// dhcp6_wire.c: give these leases to a client without leases until until_s. On conflict, gives
-// none, sets *clash to the first that another client holds, and returns false. Adds to *unwatched
-// the leases without room in the table of holders, which the client holds nevertheless.
-bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
-	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash, uint64_t *unwatched);
-// Make this DUID's server the server of k; false: too many servers on the worker.
-bool dhcp6_server_keep(
-	struct dhcp6_worker *w, const struct dhcp6_bytes *id, struct dhcp6_client *k);
-
 // The client's relay asks about its leases, without a relay message.
 static inline bool dhcp6_asks_about(uint32_t step)
 {
@@ -312,21 +296,12 @@ static inline void dhcp6_relay_duid(const struct dhcp6_self *s, uint8_t out[DHCP
 	memcpy(out + 6, s->relay, 16);
 }
 
-// dhcp6_request_wire.c
-void dhcp6_self_find(const struct proto_ctx *ctx, uint32_t client, struct dhcp6_self *s);
-void dhcp6_hop_find(const struct dhcp6_self *s, uint32_t level, struct dhcp6_hop *h);
-struct pattern_values dhcp6_values_of(const struct dhcp6_self *s);
-
 // The leases from a server.
 struct dhcp6_given {
 	struct dhcp_key keys[DHCP6_IAS_MAX];
 	uint32_t valid_s;    // the shortest
 	uint32_t t1_s, t2_s; // the earliest; 0: not given
 };
-
-// dhcp6_wrong_wire.c: corrupt the finished message from m to w, before it is relayed; w fails if
-// there is no room.
-void dhcp6_wrong_spoil(uint32_t kind, uint8_t *m, struct writer *w, uint64_t random);
 
 // The reply being processed.
 struct dhcp6_heard {
@@ -339,36 +314,6 @@ struct dhcp6_heard {
 	struct dhcp6_message m;
 	struct dhcp6_given given;
 };
-
-// dhcp6_reconfigure_wire.c: keep the key in a valid reply to this client, if present
-void dhcp6_key_keep(const struct dhcp6_heard *h, uint32_t client);
-bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker);
-
-// dhcp6_checks_wire.c: is it inside the relay messages in which t was sent? Counts the first
-// difference.
-bool dhcp6_envelope_is_ours(const struct dhcp6_self *s, struct dhcp_counters *n,
-	const struct proto_txn *t, const struct dhcp6_envelope *e);
-// See struct dhcp_messages.
-bool dhcp6_way_is_ours(
-	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
-bool dhcp6_is_elsewhere(
-	const struct dhcp_heard *h, const struct proto_ends *e, const struct proto_txn *t);
-enum proto_verdict dhcp6_ours(
-	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
-enum dhcp_judgement dhcp6_judge(
-	struct dhcp_heard *h, const struct proto_ctx *ctx, const struct proto_txn *t);
-
-// dhcp6_usual_wire.c
-bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
-	uint32_t len, struct dhcp_heard *h);
-// Learn from a valid reply that made a lease, after its client has chosen the server.
-void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h);
-// Learn from the message of t just written; learns only from a few.
-void dhcp6_image_learn(
-	struct dhcp6_worker *w, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
-// Write the message of t from an image, with its sum in ctx; returns its length, 0: no image.
-uint32_t dhcp6_image_write(
-	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf);
 
 // dhcp6_setup.c, dhcp6_templates.c, dhcp6_request_wire.c and dhcp6_wire.c
 DHCP_VERBS_DECLARED(dhcp6)

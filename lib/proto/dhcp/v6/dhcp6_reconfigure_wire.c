@@ -2,7 +2,9 @@
 // RECONFIGUREs (RFC 8415 section 18.2.11): the addressed client, authentication, and the exchange
 // that the client begins. Also the keys for them from servers. Path: hot. The worker that owns ctx.
 
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_reconfigure.h"
+#include "proto/dhcp/v6/dhcp6_checks.h"
+#include "proto/dhcp/v6/dhcp6_request.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 
 void dhcp6_key_keep(const struct dhcp6_heard *h, uint32_t client)

@@ -3,9 +3,11 @@
 // message kind, filled with the client's values and options from patterns. Templates are in
 // dhcp6_templates.c. Path: hot. The worker that owns ctx.
 
+#include "proto/dhcp/v6/dhcp6_request.h"
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_wrong.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_usual.h"
+#include "proto/dhcp/v6/dhcp6_wrong.h"
 
 #define MS_PER_CS 10 // hundredths of a second
 #define HTYPE     1  // Ethernet

@@ -124,5 +124,4 @@ struct dhcp6_settings {
 	struct dhcp6_solicitation_settings *router_solicitation; // NULL: none
 };
 
-const char *dhcp6_wrong_label(uint32_t i);
 extern const struct field_section dhcp6_settings_section;

@@ -11,7 +11,7 @@
 #include "net/neigh.h"
 #include "proto/dhcp/client/lease/dhcp_lines.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_wire.h"
 
 #define RETRANSMIT(member) offsetof(struct dhcp6_retransmit_settings, member)
 

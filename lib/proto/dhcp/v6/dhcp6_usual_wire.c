@@ -3,11 +3,12 @@
 // from an earlier one, and a reply is compared with an earlier valid one. All others take the slow
 // path (dhcp6_request_wire.c, dhcp6_wire.c). Path: hot. The worker that owns ctx.
 
+#include "proto/dhcp/v6/dhcp6_usual.h"
 #include "base/bytes.h"
 #include "net/csum.h"
 #include "proto/dhcp/client/dhcp_course.h"
 #include "proto/dhcp/client/dhcp_patch.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_checks.h"
 
 #define LEARN_EVERY 16 // unrecognised messages: some servers never send two alike
 #define MAC_BITS    0xffffffffffffu

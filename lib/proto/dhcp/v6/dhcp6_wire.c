@@ -3,9 +3,13 @@
 // server, and its choice of an ADVERTISE. Messages are in dhcp6_request_wire.c, checks in
 // dhcp6_checks_wire.c. Path: hot. The worker that owns ctx.
 
+#include "proto/dhcp/v6/dhcp6_wire.h"
 #include "base/bytes.h"
 #include "proto/dhcp/client/dhcp_course.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_checks.h"
+#include "proto/dhcp/v6/dhcp6_reconfigure.h"
+#include "proto/dhcp/v6/dhcp6_request.h"
+#include "proto/dhcp/v6/dhcp6_usual.h"
 
 #define URGENT       255 // preference (RFC 8415 section 21.8)
 #define NS_PER_S     1000000000u

@@ -3,8 +3,8 @@
 // enclosing relay messages are kept, so a reply arrives and is recognised. Path: hot. The worker
 // that owns the message.
 
+#include "proto/dhcp/v6/dhcp6_wrong.h"
 #include "proto/dhcp/client/dhcp_wrong.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
 
 #define DUID_TOO_LONG 200
 

@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "net/csum.h"
-#include "proto/dhcp/v4/dhcp4_plan.h"
+#include "proto/dhcp/v4/dhcp4_usual.h"
 
 #define SERVER_ID 0xc6120002u // 198.18.0.2
 #define POOL      0xc6124000u // 198.18.64.0

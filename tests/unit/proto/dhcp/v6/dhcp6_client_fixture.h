@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "net/csum.h"
-#include "proto/dhcp/v6/dhcp6_plan.h"
+#include "proto/dhcp/v6/dhcp6_usual.h"
 
 #define SERVER_DUID "\0\3\0\1\2\0\0\0\0\xfe"
 #define OTHER_DUID  "\0\3\0\1\2\0\0\0\0\xfd"

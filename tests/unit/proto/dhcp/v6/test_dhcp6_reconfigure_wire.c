@@ -5,6 +5,8 @@
 
 #include "dhcp6_client_fixture.h"
 
+#include "proto/dhcp/v6/dhcp6_reconfigure.h"
+
 #define SECRET "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20"
 #define RELAY  "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\1\0"
 
