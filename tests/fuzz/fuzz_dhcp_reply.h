@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "net/csum.h"
-#include "proto/dhcp/client/dhcp_client.h"
+#include "proto/dhcp/client/dhcp_client_setup.h"
 
 #define CLIENTS     5
 #define TXNS        4

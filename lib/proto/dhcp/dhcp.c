@@ -6,7 +6,9 @@
 
 #include "proto/dhcp/dhcp.h"
 
+#include "proto/dhcp/client/dhcp_client_setup.h"
 #include "proto/dhcp/client/dhcp_fields.h"
+#include "proto/dhcp/client/dhcp_supply.h"
 #include "proto/dhcp/server/dhcp4_answer.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"

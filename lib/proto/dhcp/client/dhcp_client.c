@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "proto/dhcp/client/dhcp_supply.h"
 
 #define OWNER_TEXT 160
 

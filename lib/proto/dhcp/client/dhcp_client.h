@@ -212,38 +212,6 @@ struct dhcp_family {
 		struct dhcp_lease_held *out);
 };
 
-// dhcp_client_setup.c
-void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, struct diag *d);
-// Does the item use this exchange?
-bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint32_t exchange);
-// Set the first hardware address of the plan; the clients' addresses count up from it.
-void dhcp_plan_mac(struct dhcp_plan *p, const uint8_t *mac, uint32_t len);
-// Clients' addresses count up from the first one; on a link they must not reach group addresses.
-void dhcp_mac_check(const struct dhcp_settings *s, struct diag *d);
-// Number of clients for which these addresses suffice.
-uint64_t dhcp_mac_room(const struct dhcp_settings *s);
-// Do clients obtain leases in this run?
-bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s);
-// Maximum number of addresses, or prefixes, that the clients of an item hold at a time.
-uint64_t dhcp_leases_wanted(
-	const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes);
-// Returns the plan, or NULL after an error (in d, or out of memory).
-void *dhcp_setup(const struct dhcp_family *f, const struct dhcp_settings *s,
-	const struct proto_env *env, struct diag *d);
-// For struct proto.
-void dhcp_teardown(void *shared);
-// dhcp_supply.c, for struct proto
-void dhcp_fit(const struct dhcp_family *f, struct dhcp_settings *s, const struct proto_work *w);
-void dhcp_stocks(const struct dhcp_plan *p, struct proto_stock *out);
-// Clients that an exchange uses up on average, unless they start over.
-double dhcp_uses(const struct dhcp_family *f, const struct dhcp_settings *s);
-// Addresses, or prefixes, that an exchange uses up on average.
-double dhcp_leases_used(const struct dhcp_family *f, const struct dhcp_settings *s, bool prefixes);
-// Number of clients limited by distinguishable identities and by the program.
-uint64_t dhcp_most(const struct dhcp_family *f, const struct dhcp_settings *s);
-// Number of addresses in the list; UINT64_MAX: the list is empty.
-uint64_t dhcp_room(const struct field_list *ranges);
-
 // dhcp_client.c, for struct proto
 void dhcp_terms(struct dhcp_settings *s, struct proto_terms *out);
 // Finish a set-up: facts, and the place among all items. false: no memory.
@@ -281,11 +249,6 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	void family##_name(const struct proto_ctx *ctx, uint32_t client, struct writer *w);        \
 	void family##_identity(                                                                    \
 		const struct proto_ctx *ctx, uint32_t client, struct proto_identity *out);
-
-// dhcp_templates.c: does the option of a reply (NULL: missing) have the expected value? Records
-// mismatches.
-bool dhcp_expected_check(struct dhcp_worker *w, const struct pattern_values *client, uint32_t place,
-	const uint8_t *data, uint32_t len);
 
 // dhcp_client.c: search the servers after the first.
 uint32_t dhcp_server_search(const struct dhcp_plan *p, const uint8_t *addr, uint8_t len);

@@ -2,12 +2,15 @@
 // From settings to the plan of a client item: rules, paths, waits and files. Family-specific parts
 // are in dhcp4_setup.c and dhcp6_setup.c. Path: cold. Management thread.
 
+#include "proto/dhcp/client/dhcp_client_setup.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "proto/dhcp/client/dhcp_captured.h"
+#include "proto/dhcp/client/dhcp_supply.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
 
 #define MAC_BITS        48
@@ -24,7 +27,8 @@ bool dhcp_does(const struct dhcp_family *f, const struct dhcp_settings *s, uint3
 	return dhcp_mix_share(dhcp_shares(s), f->exchanges, (uint32_t)s->exchange, exchange) > 0;
 }
 
-bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s)
+// Do clients obtain leases in this run?
+static bool dhcp_gets_leases(const struct dhcp_family *f, const struct dhcp_settings *s)
 {
 	return dhcp_does(f, s, DHCP_FOUR_WAY) || dhcp_does(f, s, DHCP_RAPID);
 }

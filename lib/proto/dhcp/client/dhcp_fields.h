@@ -158,3 +158,7 @@ extern const struct field_section dhcp_vlan_section, dhcp_leases_section, dhcp_l
 	dhcp_pretend_section;
 extern const char *const dhcp_spread_names[]; // of enum dhcp_spread
 extern const char *const dhcp_order_names[];  // of enum dhcp_order
+
+// Labels of tries, servers and option codes in counters.
+const char *dhcp_place_label(uint32_t i);
+const char *dhcp_code_label(uint32_t i);

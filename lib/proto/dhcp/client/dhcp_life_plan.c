@@ -2,6 +2,8 @@
 // The plan of clients with a life, the forecast of their exchanges, and the memory of a worker.
 // Path: cold. Management thread.
 
+#include "proto/dhcp/client/dhcp_life_plan.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 
 #include "proto/dhcp/client/dhcp_clients.h"
 #include "proto/dhcp/client/dhcp_life.h"
+#include "proto/proto.h"
 
 #define NS_PER_MS   1e6
 #define HALVINGS    40

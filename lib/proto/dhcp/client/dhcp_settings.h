@@ -7,7 +7,7 @@
 #include "base/addr.h"
 #include "base/counter.h"
 #include "base/field.h"
-#include "proto/dhcp/client/dhcp_life.h"
+#include "proto/dhcp/client/dhcp_life_plan.h"
 
 #define DHCP_TRIES_MAX    16 // of one message
 #define DHCP_SERVERS_MAX  16 // including the item's
@@ -123,17 +123,6 @@ static inline uint64_t dhcp_clients(const struct dhcp_settings *s)
 	if (s->clients != UINT64_MAX)
 		return s->useful && s->useful < s->clients ? s->useful : s->clients;
 	return s->automatic ? s->automatic : 1;
-}
-
-// Exchanges per second that the rates of a mix add to the load; 0: the mix has shares.
-double dhcp_extra(const struct dhcp_settings *s);
-
-// The shares of a mix, or NULL.
-static inline const double *dhcp_shares(const struct dhcp_settings *s)
-{
-	if (!s->mix)
-		return NULL;
-	return dhcp_extra(s) > 0 ? s->mix->part : s->mix->share;
 }
 
 // Kinds of replies. A refusal is a NAK, or a message with a failure status.
@@ -266,7 +255,3 @@ struct dhcp_counters {
 	// the result names the servers.
 	uint64_t peers[DHCP_SERVERS_MAX + 1][DHCP_PEER_KINDS];
 };
-
-// Labels of tries, servers and option codes in counters.
-const char *dhcp_place_label(uint32_t i);
-const char *dhcp_code_label(uint32_t i);

@@ -2,9 +2,9 @@
 // The automatic number of an item's clients: enough for the load, limited by identities, addresses
 // and memory. Also how long clients and addresses last. Path: cold. Management thread.
 
-#include <math.h>
+#include "proto/dhcp/client/dhcp_supply.h"
 
-#include "proto/dhcp/client/dhcp_client.h"
+#include <math.h>
 
 #define AUTO_MAX     100000000
 #define UNKNOWN_RATE 100000 // exchanges per second for loads without a known rate

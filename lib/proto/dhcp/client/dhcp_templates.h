@@ -26,6 +26,7 @@ struct dhcp_varying_list {
 };
 
 struct dhcp_plan;
+struct dhcp_worker;
 
 // State of one item while its messages are built.
 struct dhcp_build {
@@ -88,6 +89,9 @@ bool dhcp_template_value(struct dhcp_build *b, struct dhcp_varying *v, const voi
 	const struct dhcp_value_settings *s);
 // Compile the options required in replies into the plan; most: the highest code.
 void dhcp_build_expected(struct dhcp_build *b, const struct field_list *list, uint64_t most);
+// Does the option of a reply (NULL: missing) have the expected value? Records mismatches.
+bool dhcp_expected_check(struct dhcp_worker *w, const struct pattern_values *client, uint32_t place,
+	const uint8_t *data, uint32_t len);
 // A constant value for all clients.
 void dhcp_template_literal(
 	struct dhcp_build *b, struct dhcp_varying *v, const void *data, uint32_t len);

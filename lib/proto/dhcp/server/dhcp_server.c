@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/rand.h"
+#include "proto/dhcp/client/dhcp_client_setup.h"
+#include "proto/dhcp/client/dhcp_supply.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
 
 #define NS_PER_S 1000000000u

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/dhcp/client/dhcp_client_setup.h"
+#include "proto/dhcp/client/dhcp_supply.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/v4/dhcp4_plan.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "net/neigh.h"
+#include "proto/dhcp/client/dhcp_client_setup.h"
 #include "proto/dhcp/client/lease/dhcp_lines.h"
 #include "proto/dhcp/client/lease/dhcp_addresses.h"
 #include "proto/dhcp/v6/dhcp6_wire.h"

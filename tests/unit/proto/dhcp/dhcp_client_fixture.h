@@ -6,6 +6,7 @@
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
+#include "proto/dhcp/client/dhcp_client_setup.h"
 
 static inline struct VERB(worker) * worker_of(FIXTURE *f)
 {
