@@ -70,7 +70,6 @@ DECLARED_ELSEWHERE = {
     "http": 1,
     "nats": 3,
     "net": 5,
-    "proto/dhcp/server": 3,
     "report": 6,
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/rand.h"
 #include "proto/dhcp/server/dhcp6_answer.h"
+#include "proto/dhcp/server/dhcp6_calls.h"
 #include "proto/dhcp/server/dhcp_claim.h"
 
 #define MULTICAST 0xff // first byte of a multicast address

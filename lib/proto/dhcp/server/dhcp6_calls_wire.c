@@ -2,8 +2,8 @@
 // RECONFIGUREs of the server, valid and invalid ones, and their keys (RFC 8415 sections 18.3.11 and
 // 20.4). Path: hot. The responder's thread.
 
+#include "proto/dhcp/server/dhcp6_calls.h"
 #include "base/rand.h"
-#include "proto/dhcp/server/dhcp6_answer.h"
 #include "proto/dhcp/v6/dhcp6_rkap.h"
 
 void dhcp6_relays_begin(
