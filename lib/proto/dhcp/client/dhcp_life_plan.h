@@ -59,7 +59,7 @@ struct dhcp_life_plan {
 	bool called; // servers call clients
 };
 
-// Checks that the shares of events total at most 100 % and the run lasts at most 49 days.
+// Checks that the shares of events total at most 100 %.
 void dhcp_life_check(const struct dhcp_life_settings *s, struct diag *d);
 void dhcp_life_plan(struct dhcp_life_plan *p, const struct dhcp_life_settings *s,
 	const struct dhcp_life_exchanges *exchanges, uint8_t start, uint32_t clients);
