@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table, the wheel and the segments of connections; conn.h is the contract. Path: hot | cold
-// (bytes, init). The thread that owns it.
+// The table, the wheel and the segments of connections; see conn.h.
+// Path: hot | cold (bytes, init). The thread that owns it.
 #include "engine/core/conn.h"
 
 #include "base/clock.h"
@@ -85,7 +85,7 @@ void conns_clock(struct conns *cs, uint64_t now)
 
 // --- the wheel ---
 
-// How many buckets after the next one a time lies; 0: it is over.
+// Returns how many buckets after the next one a time lies; 0 if it has passed.
 static uint32_t ahead_of(const struct conns *cs, uint32_t when)
 {
 	uint32_t ahead = ((when >> CONN_BUCKET_SHIFT) - cs->turn) & TURN_MASK;
@@ -93,7 +93,7 @@ static uint32_t ahead_of(const struct conns *cs, uint32_t when)
 	return ahead > TURN_MASK / 2 ? 0 : ahead;
 }
 
-// Of a time beyond a turn of the wheel: the last bucket, where it is looked at again.
+// A time beyond one turn of the wheel goes to the last bucket, where it is examined again.
 static uint32_t *bucket_of(struct conns *cs, uint32_t when)
 {
 	uint32_t ahead = ahead_of(cs, when);
@@ -102,8 +102,7 @@ static uint32_t *bucket_of(struct conns *cs, uint32_t when)
 	return &cs->buckets[(cs->turn + ahead) % CONN_BUCKETS];
 }
 
-// The bucket whose list the connection is the first of is known by its place: prev names it, beyond
-// all connections.
+// The `prev` of the first connection in a bucket's list is the number of the bucket plus cs->count.
 static void wheel_link(struct conns *cs, uint32_t c, uint32_t when)
 {
 	struct conn *of = &cs->all[c];
@@ -139,7 +138,7 @@ void conn_wake(struct conns *cs, uint32_t c, uint32_t when)
 
 	if (of->flags & CONN_TIMED) {
 		if (!tcp_before(when, of->when))
-			return; // it is looked at before
+			return; // it is examined earlier
 		wheel_unlink(cs, c);
 	}
 	wheel_link(cs, c, when);
@@ -204,7 +203,7 @@ void conn_touch(struct conns *cs, uint32_t c)
 
 // --- segments ---
 
-// Write a segment into a buffer.
+// Writes a segment into a buffer.
 static void segment_write(struct conns *cs, struct rte_mbuf *m, const struct conn_head *head,
 	const struct tcp *t, const struct tcp_segment *s)
 {
@@ -246,7 +245,7 @@ static uint16_t out_flush(struct conns *cs, struct wire *w)
 	return n;
 }
 
-// A segment that is built goes into the burst.
+// Adds a built segment to the burst.
 static void out_put(struct conns *cs, struct rte_mbuf *m)
 {
 	cs->out[cs->out_count++] = m;
@@ -259,7 +258,7 @@ static void out_put(struct conns *cs, struct rte_mbuf *m)
 	cs->out[cs->out_count - 2] = m;
 }
 
-// The same of one that something befalls. Its buffers are spare ones.
+// Like out_put, with a fault. A duplicate uses a spare buffer.
 static void out_put_faulty(struct conns *cs, struct rte_mbuf *m, enum conn_fate fate)
 {
 	struct rte_mbuf *copy = cs->spare_count ? cs->spare[cs->spare_count - 1] : NULL;
@@ -282,7 +281,7 @@ static void out_put_faulty(struct conns *cs, struct rte_mbuf *m, enum conn_fate 
 	cs->swap = fate == CONN_FATE_LATER;
 }
 
-// A segment leaves, with what befalls it.
+// Adds a segment to the burst, with its fault.
 static void segment_leave(
 	struct conns *cs, struct conn_head *head, const struct tcp *t, const struct tcp_segment *s)
 {
@@ -301,7 +300,8 @@ static void segment_leave(
 		out_put_faulty(cs, m, fate);
 }
 
-// All that the first of the queue has to send, as far as the burst has room. false: it has more.
+// Builds the segments of the first connection in the queue. Returns false if it has more, but the
+// burst is full or no buffer is free.
 static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 {
 	uint32_t c = cs->ready[cs->ready_first & cs->ready_mask], at;
@@ -345,8 +345,8 @@ uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 
 // --- messages ---
 
-// Length of the first message in those bytes, with all that is in front of it; more than len: it is
-// not whole.
+// Returns the length of the first message, including its length field. If it exceeds len, the
+// message is incomplete.
 static inline uint32_t whole_of(
 	const struct conns *cs, conn_framing framed, const uint8_t *bytes, uint32_t len)
 {
@@ -359,7 +359,7 @@ static inline uint32_t whole_of(
 	return whole ? whole : UINT32_MAX;
 }
 
-// The next one in the bytes that came in their turn.
+// Takes the next message from bytes that arrived in order, and keeps an incomplete one for later.
 static ALWAYS_INLINE bool message_in_view(
 	struct conns *cs, uint32_t c, conn_framing framed, const uint8_t **message, uint32_t *len)
 {
@@ -401,7 +401,7 @@ static ALWAYS_INLINE bool message_next(
 	return true;
 }
 
-// Apart: the other framing is known when it is compiled, and costs no register.
+// Separate, so that the usual framing is a compile-time constant and costs no register.
 static __attribute__((noinline)) bool message_framed(
 	struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {

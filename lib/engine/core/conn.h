@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of one thread: a table of them, a timing wheel for their deadlines, and a queue
-// of those that have segments to send. Its owner, the tester's item or the responder, finds the
-// connection of a segment, and knows what the bytes mean.
-// A connection is found by an index, as a transaction is: `at` leads from a number, of which many
-// may share a place, to a chain of candidates that the owner compares.
+// The connections of one thread: a table, a timing wheel for deadlines, and a queue of connections
+// with segments to send. The owner, an item of the tester or the responder, finds the connection of
+// a segment and interprets the bytes.
+// Connections are looked up like transactions: `at` maps a number to the chain of connections that
+// share its place; the owner compares them.
 // Path: hot | cold (memory, init). The thread that owns it.
 #pragma once
 
@@ -17,47 +17,47 @@
 #include "net/tcp.h"
 
 #define CONN_NONE         UINT32_MAX
-#define CONN_BUCKETS      8192u // of the wheel: a turn is 8.4 s
-#define CONN_BUCKET_SHIFT 10    // of microseconds
-#define CONN_MESSAGE_MAX  65537 // with its length in front
-#define CONN_LENGTH       2u    // bytes of that
-#define CONN_HEAD         32    // bytes that a framing may ask for
+#define CONN_BUCKETS      8192u // of the wheel: 8.4 s per turn
+#define CONN_BUCKET_SHIFT 10    // a bucket is 2^10 us
+#define CONN_MESSAGE_MAX  65537 // including the length in front
+#define CONN_LENGTH       2u    // bytes of the length
+#define CONN_HEAD         32    // bytes that a framing may inspect
 
-// Length of the message at the start of len bytes of a stream, from 1 up to 65535; it may be more
-// than len. 0: so few bytes, below CONN_HEAD, do not tell. NULL: a message has its length in front
-// of it, in two bytes.
+// Returns the length of the message at the start of len bytes of a stream, from 1 to 65535; it may
+// exceed len. Returns 0 if more bytes are needed, which is possible below CONN_HEAD only. A NULL
+// framing: each message follows its length in two bytes.
 typedef uint32_t (*conn_framing)(const uint8_t *bytes, uint32_t len);
 
-// Bytes in front of a message.
+// Returns the number of bytes in front of a message.
 static inline uint32_t conn_front(conn_framing framed)
 {
 	return framed ? 0 : CONN_LENGTH;
 }
 
 enum conn_flag {
-	CONN_TIMED = 1,  // it is on the wheel
-	CONN_READY = 2,  // it is in the queue of those that send
-	CONN_OPENED = 4, // the handshake was complete
-	CONN_HEARD = 8,  // client: an answer came
-	CONN_OVER = 16,  // client: nothing more is asked on it
+	CONN_TIMED = 1,  // on the wheel
+	CONN_READY = 2,  // in the queue `ready`
+	CONN_OPENED = 4, // the handshake was completed
+	CONN_HEARD = 8,  // client: a reply arrived
+	CONN_OVER = 16,  // client: it takes no more requests
 	CONN_LATE = 32,  // client: `since` is a deadline
-	CONN_TOLD = 64,  // client: the server closed it, and that was counted
-	CONN_SHUT = 128, // client of the load: we have closed it, or it has ended
-	CONN_MUTE = 128, // client that does its worst: it reacts to no segment
+	CONN_TOLD = 64,  // client: closed by the server, and counted as such
+	CONN_SHUT = 128, // client of the load: closed by us, or ended
+	CONN_MUTE = 128, // misbehaving client: reacts to no segment
 };
 
 struct conn {
 	struct tcp tcp;
 	uint32_t next, prev; // on the wheel
 	uint32_t when;       // microseconds, as the host's clock
-	uint32_t chain;      // the next one at the same place of `at`, or of the free ones
+	uint32_t chain;      // next connection at the same place of `at`, or next free one
 	union {
 		struct {
-			uint32_t row;   // of its address and port
-			uint32_t seat;  // whose it is
-			uint32_t asked; // messages so far
-			uint32_t since; // sixteenths of a tick: when it was opened; idle: deadline
-			uint16_t open;  // of them, those without an answer
+			uint32_t row;   // number of its address and port
+			uint32_t seat;  // seat, or misbehaving client, that it belongs to
+			uint32_t asked; // requests so far
+			uint32_t since; // when it was opened, in 16 ticks; or a deadline, us
+			uint16_t open;  // requests without a reply yet
 		};
 		struct {
 			uint8_t peer[16];
@@ -71,7 +71,7 @@ struct conn {
 
 _Static_assert(sizeof(struct conn) == 128, "a connection at rest has 128 bytes");
 
-// Headers of a segment: a template for the peer's address and port, and what is ours.
+// The headers of a segment: a template with the peer's address and port, and our address and port.
 struct conn_head {
 	struct frame_template t;
 	uint8_t src[16];
@@ -84,53 +84,52 @@ enum conn_fate {
 	CONN_FATE_NONE,
 	CONN_FATE_LOST,
 	CONN_FATE_TWICE,
-	CONN_FATE_LATER,   // it leaves behind the next one
-	CONN_FATE_DAMAGED, // one bit of it is wrong, its checksum is not
+	CONN_FATE_LATER,   // sent after the next segment
+	CONN_FATE_DAMAGED, // one bit is flipped after the checksum was computed
 };
 
 struct conn_owner {
 	void (*head)(struct conns *cs, uint32_t c, struct conn_head *out);
-	// Its deadline has come, and tcp_timeout said this.
+	// Called at a deadline. events: from tcp_timeout.
 	void (*expired)(struct conns *cs, uint32_t c, uint32_t events);
-	// It is closed and all is sent: its place, for conn_take has it next.
+	// Called for a closed connection with nothing left to send, before it is freed: its place.
 	uint32_t (*gone)(struct conns *cs, uint32_t c);
-	// What befalls the next segment on its way out. NULL: nothing.
+	// Returns the fault to apply to the next segment sent. NULL: none at all.
 	enum conn_fate (*fate)(struct conns *cs);
 };
 
 struct conns {
 	struct conn *all;
 	uint32_t count;
-	uint32_t free; // list by chain
+	uint32_t free; // first of a list linked by `chain`
 	uint32_t used;
 	uint32_t *at;
 	uint32_t at_mask;
 	uint32_t *buckets; // of the wheel
 	uint32_t turn;     // the next bucket
 	uint32_t timed;    // connections on the wheel
-	uint32_t *ready;   // a ring of those that send
+	uint32_t *ready;   // ring of connections with segments to send
 	uint32_t ready_mask, ready_first, ready_count;
 	struct tcp_host host;
 	struct tcp_counters counters;
 	uint64_t segments_in, segments_out;
 	uint64_t start, us_scale; // the host's clock: clock_us
 	const struct conn_owner *owner;
-	void *of;            // the owner's
-	conn_framing framed; // the owner's: of messages that are read or written next
-	uint32_t fixed;      // the owner's, with framed: length of those that are read next; 0:
-	                     // framed knows it
+	void *of;            // the owner's data
+	conn_framing framed; // set by the owner: framing of the next messages read or written
+	uint32_t fixed;      // set by the owner: length of the next messages read; 0: by framed
 	uint16_t out_first, out_count, spare_count;
-	bool swap;                       // the last segment in `out` leaves behind the next one
+	bool swap;                       // the next segment overtakes the last one in `out`
 	struct rte_mbuf *out[BURST_MAX]; // built, not taken by the device yet
 	struct rte_mbuf *spare[BURST_MAX];
-	uint8_t *message; // CONN_MESSAGE_MAX bytes: one that came in pieces, or is being written
+	uint8_t *message; // CONN_MESSAGE_MAX bytes: received in pieces, or being written
 	size_t bytes;     // of all tables, from `all` on
 };
 
 struct conns_shape {
 	uint32_t count;  // connections
 	uint32_t places; // of `at`; rounded up to a power of two
-	uint32_t blocks; // for bytes that wait
+	uint32_t blocks; // for buffered bytes
 	uint32_t window;
 	uint64_t time_wait_us;
 	uint32_t ack_delay_us;
@@ -139,41 +138,41 @@ struct conns_shape {
 	bool nagle;
 };
 
-// Bytes of memory that the tables take.
+// Returns the bytes of memory that the tables need.
 size_t conns_bytes(const struct conns_shape *shape);
-// memory: conns_bytes zeroed bytes, aligned to 64, the caller's. start: tick at which the clock of
-// the connections is 0; us_scale: of clock_us_scale.
+// memory: conns_bytes zeroed bytes, aligned to 64, owned by the caller. start: tick at which the
+// clock of the connections is 0. us_scale: from clock_us_scale.
 void conns_init(struct conns *cs, void *memory, const struct conns_shape *shape, uint64_t start,
 	uint64_t us_scale);
 
-// The tick is `now`: to be called before the others.
+// Sets the clock to tick `now`. To be called before the functions below.
 void conns_clock(struct conns *cs, uint64_t now);
 
-// A new connection at a place, to be opened. CONN_NONE: there is none.
+// Takes a free connection for a place; the caller opens it. Returns CONN_NONE if none is free.
 uint32_t conn_take(struct conns *cs, uint32_t place);
-// Something happened to it: it may have something to send, another deadline, or be closed. The next
-// conns_send sees to it; of one that is closed the memory is free then.
+// Queues a connection that may have something to send, a new deadline, or be closed. The next
+// conns_send handles it, and frees it if it is closed.
 void conn_touch(struct conns *cs, uint32_t c);
-// Call `expired` at a time of the owner's, or before.
+// Requests a call of `expired` at `when`, or earlier.
 void conn_wake(struct conns *cs, uint32_t c, uint32_t when);
 
-// Look at the deadlines that have come.
+// Handles the deadlines that have passed.
 void conns_expire(struct conns *cs);
-// Build and send the segments that wait. Returns the number of packets that the device took; those
-// that it did not take wait on. *no_mbuf: times that there was no buffer.
+// Builds and sends the waiting segments. Returns the number of packets that the device took; the
+// others stay queued. Adds the number of times that no buffer was free to *no_mbuf.
 uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf);
-// Send a segment without bytes, and without a connection. false: there is no buffer, or no room.
+// Sends a segment without payload or connection. Returns false if no buffer is free, or no room.
 bool conns_say(struct conns *cs, struct wire *w, const struct conn_head *head,
 	const struct tcp_segment *s);
-// The answer to a segment without a connection.
+// Sends the reset, if one is due, for a segment without a connection.
 void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head,
 	const struct tcp_segment *s);
-// The next message that was received whole: valid until the next call. To be called until false
-// after each TCP_DATA. false: there is none; without memory for a part of one the connection is
-// aborted.
+// Reads the next complete message, which is valid until the next call. To be called after each
+// TCP_DATA until it returns false. Without memory for an incomplete message it aborts the
+// connection.
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
-// Send the message of len bytes at cs->message + CONN_LENGTH. false: no memory.
+// Sends the message of len bytes at cs->message + CONN_LENGTH. Returns false without memory.
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len);
 
-// At the end: packets that were built and not taken by the device.
+// At the end: frees the spare buffers and the packets that the device has not taken.
 void conns_halt(struct conns *cs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every counter of workers and responders: one row each, with its name and its help text. A row
-// makes the member of the hot struct and the member of the result; sums, differences and the rows
-// that the printers walk (result.c) are made from the same tables. Path: hot (written by one
-// worker) | cold (read by the management thread).
+// Every counter of workers and responders, one row each with its name and help text. A row makes
+// the member of the hot struct and the member of the result; sums, differences and the rows that
+// the printers walk (result.c) come from the same tables. Path: hot (written by one worker) | cold
+// (read by the management thread).
 #pragma once
 
 #include <stdatomic.h>
@@ -10,12 +10,12 @@
 
 #include "base/counter.h"
 
-// For a table that leaves a row out.
+// Leaves a row out.
 #define COUNTER_SKIP(member, help)
 
 // The ledger of an item: due = sent + unsent, and sent = answered + failed + lost + no_reply +
-// in_flight. COUNTED: of an item and of each interval. DERIVED and the GAUGE: follow from the
-// others at the end of the run, so workers do not count them.
+// in_flight. COUNTED: by item and by interval. DERIVED and GAUGE: computed from the others at the
+// end of the run, so workers do not count them.
 #define LEDGER_COUNTERS(COUNTED, DERIVED, GAUGE)                                                   \
 	COUNTED(due, "scheduled")                                                                  \
 	COUNTED(sent, "sent, of those due")                                                        \
@@ -34,7 +34,7 @@ struct ledger {
 	LEDGER_COUNTERS(COUNTER_MEMBER, COUNTER_SKIP, COUNTER_SKIP)
 };
 
-// Of an item beside the ledger. SHOWN: in the result. INNER: only for the verdict and the notes.
+// Counters of an item outside its ledger. SHOWN: in the result. INNER: only for verdict and notes.
 #define ITEM_COUNTERS(SHOWN, INNER)                                                                \
 	SHOWN(no_slot, "times that a send waited: every slot was in use, or no key was free")      \
 	INNER(no_client, "due, and the protocol had no client for it")                             \
@@ -46,7 +46,7 @@ struct item_counters {
 	ITEM_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER)
 };
 
-// Of the connections of an item.
+// Counters of the connections of an item.
 #define CONN_COUNTERS(X)                                                                           \
 	X(opened, "connections that were begun: SYN sent")                                         \
 	X(established, "of them, those that the server accepted")                                  \
@@ -68,7 +68,7 @@ struct conn_counters {
 	CONN_COUNTERS(COUNTER_MEMBER)
 };
 
-// Of clients that do their worst (core/worker_behave.h), each an array by behaviour.
+// Counters of misbehaving clients (worker/worker_behave.h), each an array by behaviour.
 #define BEHAVE_COUNTERS(A)                                                                         \
 	A(opened, "SYN sent")                                                                      \
 	A(established, "accepted by the server")                                                   \
@@ -78,7 +78,7 @@ struct conn_counters {
 
 #define BEHAVE_MEMBER(member, help) uint64_t member[TCP_BEHAVIOUR_COUNT];
 
-// Of one step of an exchange.
+// Counters of one step of an exchange.
 #define STEP_COUNTERS(X)                                                                           \
 	X(sent, "sent")                                                                            \
 	X(answered, "valid replies in time")                                                       \
@@ -86,29 +86,30 @@ struct conn_counters {
 	X(lost, "no valid reply within the timeout")                                               \
 	X(no_reply, "sent, and no server replies to such a message")
 
-// Of the passes of a loop. TIME: ticks, seconds in the result. LONGEST: ticks, ns in the result.
+// Counters of a loop's passes. TIME: ticks, seconds in the result. LONGEST: ticks, ns in the
+// result.
 #define PASS_COUNTERS(COUNT, TIME, LONGEST)                                                        \
 	COUNT(gaps_over_1ms, "passes of the loop that took longer than 1 ms")                      \
 	TIME(stolen, "time that those took: the CPU was elsewhere")                                \
 	LONGEST(max_gap, "longest pass of the loop")
 
-// Of a worker in the measured part. TIME: ticks, seconds in the result. SHARE: ticks in the warm-up
-// and in the measured part, a share of the latter in the result.
+// Counters of a worker in the measured part. TIME: ticks, seconds in the result. SHARE: ticks in
+// the warm-up and in the measured part, a share of the latter in the result.
 #define WORKER_COUNTERS(COUNT, TIME, SHARE)                                                        \
 	SHARE(busy, "share of the measured time with work to do")                                  \
 	TIME(slept, "time that it slept by itself (host.idle)")                                    \
 	COUNT(received, "packets received by the worker's own queue")
 
-// Of a queue that packets are sent to, by a worker or a responder.
+// Counters of a transmit queue of a worker or a responder.
 #define QUEUE_COUNTERS(X)                                                                          \
 	X(tx_given, "packets of messages that the device took")                                    \
 	X(tx_refused, "times that the device took less than a burst")                              \
 	X(tx_no_mbuf, "times that there was no buffer to send from")
 
-// Of a worker of the responder: received = answered + ignored + no_buffer + the faults outage,
-// capacity and loss; over connections loss befalls segments, and is none of them. Sent messages:
-// answered, the faults duplicate and those of extra messages.
-// GAUGE: goes up and down, so an interval has its value at the end.
+// Counters of a worker of the responder: received = answered + ignored + no_buffer + the faults
+// outage, capacity and loss; over connections, loss applies to segments and is not in the sum.
+// Messages sent: answered + the fault duplicate + the faults that add messages.
+// GAUGE: goes up and down; an interval has its value at the end.
 #define RESPONDER_COUNTERS(COUNT, GAUGE)                                                           \
 	COUNT(received, "requests received")                                                       \
 	COUNT(answered, "replies sent, or to be sent later")                                       \
@@ -117,7 +118,7 @@ struct conn_counters {
 	COUNT(no_buffer, "requests dropped for want of a packet buffer")                           \
 	GAUGE(waiting, "packets that were to be sent later than the end")
 
-// Of the connections of a worker of the responder.
+// Counters of the connections of a worker of the responder.
 #define RESPONDER_CONN_COUNTERS(COUNT, GAUGE)                                                      \
 	COUNT(accepted, "connections accepted: their handshake is complete")                       \
 	COUNT(refused, "SYN answered with a reset: by tcp.accept, or nobody listens at the port")  \
@@ -134,11 +135,11 @@ struct conn_counters {
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;
 #define COUNTER_PARTS_MEMBER(member, help)  uint64_t member[2]; // as item_books.ledger
 
-// As figures of the result.
+// Members of the result.
 #define COUNTER_SHARE_MEMBER(member, help)   double member;
 #define COUNTER_SECONDS_MEMBER(member, help) double member##_s;
 #define COUNTER_NS_MEMBER(member, help)      double member##_ns;
 
-// Statements, where the pointers `to` and `from` and, of times, `hz` are at hand.
+// Statements that use the pointers `to` and `from` and, for times, `hz`.
 #define COUNTER_ADD(member, help)         to->member += from->member;
 #define COUNTER_ADD_SECONDS(member, help) to->member##_s += (double)from->member / hz;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making the tables of a timing wheel; the work per packet is inline in delay.h.
+// Allocates the tables of a timing wheel; the work per packet is inline in delay.h.
 // Path: cold. Management thread.
 #include "engine/core/delay.h"
 

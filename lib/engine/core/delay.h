@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Things that leave later: a timing wheel of intrusive lists in tables made at start. A thing with
-// the same or a later time than another leaves behind it. Never early, and late by one
-// bucket (about a microsecond) and the time between two calls. Path: hot (inline) | cold (init,
-// free). One thread.
+// Packets and messages that are sent later: a timing wheel of intrusive lists in tables made at
+// start. An entry leaves after all entries put before it with the same or an earlier time. Never
+// early; late by up to one bucket (about a microsecond) and the time between two calls. Path: hot
+// (inline) | cold (init, free). One thread.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define DELAY_NONE UINT32_MAX
-#define DELAY_SEEN 256 // buckets, by delay_due
+#define DELAY_SEEN 256 // buckets that delay_due examines
 
 struct delay_entry {
 	void *what;
@@ -30,13 +30,13 @@ struct delay {
 	uint32_t shift; // a bucket is 2^shift ticks
 	uint32_t free;  // list of free entries
 	uint32_t held;  // entries in use
-	uint64_t now;   // number of the first bucket that is not emptied
+	uint64_t now;   // number of the first bucket that is not emptied yet
 };
 
-// For up to `count` things at once and delays up to about `longest` ticks (longer ones are right,
-// but cost more). tick_hz: ticks per second. 0 or -ENOMEM.
+// For up to `count` entries at a time and delays up to about `longest` ticks (longer ones work, but
+// cost more). tick_hz: ticks per second. Returns 0 or -ENOMEM.
 int delay_init(struct delay *d, uint32_t count, uint64_t longest, double tick_hz);
-void delay_free(struct delay *d); // zeroed is fine; things still held are the caller's
+void delay_free(struct delay *d); // may be zeroed; entries still held stay the caller's
 
 static inline void delay_append(struct delay *d, uint32_t e)
 {
@@ -46,7 +46,7 @@ static inline void delay_append(struct delay *d, uint32_t e)
 	if (bucket < d->now)
 		bucket = d->now;
 	if (bucket > d->now + d->mask)
-		bucket = d->now + d->mask; // looked at again there
+		bucket = d->now + d->mask; // examined again there
 	l = &d->buckets[bucket & d->mask];
 	d->entries[e].next = DELAY_NONE;
 	if (l->head == DELAY_NONE)
@@ -56,7 +56,7 @@ static inline void delay_append(struct delay *d, uint32_t e)
 	l->tail = e;
 }
 
-// Keep it until `at`. false: no room. now: to start the wheel at, when nothing is held.
+// Holds `what` until tick `at`. Returns false without room. now: where an empty wheel starts.
 static inline bool delay_put(struct delay *d, void *what, uint64_t at, uint64_t now)
 {
 	uint32_t e = d->free;
@@ -73,7 +73,7 @@ static inline bool delay_put(struct delay *d, void *what, uint64_t at, uint64_t 
 	return true;
 }
 
-// Take the first of the bucket that is due; DELAY_NONE: there is none any more.
+// Takes the first entry of the current bucket. Returns DELAY_NONE if it is empty.
 static inline uint32_t delay_pop(struct delay *d)
 {
 	struct delay_list *l = &d->buckets[d->now & d->mask];
@@ -91,7 +91,7 @@ static inline void delay_return(struct delay *d, uint32_t e)
 	d->held--;
 }
 
-// Things with a bucket that is over at `now`, up to room; the rest comes with the next call.
+// Takes up to `room` entries whose bucket has passed at `now`. Returns their number.
 static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uint32_t room)
 {
 	uint64_t end = now >> d->shift;
@@ -113,8 +113,8 @@ static inline uint32_t delay_take(struct delay *d, uint64_t now, void **out, uin
 	return n;
 }
 
-// The tick from which on delay_take has something to do, or one before it: only some buckets are
-// looked at. UINT64_MAX: nothing is held.
+// Returns the tick from which delay_take has something to do, or an earlier one, as it examines
+// only some buckets. UINT64_MAX: nothing is held.
 static inline uint64_t delay_due(const struct delay *d)
 {
 	uint64_t bucket = d->now, last = d->now + DELAY_SEEN;
@@ -126,8 +126,8 @@ static inline uint64_t delay_due(const struct delay *d)
 	return (bucket + 1) << d->shift;
 }
 
-// Take one of those that are held, however late it is to leave; NULL: there is none. For the end:
-// one turn of the wheel for all of them.
+// Takes any held entry, whatever its time. Returns NULL if there is none. For the end of a run: all
+// calls together take one turn of the wheel.
 static inline void *delay_drop(struct delay *d)
 {
 	for (; d->held; d->now++) {

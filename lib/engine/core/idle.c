@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether and how long a loop sleeps until it has something to do next.
+// Decides whether and how long a loop sleeps until its next work.
 // Path: cold. The loop's own thread, between two passes.
 #include "engine/core/idle.h"
 
 #include "base/clock.h"
 #include "engine/core/conn.h"
 
-#define LEAST_NS     3000      // for less it is not worth it
-#define SPIN_NS      50000     // after it had work
+#define LEAST_NS     3000      // a shorter sleep is not worth it
+#define SPIN_NS      50000     // of polling after work
 #define CROWDED_NS   300000000 // after others had its CPU
-#define BUCKETS_SEEN 64        // of a wheel of deadlines
-#define LEARNS       8         // timers
+#define BUCKETS_SEEN 64        // of the wheel of deadlines, examined for the next one
+#define LEARNS       8         // timers in the mean
 
 uint64_t idle_conns_due(const struct conns *cs, const struct clock *clock, uint64_t now)
 {
@@ -38,7 +38,7 @@ bool idle_look(struct idle *i, const struct clock *clock, uint64_t now, bool wor
 	return worked;
 }
 
-// How late timers are, in the mean of the last ones.
+// Updates the mean delay of the last timers.
 static void idle_learn(struct idle *i, const struct clock *clock, uint64_t late)
 {
 	if (late > i->stall)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learning the MACs of next hops; see neighbours.h. Not here: asking for them (worker_hops.c in a
+// Learns the MACs of next hops; see neighbours.h. Not here: requests for them (worker_hops.c in a
 // run, plan/resolve.c before). Path: hot, but rare. Any worker of the port, and the management
 // thread.
 #include "engine/core/neighbours.h"
@@ -13,7 +13,7 @@ static bool hop_learn(struct next_hop *h, const struct neigh_claim *claim, uint6
 	if (known == mac || (known && !claim->overrides && !asked))
 		return false;
 	known = atomic_exchange_explicit(&h->mac, mac, memory_order_acq_rel);
-	return known && known != mac; // another worker may have heard it, too
+	return known && known != mac; // another worker may have stored it first
 }
 
 bool neighbours_learn(

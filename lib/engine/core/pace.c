@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walking a schedule that is more than one constant rate, and counting its due sends.
+// Walks a schedule of more than one constant rate, and counts its due sends.
 // Path: hot (pace_turn) | cold (pace_start, pace_start_closed, pace_drop, pace_backlog). The worker
 // that owns it | management thread, on copies.
 #include "engine/core/pace.h"
 
 #define LN2        0xb17217f7d1cf79abu // x 2^64
-#define DRAWN_MOST 65536               // by a call of pace_drop: less than a millisecond
+#define DRAWN_MOST 65536               // per call of pace_drop: less than a millisecond
 
-// Ticks since the segments began, of a place in one of them.
+// Returns the ticks from the start of the segments to position `at` in segment g.
 static fixed segment_time(const struct pace_segment *g, fixed at)
 {
 	fixed time;
@@ -24,7 +24,7 @@ static uint64_t tick_of(const struct pace *p, fixed time)
 	return tick < p->stop ? tick : PACE_NEVER;
 }
 
-// The tick of the place that `at` says, which never goes back.
+// Returns the tick of position p->at, which never decreases.
 static uint64_t find_next(struct pace *p)
 {
 	const struct schedule *s = p->schedule;
@@ -41,13 +41,13 @@ static uint64_t find_next(struct pace *p)
 	return tick_of(p, p->base + segment_time(p->segment, p->at));
 }
 
-// -ln of a uniform number: the exponent counts halvings, a table has the logarithm of the mantissa,
-// off by less than 2^-22.
+// Returns -ln of a uniform number: the exponent counts halvings, a table has the logarithm of the
+// mantissa. The error is below 2^-22.
 static fixed exponential(struct pace *p)
 {
 	uint64_t bits = rand_next(&p->rand) | 1;
 	unsigned zeros = (unsigned)__builtin_clzll(bits);
-	uint64_t mantissa = bits << zeros << 1; // behind the point, its leading 1 left out
+	uint64_t mantissa = bits << zeros << 1; // after the point, without the leading 1
 	const uint64_t *ln = p->schedule->logs + (mantissa >> (64 - PACE_LOG_BITS));
 	uint64_t inside = mantissa << PACE_LOG_BITS;
 
@@ -92,7 +92,7 @@ void pace_turn(struct pace *p)
 	p->next = find_next(p);
 }
 
-// Found without pace_turn: added up, gap by gap.
+// A steady schedule needs no pace_turn: pace_pop adds the gap.
 static void start_steady(struct pace *p, const struct schedule *s, uint32_t place)
 {
 	fixed gap = s->segments[0].gap;
@@ -200,7 +200,7 @@ static const struct pace_segment *segment_of(const struct schedule *s, fixed at)
 	return &s->segments[low];
 }
 
-// The due tick of the n-th of this worker's sends, 0 being the next one; as find_next has it.
+// Returns the due tick of the n-th of this worker's sends, 0 being the next one; like find_next.
 static uint64_t nth_next(const struct pace *p, uint64_t n)
 {
 	const struct schedule *s = p->schedule;
@@ -230,7 +230,7 @@ static uint64_t backlog_steady(const struct pace *p, uint64_t until)
 	return 1 + (uint64_t)((time - 1) / gap);
 }
 
-// Random ones can only be drawn one after the other.
+// Random gaps can only be drawn one after the other.
 static uint64_t backlog_drawn(const struct pace *p, uint64_t until)
 {
 	struct pace copy = *p;
@@ -247,7 +247,7 @@ static uint64_t nth_due(const struct pace *p, uint64_t n)
 	                                        : nth_next(p, n);
 }
 
-// Due ticks never go back, so the first one that is late enough is found by halving.
+// Due ticks never decrease, so a binary search finds the first one from `until` on.
 static uint64_t backlog_found(const struct pace *p, uint64_t until)
 {
 	uint64_t low = 0, high = 1;
@@ -326,7 +326,7 @@ uint64_t pace_drop(struct pace *p, uint64_t until)
 	return n;
 }
 
-// Sends of the whole schedule that are due before `until`.
+// Returns the number of sends of the whole schedule that are due before `until`.
 static uint64_t sends_before(const struct pace *p, uint64_t start, uint64_t until)
 {
 	struct pace whole = {.left = UINT64_MAX};
@@ -340,7 +340,7 @@ void pace_share_total(struct pace *p, uint64_t start, uint64_t total, struct pac
 	uint64_t place = share.place;
 
 	p->left = total;
-	if (p->kind == PACE_RATE && total != UINT64_MAX) // the first measured one is not the first
+	if (p->kind == PACE_RATE && total != UINT64_MAX) // after the sends of the warm-up
 		place = (place + p->of - sends_before(p, start, p->measure) % p->of) % p->of;
 	if (total != UINT64_MAX)
 		p->left = part_of(total, place, p->busy);

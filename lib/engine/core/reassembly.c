@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a table of fragments, and packets between one buffer and several.
+// Allocates the table of fragments, and copies packets between one buffer and several.
 // Path: hot, but rare | cold (new, free). The worker that owns the queue.
 #include "engine/core/reassembly.h"
 
@@ -22,7 +22,7 @@ uint64_t reassembly_memory(void)
 	return sizeof(struct reassembly) + FRAGMENTS_FRAME_MAX + fragments_memory(&limits);
 }
 
-// Touched, so that no page fault happens in the run.
+// Touches the memory, so that no page fault happens in the run.
 struct reassembly *reassembly_new(const struct clock *clock)
 {
 	const struct fragments_limits limits = limits_at(clock->hz);
@@ -68,7 +68,7 @@ bool reassembly_copy(struct reassembly *r, const struct rte_mbuf *m)
 			return false;
 		memcpy(r->frame + len, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 		len += m->data_len;
-		burst_release(&segment, 1); // burst_free tells of the first one alone
+		burst_release(&segment, 1); // burst_free releases the first segment only
 	}
 	reassembly_set(r, len);
 	return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers of an item that has several: how transactions choose among them, and the counters of
-// each. What a worker keeps of them is in core/worker_servers.h. Path: cold (the names) | hot (the
+// The servers of an item with several: how transactions choose among them, and the counters of
+// each. Their state in a worker: core/worker/worker_servers.h. Path: cold (the names) | hot (the
 // counters).
 #pragma once
 
-#define SERVERS_MAX 16 // of an item: bits of a mask
+#define SERVERS_MAX 16 // per item: bits of a mask
 
 enum server_spread {
 	SPREAD_ROUND_ROBIN,
@@ -12,7 +12,7 @@ enum server_spread {
 	SPREAD_STUB, // as a stub resolver does
 };
 
-// Of one server in the measured part. X(member, help)
+// Counters of one server in the measured part. X(member, help)
 #define SERVER_COUNTERS(X)                                                                         \
 	X(sent, "messages sent to it, those asked again too")                                      \
 	X(answered, "transactions that ended well with its reply")                                 \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that are no UDP for the worker. Rare, but on the worker's thread.
+// Handles packets that belong to no item. Rare, but on the worker's thread.
 // Path: hot. The worker that owns the queue.
 #include "engine/core/wire.h"
 
@@ -36,7 +36,7 @@ static const char *fragments_label(uint32_t i)
 	return names[i];
 }
 
-// With the unit, which is the same for all.
+// Also sets the unit, which is common to all rows.
 #define OFFSET(member) offsetof(struct wire_counters, member), .unit = "packets"
 static const struct counter wire_rows[] = {WIRE_COUNTERS(COUNTER_MEMBER_ROW, COUNTER_ARRAY_ROW)};
 #undef OFFSET
@@ -79,7 +79,7 @@ static bool wire_has_vlans(const struct wire *w, const struct frame *f)
 	return false;
 }
 
-// Send a frame of this length; without any or without room the buffer is free again.
+// Sends a frame of this length. Returns false, and frees the buffer, if len is 0 or without room.
 static bool wire_send(const struct wire *w, struct rte_mbuf *m, uint32_t len)
 {
 	m->data_len = (uint16_t)len;
@@ -150,7 +150,7 @@ static void wire_reply(struct wire *w, enum frame_kind kind, const struct frame 
 	w->counters.echo_answered += kind == FRAME_ECHO;
 }
 
-// Does another host have an address of ours, on a VLAN of ours?
+// Does another host claim an address of ours, on a VLAN of ours?
 static bool wire_conflicts(
 	const struct wire *w, const struct frame *f, const struct neigh_claim *claim)
 {
@@ -163,8 +163,8 @@ static bool wire_conflicts(
 	       memcmp(mac, claim->mac, 6) != 0;
 }
 
-// A flood of requests must not take the worker's time. What was not used before is saved up, as a
-// server asks for many addresses at once when their first replies are due.
+// Limits the worker's time for a flood of requests. Unused budget is saved up, as a server asks for
+// many addresses at once when its first replies are due.
 static bool wire_may_answer(struct wire *w, uint64_t now)
 {
 	if (w->answer_from + w->answer_saved < now)
@@ -177,7 +177,7 @@ static bool wire_may_answer(struct wire *w, uint64_t now)
 	return true;
 }
 
-// ARP, ND or ping. Whoever sends ARP or ND tells its MAC.
+// Handles ARP, ND or ping. ARP and ND contain the MAC of their sender.
 static void wire_neighbour(struct wire *w, enum frame_kind kind, const struct frame *f)
 {
 	uint64_t now = clock_time(w->clock);
@@ -194,7 +194,7 @@ static void wire_neighbour(struct wire *w, enum frame_kind kind, const struct fr
 	if (!wire_may_answer(w, now))
 		return;
 	if (!told || !wire_conflicts(w, f, &claim)) {
-		if (!w->tentative) // an answer would bring packets that nobody reads yet
+		if (!w->tentative) // a reply would attract packets that no worker reads yet
 			wire_reply(w, kind, f);
 		return;
 	}
@@ -229,8 +229,8 @@ void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f)
 	}
 }
 
-// A kernel on this machine leaves the checksum to a device that never comes: only the
-// pseudo-header's sum is there.
+// Does the packet have only the sum of the pseudo-header? A kernel on this machine leaves the
+// checksum to a device, which the packet does not pass.
 static bool wire_is_unfinished(const struct frame *f, enum frame_kind kind)
 {
 	uint64_t sum = kind == FRAME_UDP ? csum_pseudo(f->src, f->dst, f->addr_len,
@@ -261,7 +261,8 @@ void wire_fragments_end(struct wire *w)
 		fragments_end(&w->reassembly->table, fragments_counts(w));
 }
 
-// A fragment. true: f is now the view of the whole. No device has checked its checksum.
+// Takes a fragment. Returns true if f now describes the whole datagram. No device has verified its
+// checksum, so that is done here.
 static bool wire_reassemble(struct wire *w, struct frame *f, enum frame_kind *kind)
 {
 	struct reassembly *r = w->reassembly;
@@ -274,7 +275,7 @@ static bool wire_reassemble(struct wire *w, struct frame *f, enum frame_kind *ki
 	w->counters.reassembled++;
 	reassembly_set(r, len);
 	*kind = frame_parse(r->frame, len, f);
-	if (*kind == FRAME_FRAGMENT) { // of a fragment
+	if (*kind == FRAME_FRAGMENT) { // of a datagram within a fragment
 		w->counters.other++;
 		return false;
 	}
@@ -299,7 +300,7 @@ bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
 	*kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f);
-	// Its headers are whole, its lengths are not: the first of several segments.
+	// Its headers are complete, its lengths do not fit: it is the first of several segments.
 	if (*kind == FRAME_BAD && m->nb_segs > 1 && w->reassembly &&
 		reassembly_copy(w->reassembly, m))
 		*kind = frame_parse(w->reassembly->frame, w->reassembly->packet.pkt_len, f);

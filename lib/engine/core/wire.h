@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One queue pair of a port, with the duties of every kind of worker: answer and count packets that
-// are no UDP for us (ARP, ND, ping), classify ICMP errors, hand checksums to the device. Knows no
-// transaction and no protocol. Path: hot. The worker that owns the queue.
+// One queue pair of a port, with the duties of every kind of worker: answers and counts packets
+// other than its traffic (ARP, ND, ping), classifies ICMP errors, offloads checksums to the device.
+// Knows no transaction and no protocol. Path: hot. The worker that owns the queue.
 #pragma once
 
 #include <stdbool.h>
@@ -18,43 +18,43 @@
 
 struct wire {
 	uint16_t port, queue, burst;
-	bool reports_checksums; // in the mbuf flags; without, they are verified in software
+	bool reports_checksums; // in the mbuf flags; otherwise software verifies them
 	bool checksum_offload;
 	struct rte_mempool *tx_pool;
 	struct neigh_self self;
 	struct neighbours *neighbours; // of its port
 	struct reassembly *reassembly; // NULL: fragments are only counted
 	const struct clock *clock;
-	// Ticks of the budget that an answer to ARP, ND or ping takes, and those that may be saved
+	// Ticks of the budget that a reply to ARP, ND or ping takes, and ticks that may be saved
 	// up; 0: no limit.
 	uint64_t answer_gap, answer_saved;
-	bool tentative; // our addresses are probed for: whoever probes for them, too, wants them
-	const struct frame_vlans *more; // VLANs of clients, beside those of the port
+	bool tentative; // we probe for our addresses: a probe by another host is a conflict
+	const struct frame_vlans *more; // VLANs of clients, in addition to the port's
 	uint32_t more_count;
-	bool any_vlan;               // answers on whatever VLAN it was asked on
-	uint64_t answer_from;        // tick from which on there is a budget
+	bool any_vlan;               // accepts any VLAN, and replies on it
+	uint64_t answer_from;        // tick from which there is a budget
 	struct neigh_claim conflict; // the last one; addr.len 0: none
-	// Who waits for router advertisements; NULL: nobody.
+	// Called for router advertisements; NULL: they are not wanted.
 	void (*advertised)(void *of, const struct wire *w, const struct frame *f,
 		const struct neigh_advert *advert);
 	void *advertised_of;
 	struct wire_counters counters; // dataplane: wo
 };
 
-// Ask for the MAC of an address on these VLANs, in the name of `from` (neigh_ask). false: the
-// question was not sent.
+// Requests the MAC of an address on these VLANs, from address `from` (neigh_ask). Returns false if
+// the request was not sent.
 bool wire_ask(struct wire *w, const struct frame_vlans *vlans, const struct addr *from,
 	const struct addr *target);
 
-// Ask for routers on these VLANs, in the name of the host with this MAC and link-local address. As
-// wire_ask.
+// Solicits routers on these VLANs, as the host with this MAC and link-local address. Returns false
+// if the solicitation was not sent.
 bool wire_solicit(
 	struct wire *w, const struct frame_vlans *vlans, const uint8_t mac[6], const uint8_t *from);
 
-// Packets that are no UDP, and UDP for no item.
+// Handles a packet that belongs to no item.
 void wire_other(struct wire *w, enum frame_kind kind, const struct frame *f);
 
-// Receive a burst that holds nothing for an item. Returns the number of packets.
+// Receives a burst without packets for an item. Returns the number of packets.
 uint16_t wire_listen(struct wire *w);
 
 static inline bool wire_reports_whole(const struct rte_mbuf *m)
@@ -63,14 +63,14 @@ static inline bool wire_reports_whole(const struct rte_mbuf *m)
 	       (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) != RTE_MBUF_F_RX_IP_CKSUM_BAD;
 }
 
-// Are the checksums of UDP right, as far as anybody can say?
+// Are the checksums of a UDP packet correct, as far as they can be verified?
 static inline bool wire_is_whole(
 	const struct wire *w, const struct rte_mbuf *m, const struct frame *f)
 {
 	return w->reports_checksums ? wire_reports_whole(m) : frame_checksum_ok(f);
 }
 
-// The same of a plain frame.
+// Like wire_is_whole, for a plain frame.
 static inline __attribute__((always_inline)) bool wire_plain_is_whole(
 	const struct wire *w, const struct rte_mbuf *m, uint32_t udp_len, uint8_t addr_len)
 {
@@ -80,13 +80,13 @@ static inline __attribute__((always_inline)) bool wire_plain_is_whole(
 	                            : frame_plain_checksum_ok(data, udp_len, addr_len);
 }
 
-// Parse. false: on other VLANs than ours, or with a checksum that the device or we found
-// wrong; it is counted and must not be read. Also false: a fragment. The last one of a datagram
-// gives the view of the whole, which lasts until the next call.
+// Parses a packet. Returns false if it is on other VLANs than ours or has a wrong checksum: it is
+// counted and must not be read. Also returns false for a fragment, unless it completes its
+// datagram: f then describes the whole, until the next call.
 bool wire_parse_any(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind);
 
-// The same; plain UDP that is in order needs no call.
+// Like wire_parse_any, but needs no call for valid plain UDP.
 static inline __attribute__((always_inline)) bool wire_parse(
 	struct wire *w, const struct rte_mbuf *m, struct frame *f, enum frame_kind *kind)
 {
@@ -98,14 +98,14 @@ static inline __attribute__((always_inline)) bool wire_parse(
 	return wire_parse_any(w, m, f, kind);
 }
 
-// The packet that a view is of: m, or the one that was put together.
+// Returns the packet that f describes: m, or the reassembled one.
 static inline struct rte_mbuf *wire_packet(
 	const struct wire *w, struct rte_mbuf *m, const struct frame *f)
 {
 	return w->reassembly && f->eth == w->reassembly->frame ? &w->reassembly->packet : m;
 }
 
-// Give up datagrams that wait for fragments: those whose time is over at `now`, or all.
+// Gives up datagrams that wait for fragments: those timed out at `now`, or all.
 void wire_fragments_expire(struct wire *w, uint64_t now);
 void wire_fragments_end(struct wire *w);
 
@@ -123,7 +123,7 @@ static inline struct proto_ends wire_ends(const struct wire *w, const struct fra
 		.vlan_count = f->vlan_count - own};
 }
 
-// Tell the device about a frame that frame_stamp left for it to finish.
+// Sets the flags of a frame whose checksums frame_stamp left to the device.
 static inline void wire_offload(struct rte_mbuf *m, const struct frame_template *t)
 {
 	m->tx_offload = 0;
@@ -134,7 +134,7 @@ static inline void wire_offload(struct rte_mbuf *m, const struct frame_template 
 					 : RTE_MBUF_F_TX_IPV6);
 }
 
-// The same of one that frame_stamp_tcp left.
+// Like wire_offload, after frame_stamp_tcp.
 static inline void wire_offload_tcp(
 	struct rte_mbuf *m, const struct frame_template *t, uint32_t header)
 {
