@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of faults: those of the wire, then those that the protocols bring. How the settings
-// become gates and delays is in config/faults_settings.c, when faults happen in faults_wire.c.
+// The table of faults: the wire's, then the protocols'. Not here: the gates and delays that the
+// settings ask for (config/faults_settings.c), and when faults occur (faults_wire.c).
 // Path: cold. Management thread.
 #include "engine/core/responder/faults.h"
 
@@ -9,7 +9,7 @@
 #include "proto/table.h"
 #include "engine/core/pages.h"
 
-// By enum fault; those of the protocols follow. Faults without a help text have sections of their
+// By enum fault; the protocols' faults follow. Faults without a help text have sections of their
 // own.
 static struct {
 	const char *name, *help;
@@ -35,7 +35,7 @@ static struct {
 	[FAULT_FRAGMENT_OVERLAP] = {"fragment_overlap",
 		"replies with a fragment more, which overlaps another"},
 };
-static uint32_t count; // 0: those of the protocols are not in yet
+static uint32_t count; // 0: the protocols' faults are not in it yet
 
 static uint32_t label_find(const char *name)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides whether and when a reply leaves, and spoils its bytes. Knows no packet buffer.
+// Decides whether and when a reply is sent, and corrupts its bytes. Independent of packet buffers.
 // Path: hot. The responder's thread.
 #include "engine/core/responder/faults.h"
 
@@ -8,7 +8,8 @@ static bool in_outage(const struct faults *f, uint64_t since)
 	return since >= f->off_at && since < f->on_at;
 }
 
-// When the capacity allows an answer to a request that came at `now`; false: it is over.
+// Sets *leave to the tick at which there is capacity for the reply to a request received at `now`.
+// Returns false if that is beyond max_wait.
 static bool find_room(struct faults *f, uint64_t now, uint64_t *leave)
 {
 	if (f->free_at > now + f->max_wait) {
@@ -43,8 +44,8 @@ static uint64_t draw_delay(struct faults *f)
 	return f->second;
 }
 
-// A reply due in a stall leaves at its end. The first stall begins one period after the
-// origin.
+// Returns when a reply that is due at `leave` is sent: in a stall, at its end. The first stall
+// begins one period after the origin.
 static uint64_t after_stall(struct faults *f, uint64_t leave)
 {
 	uint64_t since = leave - f->origin;
@@ -90,7 +91,7 @@ uint64_t faults_draw(struct faults *f, uint64_t among)
 {
 	uint64_t turns = 0;
 
-	// All of them count every answer, whichever comes first.
+	// All gates count every reply, whichever fault comes first.
 	for (uint64_t left = f->on & among; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The embedded server's loop: receive, answer from fresh buffers, send now or later. Not here:
-// faults (faults_wire.c), the waiting (delay.h). Path: hot. The responder's own thread.
+// faults (faults_wire.c), the timing wheel (delay.h). Path: hot. The responder's own thread.
 #include "engine/core/responder/responder.h"
 
 #include "engine/core/responder/responder_idle.h"
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 
 #define REQUEST_MAX 2048 // bytes of a frame that is answered in its own buffer
-#define PIECES      130  // of an answer: 65 535 octets over the least MTU, and one more
+#define PIECES      130  // of a reply: 65 535 octets at the smallest MTU, and one more
 
 static struct responder_protocol *protocol_of(struct responder *r, uint16_t port)
 {
@@ -24,7 +24,7 @@ static struct responder_protocol *protocol_of(struct responder *r, uint16_t port
 	return NULL;
 }
 
-// Answers wait for room, as a server's socket would; a port that takes nothing for long loses them.
+// Waits for room, as a server's socket would. Replies are lost if the port takes none for long.
 static void responder_tx(struct responder *r, struct rte_mbuf **out, uint16_t n)
 {
 	uint16_t sent = burst_tx(r->wire.port, r->wire.queue, out, n);
@@ -68,7 +68,7 @@ static __attribute__((noinline)) void headers_build(
 	t->checksum_offload = r->wire.checksum_offload;
 }
 
-// Headers of the answer: the request's, turned round, or as the protocol says (to, NULL: nothing).
+// Makes the headers of the reply: the request's, reversed, or as the protocol wants them (to).
 static inline void address(struct responder *r, const struct frame *f,
 	const struct proto_direction *to, struct frame_template *t)
 {
@@ -87,7 +87,7 @@ static inline void address(struct responder *r, const struct frame *f,
 		to && to->dst_port ? to->dst_port : f->src_port);
 }
 
-// The destination of a broadcast request: our first address of its family.
+// Returns the request's destination; for a broadcast, our first address of its family, or NULL.
 static const uint8_t *own_address(const struct responder *r, const struct frame *f)
 {
 	const struct neigh_self *self = &r->wire.self;
@@ -100,13 +100,13 @@ static const uint8_t *own_address(const struct responder *r, const struct frame 
 	return NULL;
 }
 
-// Does it leave in fragments? Nothing shorter than a scratch buffer does.
+// Is the reply sent in fragments? Only replies in the scratch buffer are long enough.
 static bool is_long(const struct responder *r, const struct fault_answer *a)
 {
 	return a->data == r->scratch && a->t.len - a->t.ip + a->len > r->mtu;
 }
 
-// The payload of the answer in a fresh buffer; len 0: there is no answer.
+// Writes the payload of the reply to m or the scratch buffer; len 0: there is no reply.
 static void answer_begin(struct responder *r, struct responder_protocol *p, const struct frame *f,
 	struct rte_mbuf *m, struct fault_answer *a)
 {
@@ -146,7 +146,7 @@ static void answer_finish(const struct fault_answer *a, struct rte_mbuf *m)
 		wire_offload(m, &a->t);
 }
 
-// Where an answer goes that leaves at some time.
+// Sends a packet at tick `leave`.
 static void send_at(struct responder *r, struct rte_mbuf *m, uint64_t leave, uint64_t now)
 {
 	if (leave <= now && r->faults.delay.held == 0) {
@@ -155,7 +155,7 @@ static void send_at(struct responder *r, struct rte_mbuf *m, uint64_t leave, uin
 	}
 	if (delay_put(&r->faults.delay, m, leave, now))
 		return;
-	r->tx_no_mbuf++; // as many places as buffers: not before the pool is empty
+	r->tx_no_mbuf++; // as many places as buffers: only with an empty pool
 	push(r, m);
 }
 
@@ -171,7 +171,7 @@ struct piece {
 	uint32_t offset, len;
 };
 
-// The fragments of so many octets in the order in which they leave: their number.
+// Lists the fragments of `total` octets in their sending order. Returns their number.
 static uint32_t pieces_make(uint32_t total, uint32_t room, uint32_t fault, struct piece *out)
 {
 	uint32_t n = 0;
@@ -187,7 +187,7 @@ static uint32_t pieces_make(uint32_t total, uint32_t room, uint32_t fault, struc
 		out[0] = last;
 	}
 	if (fault == FAULT_FRAGMENT_DUPLICATE || fault == FAULT_FRAGMENT_OVERLAP) {
-		out[n] = out[n - 1]; // the last one last: without it nothing is complete
+		out[n] = out[n - 1]; // the last one stays last, as nothing is complete without it
 		out[n - 1] = fault == FAULT_FRAGMENT_DUPLICATE
 		                     ? out[0]
 		                     : (struct piece){out[n].offset - 8, 8};
@@ -196,7 +196,7 @@ static uint32_t pieces_make(uint32_t total, uint32_t room, uint32_t fault, struc
 	return n;
 }
 
-// A long answer leaves in fragments; m is for the first of them. Those without a buffer are lost.
+// Sends a long reply in fragments, the first one in m. Fragments without a buffer are lost.
 static void send_fragments(struct responder *r, struct fault_answer *a, struct rte_mbuf *m,
 	uint32_t fault, uint64_t leave, uint64_t now)
 {
@@ -204,7 +204,7 @@ static void send_fragments(struct responder *r, struct fault_answer *a, struct r
 	struct piece pieces[PIECES];
 	struct frame f;
 
-	a->t.checksum_offload = false; // no device sums up what it does not see whole
+	a->t.checksum_offload = false; // no device computes the checksum of a fragmented packet
 	len = frame_stamp(
 		&a->t, a->data, a->src, a->src_port, (struct frame_payload){.len = a->len});
 	if (a->damaged)
@@ -222,10 +222,11 @@ static void send_fragments(struct responder *r, struct fault_answer *a, struct r
 		m->pkt_len = m->data_len;
 		send_at(r, m, leave, now);
 	}
-	r->fragment_id += r->queue_step; // other threads have other IDs
+	r->fragment_id += r->queue_step; // other workers use other IDs
 }
 
-// A message beside the reply: a copy of it, spoilt by the protocol if it does. NULL: not possible.
+// Makes an additional message: a copy of the reply, changed by the protocol if row is given.
+// Returns NULL if that is not possible.
 static struct rte_mbuf *extra_make(
 	struct responder *r, const struct proto_fault *row, const struct fault_answer *a)
 {
@@ -244,7 +245,7 @@ static struct rte_mbuf *extra_make(
 	return m;
 }
 
-// Let the fault happen to the answer. false: it is not possible.
+// Applies the fault to the reply. Returns false if it is not possible.
 static bool fault_happens(struct responder *r, const struct responder_protocol *p, uint32_t fault,
 	struct fault_answer *a, struct rte_mbuf **extra)
 {
@@ -261,7 +262,7 @@ static bool fault_happens(struct responder *r, const struct responder_protocol *
 	return faults_spoil(fault, row, a, rand_next(&r->faults.rand));
 }
 
-// The fault of this reply: the first one whose turn it is and that is possible, or FAULTS_MAX.
+// Applies the first fault whose turn it is and that is possible. Returns it, or FAULTS_MAX.
 static uint32_t fault_choose(struct responder *r, const struct responder_protocol *p,
 	struct fault_answer *a, struct rte_mbuf **extra)
 {
@@ -307,7 +308,7 @@ static void send_faulty(struct responder *r, const struct responder_protocol *p,
 		send_swapped(r, leave, now);
 }
 
-// The payload is there: the rest, and off it goes. false: there is none.
+// Completes and sends a reply that has its payload. Returns false if there is none.
 static bool send_answer(struct responder *r, struct fault_answer *a, struct rte_mbuf *m)
 {
 	if (a->len == 0) {
@@ -324,8 +325,8 @@ static bool send_answer(struct responder *r, struct fault_answer *a, struct rte_
 	return true;
 }
 
-// The further messages of an answer, each in a buffer of its own; they travel like the answer.
-// Those without a buffer are lost.
+// Sends the further messages of a reply, each in a buffer of its own, to where the reply goes.
+// Messages without a buffer are lost.
 static __attribute__((noinline)) void send_more(struct responder *r, struct responder_protocol *p,
 	const struct frame *f, const struct fault_answer *answer, uint64_t leave, uint64_t now)
 {
@@ -350,7 +351,7 @@ static __attribute__((noinline)) void send_more(struct responder *r, struct resp
 	}
 }
 
-// Answer a request that came at `now`.
+// Answers a request received at `now`.
 static void respond(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
 {
@@ -378,8 +379,8 @@ static void respond(
 		send_more(r, p, f, &first, leave, now);
 }
 
-// The same in the buffer that the request came in: no line of it travels to the other CPU and back
-// more than once. The request is read from a copy. false: the buffer is still ours.
+// Like respond, in the buffer of the request: none of its lines travels to the other CPU and back
+// more than once. Reads the request from a copy. Returns false if the buffer was not sent.
 static bool turn_round(
 	struct responder *r, struct responder_protocol *p, struct rte_mbuf *m, uint64_t now)
 {
@@ -400,7 +401,7 @@ static bool turn_round(
 	return true;
 }
 
-// To one of our addresses, or a broadcast in a protocol that has them.
+// Is the packet for an address of ours, or a broadcast in a protocol that has them?
 static bool is_for_us(
 	const struct responder *r, const struct responder_protocol *p, const struct frame *f)
 {
@@ -411,7 +412,7 @@ static bool is_for_us(
 	       (group && p->server->groups && own_address(r, f));
 }
 
-// A segment of a connection. false: it is not for us.
+// Handles a segment of a connection. Returns false if it is not for us.
 static bool responder_stream(struct responder *r, const struct frame *f, uint64_t now)
 {
 	struct responder_protocol *p = protocol_of(r, f->dst_port);
@@ -424,7 +425,7 @@ static bool responder_stream(struct responder *r, const struct frame *f, uint64_
 	return true;
 }
 
-// true: the buffer has left with an answer.
+// Handles a packet. Returns true if its buffer was sent with the reply.
 static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
 {
 	struct frame f;
@@ -498,8 +499,8 @@ static uint16_t responder_burst(struct responder *r)
 	return n;
 }
 
-// A held-back answer leaves by the queue that is served then: a tester with several queues may
-// receive it on another one.
+// A held-back reply is sent by the queue that is served at that time, so a tester with several
+// queues may receive it on another one.
 uint16_t responder_pass(struct responder *r)
 {
 	uint16_t n = 0;
@@ -531,7 +532,7 @@ void responder_halt(struct responder *r)
 	wire_fragments_end(&r->wire);
 }
 
-// The CPU was elsewhere: losses meanwhile are this box's, not a server's.
+// Counts a time without the CPU: losses in it are caused by this box, not by a server.
 static void responder_stalled(struct responder_counts *c, uint64_t passed)
 {
 	responder_count(&c->gaps_over_1ms, 1);
@@ -540,7 +541,7 @@ static void responder_stalled(struct responder_counts *c, uint64_t passed)
 		atomic_store_explicit(&c->max_gap, passed, memory_order_relaxed);
 }
 
-// Copies of the protocols' counters, for the management thread has asked.
+// Copies the counters of the protocols, as the management thread requested.
 static __attribute__((noinline)) void responder_tell(struct responder *r, uint32_t asked)
 {
 	for (uint32_t n = 0; n < r->protocol_count; n++) {

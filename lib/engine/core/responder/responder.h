@@ -6,14 +6,14 @@
 
 extern const struct conn_owner responder_conn_owner;
 
-// One pass over all of its queues: the number of requests, or any number above 0.
+// Makes one pass over all of its queues. Returns a number above 0 if there was anything to do.
 uint16_t responder_pass(struct responder *r);
 
-// At the end: answers that would have left later are dropped.
+// At the end: drops the replies that are held back, and resets all connections.
 void responder_halt(struct responder *r);
 
-// One turn of the loop: a pass, and its account since *at, the tick that the turn before ended
-// with. false: the phase is PHASE_STOP, and the responder has put everything away.
+// Makes one turn of the loop: a pass, and its account since *at, the end of the previous turn.
+// Returns false if the phase is PHASE_STOP; the responder has then released everything.
 bool responder_turn(struct responder *r, uint64_t *at);
 
 // Takes turns until the phase is PHASE_STOP. arg: struct responder. Returns 0.

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The embedded server's connections: it accepts those that come, answers each message, as badly as
-// its faults say, and closes when its peer does or its settings say so. Path: hot. The responder's
-// own thread.
+// The embedded server's connections: accepts them, answers each message with the faults of the
+// settings, and closes them when the peer does or the settings require it. Path: hot. The
+// responder's own thread.
 #include "base/clock.h"
 #include "engine/core/responder/responder.h"
 #include "engine/core/responder/responder_internal.h"
 #include "net/transport_server.h"
 
-#define LINGER_US 2000000 // that a closed connection waits for the client to close too
-#define MORE_QUEUED                                                                                \
-	65536 // bytes that wait on a connection whose answer has several messages, at the most
-#define MORE_SEEN 16 // answers of several messages, in a pass
+#define LINGER_US   2000000 // that the client has to close a connection that we closed
+#define MORE_QUEUED 65536   // bytes that a reply of several messages may queue
+#define MORE_SEEN   16      // replies of several messages that a pass continues
 
 enum responder_conn_flag {
-	OPEN = 1,   // it counts among the open ones
+	OPEN = 1,   // it is counted in responder_conns.open
 	ENDED = 2,  // the client sends no more
-	OVER = 4,   // its last message came
-	BEGUN = 16, // what it begins with came
-	LINGERS = 8 // `at` is the end of the patience with the client
+	OVER = 4,   // its last request was received
+	BEGUN = 16, // its preface was received
+	LINGERS = 8 // `at` is the deadline for the client to close
 };
 
-// The first buffer of an answer that leaves later, and each further one.
+// The head of each buffer of a held-back reply.
 struct held {
 	struct rte_mbuf *next;
 	uint32_t conn, number; // responder_conn.number
@@ -40,7 +39,7 @@ static uint32_t place_of(const uint8_t *peer, uint8_t addr_len, uint16_t peer_po
 	return (uint32_t)rand_hash(rand_hash(hash ^ words[0]) ^ words[1]);
 }
 
-// Our address that the segment is for, as a number; UINT32_MAX: none.
+// Returns the number of our address that the segment is for; UINT32_MAX: none.
 static uint32_t own_of(const struct responder *r, const struct frame *f)
 {
 	const struct neigh_self *self = &r->wire.self;
@@ -61,8 +60,8 @@ static uint8_t len_of(const struct responder_conns *rc, const struct conn *of)
 	return rc->ways[of->way].addr_len;
 }
 
-// Headers for the peer of a segment: those of another one of its MAC, VLANs and family, or new
-// ones. CONN_WAYS: there are too many.
+// Returns the index of the headers for the peer's MAC, VLANs and family, which are added if they
+// are new. CONN_WAYS: there are too many.
 static uint32_t way_to(struct responder *r, const struct frame *f)
 {
 	struct responder_conns *rc = r->conns;
@@ -107,7 +106,7 @@ static void set_open(struct responder_conns *rc, uint32_t n)
 	atomic_store_explicit(&rc->counts.open, n, memory_order_relaxed);
 }
 
-// The client has this long from now on.
+// Sets the client's deadline to `wait` microseconds from now.
 static void give_until(struct responder *r, uint32_t c, uint32_t wait)
 {
 	struct responder_conn *m = &r->conns->all[c];
@@ -125,7 +124,8 @@ static void conn_close(struct responder *r, uint32_t c)
 	give_until(r, c, LINGER_US);
 }
 
-// Its last message was answered: close, or reset it when the client has all answers.
+// Closes a connection whose last request was answered, or resets it when the client has all
+// replies.
 static void conn_finish(struct responder *r, uint32_t c)
 {
 	struct conns *cs = &r->conns->cs;
@@ -140,7 +140,8 @@ static void conn_finish(struct responder *r, uint32_t c)
 	}
 }
 
-// After all that may end a connection: end it, if nothing is to be sent on it any more.
+// Ends the connection if it is over and nothing is left to send. To be called after each event that
+// may end it.
 static void conn_settle(struct responder *r, uint32_t c)
 {
 	struct responder_conns *rc = r->conns;
@@ -177,7 +178,7 @@ static void *as_held(struct rte_mbuf *m)
 	return (void *)((uintptr_t)m | 1);
 }
 
-// Copy the answer at cs->message. NULL: no buffer.
+// Copies the reply at cs->message into buffers. Returns NULL without a buffer.
 static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t len)
 {
 	const uint8_t *from = r->conns->cs.message + CONN_LENGTH;
@@ -204,12 +205,12 @@ static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t l
 	return first;
 }
 
-// Write the answer at cs->message. false: no memory, and the connection is reset.
+// Writes the reply at cs->message. Returns false without memory, and resets the connection.
 static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 {
 	struct conns *cs = &r->conns->cs;
 
-	for (uint32_t i = 0; i < r->protocol_count; i++) // an answer that waited may be of another
+	for (uint32_t i = 0; i < r->protocol_count; i++) // a held-back reply may be of another
 		if (r->protocols[i].port == cs->all[c].own_port)
 			cs->framed = r->protocols[i].proto->framed;
 	if (conn_write(cs, c, len))
@@ -218,7 +219,7 @@ static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 	return false;
 }
 
-// The same, when it is time to. false: no memory or buffer.
+// Like message_write, but at tick `leave`. Returns false without memory or a buffer.
 static bool message_send(
 	struct responder *r, uint32_t c, uint32_t len, uint64_t leave, uint64_t now)
 {
@@ -262,8 +263,8 @@ void responder_send_message(struct responder *r, void *held)
 	conn_settle(r, c);
 }
 
-// The fault of this answer: the first one whose turn it is and that is possible. A further message
-// is at rc->request then, *extra bytes long. Returns the length of the answer.
+// Applies the first fault whose turn it is and that is possible. If it adds a message, that is at
+// rc->request, *extra bytes long. Returns the length of the reply.
 static uint32_t message_spoil(
 	struct responder *r, const struct responder_protocol *p, uint32_t len, uint32_t *extra)
 {
@@ -293,7 +294,7 @@ static uint32_t message_spoil(
 	return len;
 }
 
-// The answer at cs->message, with what befalls it, or one of its further messages: *sent counts it.
+// Sends the reply at cs->message, or a further message of it, with a fault. *sent counts it.
 static void message_answer(struct responder *r, const struct responder_protocol *p, uint32_t c,
 	uint32_t len, uint64_t leave, uint64_t now, _Atomic uint64_t *sent)
 {
@@ -326,7 +327,7 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 	if (r->faults.active && !faults_admit(&r->faults, now, &leave))
 		return;
 	if (rc->accept == TRANSPORT_ANSWER) {
-		// The message may lie where the answer is written.
+		// The message may be in the memory that the reply is written to.
 		memcpy(rc->request, message, len);
 		p->ctx.stream = true;
 		p->ctx.more = 0;
@@ -345,8 +346,8 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 		responder_count(&r->counts.ignored, 1);
 }
 
-// Make the next message of an answer of several messages, if its connection takes one now. *made:
-// it did. false: the answer is over.
+// Makes the next message of a reply, if its connection takes one now, and then sets *made. Returns
+// false if the reply is complete.
 static bool go_on(struct responder *r, struct responder_more *of, uint64_t now, bool *made)
 {
 	struct responder_conns *rc = r->conns;
@@ -392,7 +393,7 @@ bool responder_go_on(struct responder *r, uint64_t now)
 	return made;
 }
 
-// What the connection begins with, before its first message. false: it is not there, or not right.
+// Reads the preface of a connection. Returns false if it is incomplete, or wrong.
 static bool preface_read(struct responder *r, struct responder_protocol *p, uint32_t c)
 {
 	struct responder_conns *rc = r->conns;
@@ -414,7 +415,7 @@ static bool preface_read(struct responder *r, struct responder_protocol *p, uint
 	return false;
 }
 
-// Messages behind the last one are read and forgotten.
+// Answers the received messages; discards messages after the last one.
 static void answer_all(struct responder *r, struct responder_protocol *p, uint32_t c, uint64_t now)
 {
 	struct responder_conns *rc = r->conns;
@@ -446,7 +447,7 @@ static void conn_begin(struct responder_conns *rc, uint32_t c)
 	set_open(rc, rc->open + 1);
 }
 
-// What a packet of this path can carry.
+// Returns the size of a segment in the largest packet.
 static uint16_t mss_of(const struct responder *r, const struct frame *f)
 {
 	return (uint16_t)(r->conns->packet - FRAME_TCP_LEN -
@@ -495,7 +496,7 @@ static bool begins(const struct tcp_segment *s)
 	return (s->flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN;
 }
 
-// A segment of no connection: the first one of a new connection, or it is refused.
+// Handles a segment without a connection: accepts, refuses or drops it.
 static void segment_without(struct responder *r, const struct frame *f, uint32_t own,
 	uint32_t place, const struct tcp_segment *s)
 {
@@ -589,8 +590,7 @@ static void head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 	out->src_port = of->own_port;
 }
 
-// The owner's own deadline has come: that of a connection without a message, or of one that the
-// client does not close.
+// Handles a connection past its deadline: it is idle, or the client has not closed it.
 static void conn_late(struct responder *r, uint32_t c)
 {
 	struct conns *cs = &r->conns->cs;
@@ -630,7 +630,7 @@ static uint32_t gone(struct conns *cs, uint32_t c)
 	const struct responder *r = responder_of(cs);
 	const struct conn *of = &cs->all[c];
 
-	r->conns->all[c].number = 0; // no answer that is held back is for it any more
+	r->conns->all[c].number = 0; // no held-back reply belongs to it any more
 	return place_of(of->peer, len_of(r->conns, of), of->peer_port,
 		(uint32_t)of->own << 16 | of->own_port);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a responder has something to do next.
+// Finds out when a responder has something to do next.
 // Path: cold. The responder's own thread, between two passes.
 #include "engine/core/responder/responder_idle.h"
 

@@ -8,9 +8,9 @@
 
 struct responder;
 
-// The tick from which on a pass at the latest has anything to do, packets that arrive aside; `now`:
-// at once. UINT64_MAX: there is nothing.
+// Returns the tick from which a pass has something to do, apart from arriving packets, or an
+// earlier one; `now`: at once. UINT64_MAX: never.
 uint64_t responder_due(const struct responder *r, uint64_t now);
 
-// As worker_rest, of a responder.
+// Like worker_rest, for a responder.
 uint64_t responder_rest(struct responder *r, uint64_t now, bool worked);
