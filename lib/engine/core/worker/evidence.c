@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copying packets into the worker's ring. Nothing in here runs unless a capture file is configured,
+// Copies packets into the worker's ring. Nothing in here runs unless a capture file is configured,
 // and a transaction fails or all are wanted. Path: hot. Worker's thread.
 #include "engine/core/worker/evidence.h"
 
@@ -11,8 +11,8 @@
 const char *const evidence_reasons[] = {
 	"lost", "late", "stray", "failed", "malformed", "answered", "step", NULL};
 
-// The time of the last message of the slot's transaction; false: nothing was sent, or its client
-// may have begun another one.
+// Finds the tick of the slot's last message. Returns false if nothing was sent, or if its client
+// may have begun another transaction.
 static bool sent_at(const struct worker_item *it, const struct txn_slot *s, uint64_t *tick)
 {
 	*tick = s->time;
@@ -29,7 +29,8 @@ static void keep(const struct evidence *e, struct capture_slot *to, uint64_t tim
 		.wire_len = len};
 }
 
-// The query of a slot or, with TXN_NONE, of a place: as it was `age` ago, as it may tell the time.
+// Captures the query of a slot or, with TXN_NONE, of a place, as `age` ticks ago: it may have a
+// time.
 static void keep_query(struct worker_item *it, uint32_t slot, const struct txn_place *at,
 	const char *comment, uint64_t time, uint64_t age)
 {
@@ -48,7 +49,7 @@ static void keep_query(struct worker_item *it, uint32_t slot, const struct txn_p
 	capture_commit(e->ring);
 }
 
-// Padding of the frame is left out: its length is that of the datagram.
+// Captures a reply, without the padding of its frame.
 static void keep_answer(
 	const struct worker_item *it, const struct frame *f, const char *comment, uint64_t now)
 {
@@ -62,7 +63,7 @@ static void keep_answer(
 	capture_commit(e->ring);
 }
 
-// The limit is touched last: packets without room do not count against it.
+// Checks the limit last: packets without room do not count against it.
 static bool admit(const struct evidence *e, uint64_t packets)
 {
 	if (capture_room(e->ring) < packets) {
@@ -77,7 +78,7 @@ static struct evidence_sent *sent_of(const struct evidence *e, uint64_t seq)
 	return &e->sent[rand_hash(seq) % EVIDENCE_SENT];
 }
 
-// A late reply may bring its query, unless the loss does.
+// Remembers a loss that was not captured: a late reply may capture the query.
 static void remember_sent(const struct worker_item *it, const struct txn_slot *s, uint64_t tick)
 {
 	if (it->evidence->sent)

@@ -15,9 +15,9 @@
 
 #define EXPIRE_BURST 64
 #define STOPPED      50 // stalls: longer than a time slice of another process
-#define PUBLISH_HOLD 8  // loops that a backlog of sends may delay a snapshot
+#define PUBLISH_HOLD 8  // passes by which a backlog of sends may delay a snapshot
 
-// Expire the heads of one queue that have waited for its timeout.
+// Expires the transactions of one queue that have waited for its timeout.
 static void item_expire(struct worker *w, struct worker_item *it, uint32_t wait, uint64_t now)
 {
 	for (int i = 0; i < EXPIRE_BURST; i++) {
@@ -76,7 +76,7 @@ void worker_read(const struct worker *w, struct worker_snapshot *to)
 	}
 }
 
-// Another rate, which the user wants: each interval has one.
+// Applies a change of the rate by the user, between intervals: each interval has one rate.
 static void item_obey(struct worker_item *it, uint64_t at)
 {
 	uint32_t number = atomic_load_explicit(&it->gap_number, memory_order_acquire);
@@ -90,8 +90,8 @@ static void item_obey(struct worker_item *it, uint64_t at)
 	atomic_store_explicit(&it->gap_from, at, memory_order_relaxed);
 }
 
-// What the warm-up should have sent and has not is dropped: the measured part begins with messages
-// of its own. false: there are more.
+// Drops the backlog of the warm-up, so that the measured part begins with messages of its own.
+// Returns false if there is more.
 static bool warmup_drop(struct worker *w)
 {
 	bool all = true;
@@ -134,8 +134,8 @@ static void worker_publish(struct worker *w, uint64_t at)
 	atomic_store_explicit(&w->published, n, memory_order_release);
 }
 
-// Nothing more is begun: the end of sending came (by time or by the phase), or all is sent. Sends
-// that were due before the end may still leave within the grace.
+// Returns whether the item begins nothing more: sending has ended (by time or by the phase), or all
+// is sent. Sends that were due before the end may still leave within the grace.
 static bool item_over(const struct worker *w, const struct worker_item *it, uint64_t now)
 {
 	if (now >= w->stop_at + w->times.grace)
@@ -167,8 +167,8 @@ static void item_end(struct worker *w, struct worker_item *it, uint64_t now)
 		worker_conn_end(it, now);
 }
 
-// End the items that have nothing more to send. The worker has finished when all have ended and
-// none is in flight.
+// Ends the items that have nothing more to send. The worker has finished when all have ended and no
+// transaction is in flight.
 static void worker_wind_down(struct worker *w, uint64_t now)
 {
 	bool finished = true;
@@ -193,8 +193,8 @@ static void worker_account(struct worker *w, uint64_t before, uint64_t now, bool
 
 	if (worked)
 		w->busy[judged] += now - before;
-	// A stop of this process may have stopped its peer too: replies on their way get as much
-	// time, counted while this worker runs.
+	// A stop of this process may have stopped its peer too: outstanding replies get as much
+	// extra time, counted while this worker runs.
 	if (now - before > STOPPED * w->stall) {
 		w->back_at = now;
 		w->expire_after = w->expire_after > before ? w->expire_after + (now - before)
@@ -237,8 +237,7 @@ void worker_begin(struct worker *w)
 		w->next_publish -= w->times.interval;
 }
 
-// The tick before which none of a queue expires: those that are sent from now on go behind the
-// others.
+// Returns the tick before which nothing in a queue expires; later sends are appended to it.
 static uint64_t item_next_expiry(const struct worker_item *it, uint32_t wait, uint64_t now)
 {
 	uint32_t first = txn_first(&it->txns, txn_queue(&it->txns, wait));
@@ -246,7 +245,7 @@ static uint64_t item_next_expiry(const struct worker_item *it, uint32_t wait, ui
 	return it->waits[wait] + (first == TXN_NONE ? now : it->txns.slots[first].time);
 }
 
-// Nearly always nothing expires, and one comparison says so.
+// Nearly always nothing has expired, which one comparison shows.
 static void worker_expire(struct worker *w, uint64_t now)
 {
 	uint64_t next = UINT64_MAX, at;
@@ -263,8 +262,8 @@ static void worker_expire(struct worker *w, uint64_t now)
 	w->next_expiry = next;
 }
 
-// A transaction expires only when all packets received up to now were looked at: the queue ran
-// empty, or more packets were taken from it since than it can hold.
+// Returns whether all packets received up to now were handled, so that transactions may expire: the
+// queue ran empty, or more packets were taken from it since than it can hold.
 static bool worker_is_caught_up(struct worker *w, uint16_t received)
 {
 	if (received == w->wire.burst && ++w->full_bursts < EXPIRE_AFTER_BURSTS)
@@ -283,7 +282,7 @@ static uint16_t worker_send(struct worker *w, uint64_t until)
 	return n;
 }
 
-// Received packets are in no cache of this CPU yet: they come there while others are sent.
+// Received packets are in no cache of this CPU yet: they are fetched while others are sent.
 bool worker_pass(struct worker *w, uint64_t now)
 {
 	struct received r;
@@ -310,7 +309,7 @@ bool worker_pass(struct worker *w, uint64_t now)
 	return received || sent;
 }
 
-// The phase is PHASE_STOP. An item that has ended may have built a further message since.
+// Releases everything in PHASE_STOP. An item that has ended may have built a further message since.
 static void worker_halt(struct worker *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < w->item_count; i++) {

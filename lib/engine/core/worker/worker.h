@@ -4,21 +4,21 @@
 
 #include "engine/core/worker/worker_state.h"
 
-// The counters of the worker itself, without those of its items. Path: hot.
+// Copies the counters of the worker itself, without its items'. Path: hot.
 void worker_read(const struct worker *w, struct worker_snapshot *to);
 
-// The kind with the fewest features that has all features of the item. Path: cold.
+// Returns the kind with the fewest features that has all features of the item. Path: cold.
 enum item_kind item_kind_of(const struct worker_item *it);
 
-// Before the first pass: the kinds of the items, when sending ends, when the first snapshot is due.
+// Before the first pass: sets the kinds of the items, the end of sending and the first snapshot.
 void worker_begin(struct worker *w);
 
-// One pass at tick `now`: receive, send, look at the received packets, publish, expire. true: there
-// was anything to do.
+// Makes one pass at tick `now`: receive, send, match the received packets, publish, expire. Returns
+// whether there was anything to do.
 bool worker_pass(struct worker *w, uint64_t now);
 
-// One turn of the loop: a pass at *at, and its account; *at becomes the tick of the next turn.
-// false: the phase is PHASE_STOP, and the worker has put everything away.
+// Makes one turn of the loop: a pass at *at, and its account; *at becomes the tick of the next
+// turn. Returns false if the phase is PHASE_STOP; the worker has then released everything.
 bool worker_turn(struct worker *w, uint64_t *at);
 
 // Begins, and takes turns until the phase is PHASE_STOP. arg: struct worker. Returns 0.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each behaviour does, as a table; worker_behave.h is the contract. Path: hot. The worker's
-// own thread.
+// The behaviours as a table, and the clients that follow it; see worker_behave.h. Path: hot. The
+// worker's own thread.
 #include "engine/core/worker/worker_behave.h"
 
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 
-#define TICK_US    100000 // between two turns of a client that continues
-#define READ_BYTES 16     // of a slow reader in that time
-#define QUEUED     1024   // bytes that a slow reader's messages wait for the server
+#define TICK_US    100000 // between two turns of a client that goes_on
+#define READ_BYTES 16     // read by a slow reader in that time
+#define QUEUED     1024   // bytes of messages that a slow reader keeps queued
 
-// After it a client reacts to no segment.
+// The event after which a client reacts to no segment.
 enum mute_after { MUTE_NEVER, MUTE_SYN, MUTE_OPEN, MUTE_ANSWER };
 
 enum on_answer { ANSWER_READ, ANSWER_KEEP, ANSWER_RESET, ANSWER_SHUT };
@@ -18,8 +18,8 @@ enum on_answer { ANSWER_READ, ANSWER_KEEP, ANSWER_RESET, ANSWER_SHUT };
 static const struct behaviour {
 	enum mute_after mute;
 	enum on_answer answer;
-	uint8_t ask;   // messages as soon as the connection is open
-	bool part;     // their last byte is kept back
+	uint8_t ask;   // messages sent as soon as the connection is open
+	bool part;     // their last byte is not sent
 	bool bytewise; // segments of one byte
 	bool goes_on;  // asks again at its turns
 } behaviours[TCP_BEHAVIOUR_COUNT] = {
@@ -46,7 +46,7 @@ static struct behave_counters *counts_of(struct worker_behave *b, uint64_t now)
 
 // --- asking ---
 
-// A message like those of the load; the item's counters know nothing of it.
+// Sends a message like the load's, which the item does not count.
 static bool ask_once(struct worker_behave *b, uint32_t c, bool part)
 {
 	struct worker_item *it = b->wc->it;
@@ -115,7 +115,7 @@ static void begin(struct worker_behave *b, uint32_t client, uint64_t now)
 	tcp_open(&b->cs.host, &of->tcp,
 		tcp_iss(&b->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(b, now)->opened[kind_of(b, of)]++;
-	conn_touch(&b->cs, c); // before it is mute: SYN goes out
+	conn_touch(&b->cs, c); // before it is mute: the SYN is sent
 	if (behaviours[kind_of(b, of)].mute == MUTE_SYN)
 		of->flags |= CONN_MUTE;
 }
@@ -149,7 +149,7 @@ void worker_behave_end(struct worker_behave *b, uint64_t now)
 			leave(b, b->conn_of[client]);
 }
 
-// --- what the server does ---
+// --- segments from the server ---
 
 static void opened(struct worker_behave *b, uint32_t c, uint64_t now)
 {
@@ -202,7 +202,7 @@ static void ended(struct worker_behave *b, struct conn *of, uint32_t events, uin
 	of->flags |= CONN_TOLD;
 }
 
-// A segment for one that reacts to none.
+// Handles a segment for a mute client: it is counted, and a reset ends the client.
 static void unheard(struct worker_behave *b, uint32_t c, const struct tcp_segment *s, uint64_t now)
 {
 	struct conn *of = &b->cs.all[c];
@@ -238,7 +238,7 @@ static void heard(struct worker_behave *b, uint32_t c, const struct tcp_segment 
 		ended(b, of, events, now);
 	if (events & TCP_ENDED)
 		tcp_shut(&of->tcp);
-	conn_touch(&b->cs, c); // before it is mute: what is due now goes out
+	conn_touch(&b->cs, c); // before it is mute: segments due now are sent
 	if (is_mute(&behaviours[kind_of(b, of)], events))
 		of->flags |= CONN_MUTE;
 }
@@ -251,7 +251,7 @@ void worker_behave_rx(
 	while (c != CONN_NONE && b->cs.all[c].row != row)
 		c = b->cs.all[c].chain;
 	if (c == CONN_NONE || b->cs.all[c].tcp.state == TCP_CLOSED)
-		return; // its client is gone, and nobody is there who would reset
+		return; // its client is gone, and sends no reset
 	b->cs.segments_in++;
 	conns_clock(&b->cs, now);
 	if (b->cs.all[c].flags & CONN_MUTE)
@@ -275,7 +275,7 @@ static void expired(struct conns *cs, uint32_t c, uint32_t events)
 	struct conn *of = &cs->all[c];
 
 	if (of->flags & CONN_MUTE && !(events & TCP_GONE))
-		return; // nothing is sent again
+		return; // a mute client retransmits nothing
 	if (of->since && !tcp_before((uint32_t)cs->host.now, of->since)) {
 		uint32_t unread = tcp_unread(&cs->host, &of->tcp);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of an item over connections: opens them, writes what is due, reads answers, and counts
-// what becomes of them. Path: hot. The worker's own thread.
+// Messages of an item over connections: opens them, writes messages that are due, reads replies,
+// and counts the outcomes. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
 
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_tx.h"
 
 #define SINCE_SHIFT   4       // of ticks
-#define LINGER_US     2000000 // that a closed connection waits for the server to close too
+#define LINGER_US     2000000 // that the server has to close a connection that we closed
 #define IDLE_US_OF_MS 900     // nine tenths: before the server does
 #define HALT_TRIES    1000    // bursts that the device does not take
-#define SEATS_SEEN    64      // looked at for one that has no connection
+#define SEATS_SEEN    64      // examined to find a seat to renew
 #define GATHERED_MOST 512     // messages of a pass that Nagle's algorithm may gather in segments
 
 static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
@@ -23,7 +23,7 @@ static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
 	return &wc->books.counts[now >= wc->it->pace.measure];
 }
 
-// --- what a connection looks like on the wire ---
+// --- headers ---
 
 static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 {
@@ -32,7 +32,7 @@ static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 
 // --- opening ---
 
-// Open a connection. CONN_NONE: no port or memory is free.
+// Opens a connection. Returns CONN_NONE if no port or memory is free.
 static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	struct conn *of;
@@ -64,14 +64,14 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	return c;
 }
 
-// The seat has no connection that takes messages: open one.
+// Opens a connection for a seat. Returns false if that is not possible.
 static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	wc->seats[seat].conn = conn_open(wc, seat, now);
 	return wc->seats[seat].conn != CONN_NONE;
 }
 
-// Nothing more is asked on the connection: its seat is free.
+// Ends the requests on a connection, and frees its seat.
 static void conn_leave(struct worker_conns *wc, uint32_t c)
 {
 	struct conn *of = conn_at(wc, c);
@@ -81,7 +81,7 @@ static void conn_leave(struct worker_conns *wc, uint32_t c)
 		wc->seats[of->seat].conn = CONN_NONE;
 }
 
-// It is open no more.
+// Counts a connection as closed.
 static void conn_not_open(struct worker_conns *wc, struct conn *of)
 {
 	wc->books.open -= (of->flags & (CONN_OPENED | CONN_SHUT)) == CONN_OPENED;
@@ -99,7 +99,7 @@ static void conn_close(struct worker_conns *wc, uint32_t c)
 	conn_touch(&wc->cs, c);
 }
 
-// Is there a connection at the seat for another message?
+// Makes sure that the seat has a connection for another message. Returns false if it gets none.
 static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	uint32_t c = wc->seats[seat].conn;
@@ -115,8 +115,8 @@ static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
 
 // --- asking ---
 
-// A message was given to its connection: it counts as sent. As late as the tester was: what it
-// waited for answers before it is no lag, but part of its response latency.
+// Counts a message given to its connection as sent. The lag is the tester's own delay only: a wait
+// for earlier replies is part of the response latency.
 static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
@@ -134,13 +134,13 @@ static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 	txn_arm(&it->txns, slot, now);
 }
 
-// One more transaction of the seat does not wait.
+// Updates silent_at after a transaction of the seat was written or dropped.
 static void seat_count_silent(struct worker_conns *wc, uint32_t seat, bool silent)
 {
 	wc->silent_at[seat] += silent || wc->silent_at[seat];
 }
 
-// The message of a transaction was given to its connection, or dropped; nothing may answer it.
+// Notes the end of a message that was given to its connection, or dropped, and may have no reply.
 APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot)
 {
 	const struct txn_slot *s = &wc->it->txns.slots[slot];
@@ -150,7 +150,8 @@ APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t 
 		seat_count_silent(wc, of->seat, s->silent);
 }
 
-// Give the message of a transaction to its connection. false: no memory, or it does not fit.
+// Gives the message of a transaction to its connection. Returns false without memory, or if it does
+// not fit.
 static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *s, uint64_t now)
 {
 	struct worker_item *it = wc->it;
@@ -165,7 +166,7 @@ static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *
 	return len && conn_write(&wc->cs, c, len);
 }
 
-// Write the message of a transaction. false: no memory; the transaction was dropped.
+// Writes the message of a transaction. Returns false without memory, and drops the transaction.
 static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
 {
 	struct worker_item *it = wc->it;
@@ -194,7 +195,7 @@ static bool pipeline_has_room(const struct worker_conns *wc, const struct conn *
 	return of->open < wc->pipeline && of->asked < wc->per_conn;
 }
 
-// The number of the seat's transaction before which `back` others were begun there.
+// Returns the number of the seat's transaction after which `back` others were begun there.
 static uint64_t seat_number(const struct worker_conns *wc, uint32_t seat, uint32_t back)
 {
 	const struct txn_table *t = &wc->it->txns;
@@ -204,7 +205,7 @@ static uint64_t seat_number(const struct worker_conns *wc, uint32_t seat, uint32
 	return t->issued - ago - (uint64_t)back * wc->seat_count;
 }
 
-// Write what waits at the seat, as far as its connection takes it.
+// Writes the messages that wait at the seat, as far as its connection takes them.
 static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	struct conn_seat *at = &wc->seats[seat];
@@ -223,8 +224,8 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	}
 }
 
-// A taken transaction of the seat, at which a connection sits. One that continues does not wait:
-// only the last ones of a seat do.
+// Writes the message of a taken transaction, or lets it wait at its seat, which has a connection. A
+// transaction that continues does not wait: only the seat's last ones do.
 static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
 {
 	struct conn_seat *at = &wc->seats[seat];
@@ -240,7 +241,7 @@ static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint
 	seat_go_on(wc, seat, now); // its connection may be a new one
 }
 
-// Go on with those whose answer was truncated, as far as there are ports.
+// Continues the transactions whose reply was truncated, as far as there are ports.
 static void stream_ask(struct worker_conns *wc, uint64_t now)
 {
 	struct txn_table *t = &wc->it->txns;
@@ -258,7 +259,7 @@ static void stream_ask(struct worker_conns *wc, uint64_t now)
 	}
 }
 
-// The next seat in turn that is to have a new connection.
+// Gives a new connection to the next seat in turn that is to have one.
 static void seat_renew(struct worker_conns *wc, uint64_t now)
 {
 	for (uint32_t n = 0; n < SEATS_SEEN; n++) {
@@ -280,7 +281,7 @@ static void seat_renew(struct worker_conns *wc, uint64_t now)
 	}
 }
 
-// Connections that are opened without a message.
+// Opens the connections that are due without a message.
 static void seats_open(struct worker_conns *wc, uint64_t now)
 {
 	if (wc->open_at == 0)
@@ -291,7 +292,7 @@ static void seats_open(struct worker_conns *wc, uint64_t now)
 	}
 }
 
-// A message of the connection has its answer, or will have none.
+// Handles a message of the connection that has its reply, or will have none.
 static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
@@ -312,7 +313,7 @@ static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 		seat_go_on(wc, of->seat, now);
 }
 
-// Nothing answers a silent message: it has ended when the server has acknowledged it. Those of a
+// Ends the silent messages, which have no reply, that the server has acknowledged. Messages of a
 // seat end in their order.
 APART void silent_end(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
@@ -341,7 +342,7 @@ APART void silent_end(struct worker_conns *wc, uint32_t c, uint64_t now)
 	}
 }
 
-// The seat of the transaction that is next, and whether there is one that is due.
+// Finds the seat of the next transaction. Returns whether a transaction is due.
 static bool next_seat(struct worker_item *it, uint64_t until, uint32_t *seat)
 {
 	uint32_t again = txn_first(&it->txns, it->txns.again);
@@ -381,7 +382,7 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 
 // --- ending ---
 
-// A message of a connection that has ended has no answer any more.
+// Handles a message without a reply after its connection has ended.
 static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
 {
 	struct worker_item *it = wc->it;
@@ -412,7 +413,7 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
 	txn_give(&it->txns, slot, TXN_LOST);
 }
 
-// The same of all that it has.
+// Calls slot_lose for all messages of a connection without a reply.
 static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct worker_item *it = wc->it;
@@ -434,7 +435,7 @@ static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 	}
 }
 
-// The connection is closed, or the server sends no more on it.
+// Handles a connection that is closed, or on which the server sends no more.
 static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uint64_t now)
 {
 	struct conn_counters *counts = counts_of(wc, now);
@@ -471,8 +472,7 @@ void worker_conn_lost(struct worker_item *it, uint32_t slot)
 		conn_answered(wc, c, clock_time(wc->w->clock));
 }
 
-// The owner's own deadline has come: that of a connection without a message, or of one that the
-// server does not close.
+// Handles a connection past its deadline: it is idle, or the server has not closed it.
 static void conn_late(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
@@ -518,7 +518,7 @@ const struct conn_owner worker_conn_owner = {
 
 // --- received ---
 
-// The place of the transaction that a message with this key answers on a connection without a seat.
+// Finds the place of the transaction that a message with this key answers, without seats.
 static void stream_place(
 	const struct worker_conns *wc, uint32_t c, uint32_t key, struct txn_place *at)
 {
@@ -530,18 +530,18 @@ static void stream_place(
 	at->key = key;
 }
 
-// The server has said how long it keeps a connection without a message.
+// Applies the server's limit for idle connections, sent in its reply.
 static void conn_told_idle(struct worker_conns *wc, uint32_t c)
 {
 	uint64_t us = (uint64_t)wc->it->ctx.idle_ms * IDLE_US_OF_MS;
 
-	if (us == 0) // RFC 7828 section 3.4: nothing more is to be asked
+	if (us == 0) // RFC 7828 section 3.4: no more queries
 		conn_leave(wc, c);
 	else if (wc->idle_us == 0 || us < wc->idle_us)
 		wc->idle_us = us < UINT32_MAX / 2 ? (uint32_t)us : UINT32_MAX / 2;
 }
 
-// The answer of a transaction in flight on this connection was matched.
+// Handles the matched reply to a transaction in flight on this connection.
 static void slot_answered(struct worker_conns *wc, uint32_t c, uint32_t slot, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
@@ -557,7 +557,7 @@ static void slot_answered(struct worker_conns *wc, uint32_t c, uint32_t slot, ui
 	conn_answered(wc, c, now);
 }
 
-// A reply for a transaction on this connection was looked at. lost: it came too late.
+// Handles a transaction on this connection whose reply was judged. lost: the reply was too late.
 static void slot_ended(struct worker_conns *wc, uint32_t c, uint32_t slot, bool lost, uint64_t now)
 {
 	if (wc->it->txns.slots[slot].state == TXN_FLYING)
@@ -568,7 +568,7 @@ static void slot_ended(struct worker_conns *wc, uint32_t c, uint32_t slot, bool 
 		slot_answered(wc, c, slot, now);
 }
 
-// The server has accepted the connection, which is all that its transaction wants.
+// Ends the transaction of a connection that the server accepted, where acceptance is the reply.
 APART void connect_match(
 	struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m, uint64_t now)
 {
@@ -591,8 +591,7 @@ APART void connect_match(
 	slot_ended(wc, c, slot, r.timed_out, now);
 }
 
-// A whole message: the transaction that it answers was in flight on this connection, or it answers
-// none.
+// Matches a complete message: it answers a transaction in flight on this connection, or none.
 static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
 	const uint8_t *message, uint32_t len, uint64_t now)
 {
@@ -640,7 +639,7 @@ static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 		hist_add(&wc->books.handshake, (uint64_t)took << SINCE_SHIFT);
 }
 
-// The connection of a segment from the server; CONN_NONE: there is none.
+// Returns the connection of a row; CONN_NONE: there is none.
 static uint32_t conn_of_row(const struct worker_conns *wc, uint32_t row)
 {
 	uint32_t c = wc->cs.at[row & wc->cs.at_mask];
@@ -748,7 +747,7 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 	if (wc->behave)
 		worker_behave_end(wc->behave, now);
 	behind.left = it->left_over;
-	if (worker_conn_drop(it, now) && full) // those found no slot, for all slots waited
+	if (worker_conn_drop(it, now) && full) // the others found no slot, as all waited
 		wc->books.counts[1].pipeline_unsent += pace_missed(&behind, it->ended_at);
 	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
 		struct conn_seat *at = &wc->seats[seat];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of an item on a worker. A transaction belongs to a seat, by its number; at a seat
-// sits one connection at a time, opened when a message is due there. A message waits at its seat
+// The connections of an item on a worker. A transaction belongs to a seat, by its number. A seat
+// has one connection at a time, opened when a message is due there. A message waits at its seat
 // while the pipeline of the connection is full.
-// Without seats messages travel over UDP. One whose answer is truncated continues over a connection
-// of its own, whose seat is the number of its slot. Path: hot | cold (the struct is filled by the
-// plan). The worker's own thread.
+// Without seats, messages travel over UDP. A transaction whose reply is truncated continues over a
+// connection of its own, whose seat is the number of its slot. Path: hot | cold (the struct is
+// filled by the plan). The worker's own thread.
 #pragma once
 
 #include "engine/core/conn.h"
@@ -12,14 +12,14 @@
 #include "engine/core/worker/worker_behave.h"
 
 struct conn_seat {
-	uint32_t conn;    // CONN_NONE: nobody sits there
-	uint32_t waiting; // the last so many transactions of the seat were not written yet
+	uint32_t conn;    // CONN_NONE: none
+	uint32_t waiting; // number of the seat's last transactions that were not written yet
 };
 
-// Of the measured part, by the time at which things happened.
+// Counters of the measured part, by the time of each event.
 struct conn_books {
-	struct conn_counters counts[2]; // [0]: those of the warm-up
-	uint64_t open;                  // now: accepted by the server, and closed by nobody
+	struct conn_counters counts[2]; // [0]: warm-up
+	uint64_t open;                  // open now: accepted by the server, closed by neither side
 	struct tcp_counters tcp;        // warm-up included
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
@@ -36,38 +36,37 @@ struct worker_conns {
 	struct recip by_client; // a row is port * client_count + client
 	uint32_t per_conn;      // messages
 	uint32_t pipeline;
-	uint64_t open_gap; // ticks between two of open: pool and rate; 0: on demand only
+	uint64_t open_gap; // ticks between two openings, open: pool and rate; 0: on demand only
 	bool replaces;     // open: rate
 	bool again;        // messages of a closed connection are sent again
-	bool silent;       // messages may have no answer
-	bool connects;     // there are none: a connection that was accepted is the answer
+	bool silent;       // messages may have no reply
+	bool connects;     // there are no messages: the acceptance of a connection is the reply
 	uint16_t mss;
 	uint64_t patience; // ticks that connections have to end after the last transaction
-	uint64_t secret;   // of initial sequence numbers
-	uint32_t row_end;  // rows from here on are those of `behave`
-	struct worker_behave *behave; // NULL: there are no such clients
+	uint64_t secret;   // for initial sequence numbers
+	uint32_t row_end;  // rows from here on belong to `behave`
+	struct worker_behave *behave; // NULL: no misbehaving clients
 	// dataplane: rw
-	uint64_t came;      // tick at which the segment that is looked at arrived
+	uint64_t came;      // tick at which the current segment arrived
 	uint64_t prefaces;  // written so far
 	uint32_t idle_us;   // 0: never; the server may shorten it
-	uint64_t open_at;   // tick of the next of open_gap; 0: the run has not begun
-	uint32_t open_seat; // that is looked at next
-	uint64_t quiet_at;  // tick after which nothing was in flight any more; 0: not yet
+	uint64_t open_at;   // tick of the next opening by open_gap; 0: the run has not begun
+	uint32_t open_seat; // seat to examine next
+	uint64_t quiet_at;  // tick from which nothing was in flight; 0: not yet
 	struct conn_books books;
 	uint32_t left; // connections that the end of the run reset
 	struct conn_seat *seats;
-	// By seat, with `silent`: of the transactions before those that wait, how many there are
-	// from the oldest silent one on.
+	// By seat, with `silent`: number of written transactions from the oldest silent one on.
 	uint32_t *silent_at;
 	uint32_t *of_slot; // the connection of each transaction in flight; CONN_NONE: UDP
-	uint32_t *end_of;  // of silent ones: number of the byte behind the message
-	uint32_t *rows;    // a ring of those that are free
+	uint32_t *end_of;  // of silent messages: sequence number behind the message
+	uint32_t *rows;    // a ring of free rows
 	uint32_t row_mask, row_first, row_count;
 };
 
 extern const struct conn_owner worker_conn_owner;
 
-// Headers of segments from the address and port of a row.
+// Makes the headers of segments from the address and port of a row.
 static inline void worker_conn_head(
 	const struct worker_conns *wc, uint32_t row, struct conn_head *out)
 {
@@ -79,7 +78,7 @@ static inline void worker_conn_head(
 	out->src_port = it->ports[port];
 }
 
-// Write what a connection of `cs` begins with. false: no memory.
+// Writes the preface of a connection of `cs`. Returns false without memory.
 static inline bool worker_conn_preface(struct worker_conns *wc, struct conns *cs, uint32_t c)
 {
 	struct proto_ctx *ctx = &wc->it->ctx;
@@ -89,19 +88,19 @@ static inline bool worker_conn_preface(struct worker_conns *wc, struct conns *cs
 	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
 }
 
-// Write the messages that are due, and send. Returns the number of packets that the device took.
+// Writes the messages that are due, and sends. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
-// A segment for a port and address of the item, which arrived at `came`.
+// Handles a segment for a port and address of the item, which arrived at `came`.
 void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came);
-// A transaction, which is lost, was in flight. Its slot is free by now.
+// Handles the loss of a transaction in flight, whose slot is free by now.
 void worker_conn_lost(struct worker_item *it, uint32_t slot);
-// What waits for a place on its connection stays unsent. false: nothing did.
+// Drops the messages that wait at their seats: they stay unsent. Returns false if none waited.
 bool worker_conn_drop(struct worker_item *it, uint64_t now);
-// Nothing more is begun: what waits stays unsent, connections without a question are closed.
+// Ends the item: waiting messages stay unsent, connections without an open request are closed.
 void worker_conn_end(struct worker_item *it, uint64_t now);
-// The item has ended, and none of its transactions is in flight. Have all connections ended, or had
-// the time to?
+// For an item that has ended, with no transaction in flight: have all connections ended, or had the
+// time to?
 bool worker_conn_over(struct worker_item *it, uint64_t now);
-// The phase is PHASE_STOP: reset all that are left.
+// In PHASE_STOP: resets the remaining connections.
 void worker_conn_halt(struct worker *w, struct worker_item *it);

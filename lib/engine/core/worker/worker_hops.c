@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker's next hops: when one has another MAC, its templates go there; when no reply comes
-// although messages wait for one, it is asked for again. A path that a reply shows needs none.
+// A worker's next hops: copies a changed MAC into the templates, and requests a MAC again when no
+// reply comes although messages wait for one. A path that a reply shows needs neither.
 // Path: hot, but rare. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
@@ -33,8 +33,8 @@ static bool item_has_several(const struct worker_item *it)
 	return false;
 }
 
-// Since the last look messages waited for a reply, and none came. With several next hops: one was
-// lost, so one of them may be silent.
+// Have messages waited for a reply since the last look, and none came? With several next hops a
+// single loss is enough, as one may be silent.
 static bool item_is_silent(struct worker_item *it)
 {
 	struct item_looked now = {0}, before = it->looked;
@@ -53,7 +53,7 @@ static bool item_is_silent(struct worker_item *it)
 	return now.came == before.came && (it->txns.in_flight || now.sent != before.sent);
 }
 
-// All workers of the port ask for a next hop once in a while, not each of them.
+// Requests the MAC of a next hop, once in a while over all workers of the port.
 static void hop_ask(struct worker *w, struct next_hop *h, uint64_t now)
 {
 	uint64_t again = atomic_load_explicit(&h->ask_again, memory_order_relaxed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a worker has something to do next.
+// Finds out when a worker has something to do next.
 // Path: cold. The worker's own thread, between two passes.
 #include "engine/core/worker/worker_idle.h"
 
@@ -9,7 +9,7 @@
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_tx.h"
 
-// A closed loop sends whenever it may: when it was answered, and while it is allowed more and more.
+// A closed loop sends whenever it may: after a reply, and while its limit grows.
 static uint64_t pace_due(const struct pace *p, uint64_t now, uint64_t in_flight)
 {
 	uint64_t allowed;
@@ -26,7 +26,7 @@ static uint64_t pace_due(const struct pace *p, uint64_t now, uint64_t in_flight)
 	return p->next + (uint64_t)(((fixed)allowed << 64) / p->ramp_scale) + 1;
 }
 
-// What an item does with its connections beside messages that are due.
+// Returns when an item has to handle its connections, apart from messages that are due.
 static uint64_t item_conns_due(const struct worker_item *it, uint64_t now)
 {
 	const struct worker_conns *wc = it->conns;
@@ -45,8 +45,9 @@ static uint64_t item_conns_due(const struct worker_item *it, uint64_t now)
 	return wc->quiet_at && now < over ? idle_earlier(due, over) : due;
 }
 
-// A protocol says what is due by now, to the millisecond; one begins with the tick after what a
-// division that rounds down makes of it. A reply may have changed that since the last pass.
+// Returns when the protocol has its next transaction. It knows only whether one is due by now, to
+// the millisecond; if not, it is asked again one tick into the next, as the conversion rounds down.
+// A reply may have changed that since the last pass.
 static uint64_t asked_due(const struct worker *w, struct worker_item *it, uint64_t now)
 {
 	struct pace next = it->pace;
@@ -76,7 +77,7 @@ static uint64_t item_due(const struct worker *w, struct worker_item *it, uint64_
 	return idle_earlier(due, paced);
 }
 
-// All that a pass looks at has a time here, except packets that arrive.
+// Covers all work of a pass except arriving packets.
 uint64_t worker_due(const struct worker *w, uint64_t now)
 {
 	uint64_t due = idle_earlier(w->next_publish, w->look_at), end = w->stop_at;
@@ -96,9 +97,9 @@ uint64_t worker_due(const struct worker *w, uint64_t now)
 	return due > now ? due : now;
 }
 
-// Where no packet wakes it, it looks for one often if one may come. Several workers of a port wait
-// for each other's progress, and for packets that another one received, except with sockets, of
-// which each has its own.
+// If no packet can wake it, the worker looks for packets often while some may come. Several workers
+// of a port wait for each other's progress, and for packets that another one received, except with
+// sockets, as each has its own.
 static uint64_t worker_longest(const struct worker *w)
 {
 	bool blind = w->idle.wait.count == 0 || (w->hand && !w->idle.wait.own);

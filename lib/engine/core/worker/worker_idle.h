@@ -8,11 +8,11 @@
 
 struct worker;
 
-// The tick from which on a pass at the latest has anything to do, packets that arrive aside; `now`:
-// at once.
+// Returns the tick from which a pass has something to do, apart from arriving packets, or an
+// earlier one; `now`: at once.
 uint64_t worker_due(const struct worker *w, uint64_t now);
 
-// Behind a pass that ended at `now`: sleep if it may. The tick from which on the time is the
-// thread's again: `now` when it has not slept, otherwise when it woke up, or should have: from the
-// tick on from which something was due, a late wake-up counts as time without its CPU.
+// Sleeps after a pass that ended at `now`, if it may. Returns the tick from which time counts as
+// the thread's again: `now` if it did not sleep; else when it woke up or, if that is earlier, when
+// something was due: a late wake-up counts as time without its CPU.
 uint64_t worker_rest(struct worker *w, uint64_t now, bool worked);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame of a message that was sent before, made again from its slot: for captures, dry runs and
+// Rebuilds the frame of a message that was sent before from its slot: for captures, dry runs and
 // the probe. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_message.h"
 
@@ -7,14 +7,14 @@
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
 
-// A payload that the protocol wrote at data + t->len, and the headers that it is to get.
+// A payload that the protocol wrote at data + t->len, and its future headers.
 struct message {
 	const struct frame_template *t;
 	struct proto_flow flow;
 	struct frame_payload payload;
 };
 
-// The path of a message of an item without a router. slot: TXN_NONE, or where it is.
+// Returns the path of a message in an item without a router. slot: of the message, or TXN_NONE.
 static uint32_t path_of(
 	const struct worker_item *it, uint32_t slot, const struct proto_txn *view, uint32_t port)
 {
@@ -25,8 +25,8 @@ static uint32_t path_of(
 	return servers_of_new(it, view, port);
 }
 
-// Let the protocol write the next message of a transaction. port: index of its source port; slot:
-// as path_of has it. A router chooses the path with the payload, which then moves to the end of its
+// Lets the protocol write the next message of a transaction. port: index of its source port. slot:
+// as in path_of. A router chooses the path along with the payload, which is then moved behind its
 // headers.
 static void message_write(struct worker_item *it, uint32_t port, struct proto_txn *view,
 	uint32_t slot, uint8_t *data, uint32_t room, struct message *out)
@@ -56,8 +56,8 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 	memmove(data + out->t->len + front, payload.buf, payload.len);
 }
 
-// The message as a segment of its own: nobody knows the numbers that it had. Those that it gets
-// leave room for a message each.
+// Puts a message into a segment of its own. Its original sequence numbers are unknown; the new ones
+// leave room for one message each.
 #define SEQ_SHIFT 16
 
 static uint32_t segment_again(const struct frame_template *t, const struct message *message,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the servers of an item did, of those with several. Path: hot. The worker's own thread.
+// Counters of an item's servers, if it has several. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_servers.h"
 
 #include "engine/core/worker/worker_internal.h"

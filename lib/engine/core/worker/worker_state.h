@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tester's worker: one CPU, one queue pair, its share of the items. The plan fills the structs
-// in. The management thread reads what the worker writes only from a snapshot, or after the worker
+// A tester's worker: one CPU, one queue pair, its share of the items. The plan fills in the
+// structs. The management thread reads the worker's data only from a snapshot, or after the worker
 // has ended. Path: hot.
 #pragma once
 
@@ -28,11 +28,11 @@ struct run_times {
 	uint64_t start;    // of the warm-up
 	uint64_t measure;  // of the measured part
 	uint64_t end;      // of sending
-	uint64_t grace;    // ticks after the end in which due transactions are still sent
+	uint64_t grace;    // ticks after the end in which transactions due before are still sent
 	uint64_t interval; // between snapshots, counted from measure
 };
 
-// Which loop an item has (enum item_feature in worker_internal.h). The narrower ones are shorter.
+// Selects the loop of an item (enum item_feature in worker_internal.h). Narrower ones are shorter.
 enum item_kind {
 	ITEM_FULL,   // any item
 	ITEM_PLAIN,  // one message over UDP and its reply, no feature
@@ -41,7 +41,7 @@ enum item_kind {
 	ITEM_KINDS,
 };
 
-// Which item and which of its source ports a destination port belongs to.
+// The item that a destination port belongs to, and the port's index among its source ports.
 struct port_entry {
 	uint16_t item; // PORT_NOBODY: none
 	uint16_t index;
@@ -49,42 +49,43 @@ struct port_entry {
 
 #define PORT_NOBODY UINT16_MAX
 
-// The worker that owns a destination port of the port; packets to other ports stay where they are.
+// Values of worker.home besides the numbers of workers: the key names the worker, or packets stay
+// where they are.
 enum port_home { PORT_HOME_KEY = UINT8_MAX - 1, PORT_HOME_ANY };
 
-#define WORKER_ASKS 4 // questions before the run, of a worker and item
+#define WORKER_ASKS 4 // probes before the run, per worker and item
 
-// Of one step of multi-step exchanges, measured part only.
+// Counters of one step of multi-step exchanges, measured part only.
 struct step_books {
 	STEP_COUNTERS(COUNTER_MEMBER)
 	struct hist response, service;
 };
 
-#define EARLIER 128 // intervals that replies are told apart by; the last has all that are older
+#define EARLIER 128 // earlier intervals counted apart; the last includes all older ones
 
-// Replies in the measured part whose requests were due before the interval in which they came:
-// [0] in the one before, [1] in the one before that.
+// Replies in the measured part to requests that were due in an earlier interval: [0] in the
+// previous one, [1] in the one before.
 struct earlier_books {
 	uint64_t answered[EARLIER], failed[EARLIER];
 	uint64_t time[EARLIER]; // sum of their response latencies, ticks
 };
 
-// Booked to [0] when due in the warm-up, to [1] when due in the measured part.
+// [0]: due in the warm-up, [1]: due in the measured part.
 struct item_books {
 	struct ledger ledger[2];
 	struct item_counters counts[2];
 	struct earlier_books earlier;
-	// Longest time without a valid answer, from the first due send of the measured part on.
+	// Longest time without a valid reply, from the first due send of the measured part on.
 	uint64_t longest_gap;
 	struct hist response, service, lag; // of the measured part
 };
 
 struct server_books {
 	SERVER_COUNTERS(COUNTER_MEMBER)
-	uint64_t longest_gap; // ticks in which it was asked and gave no valid answer
+	uint64_t longest_gap; // most ticks from a message to the server's next reply in time
 };
 
-// A copy of all that a worker counts of an item.
+// A copy of all counters of an item.
 struct item_snapshot {
 	struct pace pace;
 	uint64_t ended_at; // UINT64_MAX: not yet
@@ -95,7 +96,7 @@ struct item_snapshot {
 	struct server_books servers[SERVERS_MAX];
 };
 
-// Of one interval boundary: a copy of all that a worker counts.
+// A copy of all counters of a worker at one interval boundary.
 struct worker_snapshot {
 	struct item_snapshot *items; // item_count
 	uint64_t at;
@@ -107,38 +108,38 @@ struct worker_snapshot {
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_MEMBER)
 };
 
-// Of an item, at a look of worker_hops.
+// Counters of an item when worker_hops last looked at it.
 struct item_looked {
 	uint64_t sent, came, lost;
 };
 
 #define SNAPSHOTS    3
-#define SNAPSHOT_NEW 4u // beside an index: not read yet
+#define SNAPSHOT_NEW 4u // flag of an index: not read yet
 
 #define WORKER_EVENTS 16
 
-// Ticks of the events of a run, ascending, and UINT64_MAX behind them.
+// Ticks of the events of a run, ascending, followed by UINT64_MAX.
 struct event_times {
 	uint64_t at[WORKER_EVENTS + 1];
 	uint32_t count;
 };
 
-// Ticks between which no valid answer came.
+// Ticks between which no valid reply arrived.
 struct gap {
 	uint64_t from, to;
 };
 
-// A transaction whose further message was sent.
+// A transaction of which a further message was sent.
 struct resent {
 	uint32_t slot;
-	uint64_t before; // tick of the message before
+	uint64_t before; // tick of the previous message
 };
 
-// Replies that did not come from where the messages went.
+// Replies from another address or port than the messages went to.
 struct item_elsewhere {
 	struct addr from; // of the first one
 	uint16_t port;
-	uint64_t same[2], rest[2]; // from there, and from anywhere else; as item_books.ledger
+	uint64_t same[2], rest[2]; // from there, and from elsewhere; as item_books.ledger
 };
 
 struct worker_item {
@@ -146,75 +147,75 @@ struct worker_item {
 	const struct proto *proto;
 	enum item_kind kind;               // item_kind_of: set by worker_begin
 	const struct proto_router *router; // of proto; NULL: the engine chooses addresses and ports
-	uint8_t more;                      // copies of one message at most, beside itself
-	struct frame_template *frames;     // one per path of the protocol's, or the only one
-	const uint32_t *hops;              // of each: index into the port's next hops, or HOP_NONE
+	uint8_t more;                      // most copies of one message, besides itself
+	struct frame_template *frames;     // one per path of the protocol, or a single one
+	const uint32_t *hops;              // by frame: index into the port's next hops, or HOP_NONE
 	uint32_t path_count;
 	uint32_t tag;       // with a router: the upper bits of its keys
 	uint32_t tag_shift; // where they begin
 	struct addr server;
 	uint16_t server_port;
-	uint64_t server_plain; // both of them: frame_plain_from_of
+	uint64_t server_plain; // server and server_port: frame_plain_from_of
 	const uint16_t *ports;
 	const struct addr_range *sources;
 	uint32_t source_ranges;
 	uint64_t *waits;                  // [txns.waits]; the first is the item's timeout
 	void *banks[2];                   // the protocol's counters, as item_books.ledger
-	void *shadow;                     // counters of replies that are only looked at
-	uint64_t begun_at;                // tick: of its measured part
-	bool opened;                      // ctx is to be closed
+	void *shadow;                     // protocol counters of messages that do not count
+	uint64_t begun_at;                // tick: start of its measured part
+	bool opened;                      // ctx has to be closed
 	const struct evidence *evidence;  // NULL: nothing is captured
 	const struct event_times *events; // NULL: none
-	uint64_t gap_least;               // ticks: shorter gaps are no event's
+	uint64_t gap_least;               // ticks: shorter gaps are not due to an event
 	uint64_t asked[WORKER_ASKS];      // transactions of the steering probe: see txn_before
 	uint32_t asked_count;
-	// ctlplane: wo while it runs, dataplane: ro: number of the last order for another rate; 0:
-	// none. Its gap, as pace_change has it, holds from the first interval that begins at gap_at
+	// ctlplane: wo while it runs, dataplane: ro: number of the last change of the rate; 0:
+	// none. Its gap, as in pace_change, applies from the first interval that begins at gap_at
 	// or later.
 	_Atomic uint32_t gap_number;
 	_Atomic uint64_t gap_asked, gap_at;
-	// ctlplane: ro, dataplane: wo: since when the last one holds
+	// ctlplane: ro, dataplane: wo: start of the last change
 	_Atomic uint64_t gap_from;
 	// dataplane: rw
-	// Scalars of a packet lie together; tables and histograms follow.
+	// Scalars used for each packet are adjacent; tables and histograms follow.
 	struct proto_ctx ctx;
 	uint16_t pending_first, pending_count;
-	uint64_t starved_at; // tick: of the first that had no client; of a closed loop since when
-	                     // none begins and none is in flight. 0: never
+	uint64_t starved_at; // tick: first due transaction without a client; closed loop: since
+	                     // when none begins and none is in flight. 0: never
 	bool ended;          // nothing more will become due
-	uint64_t gap_taken;  // gap_number of the order that holds
-	const char *note;    // further comment on the answer that is captured now
+	uint64_t gap_taken;  // gap_number of the change in effect
+	const char *note;    // further comment on the reply being captured
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part
 	uint64_t answered_at;
 	uint64_t interval;      // as run_times.interval
-	uint64_t interval_from; // tick: of the interval that the next snapshot ends; 0: the first
-	uint64_t earlier_than;  // tick: that one, or the end of the last gap of an event
-	uint64_t first_sent;    // tick, in the warm-up too; 0: nothing was sent
-	uint64_t last_answer;   // tick, after the end of sending too
+	uint64_t interval_from; // tick: start of the current interval; 0: the first
+	uint64_t earlier_than;  // tick: interval_from, or the end of an event's last gap
+	uint64_t first_sent;    // tick, also in the warm-up; 0: nothing was sent
+	uint64_t last_answer;   // tick, also after the end of sending
 	struct item_looked looked;
 	struct step_books *steps;       // [proto_steps(proto)]; NULL: there is only one
-	uint64_t *step_due;             // tick, of each slot
+	uint64_t *step_due;             // tick, by slot
 	struct worker_conns *conns;     // NULL: all messages travel over UDP
-	struct worker_servers *servers; // NULL: there is one, and it is asked once
-	struct hist *waited; // response, by event: of those that were due before the end of its gap
-	bool stream;         // all travel over connections
+	struct worker_servers *servers; // NULL: a single one, which is asked once
+	struct hist *waited; // response, by event: transactions due before the end of its gap
+	bool stream;         // all messages travel over connections
 	bool any_port;       // a server replies from any of its ports, and is asked there
-	bool one_by_one;     // stream or any_port: no block has its replies
-	bool asks;           // the protocol says when transactions begin (proto.due)
+	bool one_by_one;     // stream or any_port: replies are not matched in blocks
+	bool asks;           // the protocol decides when transactions begin (proto.due)
 	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // proto.begin
 	const struct worker_item *follows;                         // NULL: none
 	struct hist *marks;                                        // of a follower, by mark
 	struct worker_item **followers;                            // follower_count; NULL: none
 	uint32_t follower_count;
-	uint8_t vlan_at; // of the first VLAN inside those of the port, in a frame
+	uint8_t vlan_at; // offset in a frame of the first VLAN after the port's
 	struct pace pace;
 	struct txn_table txns;
 	struct rte_mbuf *pending[BURST_MAX]; // built, not sent yet
-	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another
+	uint32_t pending_slots[BURST_MAX];   // TXN_NONE: a copy of another message
 	uint32_t resent_count;
-	struct resent resent[BURST_MAX]; // further messages of the last burst that was built
+	struct resent resent[BURST_MAX]; // further messages in the last burst that was built
 	struct gap gaps[WORKER_EVENTS];  // the longest between an event and the next one
 	struct item_elsewhere elsewhere;
 	const char *malformed; // why the first malformed reply does not parse; NULL: there is none
@@ -227,48 +228,48 @@ struct worker {
 	struct worker_item *items;
 	uint32_t item_count;
 	uint32_t cpu;
-	uint32_t port;                     // index into the plan's
+	uint32_t port;                     // index into the plan's ports
 	uint32_t number;                   // among the workers of that port
 	bool yields;                       // shares its CPU with another worker
-	uint16_t spares;                   // each round begins with this number of them
-	const struct port_entry *by_port;  // [65536], of the worker that it is for
+	uint16_t spares;                   // spare buffers at the start of each round
+	const struct port_entry *by_port;  // [65536], of the worker that owns the port
 	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
 	struct handoff *hand;              // NULL: it is the port's only worker
 	struct worker_item *const *tagged; // items with a router, by the tag of their keys
 	uint32_t tagged_count;
-	uint32_t tag_first; // of this worker's tags
-	uint32_t before;    // workers of other boxes, whose tags come before those of the port
-	uint32_t tag_bits;  // that tell its items apart, below the worker's number
+	uint32_t tag_first; // first of this worker's tags
+	uint32_t before;    // workers of other boxes, whose tags precede the port's
+	uint32_t tag_bits;  // of the tag for its items, below the worker's number
 	uint64_t ms_scale;  // clock_ms
 	struct run_times times;
 	const _Atomic uint32_t *phase;
-	uint64_t stall;      // a pass of the loop longer than this: the CPU was elsewhere
-	uint64_t look_every; // ticks between two looks whether replies come
+	uint64_t stall;      // ticks; a longer pass means that others had the CPU
+	uint64_t look_every; // ticks between two checks that replies arrive
 	const struct clock *clock;
 	// dataplane: rw
 	struct idle idle;
 	struct stamps stamps; // of its queue
-	uint64_t back_at;     // at which it had its CPU again after a stop
+	uint64_t back_at;     // tick at which it got its CPU back after a stop
 	uint16_t spare_count;
 	uint32_t full_bursts;  // received in a row
-	uint64_t expire_after; // nothing expires before: the CPU was elsewhere
-	uint64_t next_expiry;  // nothing expires before: nothing has waited for its timeout
-	uint64_t stop_at;      // no sends from here on: end, or when the phase said so
+	uint64_t expire_after; // nothing expires before: others had the CPU
+	uint64_t next_expiry;  // nothing expires before: no timeout has passed
+	uint64_t stop_at;      // nothing is sent from then on: the end, or the drain if earlier
 	uint64_t next_publish;
 	uint64_t look_at;
-	uint32_t moved; // as the port's, when the templates were aimed
-	uint32_t held;  // loops since then
-	bool all_ended; // every item has: the measured part is over
+	uint32_t moved; // neighbours.moved when the templates were aimed
+	uint32_t held;  // passes by which a snapshot was delayed
+	bool all_ended; // every item has ended: the measured part is over
 	struct rte_mbuf *spare[BURST_MAX];
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_PARTS_MEMBER)
-	struct hist passes; // of the loop in the measured part, the longest one too
-	struct hist wake;   // from the arrival of a packet until it was seen, of the same, if its
-	                    // queue has stamps
+	struct hist passes; // of the loop in the measured part, including the longest
+	struct hist wake;   // from the arrival of a packet until it was read, in the measured part,
+	                    // if its queue has stamps
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
 	_Atomic bool finished; // nothing to send, nothing in flight
-	// One snapshot is the worker's to fill, one the reader's, and the third changes hands: each
-	// swaps its own for that one, so neither waits and neither sees the other's work.
+	// The worker fills one snapshot, the management thread reads another, and the third changes
+	// hands: each swaps its own for it, so neither waits for the other or sees its work.
 	struct worker_snapshot snapshots[SNAPSHOTS];
 	uint32_t filling;           // index
 	uint32_t reading;           // index; ctlplane: rw
