@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The language of criteria and stop rules: what is right is taken apart as meant, what is wrong is
-// told at its column with the name that was probably meant; and stop rules over intervals.
+// The language of criteria and stop rules: valid conditions are parsed as intended, errors are
+// reported at their column with the name that was probably meant; and stop rules over intervals.
 // Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,7 @@ static void what_is_wrong_is_told_at_its_column(void **state)
 	}
 }
 
-// The file's, with these rules instead.
+// The stop rules of the file, replaced by these.
 static struct stop rules(struct fixture *f, const char *const *texts, uint32_t count)
 {
 	struct config *c = arena_zalloc(f->a, sizeof(*c));
@@ -249,7 +249,7 @@ static void a_counter_against_a_percentage_is_a_share_of_those_that_ended(void *
 	assert_string_equal(next(&s, *state, above, fine), texts[0]);
 }
 
-// A step that did not come in an interval has counts of 0.
+// A step without messages in an interval has counts of 0.
 static void figures_of_steps_and_protocols_stop_a_run(void **state)
 {
 	static const char *const texts[] = {
@@ -268,7 +268,7 @@ static void figures_of_steps_and_protocols_stop_a_run(void **state)
 	assert_null(next(&s, f, q, leases));
 	q.counters = (struct counter_choice){protos[0]->counters, rcode};
 	for (size_t i = 0; i < sizeof(rcode) / sizeof(rcode[0]); i++)
-		rcode[i] = 5; // whichever of them is that of SERVFAIL
+		rcode[i] = 5; // whichever of them counts SERVFAIL
 	assert_null(next(&s, f, q, leases));
 	assert_null(next(&s, f, q, leases));
 	assert_string_equal(next(&s, f, q, leases), "traffic.q.dns.rcode.SERVFAIL > 10");

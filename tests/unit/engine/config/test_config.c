@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules that tie the sections of a file together: each broken rule is one error at its place in
-// the file. Path: cold. Test.
+// The rules across the sections of a file: each broken rule is one error at its place in the file.
+// Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 	"responder: {port: dut, dns: {}}\n"
 #define DNS "dns: {names: [\"a.example.com A\"]}"
 
-// All that diag_print writes for the text; "" when the file is right.
+// Everything that diag_print writes for the text; "" if the file is valid.
 static char *errors_of(const char *text)
 {
 	struct arena *a = arena_new();
@@ -74,7 +74,7 @@ static void a_rate_without_sense_names_line_and_column(void **state)
 		"t.yaml:6:48: traffic.q.load.rate: \"50q\" is not a rate (like 500, 20k or 1.5M)");
 }
 
-// A text in memory, as that of a fuzzer, asks no resolver.
+// A text in memory, like a fuzzer's, asks no resolver.
 static void names_of_servers_are_looked_up_for_files_only(void **state)
 {
 	expect_error(PORTS "traffic:\n  - {name: q, server: localhost, load: {rate: 1k}, " DNS
@@ -105,7 +105,7 @@ static void too_few_source_ports_for_rate_and_timeout_says_how_many(void **state
 		"at least 10 of its own,");
 }
 
-// Two items of 100 000 a second need 5 source ports each, whatever else is on the port.
+// Two items of 100 000 per second need 5 source ports each, whatever else is on the port.
 static void source_ports_are_shared_by_the_items_that_want_them(void **state)
 {
 	static const struct {
@@ -272,7 +272,7 @@ static void every_duration_has_an_upper_bound(void **state)
 	assert_durations_are_bounded(config_section());
 }
 
-// "load.rate ramp.from ...": what a search may vary, all of them numbers.
+// "load.rate ramp.from ...": the settings that a search may vary, all of them numbers.
 static void add_loads(const struct field_section *s, char *text, size_t size)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -488,7 +488,7 @@ static void slots_follow_from_what_a_shape_sends_at_most(void **state)
 	assert_true(slots_of("outstanding: 100, slots: 12M") == 12000000);
 }
 
-// What follows from the settings of an item: 100 a second, each waited for 2 s.
+// Facts derived from the settings of an item: 100 per second, a timeout of 2 s each.
 static void an_item_decides_on_its_places_times_and_keys(void **state)
 {
 	static const char *const tcp = "dns: {names: [\"a A\"], transport: tcp, tcp: {%s}}";
@@ -550,7 +550,7 @@ static void an_item_decides_on_its_places_times_and_keys(void **state)
 	}
 }
 
-// Addresses of the server's family, its own before all; a port has what it wants of the ranges.
+// Addresses of the server's family, its own first; a port gets what it needs of the ranges.
 static void sources_are_of_the_family_of_the_server(void **state)
 {
 	static const char *const servers[] = {"198.18.0.2", "\"2001:db8::2\""};
@@ -604,7 +604,7 @@ static void all_errors_of_a_file_come_at_once(void **state)
 	free(errors);
 }
 
-// Memory names the setting, so a section at the very beginning of another one would take its place.
+// A section at the start of another would share its address, which identifies a setting.
 static void expect_own_places(const struct field_section *s, unsigned depth)
 {
 	for (uint32_t i = 0; depth < 8 && i < s->count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places that only this host reaches, and files of tokens. Path: cold. Test.
+// Endpoints that only this host reaches, and files of tokens. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Criteria against results that never were: which item, interval and step a criterion is about, and
-// what it says of figures that are missing. Path: cold. Test.
+// Criteria against invented results: which item, interval and step a criterion applies to, and its
+// outcome when figures are missing. Path: cold. Test.
 #include <math.h>
 
 #include "../loaded.h"
@@ -40,7 +40,7 @@ static const struct result_criterion *judge(struct fixture *f, uint32_t n)
 	return &((const struct result_criterion *)f->judged.items)[n];
 }
 
-// The config of text with one criterion, and a result in which all was answered.
+// A config with one criterion, and a result in which everything was answered.
 static void begin(struct fixture *f, const char *text, const char *criterion)
 {
 	char whole[2048];
@@ -142,7 +142,7 @@ static void a_figure_of_one_protocol_is_no_criterion_of_another(void **state)
 	end(&f);
 }
 
-// Of a step that did not come: counts of 0, and a latency that nothing holds for.
+// A step without messages has counts of 0, and fails every bound on a latency.
 static void a_step_that_never_came_was_not_lost_and_was_not_fast(void **state)
 {
 	struct fixture f;
@@ -159,7 +159,7 @@ static void a_step_that_never_came_was_not_lost_and_was_not_fast(void **state)
 	end(&f);
 }
 
-// An item whose messages are never answered has no latencies: only who asks by name fails.
+// An item whose messages get no reply has no latencies: only a criterion that names it fails.
 static void what_nothing_answers_has_no_latency_unless_it_is_asked_for(void **state)
 {
 	struct fixture f;
@@ -193,7 +193,7 @@ static void set_lost(struct fixture *f, uint32_t count, const uint64_t *lost)
 			.latency.response.p99_ns = lost[n] ? 1e6 : NAN};
 }
 
-// The last interval is a part of one, and does not count.
+// The last interval is incomplete and does not count.
 static void a_fold_is_over_the_whole_intervals(void **state)
 {
 	static const struct {

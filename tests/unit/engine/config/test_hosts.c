@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of servers: the address that an item takes, its link and its port. The resolver is the
-// test's own. Path: cold. Test.
+// Names of servers: the address that an item uses, its link and its port. The test plays the
+// resolver.
+// Path: cold. Test.
 #include "loaded.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #define ITEM(settings)    "traffic:\n  - {name: q, " settings REST
 #define ANOTHER(settings) "  - {name: r, " settings REST
 
-// What the resolver knows: a name, and its addresses or an error.
+// An entry of the resolver: a name, and its addresses or an error.
 static const struct known {
 	const char *name, *addrs[3];
 	int error;
@@ -102,7 +103,7 @@ static void expect_error(const char *text, const char *part)
 	loaded_free(&l);
 }
 
-// Of the first server, and of the first further one ("": there is none), and the port of both.
+// The addresses of the first server and of the first further one ("": none), and their port.
 static void expect_servers(const char *text, const char *first, const char *further, uint64_t port)
 {
 	struct loaded l = load(text);
@@ -162,7 +163,7 @@ static void a_name_without_an_address_says_why(void **state)
 	expect_error(PORTS(FOUR) ITEM("server: foreign"), "foreign: has no address (give");
 }
 
-// Whoever derives a configuration asks the same server, even if the resolver has changed its mind.
+// A derived configuration uses the same server, even if the resolver now answers differently.
 static void a_name_is_looked_up_once(void **state)
 {
 	struct loaded l;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Load shapes: which combinations are refused, how fast a shape is at its fastest, and how many
-// transaction slots it needs, each at the boundary. Path: cold. Test.
+// Load shapes: which combinations are refused, the highest rate of a shape, and the transaction
+// slots that it needs, each at the boundary. Path: cold. Test.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static void the_peak_is_the_fastest_moment_of_a_shape(void **state)
 	assert_true(load_peak(&with_wave) == 500);
 	assert_true(load_peak(&with_burst) == 1000);
 	assert_true(load_peak(&with_storm) == 2500);
-	assert_true(load_peak(&at_once) == 5000); // not above what one second holds
+	assert_true(load_peak(&at_once) == 5000); // limited to the sends of one second
 	assert_true(load_peak(&in_one) == 5000);
 	assert_true(load_peak(&one_step) == 100);
 	assert_true(load_peak(&all_steps) == 700);
@@ -111,7 +111,7 @@ static void a_closed_loop_needs_what_it_may_have_in_flight(void **state)
 	NEED(((struct load_settings){.outstanding = 512, .slots = 77}), 77);
 }
 
-// Ten million a second, for as long as a slot is held; the run, the warm-up and a total are limits.
+// Ten million per second while a slot is held; the run, the warm-up and a total are limits.
 static void without_a_limit_the_slots_are_those_of_the_fastest_worker(void **state)
 {
 	NEED(OPEN(.rate = INFINITY), 16000000 + 1024); // no more than that without being asked

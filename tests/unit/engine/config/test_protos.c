@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of twelve protocols, of which one has no server and the last one has a router: settings,
+// A table of twelve protocols, one without a server, the last one with a router: settings,
 // responder and plan are sized by the table. This program defines the table itself, so table.c is
-// not linked. Path: tests only.
+// not linked.
+// Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,7 +278,7 @@ static void a_plan_has_room_for_every_protocol(void **state)
 	assert_int_equal(plan_free(&p), 0);
 }
 
-// A run that is refused closes a plan that was never begun.
+// A refused run closes a plan that was never begun.
 static void a_plan_that_was_never_begun_is_freed(void **state)
 {
 	struct plan p = {0};
@@ -300,7 +301,7 @@ static void a_self_check_needs_a_server_but_a_forecast_does_not(void **state)
 	assert_int_equal(diag_count(d), 1);
 }
 
-// An exchange that goes on without end is looked at for twice as many messages as there are steps.
+// An endless exchange is examined for twice as many messages as there are steps.
 static void a_forecast_of_an_endless_exchange_ends(void **state)
 {
 	const struct config *c = load("p4: {}", "p0: {}");

@@ -296,7 +296,7 @@ int rig_fresh(void **state)
 	return 0;
 }
 
-// The last pass of the loop: with the phase at the end it does nothing but end.
+// The last turn of the loop: in the end phase, it only ends.
 int rig_over(void **state)
 {
 	rig.phase = PHASE_STOP;
@@ -379,7 +379,7 @@ bool rig_pass(uint64_t at)
 	return worker_pass(&rig.w, rig.tick);
 }
 
-// An address of the family that len says.
+// Parses an address of the family with this length.
 static void address_read(const char *text, uint8_t len, uint8_t *out)
 {
 	assert_int_equal(inet_pton(len == 4 ? AF_INET : AF_INET6, text, out), 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker on a test bench: port, clock and protocol are the test's own. The protocol writes key,
-// step, tries and seq into a query; the sixth byte of a reply says the verdict on it. Ticks are
-// nanoseconds. Path: cold. Tests.
+// A worker on a test bench: the test provides port, clock and protocol. The protocol writes key,
+// step, tries and seq into a query; the sixth byte of a reply is its verdict. Ticks are
+// nanoseconds.
+// Path: cold. Tests.
 #pragma once
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@
 #define RIG_INTERVAL 20000
 #define RIG_GAP      1000 // of an item at a rate
 #define RIG_TIMEOUT  5000
-#define RIG_LOOK     2000 // a look is not due before the test says so
+#define RIG_LOOK     2000 // between two looks; a test sets the first one
 #define RIG_SLOTS    64
 #define RIG_ITEMS    2
 #define RIG_QUERIES  256 // that are remembered
@@ -42,7 +43,7 @@ struct rig_query {
 	uint64_t ol_flags;
 };
 
-// What the protocol is to do next, and what it was asked.
+// The next actions of the protocol, and its recorded inputs.
 struct rig_script {
 	enum proto_verdict timeout;
 	bool nobody;       // begin: no client is free
@@ -52,11 +53,11 @@ struct rig_script {
 	uint16_t to_port;  // request: of the server; 0: the item's
 	uint8_t next_step; // reply AGAIN, or timeout AGAIN: the step then
 	bool step_on_timeout;
-	bool step_when_kept; // KEPT goes on to next_step
+	bool step_when_kept; // KEPT continues with next_step
 	uint8_t more;        // flow
 	uint64_t takes;      // request: ticks that go by meanwhile
 	uint32_t begun, timeouts, abandoned;
-	uint32_t over; // replies to judge of what has ended
+	uint32_t over; // replies to judge for ended transactions
 	uint64_t over_seq;
 	uint64_t now_ms;
 	bool had_ends;
@@ -82,34 +83,34 @@ struct rig {
 
 extern struct rig rig;
 
-// One item at a rate of a query per RIG_GAP; the second one has nothing to send. Snapshots are not
-// due before worker_begin.
+// One item sends a query per RIG_GAP; the second one sends nothing. No snapshot is due before
+// worker_begin.
 int rig_fresh(void **state);
-// cmocka's teardown: stops the worker; no mbuf is left.
+// Teardown for cmocka: stops the worker, and checks that no mbuf is left.
 int rig_over(void **state);
 
-// Item 0 becomes a closed loop of so many; 0: as fast as it goes.
+// Makes item 0 a closed loop with this number outstanding; 0: as fast as possible.
 void rig_closed(uint64_t outstanding);
-// Item 0 becomes one of two steps.
+// Gives item 0 two steps.
 void rig_steps(void);
-// Item 0 becomes one over IPv6, between 2001:db8::1 and ::2, or 2001:db8:1::1, and 2001:db8::9.
+// Moves item 0 to IPv6, between 2001:db8::1 and ::2, or 2001:db8:1::1, and 2001:db8::9.
 void rig_ipv6(void);
-// Item 0 chooses its addresses and ports by itself; its key has a tag.
+// Item 0 chooses its addresses and ports itself; its key has a tag.
 void rig_routed(void);
 
-// All of item 0 is of the measured part.
+// Puts all of item 0 into the measured part.
 void rig_measured(void);
-// One measured query at 500 ticks after the start, and no other one for long.
+// Sends one measured query at 500 ticks after the start, and no other one for long.
 void rig_ask(void);
 
-// A pass of the loop at so many ticks after RIG_START.
+// Makes a pass of the loop at `at` ticks after RIG_START.
 bool rig_pass(uint64_t at);
 
-// A reply to a query, by its place; or one made by hand.
+// Receives a reply to a query, by its index; or one made by hand.
 void rig_reply(uint32_t query, enum proto_verdict verdict);
 struct rig_answer {
 	const char *src, *dst;       // NULL: of the first query, turned round
-	uint16_t src_port, dst_port; // 0: the same
+	uint16_t src_port, dst_port; // 0: as src and dst
 	uint32_t key;
 	uint8_t verdict;
 	uint32_t payload_len; // 0: 6

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of a thread: deadlines come in order and not early, places are found and freed, and
-// messages are whole wherever segments cut them. Path: cold. Test.
+// Connections of a thread: deadlines occur in order and not early, places are found and freed, and
+// messages are complete wherever segments cut them. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +137,7 @@ static uint32_t accepted(void)
 	return c;
 }
 
-// Bytes come; each message that is whole has to be the next one of `lens`.
+// Receives bytes; each complete message has to be the next one of `lens`.
 static void receive(uint32_t c, uint32_t at, const uint8_t *data, uint32_t len,
 	const uint32_t *lens, uint32_t *next)
 {
@@ -205,8 +205,8 @@ static void the_longest_message_comes_in_pieces(void **state)
 	assert_int_equal(cs.host.used, 0);
 }
 
-// "3abc": a digit is the length of a message, itself included; it comes behind a letter. A blank is
-// a message.
+// "3abc": a digit is the length of a message, including itself, after a letter. A blank is a
+// message.
 static uint32_t by_digit(const uint8_t *bytes, uint32_t len)
 {
 	if (bytes[0] == ' ')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timing wheel: nothing leaves early, all of it leaves, what leaves at one time keeps its
-// order, delays longer than the wheel are right. Path: cold. Test.
+// The timing wheel: nothing leaves early or stays, entries of one time keep their order, and delays
+// longer than the wheel work. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

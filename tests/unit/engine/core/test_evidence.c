@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is worth a packet: only what is wanted, measured, within the limit and has room; what has
-// none is counted.
+// Which packets are captured: only wanted and measured ones, within the limit and with room;
+// packets without room are counted.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void beyond_the_limit_nothing_is_kept_and_that_shows(void **state)
 	assert_true(left < 0);
 }
 
-// The same of a worker's own transactions: the query is made again from its slot.
+// Evidence of a worker's own transactions: the query is rebuilt from its slot.
 static int fresh_worker(void **state)
 {
 	rig_fresh(state);

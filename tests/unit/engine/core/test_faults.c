@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder's faults without a packet: whose turn it is, when answers leave, what becomes of
-// the bytes, and the rules of the settings. Path: cold. Test.
+// The responder's faults without packets: which fault's turn it is, when replies are sent, how
+// bytes are changed, and the rules of the settings. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void capacity_with_a_queue_makes_wait_up_to_its_length(void **state)
 	faults_free(&f);
 }
 
-// Twice the capacity is asked for: a drop that costs as much as half an answer leaves nothing.
+// Requests arrive at twice the capacity: a drop that costs as much as half a reply leaves nothing.
 static void dropped_requests_cost_capacity_as_well(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who sleeps, and until when; who polls on, and for how long. Path: cold. Test.
+// When threads sleep, and until when; when they keep polling, and for how long. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ void __wrap_wait_for(const struct wait *wait, uint64_t ns);
 
 static struct worker w;
 static struct worker_item items[2];
-static struct txn_slot lists[2][1]; // of transactions that go on: nothing is in it
+static struct txn_slot lists[2][1]; // empty lists of transactions to continue
 static const struct clock nanoseconds = {.hz = 1e9};
 static uint64_t now, asked, late, packet_after;
 static unsigned sleeps;
@@ -56,7 +56,7 @@ static int fresh(void **state)
 	return 0;
 }
 
-// A sleep that takes as long as it was asked for, and `late` more; shorter when a packet comes.
+// Sleeps for the requested time, and `late` more; shorter if a packet arrives.
 void __wrap_wait_for(const struct wait *wait, uint64_t ns)
 {
 	asked = ns;
@@ -64,7 +64,7 @@ void __wrap_wait_for(const struct wait *wait, uint64_t ns)
 	now += packet_after < ns ? packet_after : ns + late;
 }
 
-// The tick to which an empty pass that began at NOW sleeps.
+// Returns the tick until which a thread sleeps after an empty pass that began at NOW.
 static uint64_t slept_to(uint64_t from)
 {
 	now = from;
@@ -121,7 +121,7 @@ static void after_work_it_polls_on_for_a_moment(void **state)
 	assert_int_equal(slept_to(NOW + SPIN), NOW + SPIN + LONGEST);
 }
 
-// Of programs that had its CPU meanwhile.
+// The pass was long because other programs had the CPU.
 static void a_long_pass_ends_polling_for_a_while(void **state)
 {
 	w.idle.spins = true;
@@ -238,7 +238,7 @@ static uint64_t asked_due(struct proto_ctx *ctx)
 	return *(uint64_t *)ctx->own;
 }
 
-// When the next one is due may have changed since the last pass.
+// The next due time may have changed since the last pass.
 static void a_protocol_is_asked_anew_when_it_is_due(void **state)
 {
 	static const struct proto paced = {.due = asked_due};
@@ -258,11 +258,11 @@ static void a_protocol_is_asked_anew_when_it_is_due(void **state)
 	assert_int_equal(worker_due(&w, NOW), NOW + 7000000);
 	due_ms = 3;
 	assert_int_equal(worker_due(&w, NOW), NOW + 3000000);
-	due_ms = UINT64_MAX; // it knows the next millisecond when that has come
+	due_ms = UINT64_MAX; // the next millisecond is known only when it begins
 	assert_int_equal(worker_due(&w, NOW + 5400000), NOW + 6000001);
 }
 
-// The kernel wakes it up late: that costs something only from the time of the next send on.
+// A late wake-up by the kernel costs time only from the due time of the next send on.
 static void a_late_wake_up_is_sleep_until_something_is_due(void **state)
 {
 	late = 4 * MOMENT;

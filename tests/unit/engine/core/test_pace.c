@@ -42,8 +42,8 @@ static void ten_million_sends_do_not_drift(void **state)
 	}
 }
 
-// After a time without room the rate is the same as before in every window, but for what `behind`
-// allows; and what is due then is exactly what a count of the backlog says.
+// After a time without room the rate is the previous one in every window, except for what `behind`
+// allows; and the backlog is counted exactly.
 static void what_is_too_late_is_not_due_any_more(void **state)
 {
 	const uint64_t ms = (uint64_t)(HZ / 1000), blocked = 1000 * ms;
@@ -118,7 +118,7 @@ static void another_rate_holds_from_a_boundary_on(void **state)
 	}
 }
 
-// They keep their times, and the ledger its count.
+// Overdue sends keep their times, and the ledger its count.
 static void an_overdue_send_holds_up_another_rate(void **state)
 {
 	struct pace p = open_loop(1000, 0), before = p;
@@ -212,7 +212,7 @@ static void the_backlog_is_what_could_still_be_taken(void **state)
 	}
 }
 
-// As it stands before the k-th send, by 128-bit arithmetic alone.
+// Returns the pace before the k-th send, by 128-bit arithmetic alone.
 static struct pace after(const struct pace *first, uint64_t k)
 {
 	unsigned __int128 frac = (unsigned __int128)k * first->gap_frac + first->next_frac;
@@ -251,7 +251,7 @@ static void years_of_sends_do_not_drift(void **state)
 			long double ideal = ((long double)k + 0.5L) * (long double)HZ / rates[r];
 			long double off = (long double)after(&first, k).next - ideal;
 
-			// 2^-53 of the time is what a gap in floating point is off by.
+			// A gap in floating point is off by 2^-53 of the time.
 			assert_true(fabsl(off) < 2 + ideal * 0x1p-52L);
 		}
 }
@@ -415,7 +415,7 @@ static void nothing_is_due_before_the_start(void **state)
 	assert_true(pace_ready(&rate, 103, 0));
 }
 
-// Of several paces that are ready, the one that is due first.
+// Returns the pace that is due first among those that are ready.
 static struct pace *first_of(struct pace *all, uint32_t of)
 {
 	struct pace *first = NULL;
@@ -428,7 +428,7 @@ static struct pace *first_of(struct pace *all, uint32_t of)
 	return first;
 }
 
-// The shares of so many workers in a schedule and its total.
+// Starts the shares of `of` workers in a schedule and its total.
 static void share_out(
 	struct pace *all, uint32_t of, const struct schedule *s, const struct pace *like)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder: which packets it answers, where answers go, which fault befalls them, and when
-// they leave. Path: cold. Test.
+// The responder: which packets it answers, where replies go, which faults apply to them, and when
+// they are sent. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static struct {
 	_Atomic uint32_t phase;
 	struct answer sent[SENT];
 	uint32_t count, fragments;
-	// What the protocol is to do.
+	// The actions of the protocol.
 	bool silent;
 	bool directs;
 	uint32_t more; // messages behind each answer
@@ -54,7 +54,7 @@ static const struct addr_range owned[] = {
 };
 static const struct port_queue queues[3] = {{0, 0}, {0, 1}, {0, 2}};
 
-// The answer is the request with each byte one higher.
+// The reply is the request with each byte one higher.
 static uint32_t answer(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -69,7 +69,7 @@ static uint32_t answer(
 	return t.silent ? 0 : len;
 }
 
-// Each with the number of those that are left.
+// Each further message contains the number of messages left.
 static uint32_t more(
 	struct proto_ctx *ctx, const uint8_t *buf, uint32_t len, uint8_t *out, uint32_t room)
 {
@@ -147,7 +147,7 @@ static int over(void **state)
 	return t.port.live ? -1 : 0;
 }
 
-// A request with a payload of so many bytes, all of them `byte`.
+// Receives a request with a payload of len bytes, all of them `byte`.
 static void ask_with(const struct frame_path *path, uint16_t port, uint8_t byte, uint32_t len)
 {
 	static const uint8_t v4[16] = {198, 18, 0, 77};
@@ -283,7 +283,7 @@ static void the_protocol_may_send_its_answer_elsewhere(void **state)
 	assert_int_equal(t.sent[0].f.dst_port, 68);
 	assert_true(t.sent[0].whole);
 	t.to = (struct proto_direction){
-		.dst_port = 67}; // no address and no MAC: those of the request
+		.dst_port = 67}; // no address and no MAC: taken from the request
 	ask(1);
 	pass(1);
 	assert_memory_equal(t.sent[1].f.dst, ((uint8_t[]){198, 18, 0, 77}), 4);
@@ -399,7 +399,7 @@ static void answers_wait_for_room_for_some_time_only(void **state)
 	assert_int_equal(t.port.live, 0);
 }
 
-// A port that takes one packet at a time; without patience the others of the burst are lost.
+// The port takes one packet at a time; without patience the rest of the burst is lost.
 static void a_burst_that_is_taken_in_parts_leaves_in_order(void **state)
 {
 	t.port.takes = 1;
@@ -433,7 +433,7 @@ static void all_queues_are_served(void **state)
 	assert_int_equal(t.sent[1].queue, 2);
 }
 
-// Every answer has this fault of the table.
+// Applies this fault of the table to every reply.
 static void always(uint32_t fault, const struct proto_fault *row)
 {
 	t.r.faults.active = true;
@@ -535,7 +535,7 @@ static void a_long_answer_leaves_in_fragments(void **state)
 								  : at == 11 ? 8
 									     : 48);
 		}
-		ask(1); // a short one of the same protocol
+		ask(1); // a short reply of the same protocol
 		pass(1);
 		assert_int_equal(t.count, rows[i].sent + 1 + (rows[i].fault == FAULT_DUPLICATE) -
 						  (rows[i].fault == FAULT_REORDER));

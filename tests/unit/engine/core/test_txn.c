@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transaction table: keys and numbers are one-to-one, slots follow what is in flight, outcomes
-// are told apart, keys rest. Path: cold. Test.
+// The transaction table: keys and numbers are one-to-one, slots follow the number in flight,
+// outcomes are kept apart, keys rest. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static uint32_t take(struct txn_table *t, uint64_t now)
 	return txn_take(t, now, &port);
 }
 
-// What a reply with the key of a place finds.
+// Finds the transaction of a reply with the key of a place.
 static enum txn_match find(const struct txn_table *t, struct txn_place place, uint32_t *slot)
 {
 	uint64_t seq = place.seq;
@@ -86,7 +86,7 @@ static void found(const struct txn_table *t, const struct txn_place *place, uint
 	assert_int_equal(slot, expected);
 }
 
-// Continue in a later life: the next transaction is number k, and the last one is long ago.
+// Continues much later: the next transaction is number k, and the last one was long ago.
 static void age(struct txn_table *t, uint64_t k)
 {
 	uint64_t row = (uint64_t)t->ports * t->clients;
@@ -102,8 +102,8 @@ static void age(struct txn_table *t, uint64_t k)
 	t->gate = k - t->x + (t->in_part + 1) * t->part;
 }
 
-// Each port is 8 lanes: 8 transactions of all clients follow each other on it, and a reply says the
-// lane by its key alone.
+// Each port has 8 lanes: 8 transactions of all clients in a row use it, and a reply gives the lane
+// by its key only.
 static void consecutive_transactions_share_a_port_with_lanes(void **state)
 {
 	struct txn_shape shape = shape_of(3, 8 * 4, 3);
@@ -119,7 +119,7 @@ static void consecutive_transactions_share_a_port_with_lanes(void **state)
 
 		assert_int_equal(place.port / 8, i / 24 % 4);
 		assert_true(place.key <= 0xffff && place.key >> 13 == place.port % 8);
-		place.port = place.port / 8 * 8; // all that the port of a reply says
+		place.port = place.port / 8 * 8; // a reply's port does not give the lane
 		found(&f.t, &place, slot);
 		txn_give(&f.t, slot, TXN_DONE);
 	}
@@ -218,7 +218,7 @@ static void the_slot_that_was_used_last_is_used_next(void **state)
 	free(f.memory);
 }
 
-// Every 7th is never answered and stays in flight; the others pass it by.
+// Every 7th transaction is never answered and stays in flight; the others overtake it.
 static void one_that_is_stuck_is_passed_by(void **state)
 {
 	enum { SLOTS = 50, STUCK = 40 };
@@ -249,7 +249,7 @@ static void one_that_is_stuck_is_passed_by(void **state)
 	free(f.memory);
 }
 
-// 2^34 transactions, in leaps: their outcomes are exact up to the last one that was lost.
+// 2^34 transactions, in leaps: their outcomes are exact back to the last lost one.
 static void outcomes_are_known_at_any_age_and_distance(void **state)
 {
 	enum { RUN = 5000 };
@@ -292,7 +292,7 @@ static void one_that_was_not_sent_has_no_outcome(void **state)
 	free(f.memory);
 }
 
-// Beyond the window and beyond the room for lost ones a transaction counts as lost.
+// Beyond the window, and beyond the room for lost ones, a transaction counts as lost.
 static void when_too_many_were_lost_the_oldest_count_as_lost(void **state)
 {
 	const struct txn_shape shape = shape_of(1, 16, 1);
@@ -328,7 +328,7 @@ static void one_that_is_lost_after_the_window_has_passed_is_known_as_lost(void *
 		txn_give(&f.t, send_one(&f.t, 2, &place), TXN_DONE);
 	for (size_t i = 0; i < 5; i++)
 		txn_give(&f.t, slots[ends[i]], TXN_LOST);
-	for (int i = 0; i < 10; i += 2) // 0 2 4 6 8, the even ones that are left are answered
+	for (int i = 0; i < 10; i += 2) // 0 2 4 6 8: the remaining even ones are answered
 		if (i != 0)
 			txn_give(&f.t, slots[i], TXN_DONE);
 	for (int i = 0; i < 10; i++)
@@ -364,7 +364,7 @@ static void keys_rest_before_they_are_used_again(void **state)
 	free(f.memory);
 }
 
-// One lap and nearly all of the next one, which stops before part `of` of the key space.
+// One lap and nearly all of the next, which stops before part `of` of the key space.
 static void stop_at_part(struct fixture *f, uint32_t of)
 {
 	uint64_t last = f->t.space + of * f->t.part;
@@ -480,7 +480,7 @@ static void the_oldest_send_expires_first_and_only_after_the_timeout(void **stat
 		simple(&f, 10, 1, 1);
 		send_one(&f.t, at, &place);
 		send_one(&f.t, at + 50, &place);
-		// A clock reading from before the send.
+		// The clock was read before the send.
 		assert_int_equal(txn_expired(&f.t, 0, at - 1, 100), TXN_NONE);
 		assert_int_equal(txn_expired(&f.t, 0, at + 99, 100), TXN_NONE);
 		assert_int_equal(txn_expired(&f.t, 0, at + 100, 100), 0);
@@ -521,7 +521,7 @@ static void a_shape_without_room_is_refused(void **state)
 	free(f.memory);
 }
 
-// Even when all flows together have more keys than there are numbers.
+// All flows together may have more keys than there are numbers.
 static void the_key_space_may_be_larger_than_any_counter(void **state)
 {
 	const struct txn_shape shape = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that belong to no item: what is answered, what is counted where, and which packets nobody
-// may look at. Path: cold. Test.
+// Packets that belong to no item: which are answered, where they are counted, and which must not be
+// read. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 static struct wire w;
 static struct test_port port;
-static struct rte_mbuf *m; // the last one that was received
+static struct rte_mbuf *m; // the last packet received
 static uint32_t replies;
 static uint64_t now_ns;
 static const struct clock ticking = {.hz = 1e9, .set = &now_ns};
@@ -62,7 +62,7 @@ static struct rte_mbuf *receive(const uint8_t *data, uint32_t len)
 	return m;
 }
 
-// A UDP packet with so many VLANs from 100 on. Its frame starts at `out`.
+// Writes a UDP packet with VLANs from 100 on. Its frame starts at `out`.
 static uint32_t udp(uint8_t *out, uint8_t vlans)
 {
 	const uint8_t src[16] = {198, 18, 0, 9};
@@ -120,7 +120,7 @@ static void checksums_are_the_devices_or_ours_to_judge(void **state)
 	}
 }
 
-// A kernel on the same machine leaves the sum to a device that never comes.
+// A kernel on the same machine leaves the sum to a device that the packet never reaches.
 static void a_sum_of_the_pseudo_header_alone_is_taken(void **state)
 {
 	uint8_t frame[128];
@@ -232,8 +232,8 @@ static void other_packets_are_counted_by_their_kind(void **state)
 	assert_memory_equal(&w.counters, &zero, sizeof(zero));
 }
 
-// Two fragments of a packet with so many VLANs; the octet at `spoilt` is another one then. true:
-// there is a whole, with f as its view.
+// Receives two fragments of a packet with VLANs, with the octet at `spoilt` changed. Returns true
+// if they complete a datagram, which f describes.
 static bool fragments(uint8_t vlans, uint32_t spoilt, struct frame *f, enum frame_kind *kind)
 {
 	uint8_t frame[128], data[128];
@@ -269,10 +269,10 @@ static void fragments_are_put_together(void **state)
 	assert_int_equal(w.counters.fragments, 6);
 	assert_int_equal(w.counters.reassembled, 3);
 	assert_int_equal(w.counters.bad_checksum, 0);
-	// The device has not seen the whole, so it has said nothing about it.
+	// The device has not verified the whole datagram.
 	assert_false(fragments(2, 1, &f, &kind));
 	assert_int_equal(w.counters.bad_checksum, 1);
-	// On other VLANs they are not even kept.
+	// Fragments on other VLANs are not even kept.
 	w.self.vlan_count = 1;
 	assert_false(fragments(2, 0, &f, &kind));
 	assert_int_equal(w.counters.wrong_vlan, 2);
@@ -392,7 +392,7 @@ static void a_request_for_our_address_is_answered(void **state)
 	}
 }
 
-// A host with this last byte of its MAC says to all, on so many VLANs, that it has this address.
+// A host, with this last byte of its MAC, announces on VLANs that it has this address.
 static void announce(uint8_t mac, const char *text, uint8_t vlans)
 {
 	const struct neigh_self host = {
@@ -426,7 +426,7 @@ static void another_host_with_our_address_is_a_conflict(void **state)
 	neighbours.mac_count = 2;
 	w.self.others = leased;
 	w.any_vlan = true;
-	announce(1, "198.18.0.1", 0); // our own port, and another one of ours
+	announce(1, "198.18.0.1", 0); // our own port, and a second port of ours
 	announce(5, "198.18.0.1", 0);
 	announce(9, "198.18.0.2", 0);     // an address that is not ours
 	announce(0x70, "198.18.0.77", 0); // our client
@@ -456,7 +456,7 @@ static void an_address_of_both_families_can_be_in_conflict(void **state)
 	assert_memory_equal(w.conflict.addr.bytes, six.first.bytes, 16);
 }
 
-// It gets an answer, and leaves the address alone. Before the run both leave it alone.
+// In a run the probe gets a reply, and its sender gives up the address. Before it, both hosts do.
 static void a_probe_for_our_address_is_a_conflict_before_the_run_only(void **state)
 {
 	const struct neigh_self host = {.mac = {2, 0, 0, 0, 0, 9}};
@@ -488,7 +488,7 @@ static void ask_for_us(uint32_t times)
 		wire_other(&w, kind, &f);
 }
 
-// RFC 5227 section 2.1.1: an address is not ours before nobody else has it.
+// RFC 5227 section 2.1.1: an address is ours only after no other host has claimed it.
 static void nobody_is_answered_while_addresses_are_probed_for(void **state)
 {
 	now_ns = 1000000000;
@@ -519,7 +519,7 @@ static void a_flood_of_requests_is_answered_within_the_budget(void **state)
 	assert_int_equal(w.counters.neighbour_answered, 14);
 	assert_int_equal(w.counters.answer_over_budget, 46);
 	assert_int_equal(replies, 14);
-	neighbours.hops = &hop; // who asks is heard all the same
+	neighbours.hops = &hop; // the sender's MAC is learned nevertheless
 	neighbours.count = 1;
 	ask_for_us(1);
 	assert_int_equal(w.counters.neighbour_changed, 1);

@@ -90,7 +90,7 @@ static void the_time_of_a_run_does_not_wrap_after_49_days(void **state)
 	assert_int_equal(rig.script[0].now_ms, days_60 / 1000000);
 }
 
-// Whatever was in flight before, and whichever queue a message goes to.
+// Independent of the transactions in flight before, and of the queue of a message.
 static void a_short_wait_ends_in_time_beside_a_long_one(void **state)
 {
 	it->waits[0] = 50 * RIG_TIMEOUT;
@@ -110,7 +110,7 @@ static void a_short_wait_ends_in_time_beside_a_long_one(void **state)
 static void a_loss_is_booked_to_the_part_in_which_it_was_due(void **state)
 {
 	rig_pass(9500);  // ten of the warm-up
-	rig_pass(10500); // and one that is measured
+	rig_pass(10500); // and one of the measured part
 	rig_pass(30000);
 	rig_pass(60000);
 	assert_int_equal(it->books.ledger[0].lost, 10);
@@ -214,7 +214,7 @@ static void snapshots_are_of_the_boundary_and_hold_nothing_later(void **state)
 	worker_begin(&rig.w);
 	rig_pass(9999);
 	assert_int_equal(rig.w.published, 0);
-	rig_pass(10001); // what is due after the boundary waits for the snapshot
+	rig_pass(10001); // sends due after the boundary wait for the snapshot
 	assert_int_equal(rig.w.published, 1);
 	assert_int_equal(rig.w.handed, SNAPSHOT_NEW | 0);
 	assert_int_equal(rig.snapshots[0][0].books.ledger[0].due, 10);
@@ -239,8 +239,7 @@ static void a_snapshot_has_what_the_queue_received(void **state)
 	assert_int_equal(rig.snapshots[0][1].ended_at, RIG_START + 500);
 }
 
-// A histogram is copied between its smallest and its largest value only, into a snapshot that was
-// used before.
+// A histogram is copied between its smallest and its largest value only, into a used snapshot.
 static void a_snapshot_has_all_that_the_worker_counts(void **state)
 {
 	rig_steps();
@@ -310,7 +309,7 @@ static void the_first_boundary_of_a_long_warmup_is_an_interval_after_the_start(v
 	assert_int_equal(rig.w.stop_at, RIG_END);
 }
 
-// The loop itself: the phase ends it, and the clock goes on with each look at it.
+// The loop itself: the phase ends it, and the clock advances with each reading.
 static struct {
 	uint64_t step;
 	uint32_t left;

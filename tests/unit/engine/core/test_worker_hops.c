@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops in a run: whose word moves one to another MAC, when the worker's frames go there, and
-// when it is asked for again. Path: cold. Test.
+// Next hops in a run: which packets change a MAC, when the worker's frames use it, and when it is
+// requested again. Path: cold. Test.
 #include "rig.h"
 
 #define NEW_MAC                                                                                    \
@@ -37,7 +37,7 @@ static int fresh(void **state)
 	return 0;
 }
 
-// A host says to all on so many VLANs (7, 8) that it has the address.
+// A host announces to all on these VLANs (7, 8) that it has the address.
 static void announce_on(const struct addr *addr, const uint8_t mac[6], uint8_t vlans)
 {
 	struct neigh_self self = {.vlans = {7, 8}, .vlan_count = vlans};
@@ -70,7 +70,7 @@ static void advertise(uint8_t flags)
 	test_port_receive(&rig.port, frame, len);
 }
 
-// The next query leaves, and goes to this MAC.
+// Sends the next query, which has to go to this MAC.
 static void expect_query_to(const uint8_t mac[6], uint64_t at)
 {
 	uint32_t n = rig.asked;
@@ -126,12 +126,12 @@ static void a_frame_of_somebody_else_moves_nothing(void **state)
 	assert_int_equal(counts->neighbour_changed, 1);
 }
 
-// What another worker of the port has heard.
+// Another worker of the port has learned a new MAC.
 static void every_worker_follows(void **state)
 {
 	rig_ask();
 	hops[0].mac = hop_mac_word(new_mac);
-	expect_query_to(old_mac, 600); // not before it is told
+	expect_query_to(old_mac, 600); // not before the counter changes
 	rig.neighbours.moved++;
 	expect_query_to(new_mac, 700);
 	assert_memory_equal(rig.items[1].frames[0].bytes, new_mac, 6);
@@ -170,7 +170,7 @@ static void only_paths_through_it_follow(void **state)
 	assert_memory_equal(it->frames[1].bytes, old_mac, 6);
 }
 
-// RFC 4861 section 7.2.5: an advertisement without the override flag, unless nobody has answered.
+// RFC 4861 section 7.2.5: an advertisement without override flag, unless a request is unanswered.
 static void an_advertisement_that_does_not_override_is_believed_when_asked_for(void **state)
 {
 	hops[0].addr = server6;
@@ -191,7 +191,7 @@ static void an_advertisement_that_does_not_override_is_believed_when_asked_for(v
 	assert_int_equal(counts->neighbour_changed, 2);
 }
 
-// ARP requests since the last call; all other packets are queries.
+// Returns the ARP requests since the last call; all other packets have to be queries.
 static uint32_t questions(void)
 {
 	static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -212,7 +212,7 @@ static uint32_t questions(void)
 	return n;
 }
 
-// The pass in which the n-th look is due.
+// Makes the pass in which the n-th look is due.
 static void look(uint32_t n)
 {
 	rig_pass(n * RIG_LOOK - 1);
@@ -287,7 +287,7 @@ static void without_messages_nobody_is_asked_for(void **state)
 	assert_int_equal(rig.w.look_at, LOOKS(2));
 }
 
-// Messages that nobody answers say nothing about the next hop.
+// Messages without any reply say nothing about the next hop.
 static void whom_no_server_answers_asks_too(void **state)
 {
 	rig.script[0].silent = true;
@@ -302,7 +302,7 @@ static void whom_no_server_answers_asks_too(void **state)
 	assert_int_equal(questions(), 0);
 }
 
-// With several next hops a lost transaction may be that of the silent one.
+// With several next hops, a lost transaction may have used the silent one.
 static void a_loss_asks_for_each_of_several_next_hops(void **state)
 {
 	for (uint32_t paths = 1; paths <= 2; paths++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a received packet: the one cell of the books that it is counted in, and the state
-// of its transaction. Path: cold. Test.
+// The outcome of a received packet: the one counter that it increments, and the state of its
+// transaction. Path: cold. Test.
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_rx.h"
 #include "rig.h"
@@ -157,8 +157,8 @@ static void a_reply_while_the_next_message_waits_is_late(void **state)
 	assert_int_equal(it->txns.in_flight, 1);
 }
 
-// The first query is sent at 500, the second at 5 500, when the reply to it arrives that is looked
-// at after a third was sent.
+// The first query is sent at 500, the second at 5 500, when its reply arrives, which is read only
+// after a third was sent.
 static void a_reply_that_crosses_a_retransmission_answers_the_message_before(void **state)
 {
 	for (int kept = 0; kept < 2; kept++) {
@@ -183,7 +183,7 @@ static void a_reply_that_crosses_a_retransmission_answers_the_message_before(voi
 	}
 }
 
-// Its transaction waits as long for an answer to the new message as if there had been no reply.
+// The transaction waits for a reply to the new message as long as without the refused one.
 static void a_refused_reply_that_crosses_a_retransmission_changes_no_time(void **state)
 {
 	rig.script[0].timeout = PROTO_AGAIN;
@@ -201,7 +201,7 @@ static void a_refused_reply_that_crosses_a_retransmission_changes_no_time(void *
 	assert_int_equal(rig.script[0].timeouts, 2);
 }
 
-// As if another worker had handed it over late: the message before is not known any more.
+// Another worker handed the reply over late: the message before is not known any more.
 static void a_reply_that_crossed_an_earlier_retransmission_is_as_old_as_its_transaction(
 	void **state)
 {
@@ -672,7 +672,7 @@ static void keys_of_routed_items_name_their_worker(void **state)
 		rte_pktmbuf_free(p.mbuf);
 }
 
-// The packet that was to be received last comes in fragments, the last of them first.
+// The packet to be received last arrives in fragments, the last of them first.
 static void cut(uint32_t each)
 {
 	struct rte_mbuf *whole = rig.port.received[--rig.port.received_count];
@@ -773,7 +773,7 @@ static void fragments_that_stay_alone_are_given_up_in_the_run(void **state)
 	assert_int_equal(rig.w.wire.counters.not_reassembled[FRAGMENTS_INCOMPLETE], 1);
 }
 
-// In as many buffers as it takes; the other worker reads it as one.
+// It is forwarded in as many buffers as it takes; the other worker reads it as one.
 static void a_whole_for_another_worker_goes_there_as_a_copy(void **state)
 {
 	struct handoff_packet got[4];
@@ -815,8 +815,8 @@ static void a_whole_without_a_buffer_for_its_copy_is_lost_and_counted(void **sta
 	rig.w.hand = NULL;
 }
 
-// The interval begins at the boundary of the last snapshot; each one before it has a place, and all
-// that are older share the last.
+// The interval begins at the boundary of the last snapshot; each earlier one has its own place, and
+// all older ones share the last.
 static void a_reply_to_an_earlier_interval_is_booked_there_too(void **state)
 {
 	static const struct {

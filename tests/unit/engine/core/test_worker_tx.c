@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker sends: how many, from where, with which headers, and what becomes of a message that
+// The sends of a worker: how many, from where, with which headers, and the fate of a message that
 // cannot be sent. Path: cold. Test.
 #include "rig.h"
 #include "engine/core/worker/worker_message.h"
@@ -130,7 +130,7 @@ static void when_every_slot_is_used_sends_wait(void **state)
 	assert_int_equal(rig_ledger(0).due, RIG_SLOTS);
 }
 
-// As fast as the replies come, all within one timeout.
+// As fast as the replies arrive, all within one timeout.
 static void a_closed_loop_of_all_slots_never_waits_for_one(void **state)
 {
 	rig_closed(RIG_SLOTS);
@@ -242,7 +242,7 @@ static void with_nobody_to_make_it_an_open_loop_goes_on_without_it(void **state)
 	rig_routed();
 	rig.script[0].nobody = true;
 	rig_pass(11500);
-	for (int i = 0; i < 12; i++) // one of them a pass
+	for (int i = 0; i < 12; i++) // one per pass
 		rig_pass(11500);
 	assert_int_equal(rig.asked, 0);
 	assert_int_equal(it->books.counts[0].no_client, 10);
