@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan from YAML text on ports that were never opened and CPUs that need not be there: without
-// EAL, without packets. A test that includes it is linked with --wrap=cpus_read; tests of
-// one program share what it answers (weak).
-// Path: cold. Test.
+// A plan from YAML text on ports that were never opened and CPUs that need not exist: without EAL,
+// without packets. A test that includes it is linked with --wrap=cpus_read; tests of one program
+// share its results (weak). Path: cold. Test.
 #pragma once
 
 #include "loaded.h"
@@ -15,12 +14,12 @@
 #include "io/host/cpus.h"
 #include "io/driver/driver.h"
 
-// CPUs of the process: those whose bit is set.
+// CPUs of the process, a bit each.
 __attribute__((weak)) uint64_t planned_cpus = 0xff;
 
-// Those of them that are isolated, and the share of time that it has.
+// Isolated CPUs of the process, and its share of CPU time.
 __attribute__((weak)) uint64_t planned_isolated = 0;
-__attribute__((weak)) uint64_t planned_taken = 0; // of those, by others
+__attribute__((weak)) uint64_t planned_taken = 0; // isolated, but used by others
 __attribute__((weak)) double planned_quota = INFINITY;
 
 int __wrap_cpus_read(struct cpus *out);
@@ -45,7 +44,7 @@ struct planned {
 	struct plan plan;
 };
 
-// As far as plan_read_input.
+// Plans as far as plan_read_input.
 static inline struct planned *planned_read(const char *text, bool respond_only)
 {
 	struct planned *p = calloc(1, sizeof(*p));
@@ -60,7 +59,7 @@ static inline struct planned *planned_read(const char *text, bool respond_only)
 	return p;
 }
 
-// As far as plan_start, and ports as they are once started.
+// Plans as far as plan_start, with ports as if started.
 static inline struct planned *planned_start(const char *text, bool respond_only)
 {
 	struct planned *p = planned_read(text, respond_only);
@@ -87,7 +86,7 @@ static inline struct planned *planned_start(const char *text, bool respond_only)
 	return p;
 }
 
-// All of it.
+// Plans everything.
 static inline struct planned *planned_build(const char *text)
 {
 	struct planned *p = planned_start(text, false);

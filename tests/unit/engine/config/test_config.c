@@ -550,7 +550,7 @@ static void an_item_decides_on_its_places_times_and_keys(void **state)
 	}
 }
 
-// Addresses of the server's family, its own first; a port gets what it needs of the ranges.
+// Addresses of the server's family, its own first; a port gets as many as it needs.
 static void sources_are_of_the_family_of_the_server(void **state)
 {
 	static const char *const servers[] = {"198.18.0.2", "\"2001:db8::2\""};

@@ -137,7 +137,7 @@ static uint32_t accepted(void)
 	return c;
 }
 
-// Receives bytes; each complete message has to be the next one of `lens`.
+// Receives bytes; each complete message has to be the next of `lens`.
 static void receive(uint32_t c, uint32_t at, const uint8_t *data, uint32_t len,
 	const uint32_t *lens, uint32_t *next)
 {

@@ -42,8 +42,8 @@ static void ten_million_sends_do_not_drift(void **state)
 	}
 }
 
-// After a time without room the rate is the previous one in every window, except for what `behind`
-// allows; and the backlog is counted exactly.
+// After a time without room every window has the previous rate, apart from the lateness that
+// `behind` allows; and the backlog is counted exactly.
 static void what_is_too_late_is_not_due_any_more(void **state)
 {
 	const uint64_t ms = (uint64_t)(HZ / 1000), blocked = 1000 * ms;
@@ -415,7 +415,7 @@ static void nothing_is_due_before_the_start(void **state)
 	assert_true(pace_ready(&rate, 103, 0));
 }
 
-// Returns the pace that is due first among those that are ready.
+// Returns the first pace that is due, if any is ready.
 static struct pace *first_of(struct pace *all, uint32_t of)
 {
 	struct pace *first = NULL;

@@ -110,7 +110,7 @@ static void a_short_wait_ends_in_time_beside_a_long_one(void **state)
 static void a_loss_is_booked_to_the_part_in_which_it_was_due(void **state)
 {
 	rig_pass(9500);  // ten of the warm-up
-	rig_pass(10500); // and one of the measured part
+	rig_pass(10500); // and one in the measured part
 	rig_pass(30000);
 	rig_pass(60000);
 	assert_int_equal(it->books.ledger[0].lost, 10);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our own addresses asked for before the run, over ports of the test: which ones, on which VLANs,
-// and who answers. Path: cold. Test.
+// Probes for our own addresses before the run, over ports of the test: which ones, on which VLANs,
+// and which hosts reply. Path: cold. Test.
 #include "../planned.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define ASKED_MAX 64 // that are kept
 
-// The wire, and the host on it that has some of our addresses.
+// The wire, with a host that has some of our addresses.
 static struct world {
 	struct test_port port[2];
 	struct neigh_self host;

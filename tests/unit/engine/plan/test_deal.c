@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the workers of a port divide: with a device that hashes, every source port is that of the
-// worker to whose queue its answers come, whatever the source address; otherwise they are dealt in
-// turn; and keys tell the workers apart. Path: cold. Test.
+// The shares of the workers of a port: with a device that hashes, a source port belongs to the
+// worker whose queue gets its replies, whatever the source address; otherwise ports are dealt in
+// turn; and keys identify the workers. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,7 +122,8 @@ static void device(uint32_t key_len, uint32_t reta_size, uint32_t queues, bool s
 	steer_choose(s, &facts);
 }
 
-// Answers to all flows of an item that come to the queue of the worker that asked, and all.
+// Counts the replies to all flows of an item that reach the queue of the worker that asked, and
+// all.
 static void count_flows(const struct plan_item *i, uint64_t *home, uint64_t *all)
 {
 	const struct addr_range *r = i->settings->source.addresses.items;
@@ -333,7 +334,7 @@ static void parts_have_the_ports_and_keys_of_one_box(void **state)
 	}
 }
 
-// In each of the four rings of two workers, more than are taken out at once in one of them.
+// Fills the four rings of two workers, one with more packets than are taken out at once.
 static void packets_in_the_rings_of_an_ended_run_are_freed(void **state)
 {
 	static const uint32_t counts[] = {0, 1, 3 * HANDOFF_BURST + 1, 2};

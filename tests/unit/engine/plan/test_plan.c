@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who runs what where, and when: items on the workers of their port, the addresses and VLANs that a
-// port answers for, next hops, and the ticks of the schedule. Path: cold. Test.
+// The plan: items on the workers of their port, the addresses and VLANs that a port answers for,
+// next hops, and the ticks of the schedule. Path: cold. Test.
 #include "engine/plan/plan_neighbours.h"
 #include "proto/table.h"
 #include "../planned.h"
@@ -70,7 +70,7 @@ static void a_worker_has_a_queue_and_a_cpu_of_its_own(void **state)
 		assert_non_null(w[n].hand);
 		assert_ptr_equal(w[n].phase, &p->plan.phase);
 		assert_ptr_equal(w[n].wire.self.others_of, &w[n]);
-		// Neither the one that it fills nor the one that changes hands.
+		// The reader's snapshot is neither being filled nor changing hands.
 		assert_int_equal(w[n].filling + w[n].reading + w[n].handed, 3);
 	}
 	assert_int_equal(w[0].wire.self.vlans[0], 100);
@@ -100,10 +100,10 @@ static void a_worker_polls_on_an_isolated_cpu_and_spins_only_with_time_to_spare(
 	planned_isolated = 0x8;
 	assert_false(idle_of("").sleeps);
 	assert_true(idle_of("host: {idle: sleep}\n").sleeps);
-	planned_isolated = 0x4; // another one
+	planned_isolated = 0x4; // another CPU
 	assert_true(idle_of("").sleeps);
 	planned_isolated = 0;
-	planned_quota = 1.9; // for its thread and that of the management
+	planned_quota = 1.9; // for the worker and the management thread
 	assert_false(idle_of("").spins);
 	planned_quota = 2;
 	assert_true(idle_of("").spins);
@@ -261,7 +261,7 @@ static void frames_begin_with_the_macs_of_their_path_on_every_worker(void **stat
 
 #define START 5000
 
-// The first worker's share of the only item, on a port of so many CPUs.
+// The first worker's share of the only item, on a port with this number of CPUs.
 static struct planned *scheduled(const char *cpus, const char *load)
 {
 	char text[2048];
@@ -305,8 +305,8 @@ static void expect_first(const char *load, uint64_t next, uint64_t begun, uint64
 	planned_free(p);
 }
 
-// A load goes through the warm-up, unless it has a start of its own; gaps without an answer are
-// counted from the first send of the measured part.
+// A load includes the warm-up, unless it has its own start; gaps without a reply are counted from
+// the first send of the measured part.
 static void a_load_begins_with_the_warmup_or_when_it_says(void **state)
 {
 	const uint64_t measure = START + 2 * SECOND;
@@ -369,9 +369,9 @@ static void the_seed_of_the_run_decides_on_random_arrivals(void **state)
 	planned_free(b);
 }
 
-// --- what is read before ---
+// --- input read before ---
 
-// A burst of transactions leaves by one port of a socket, as far as keys of 16 bits suffice.
+// A burst of transactions uses one port of a socket, as far as keys of 16 bits suffice.
 static void sockets_have_lanes(void **state)
 {
 	static const struct {
@@ -418,7 +418,7 @@ static void only_items_that_are_sent_are_read(void **state)
 	planned_free(p);
 }
 
-// The errors of all items, not only of the first.
+// All items report their errors, not only the first.
 static void the_input_of_every_item_is_looked_at(void **state)
 {
 	struct loaded l = loaded_from(
@@ -433,7 +433,7 @@ static void the_input_of_every_item_is_looked_at(void **state)
 	loaded_free(&l);
 }
 
-// A run that is refused before its plan is begun closes it all the same.
+// A run that is refused before its plan is begun closes it nevertheless.
 static void a_plan_that_was_never_begun_is_freed(void **state)
 {
 	struct plan plan = {0};

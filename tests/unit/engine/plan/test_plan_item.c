@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an item needs on each of its workers: slots, keys, waits, books of steps, and what is
-// refused before. Path: cold. Test.
+// The needs of an item on each of its workers: slots, keys, waits, counters of steps, and which
+// settings are refused. Path: cold. Test.
 #include "proto/table.h"
 #include "../planned.h"
 
@@ -31,7 +31,7 @@ static void expect_slots(const char *head, const char *items, uint32_t count)
 	planned_free(p);
 }
 
-// At 1000 a second and a timeout of 1 s 3406 in all.
+// At 1000 per second and a timeout of 1 s, 3406 in all.
 static void slots_are_divided_among_the_workers(void **state)
 {
 	expect_slots(LAN("1", ""), DNS("load: {rate: 1k}"), 1306);
@@ -41,14 +41,14 @@ static void slots_are_divided_among_the_workers(void **state)
 	expect_slots(LAN("1-2", ""), DNS("load: {rate: 1k, slots: 5000}"), 2501);
 }
 
-// As fast as it goes: nobody knows what a part would be.
+// At rate: max the size of a part is unknown.
 static void without_a_rate_each_worker_has_all_slots(void **state)
 {
 	expect_slots(LAN("1-2", ""), DNS("load: {rate: max, slots: 5000}"), 5000);
 	expect_slots(LAN("1-2", ""), DNS("load: {outstanding: 10, slots: 5000}"), 2501);
 }
 
-// One source port has 65536 names for transactions.
+// One source port has 65536 keys for transactions.
 static void there_are_no_more_slots_than_keys(void **state)
 {
 	expect_slots(LAN("1", ""),
@@ -57,7 +57,7 @@ static void there_are_no_more_slots_than_keys(void **state)
 		DNS("source: {ports: 5000-5001}, load: {outstanding: 10, slots: 100000}"), 100000);
 }
 
-// Times of a file, in a file.
+// Plans an item that replays these times, from a file.
 static struct planned *replayed(const char *times, const char *more)
 {
 	char path[] = "/tmp/ddiperf-replay-XXXXXX", items[256];
@@ -77,12 +77,12 @@ static void expect_replayed(const char *times, const char *more, uint32_t in_a_r
 {
 	struct planned *p = replayed(times, more);
 
-	// Beside those in a row a sixteenth of them, and 256 as every load.
+	// A sixteenth more than those in a row, and 256 as for every load.
 	assert_int_equal(p->plan.items[0].run->txns.count, in_a_row + in_a_row / 16 + 256);
 	planned_free(p);
 }
 
-// As many as are sent while a slot is held: a timeout of 1 s, ends included.
+// As many slots as sends while a slot is held: a timeout of 1 s, ends included.
 static void a_replay_needs_what_is_sent_while_a_slot_is_held(void **state)
 {
 	char many[32 * 9 + 1] = "";
@@ -153,7 +153,7 @@ static void exchanges_of_several_messages_have_books_of_their_steps(void **state
 	planned_free(p);
 }
 
-// What all clients of a protocol have in common is made once, and only where the protocol has it.
+// Data shared by all clients of a protocol is made once, and only if the protocol has any.
 static void items_of_a_protocol_have_something_in_common(void **state)
 {
 	struct planned *p = planned(
@@ -227,7 +227,7 @@ static void a_message_longer_than_the_mtu_is_refused(void **state)
 #define LABEL   "a23456789012345678901234567890123456789012345678901234567890."
 #define HEX     "00000000000000000000000000000000000000000000000000" // 25 octets
 #define HEX_200 HEX HEX HEX HEX HEX HEX HEX HEX
-	// Headers 28, message 12 + (62 + 4) + OPT 11 + 4 + 200 + cookie 12, from its server 32
+	// Headers 28, message 12 + (62 + 4) + OPT 11 + 4 + 200 + cookie 12; from its server 32
 	// more.
 	const char *option = NAMED(LABEL, "options: [{code: 65001, hex: \"" HEX_200 "\"}]");
 
@@ -241,7 +241,7 @@ static void a_message_longer_than_the_mtu_is_refused(void **state)
 		"traffic.r: a message may get 1000 bytes long, a packet of 1028");
 }
 
-// Answers have to find their way: to the first address of a range and to the last.
+// Replies have to be routed to the first address of a range and to the last.
 static void relay_addresses_are_on_a_subnet_or_behind_a_gateway(void **state)
 {
 #define RELAYED(list) DHCP("relay: {addresses: [" list "]}")
@@ -259,7 +259,7 @@ static void a_file_of_times_that_is_not_there_is_an_error(void **state)
 	expect_error(LAN("1", ""), DNS("load: {replay: {file: /nosuch/file}}"), "/nosuch/file");
 }
 
-// The box answers for these on its port, and for none of those of the other parts.
+// The box answers for its own addresses on the port, and for none of the other parts'.
 static void expect_owned(const struct planned *p, const char *const *texts, uint32_t count)
 {
 	const struct plan_item *i = &p->plan.items[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The embedded server's workers: which protocols they answer, at which queues, and what they share
-// of faults. Path: cold. Test.
+// The embedded server's workers: which protocols they answer, on which queues, and how they share
+// faults. Path: cold. Test.
 #include "proto/table.h"
 #include "../planned.h"
 
@@ -127,7 +127,7 @@ static void buffers_of_a_ring_go_back_in_the_answer(void **state)
 	planned_free(p);
 }
 
-// Two workers have half of the capacity each: an answer takes twice the time of one worker's.
+// Two workers have half of the capacity each: a reply takes twice as long as with one worker.
 static void workers_share_the_capacity_and_draw_for_themselves(void **state)
 {
 	static const char *const ends[] = {"2", "2-3"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before EAL starts: which CPU each worker has, which ports are brought up and what they have to
-// know of their items. On CPUs that the test chooses. Path: cold. Test.
+// Before EAL starts: which CPU each worker gets, which ports are brought up, and the facts about
+// items that ports need. On CPUs that the test chooses. Path: cold. Test.
 #include "engine/plan/plan_start.h"
 #include "../planned.h"
 #include "base/bytes.h"
@@ -156,7 +156,7 @@ static uint64_t held(const char *text, bool respond_only)
 	return n;
 }
 
-// Answers that wait, at the rate of all items; at 200 k/s where nobody knows it.
+// Buffers for delayed replies, at the rate of all items; at 200 k/s if it is unknown.
 static void the_port_of_the_responder_keeps_buffers_for_answers_that_wait(void **state)
 {
 	assert_int_equal(held(FAULTY_FILE("rate: 1k"), false), 1500);
@@ -165,7 +165,7 @@ static void the_port_of_the_responder_keeps_buffers_for_answers_that_wait(void *
 	assert_int_equal(held(BOTH(""), false), 0);
 }
 
-// --- what ports have to know of their items ---
+// --- facts about items that ports need ---
 
 #define RELAYED(name, more)                                                                        \
 	"  - {name: " name ", port: lan, server: 198.18.0.2, load: {rate: 10}, "                   \
@@ -191,7 +191,7 @@ static void a_port_with_clients_of_their_own_takes_packets_to_any_mac(void **sta
 	planned_free(p);
 }
 
-// VLANs of clients on the lan port of a self-test, which has one of its own or none.
+// VLANs of clients on the lan port of a self-test, which has its own VLAN or none.
 static void check_tags_of(
 	const char *own, const char *clients, bool respond_only, uint32_t count, uint16_t first)
 {
@@ -230,7 +230,8 @@ static void a_port_knows_the_vlans_of_what_it_receives(void **state)
 	check_tags_of(", vlans: [9]", "", true, 1, 9);
 }
 
-// The groups of the lan port and of the responder's, by the last four bytes of their MACs.
+// The multicast groups of the lan port and of the responder's, by the last four bytes of their
+// MACs.
 static void check_groups(const char *item, bool more, const uint32_t *lan, uint32_t lan_count,
 	const uint32_t *dut, uint32_t dut_count)
 {
@@ -275,7 +276,7 @@ static void a_port_knows_the_groups_of_what_it_receives(void **state)
 		false, GROUPS(0xff000001, 0xffab0001, 0xffab0002, 1), DUT_GROUPS);
 	check_groups("server: 2001:db8::2, dhcp6: {clients: 9, relay: {addresses: [2001:db8::9]}}",
 		false, GROUPS(0xff000001, 0xff000009, 1), DUT_GROUPS);
-	// Clients have addresses that nobody knows before.
+	// The addresses of clients are unknown before the run.
 	check_groups("dhcp6: {clients: 9}", true, GROUPS(0xff000001, 1), DUT_GROUPS);
 	check_groups("dhcp4: {clients: 9}", false, GROUPS(0xff000001, 1), DUT_GROUPS);
 }
@@ -296,7 +297,7 @@ static void more_groups_than_a_card_takes_are_told(void **state)
 	planned_free(p);
 }
 
-// How many addresses of the port are a queue's each.
+// Counts the addresses of the port that belong to each queue.
 static uint32_t homes(const char *traffic, uint16_t *queues)
 {
 	char text[2048];
@@ -333,12 +334,12 @@ static void relay_addresses_are_a_queues_when_there_is_one_for_each(void **state
 	assert_int_equal(queues[1], 1);
 	assert_int_equal(queues[2], 2);
 	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.65"), queues), 0);
-	// Several ranges count on.
+	// Counting continues over several ranges.
 	assert_int_equal(
 		homes(RELAYED("r", "198.18.0.64-198.18.0.65, 198.18.0.80-198.18.0.81"), queues), 4);
 	assert_int_equal(queues[2], 2);
 	assert_int_equal(queues[3], 0);
-	// Each item begins with the first queue again.
+	// Each item starts with the first queue again.
 	assert_int_equal(homes(RELAYED("r", "198.18.0.64-198.18.0.67")
 					 RELAYED("s", "198.18.0.80-198.18.0.82"),
 				 queues),

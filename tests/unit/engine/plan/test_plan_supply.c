@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of clients of an item that says none, and what runs out before a run is over.
-// Path: cold. Test.
+// The number of clients of an item that sets none, and the supplies that run out before the end of
+// a run. Path: cold. Test.
 #include "../planned.h"
 
 #include <unistd.h>
@@ -81,7 +81,7 @@ static void there_are_as_many_clients_as_a_load_begins(void **state)
 	expect_clients((struct given){.load = "rate: 500", .cpus = "1-3"}, 5502);
 }
 
-// As many as the addresses and prefixes that are expected suffice for.
+// As many clients as the expected addresses and prefixes suffice for.
 static void no_more_clients_than_leases(void **state)
 {
 	static const struct {
@@ -115,7 +115,7 @@ static void no_more_clients_than_leases(void **state)
 	}
 }
 
-// At 500/s and a timeout of 1 s, 1831 are in flight at the most.
+// At 500/s and a timeout of 1 s, at most 1831 are in flight.
 static void exchanges_that_use_up_no_client_need_those_in_flight(void **state)
 {
 	expect_clients((struct given){.load = "rate: 500", .dhcp4 = ", exchange: discover"}, 1831);
@@ -166,7 +166,7 @@ static void clients_that_start_over_are_few_and_never_run_out(void **state)
 		"included (give it a larger pool, or set full_pool: true)");
 }
 
-// Nobody knows the rate of a closed loop: 100 000/s.
+// The rate of a closed loop is unknown: 100 000/s.
 static uint64_t dhcp4_bytes(const struct planned *p)
 {
 	return p->plan.items[0].facts.memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Relays on a card with several queues: each worker plays the clients whose replies reach its
-// queue, as far as all workers can play equally many. The card's hash is computed. Path: cold.
+// queue, as far as all workers can play the same number. The card's hash is computed. Path: cold.
 // Test.
 #include "../planned.h"
 
@@ -61,7 +61,7 @@ static struct planned *relayed(const struct given *g)
 	return p;
 }
 
-// All clients of a worker begin an exchange: replies to them that reach its queue.
+// Begins an exchange of every client of a worker. Returns the replies that reach its queue.
 static uint32_t play(const struct plan_item *i, uint32_t worker, uint32_t *all)
 {
 	struct worker_item *run = plan_run(i, worker);
@@ -136,7 +136,7 @@ static void a_card_that_keeps_its_key_is_taken_as_it_is(void **state)
 	expect_home((struct given){"1-2", V4, "198.18.0.64/26", .card = ITS_KEY}, 0.8, 1);
 	expect_home((struct given){"1-4", V4, "198.18.0.64/26", .card = ITS_KEY}, 0.7, 1);
 	expect_home((struct given){"1-4", V6, "\"2001:db8::40/122\"", .card = ITS_KEY}, 0.7, 1);
-	// Another server, another hash.
+	// The hash depends on the server.
 	expect_home((struct given){"1-2", V4, "198.18.0.64/26", ", servers: [198.18.0.3]",
 			    .card = ITS_KEY},
 		0, 0.9);
@@ -197,7 +197,7 @@ static void source_ports_and_relays_share_a_port(void **state)
 	assert_true(all > 60000 && home == all);
 	planned_free(p);
 	expect_home(g, EXACTLY(1));
-	// Ports are of use only if no address decides.
+	// Ports matter only if no address decides.
 	g.beside = DNS(", source: {addresses: [198.18.0.16/30]}");
 	p = relayed(&g);
 	home = ports_at_home(&p->plan.items[1], &all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times to send at from a file of text: what a line may be, what is refused and where, and that
-// time begins with the first. Path: cold. Test.
+// Send times from a text file: valid lines, refused lines and their place, and that time begins
+// with the first. Path: cold. Test.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +149,7 @@ static void a_filter_needs_packets(void **state)
 	end(&f);
 }
 
-// Packets of a file of them, out of order.
+// The packets of a capture file, out of order.
 static void packets_are_sorted(void **state)
 {
 	static const struct {

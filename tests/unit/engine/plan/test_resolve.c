@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops asked for over ports of the test: who is asked, in whose name and on which VLAN, what
-// is learnt, and who is not asked twice. Path: cold. Test.
+// Requests for next hops over ports of the test: for which addresses, from which address and VLAN,
+// which MACs are learned, and which requests are not repeated. Path: cold. Test.
 #include "../planned.h"
 
 #include <time.h>
@@ -15,7 +15,7 @@
 	} // of an IPv4 server its last byte
 #define ASKED_MAX 2048
 
-// The other side of the wire: some addresses, on some VLANs, and what it was asked.
+// The other side of the wire: some addresses, on some VLANs, and the requests received.
 static struct world {
 	struct test_port port[2];
 	struct neigh_self self;
@@ -30,7 +30,7 @@ static struct world {
 		uint8_t sender[16];
 	} asked[ASKED_MAX];
 	uint32_t count, answered_back;
-	// The clock of the plan. It goes on while a queue is read, and while a packet is sent.
+	// The clock of the plan. It advances while a queue is read, and while a packet is sent.
 	uint64_t now_ns, poll_ns, send_ns;
 	uint32_t naps;
 } world;
@@ -82,7 +82,7 @@ static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *
 	const uint8_t *arp = data + 14 + 4 * f.vlan_count;
 
 	world.now_ns += world.send_ns;
-	if (kind == FRAME_ARP && bytes_be16(arp + 6) == 2) { // a reply: to what we asked
+	if (kind == FRAME_ARP && bytes_be16(arp + 6) == 2) { // a reply to a request of ours
 		world.answered_back++;
 		return;
 	}
@@ -199,7 +199,7 @@ static void a_server_elsewhere_is_behind_the_gateway(void **state)
 	free_planned(p);
 }
 
-// In the name of the port's address on the server's subnet, also when that is not the first.
+// From the port's address on the server's subnet, even if that is not the first.
 static void who_asks_is_on_the_subnet_of_the_next_hop(void **state)
 {
 	struct planned *p = planned("ports:\n" PORT("lan",
@@ -266,7 +266,7 @@ static void a_server_that_does_not_answer_is_asked_fifteen_times(void **state)
 	free_planned(p);
 }
 
-// The thread was without its CPU from the question until after the time to wait.
+// The thread had no CPU from the request until after the time to wait.
 static void a_reply_is_read_also_after_a_late_wake_up(void **state)
 {
 	struct planned *p = planned(LAN("") "traffic:\n" ITEM("q", "198.18.0.2"));
@@ -277,7 +277,7 @@ static void a_reply_is_read_also_after_a_late_wake_up(void **state)
 	free_planned(p);
 }
 
-// The first item that is not answered ends it.
+// The first item without a reply ends the requests.
 static void what_is_not_found_is_the_last_to_be_asked_for(void **state)
 {
 	struct planned *p =
@@ -318,7 +318,7 @@ static uint32_t asked_on(uint16_t number, uint8_t vlan_count)
 	return n;
 }
 
-// Known from the item before; our address is made known for each.
+// The MAC is known from the previous item; our address is announced for each.
 static void the_same_next_hop_is_asked_for_once(void **state)
 {
 	struct planned *p = planned(LAN("") "traffic:\n" ITEM("q", "198.18.0.2")
@@ -361,8 +361,8 @@ static void the_same_address_is_somebody_else_on_another_port(void **state)
 	free_planned(p);
 }
 
-// The paths of one item: one for each VLAN of its clients. The one for clients without a VLAN, of
-// which there are none, is that of the first VLAN again, where our address is made known twice.
+// The paths of one item: one for each VLAN of its clients. Clients without a VLAN do not exist;
+// their path repeats the first VLAN's, where our address is announced twice.
 static void the_same_address_is_somebody_else_on_another_vlan(void **state)
 {
 	struct planned *p = planned(

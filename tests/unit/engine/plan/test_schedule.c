@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Load shapes: every due time is where the shape's formula has it, for 10^7 sends and without
-// drift; workers share a shape without changing it; what is due and not taken is counted exactly;
-// random arrivals are Poisson's. Path: cold. Test.
+// Load shapes: every due time follows the formula of the shape, for 10^7 sends and without drift;
+// workers share a shape without changing it; sends due and not taken are counted exactly; random
+// arrivals are Poisson's. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,12 +39,12 @@ static struct pace start(const struct schedule *s, struct pace_share share)
 	return p;
 }
 
-// Ticks after the start, of the k-th.
+// Returns the ticks from the start to the k-th send.
 typedef long double (*formula)(uint64_t k);
 
-// Takes every send, as a drift adds up; none may be due before the one before it. The formula costs
-// more than the send, so it judges both ends and, between them, each 997th: all places of a burst
-// in turn. Returns the pace after the last one; its schedule is gone.
+// Takes every send, as a drift adds up; no send may be due before the previous one. The formula
+// costs more than the send, so it checks both ends and, between them, each 997th: all places of a
+// burst in turn. Returns the pace after the last one; its schedule is freed.
 static struct pace assert_follows(struct schedule *s, formula due, uint64_t sends)
 {
 	struct pace p = start(s, alone);
@@ -69,7 +69,7 @@ static struct pace assert_follows(struct schedule *s, formula due, uint64_t send
 
 // --- each shape against its formula -------------------------------------------------------------
 
-// From 0 to 400 k/s in 40 s, 8 x 10^6 sends, and on at that rate: N = r t^2 / (2 T).
+// From 0 to 400 k/s in 40 s, 8 x 10^6 sends, then at that rate: N = r t^2 / (2 T).
 static struct ramp_settings ramp = {0, 400000, 40 * S, UINT64_MAX};
 
 static long double ramp_due(uint64_t k)
@@ -157,7 +157,7 @@ static void steps_follow_each_other_and_end(void **state)
 
 static struct wave_settings wave = {500000, 400000, 3 * S};
 
-// N = m t + a P / (2 pi) (1 - cos(2 pi t / P)), solved by halving.
+// N = m t + a P / (2 pi) (1 - cos(2 pi t / P)), solved by bisection.
 static long double wave_due(uint64_t k)
 {
 	const long double turn = 2 * acosl(-1), period = 3, sends = 1500000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions before the run: on which ports, of which items, and what the answers say about the
-// queue that they came to. Over a port of the test. Path: cold. Test.
+// Probes before the run: on which ports and for which items they are sent, and the conclusion from
+// the queues that get the replies. Over a port of the test. Path: cold. Test.
 #include "../planned.h"
 
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ static bool refuses;
 static bool twice, stranger;
 static volatile sig_atomic_t signals;
 
-// A SYN becomes its answer: flags and acknowledgement change the sum of the segment.
+// Turns a SYN into its reply: flags and acknowledgement change the checksum of the segment.
 static void accept_syn(uint8_t *f)
 {
 	uint8_t flags = refuses ? TCP_RST | TCP_ACK : TCP_SYN | TCP_ACK;
@@ -44,7 +44,7 @@ static void accept_syn(uint8_t *f)
 	bytes_put_be16(f + TCP_SUM, (uint16_t) ~(sum + (sum >> 16)));
 }
 
-// A DNS answer is the question with the QR bit; the sums of addresses and ports stay as they are.
+// Turns a DNS query into its reply by the QR bit; the sums of addresses and ports do not change.
 static void on_sent(struct test_port *p, uint16_t queue, const struct rte_mbuf *m)
 {
 	uint8_t f[256], swap[6];
@@ -113,7 +113,7 @@ static struct result_steer_probe *probe(struct planned *p)
 	return steer_probe_run(&p->plan, 0, &signals, p->l.a);
 }
 
-// The queue of the first worker is looked at first, and all answers are there.
+// The queue of the first worker is read first, and has all replies.
 static void answers_are_counted_by_the_queue_that_they_come_to(void **state)
 {
 	struct planned *p = planned(LAN("1-2", ""), ITEM("q", ""));
@@ -218,7 +218,7 @@ static void a_signal_ends_the_wait(void **state)
 	planned_free(p);
 }
 
-// A lease that is asked for is a lease less.
+// A request for a lease would take one away.
 static void only_harmless_questions_are_asked(void **state)
 {
 	struct planned *p = planned(LAN("1-2", ""), RELAYED);

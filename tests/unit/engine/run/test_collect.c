@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the books of one worker to intervals and totals: differences, sums and the laws of the
-// ledger, with counters that have passed 32 bits. Path: cold. Test.
+// From the counters of one worker to intervals and totals: differences, sums and the laws of the
+// ledger, with counters beyond 32 bits. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ struct fixture {
 	struct result result;
 };
 
-// One item at 1000 a second; the measured part begins at START.
+// One item at 1000 per second; the measured part begins at START.
 static struct fixture *fixture_new(void)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -65,7 +65,7 @@ static struct fixture *fixture_new(void)
 	f->worker.times = (struct run_times){.start = START, .measure = START, .interval = SECOND};
 	f->settings.facts.proto = f->run.proto = protos[0];
 	f->run.begun_at = START;
-	// A thousand a second: the k-th is due at START + (k + 1/2) ms.
+	// A thousand per second: the k-th is due at START + (k + 1/2) ms.
 	f->run.pace = (struct pace){.kind = PACE_RATE,
 		.steady = true,
 		.of = 1,
@@ -93,7 +93,7 @@ static struct result_interval_item item_of(const struct result_interval *i)
 	return *(const struct result_interval_item *)i->traffic.items;
 }
 
-// The worker has come to the end of the n-th second.
+// The worker reaches the end of the n-th second.
 static struct result_interval_item publish(struct fixture *f, uint64_t n)
 {
 	struct result_interval *out = &f->intervals[f->result.intervals.count++];
@@ -112,7 +112,7 @@ static struct result_interval_item publish(struct fixture *f, uint64_t n)
 	return item_of(out);
 }
 
-// So many were due and sent, all but the lost were answered; the schedule has gone on.
+// Counts `due` sends, all answered except `lost`, and advances the schedule.
 static void work(struct fixture *f, uint64_t due, uint64_t lost)
 {
 	struct ledger *l = &f->run.books.ledger[1];
@@ -151,7 +151,7 @@ static struct result_item total(const struct fixture *f)
 	return *(const struct result_item *)f->result.traffic.items;
 }
 
-// As if the run had gone on for long before its first interval.
+// Sets counters as if the run had lasted long before its first interval.
 static void age(struct fixture *f)
 {
 	struct ledger *l = &f->run.books.ledger[1];
@@ -185,7 +185,7 @@ static void intervals_add_up_to_totals_beyond_32_bits(void **state)
 	work(f, 1000, 0);
 	publish(f, 1);
 	work(f, BIG * 4, 1ull << 33);
-	f->run.pace.next = START + 2 * SECOND; // of the schedule, not of what is counted
+	f->run.pace.next = START + 2 * SECOND; // of the schedule, not of the counters
 	publish(f, 2);
 	assert_null(finish(f, START + 2 * SECOND));
 	assert_true(total(f).ledger.due == 1000 + BIG * 4);
@@ -214,7 +214,7 @@ static void what_was_due_and_not_sent_is_counted_to_the_last_one(void **state)
 	fixture_end(f);
 }
 
-// 0.1 and not 0.0999999997: a result shows no digits that the measured rate of the clock makes.
+// 0.1 and not 0.0999999997: a result shows no digits caused by the measured rate of the clock.
 static void times_of_intervals_are_whole_microseconds(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -420,7 +420,7 @@ static void pair_end(struct pair *p)
 	free(p);
 }
 
-// A worker comes to the end of the n-th second, having sent so many more.
+// A worker reaches the end of the n-th second, and has sent this number more.
 static void worker_publishes(struct pair *p, int worker, uint64_t n, uint64_t sent)
 {
 	struct worker *w = &p->workers[worker];
@@ -585,7 +585,7 @@ static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(v
 	p->workers[0].busy[1] = SECOND / 2;
 	p->workers[1].busy[1] = 3 * SECOND;
 	p->f->port.driver = &drivers[0];
-	// A device's counters are as they were when the run began, plus those of the run.
+	// A device's counters start at their values before the run.
 	p->f->port.before = (struct port_counters){
 		.rx_packets = -(uint64_t)7, .tx_bytes = -(uint64_t)80, .tx_errors = -(uint64_t)1};
 	pair_on_a_port(p);
@@ -609,8 +609,7 @@ static void ports_and_workers_have_the_figures_of_devices_and_of_the_hand_over(v
 	pair_end(p);
 }
 
-// Three intervals of a second each: in the warm-up, up to the begin of the measured part, and in
-// it.
+// Three intervals of a second each: in the warm-up, up to the measured part, and in it.
 static void an_interval_is_of_the_warmup_up_to_the_measured_part(void **state)
 {
 	static const struct {
@@ -681,7 +680,7 @@ static void packets_at_home_are_those_that_were_not_handed_over(void **state)
 
 // --- the result beside the ledger ---
 
-// What the device has counted since the run began, n times so much on the n-th port.
+// The device's counts since the run began, multiplied by n on the n-th port.
 static struct port_counters before(uint64_t n)
 {
 	return (struct port_counters){.rx_packets = -100 * n,
@@ -690,8 +689,8 @@ static struct port_counters before(uint64_t n)
 		.rx_no_mbuf = -4 * n};
 }
 
-// Two workers on the port of an item, and one responder at the other end of the ring. Behind them
-// is a worker that is none of theirs.
+// Two workers on the port of an item, and one responder at the other end of the ring, followed by
+// an unrelated worker.
 struct box {
 	struct fixture *f;
 	struct worker workers[4];
@@ -777,7 +776,7 @@ static void a_port_has_the_counters_of_its_device_and_workers(void **state)
 	assert_string_equal(lan->device, "dut");
 	assert_int_equal(lan->rx_packets, 100);
 	assert_int_equal(lan->tx_packets, 200);
-	assert_int_equal(lan->rx_missed, 3 + 5); // what the responder could not put into the ring
+	assert_int_equal(lan->rx_missed, 3 + 5); // the responder's, the ring was full
 	assert_int_equal(dut->rx_missed, 6);
 	assert_int_equal(lan->rx_no_mbuf, 4);
 	assert_int_equal(lan->handed_over, 77);
@@ -785,7 +784,7 @@ static void a_port_has_the_counters_of_its_device_and_workers(void **state)
 	assert_int_equal(dut->handed_over, 0);
 	assert_int_equal(lan->tx_refused, 1 + 2);
 	assert_int_equal(lan->tx_no_mbuf, 100 + 200);
-	assert_int_equal(dut->tx_refused, 5); // the responder's, not that of its empty worker
+	assert_int_equal(dut->tx_refused, 5); // the responder's, not its empty worker's
 	assert_int_equal(dut->tx_no_mbuf, 6);
 	assert_int_equal(lan->other->fragments, 1000 + 2000);
 	assert_int_equal(dut->other->fragments, 7);
@@ -914,7 +913,7 @@ static void an_item_has_the_sums_of_its_workers(void **state)
 	assert_int_equal(i.ledger.sent, 100);
 	assert_int_equal(i.unsent, 10);
 	assert_int_equal(i.in_flight, 10);
-	assert_true(i.loss == 10.0 / 94); // of those that a reply decides
+	assert_true(i.loss == 10.0 / 94); // of the transactions that a reply decides
 	assert_int_equal(i.no_slot, 33);
 	assert_true(i.longest_gap_ns == 500);
 	assert_true(i.sending_s == 4 && i.last_answer_s == 5);
@@ -931,7 +930,7 @@ static void an_item_has_the_sums_of_its_workers(void **state)
 	box_end(b);
 }
 
-// A load that has an end is done with its last answer.
+// A load with an end is done with its last reply.
 static void work_is_as_fast_as_its_last_answer(void **state)
 {
 	static const struct {
@@ -961,7 +960,7 @@ static void work_is_as_fast_as_its_last_answer(void **state)
 	box_end(b);
 }
 
-// Nothing was due, and nothing came.
+// Nothing was due, and nothing arrived.
 static void an_item_before_its_turn_has_no_rates(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -991,7 +990,7 @@ static void more_in_flight_than_in_the_tables_is_told(void **state)
 	fixture_end(f);
 }
 
-// Response latency counts from an earlier time than service latency.
+// Response latency begins earlier than service latency.
 static void a_service_latency_above_the_response_latency_is_told(void **state)
 {
 	static const char *const names[] = {"first", "second", NULL};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that end, fail, hang, talk too much, or leave children behind. Path: cold. Test.
+// Commands that end, fail, hang, print too much, or leave children behind. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void what_prints_too_much_is_refused(void **state)
 	assert_int_equal(run("yes", 20000), -E2BIG);
 }
 
-// A variable that is set anew is there once, and its name is all of what stands before the "=".
+// A variable that is set again exists once, and its name is everything before the "=".
 static void the_environment_is_ours_and_more(void **state)
 {
 	char *const env[] = {"DDIPERF_TEST=x y", "DDIPERF_OURS=new", NULL};

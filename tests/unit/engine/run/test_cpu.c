@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// /proc/stat of a box with two CPUs, and what is none. Path: cold. Test.
+// /proc/stat of a box with two CPUs, and invalid ones. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "engine/run/around/cpu.h"
 
-// cmocka's own takes not-a-number for equal.
+// cmocka's own check treats NaN as equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
 
 #define BEFORE                                                                                     \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rings, texts and numbers that output.capture gives to workers and items, and the account of the
+// Rings, texts and numbers that output.capture gives to workers and items, and the summary of the
 // file at the end. Path: cold. Test.
 #include "../planned.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What limited a run, by its figures, at and beside each bound. Path: cold. Test.
+// The limit of a run, from its figures at and beside each bound. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,7 @@ static void each_limit_has_its_signs(void **state)
 		{{OPEN, .sent = 10}, "none"},
 		{{OPEN, .sent = 10, .busy = 1}, "none"},
 		{{OPEN, .sent = 10, .lost = 1}, "server"},
-		// More in flight than 1 % of what was sent since, than 20 ms of it, and than
-	        // chance.
+		// More in flight than 1 % of the sends since, than 20 ms of them, and than chance.
 		{{GROWN(1100, 100, 12, 12)}, "server"},
 		{{GROWN(1100, 100, 11, 11)}, "none"},
 		{{GROWN(500, 1000, 20, 20)}, "none"},
@@ -33,7 +32,7 @@ static void each_limit_has_its_signs(void **state)
 		{{GROWN(100, 100, 10, 10)}, "server"},
 		{{GROWN(500, 100, 200, 56)}, "server"},
 		{{GROWN(500, 100, 200, 55)}, "none"},
-		// A closed loop goes as fast as something lets it.
+		// A closed loop always runs into some limit.
 		{{.sent = 10}, "server"},
 		{{.sent = 10, .busy = 0.9}, "server"},
 		{{.sent = 10, .busy = 0.91}, "tester"},
@@ -43,13 +42,13 @@ static void each_limit_has_its_signs(void **state)
 		{{.sent = 10, .busy = 0.95, .tx_refused = 1}, "server"},
 		{{.sent = 0}, "none"},
 		{{.sent = 0, .no_slot = 1, .busy = 1}, "none"},
-		// What the tester itself did not send, took late or dropped.
+		// Sends missed, and replies read late or dropped, by the tester itself.
 		{{OPEN, .sent = 10, .due = 1000, .unsent = 1}, "none"},
 		{{OPEN, .sent = 10, .due = 1000, .unsent = 2}, "tester"},
 		{{OPEN, .sent = 10, .lost = 4, .dropped = 2}, "tester"},
 		{{OPEN, .sent = 10, .lost = 5, .dropped = 2}, "server"},
 		{{OPEN, .sent = 10, .busy = 0.91, .late_ns = 1.1e7}, "tester"},
-		// What nobody can tell, as others had the CPU.
+		// Undecidable, as others had the CPU.
 		{{OPEN, .sent = 10, .harmed = 1}, "none"},
 		{{OPEN, .sent = 10, .late_ns = 1.1e7}, "none"},
 		{{OPEN, .sent = 10, .lost = 1, .harmed = 0.05}, "server"},
@@ -62,7 +61,7 @@ static void each_limit_has_its_signs(void **state)
 		{{.sent = 10, .harmed = 0.06, .no_slot = 1}, "tester"},
 		{{.sent = 10, .harmed = 0.06, .tx_refused = 1}, "undecided"},
 		{{.sent = 10, .harmed = 0.06, .busy = 0.91}, "tester"},
-		// A full link comes before all.
+		// A full link precedes all other limits.
 		{{.sent = 10, .busy = 0.95, .link_used = 0.95}, "wire"},
 		{{OPEN, .sent = 10, .lost = 1, .link_used = 0.96}, "wire"},
 		{{OPEN, .sent = 10, .link_used = 0.949}, "none"},

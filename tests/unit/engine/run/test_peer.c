@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a responder as JSON and back, and the losses each way that both sides give.
-// Path: cold. Test.
+// Counters of a responder as JSON and back, and the loss in each direction from both sides'
+// counters. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int over(void **state)
 	return 0;
 }
 
-// All counters of all protocols, each with a value of its own, from `first` on.
+// All counters of all protocols, each with a different value, from `first` on.
 static struct result_responder counted(uint64_t first)
 {
 	struct result_responder_protocol *list = arena_zalloc(arena, proto_count() * sizeof(*list));

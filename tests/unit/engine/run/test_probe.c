@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of key=value, as probes print them, and as they do not; and a probe whose command, clock
-// and waits are played by the test. Path: cold. Test.
+// Lines of key=value, as probes print them and as they do not; and a probe whose command, clock and
+// waits are played by the test. Path: cold. Test.
 #include <errno.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "engine/run/around/command.h"
 #include "engine/run/around/probe.h"
 
-// cmocka's own takes not-a-number for equal.
+// cmocka's own check treats NaN as equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
 
 static struct probe_pair pairs[PROBE_PAIRS_MAX];
@@ -41,7 +41,7 @@ static void pairs_are_read_and_the_rest_is_passed_over(void **state)
 	assert_string_equal(pairs[3].name, "last");
 }
 
-// A number on the next line is not this line's.
+// A number on the next line does not belong to this line.
 static void a_value_ends_with_its_line(void **state)
 {
 	assert_int_equal(probe_parse_pairs("a=\n5\nb=1", pairs, &why), 1);
@@ -71,7 +71,7 @@ static void pairs_without_room_are_no_figures(void **state)
 	assert_int_equal(probe_parse_pairs("", pairs, &why), 0);
 }
 
-// The end of a text is the end of what is read.
+// Nothing beyond the end of a text is read.
 static void nothing_behind_the_text_is_read(void **state)
 {
 	char *text = strdup("a=1\nhello");
@@ -196,8 +196,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-// All of the script, each second. The measured part is that of the samples from `from` on, and
-// before `to`: two intervals, the first of one sample.
+// Plays all of the script, one step per second. The measured part has the samples from `from` on
+// and before `to`: two intervals, the first with one sample.
 static const struct result_dut *play(enum probe_format format, const struct asked *script,
 	uint32_t length, uint32_t from, uint32_t to)
 {
@@ -278,7 +278,7 @@ static void the_first_sample_has_none_before_it(void **state)
 	assert_non_null(intervals[1].dut);
 }
 
-// Out of five, one failed by itself and two printed nothing of use. The first one is told.
+// One of five commands failed, and two printed nothing useful. The first of these is reported.
 static void commands_that_fail_are_counted(void **state)
 {
 	static const struct {
@@ -341,7 +341,8 @@ static void all_samples_are_kept_however_many_there_are(void **state)
 	assert_figure(d->figures, 0, "a", 7);
 }
 
-// At whole seconds from the start, however long a command takes; those that passed are left out.
+// At whole seconds from the start, however long a command takes; seconds that have passed are
+// skipped.
 static void it_asks_at_the_seconds_of_the_run(void **state)
 {
 	static const struct asked script[] = {{0, "a=1", 0}, {0, "a=1", SECOND - 1},

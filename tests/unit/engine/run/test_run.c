@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run brought up, renewed and brought down, with ports, tables and course played by the test: the
-// order of steps, what each failure costs, and the head of the result. Path: cold. Test.
+// A run that is started, renewed and ended, with ports, tables and course played by the test: the
+// order of steps, the effect of each failure, and the head of the result. Path: cold. Test.
 #include "../planned.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define TEXT    "run: {name: nightly, seed: 7}\n" LOADED_PORTS TRAFFIC
 #define COURSE  44 // exit code of the played course
 
-// What the test plays, and sees.
+// The state that the test plays, and its observations.
 static struct {
 	int input, preflight, start_io, start_ports, drop, build, course, free;
 	uint32_t ports_that_fit; // to the preflight
@@ -188,7 +188,7 @@ static void a_run_comes_up_in_order_and_goes_down(void **state)
 	loaded_free(&l);
 }
 
-// The name of the first CPU, in words of another reader.
+// The name of the first CPU, as sed reads it.
 static void read_cpu_model(char out[256])
 {
 	FILE *f = popen("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo", "r");
@@ -245,7 +245,7 @@ static void drivers_are_named_once_each(void **state)
 	loaded_free(&l);
 }
 
-// The last error begins with these words; "": there is none.
+// Checks that the last error begins with these words; "": there is none.
 static void assert_error(const char *words)
 {
 	assert_int_equal(!*seen.error, !*words);
@@ -283,7 +283,7 @@ static void each_failure_has_its_exit_code_and_text(void **state)
 		{TEXT, 0, 9, 0, 0, -ENOMEM, 0, EXIT_ENVIRONMENT,
 			"not enough memory for the transaction tables",
 			"input lan dut io ports drop build stop free end"},
-		// Leases that could not be written; the course's own code is worse.
+		// Leases could not be written; the exit code of the course has priority.
 		{TEXT, 0, 9, 0, 0, 0, -EIO, COURSE, "",
 			"input lan dut io ports drop build course stop free end"},
 	};
@@ -345,7 +345,7 @@ static void a_responder_alone_needs_its_section_and_no_capture(void **state)
 	}
 }
 
-// Ports stay open between two runs; all else is made anew.
+// Ports stay open between two runs; everything else is made anew.
 static void a_second_run_is_renewed(void **state)
 {
 	struct run *r;
@@ -382,7 +382,7 @@ static void the_first_run_of_another_configuration_is_renewed(void **state)
 	loaded_free(&l);
 }
 
-// Leases of the run before that could not be written, or input that is not there any more.
+// Leases of the previous run could not be written, or input no longer exists.
 static void a_renewal_that_fails_runs_nothing(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The course of a run from launch to verdict, with workers, intervals and the server found by the
-// test: phases, ends, and the intervals that are kept, shown and held against stop rules.
-// Path: cold. Test.
+// The course of a run from launch to verdict, with workers, intervals and the server's reachability
+// played by the test: phases, ends, and the intervals that are kept, shown and checked against stop
+// rules. Path: cold. Test.
 #include "../planned.h"
 
 #include <errno.h>
@@ -19,21 +19,21 @@
 #define MADE_MAX 256
 #define FAR      (1ull << 40) // ticks: minutes
 
-// What the test does and sees.
+// The inputs of the test, and its observations.
 static struct {
-	// Its intervals: those that have ended and were not collected yet.
+	// Inputs: intervals that have ended and were not collected yet.
 	struct result_interval list[MADE_MAX];
 	bool warmup[MADE_MAX];
 	uint32_t count, next;
 	void (*pass)(uint32_t n); // after each look of the management thread
-	int resolved;             // what is found of the server
-	int claimed;              // and of hosts that have our addresses
+	int resolved;             // result of the search for the server
+	int claimed;              // and for hosts with our addresses
 	uint64_t measure, end;    // ticks from the start
 	uint32_t waiting, flying; // naps that the responder, or a packet, takes
 	uint32_t hurry;           // naps until the second signal; 0: none
 	int evidence;             // start of the capture
 	bool no_probe;
-	// Seen.
+	// Observations.
 	uint32_t naps, errors, probes;
 	char steps[128];
 	uint32_t cpu_reads[4], cpu_count; // looks of the management thread before them
@@ -311,7 +311,7 @@ static void a_run_goes_on_until_its_workers_have_finished(void **state)
 	assert_true(seen.judged);
 	assert_false(seen.interrupted);
 	assert_int_equal(seen.phase_at_verdict, PHASE_STOP);
-	// The server of our own is there before the first packet.
+	// Our own server is ready before the first packet.
 	assert_int_equal(seen.launches, 2);
 	assert_int_equal(seen.launched[0], 1);
 	assert_int_equal(seen.launched[1], 0);
@@ -420,7 +420,7 @@ static void one_signal(uint32_t n)
 	assert_true(tick - seen.begun < 10000000000ull); // two naps, and the drain
 }
 
-// The time of the drain begins with the first signal, and only once.
+// The drain time starts once, with the first signal.
 static void a_worker_that_does_not_finish_after_a_signal_is_given_up_too(void **state)
 {
 	begin(TEXT(", drain: 1ms"), false);
@@ -455,14 +455,14 @@ static void a_rule_that_holds_drains(void **state)
 	seen.pass = note_phase;
 	run_course(&r);
 	assert_int_equal(phases[3], PHASE_DRAIN);
-	// The first time that it held.
+	// The first time that the rule held.
 	assert_string_equal(result.verdict.stopped, "failed > 100");
 	assert_true(result.verdict.stopped_s == 2);
 	assert_true(result.verdict.stopped_value == 120);
 	assert_int_equal(seen.kept_count, 4);
 }
 
-// "Port unreachable" so often, in the last interval that was made.
+// Adds this number of "port unreachable" to the last interval.
 static void refuse(struct wire_counters *counters, uint64_t times)
 {
 	struct result_interval *i = &seen.list[seen.count - 1];
@@ -473,7 +473,7 @@ static void refuse(struct wire_counters *counters, uint64_t times)
 	i->ports = (struct counter_list){&port, 1};
 }
 
-// In the warm-up too, and without waiting for replies.
+// Also in the warm-up, and without waiting for replies.
 static void a_port_that_nobody_listens_at_ends_the_run(void **state)
 {
 	struct wire_counters counters = {.fragments = 0};
@@ -533,7 +533,7 @@ static void an_interval_of_the_warmup_is_shown_and_not_kept(void **state)
 	assert_null(result.verdict.stopped);
 }
 
-// A tick is calibrated, so the last interval may end a little late. The drain stops nothing.
+// The tick rate is calibrated, so the last interval may end a little late. The drain stops nothing.
 static void rules_hold_until_the_end_of_the_measured_part(void **state)
 {
 	begin(TEXT(""), false);
@@ -563,7 +563,7 @@ static void all_intervals_are_handed_out_however_many_there_are(void **state)
 		assert_true(seen.kept[i] == i + 1);
 }
 
-// What our own responder holds back, and what is between two ports of our own, is seen coming.
+// Replies held back by our own responder, or in flight between two of our ports, are waited for.
 static void late_replies_are_waited_for(void **state)
 {
 	static const struct {
@@ -593,8 +593,8 @@ static void the_second_signal_ends_the_wait_for_late_replies(void **state)
 	assert_int_equal(seen.naps, 6 + 1);
 }
 
-// At the begin of the measured part, and at its end or when the drain begins. Where it never began
-// there is no figure.
+// At the begin of the measured part, and at its end or the begin of the drain. If it never began
+// there are no figures.
 static void the_cpus_are_read_at_both_ends_of_the_measured_part(void **state)
 {
 	static const struct {
@@ -625,7 +625,7 @@ static void the_cpus_are_read_at_both_ends_of_the_measured_part(void **state)
 
 #define WITNESSES "output: {capture: {file: /tmp/never.pcapng}}\ndut: {probe: {command: figures}}\n"
 
-// The capture and the probe begin when the server is found, and end in any case.
+// The capture and the probe start when the server is found, and end in any case.
 static void capture_and_probe_frame_the_run(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run tells the user about itself: one line for each worker, shared port and item, and once
-// where its first packets came to. Path: cold. Test.
+// The notes of a run: one line for each worker, shared port and item, and one about the port that
+// its first packets reached. Path: cold. Test.
 #include "../planned.h"
 
 #include "engine/run/judge/run_notes.h"
@@ -102,7 +102,7 @@ static void where_the_first_packets_came_to_is_told_once(void **state)
 	"[198.18.0.1/24]}\ntraffic: [{name: r, server: 198.18.0.2, load: {rate: 1}, dhcp4: "       \
 	"{clients: 100, relay: {addresses: [%s]}}}]\n"
 
-// As a card whose hash is known.
+// Like a card with a known hash.
 static void begin_relays(const char *addresses)
 {
 	char text[512];
@@ -161,7 +161,7 @@ static void without_packets_or_a_second_worker_there_is_nothing_to_tell(void **s
 	planned_free(p);
 }
 
-// A run that is repeated on the same ports does not ask again; nothing was asked on this one.
+// A repeated run on the same ports sends no probes, and so has no result of any.
 static void a_repeated_run_asks_nothing(void **state)
 {
 	begin(TEXT("1-2"));

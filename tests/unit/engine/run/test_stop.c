@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stop rules over intervals that never were: how long a rule has to hold, which item it is about,
-// what is a sum over the run and what is of the interval. Path: cold. Test.
+// Stop rules over invented intervals: how long a rule has to hold, which item it applies to, and
+// which figures are sums over the run or of the interval. Path: cold. Test.
 #include "../loaded.h"
 #include "engine/run/judge/stop.h"
 
@@ -28,7 +28,7 @@ static void end(struct fixture *f)
 	loaded_free(&f->l);
 }
 
-// An interval of such a length; the rule that holds, or "".
+// Checks an interval of this length. Returns the rule that holds, or "".
 static const char *pass_for(struct fixture *f, double length_s, struct result_interval_item a,
 	struct result_interval_item b)
 {
@@ -62,7 +62,7 @@ static void a_rule_holds_for_its_time_without_a_break(void **state)
 	end(&f);
 }
 
-// By the tick, an interval of one second may be a little shorter.
+// Measured in ticks, an interval of one second may be a little shorter.
 static void a_time_is_reached_by_intervals_that_are_a_little_short(void **state)
 {
 	struct fixture f;
@@ -103,7 +103,7 @@ static void a_rule_with_a_name_is_blind_to_other_items(void **state)
 	end(&f);
 }
 
-// Without a time a counter is the sum so far; with one it is that of the interval.
+// Without a time a counter is the sum so far; with one it is the interval's.
 static void a_counter_is_summed_up_over_the_run(void **state)
 {
 	static const struct {
@@ -162,7 +162,7 @@ static void unanswered_is_sent_and_nothing_came(void **state)
 	end(&f);
 }
 
-// A bound on what is in flight is a rule of its item, after those of the file.
+// A bound on transactions in flight is a rule of its item, after the file's rules.
 static void a_bound_on_what_is_in_flight_is_a_rule(void **state)
 {
 	struct fixture f;
@@ -178,7 +178,7 @@ static void a_bound_on_what_is_in_flight_is_a_rule(void **state)
 	end(&f);
 }
 
-// The shares of all parts make the whole; nobody has none.
+// The shares of all parts add up to the bound, and none is 0.
 static void parts_of_a_fleet_share_the_bound(void **state)
 {
 	static const struct {
@@ -211,7 +211,7 @@ static void parts_of_a_fleet_share_the_bound(void **state)
 	}
 }
 
-// A rule behind the one that stops goes on with its time.
+// The time of later rules continues to run when one stops the run.
 static void a_rule_is_looked_at_behind_one_that_holds(void **state)
 {
 	struct fixture f;

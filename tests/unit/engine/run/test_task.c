@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command beside the run: its end, its time, and its death by a second interrupt. Path: cold.
-// Test.
+// A command that runs beside the run: its end, its time, and its end by a second interrupt.
+// Path: cold. Test.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The delay of the tester over a pair of ports that hand packets to each other at once. Where the
-// peer turns packets round by itself, its thread and the tester's take turns, so all is the same
-// each time. Path: cold. Test.
+// The delay of the tester over a pair of ports that pass packets on at once. Where the peer
+// reflects packets by itself, its thread and the tester's take turns, so each run is identical.
+// Path: cold. Test.
 #include "../planned.h"
 
 #include <pthread.h>
@@ -81,7 +81,7 @@ int __wrap_sched_yield(void)
 	return 0;
 }
 
-// The other thread's turn, until it looks for packets itself.
+// The other thread has its turn until it looks for packets itself.
 static void take_turns(struct test_port *of)
 {
 	if (!apart)
@@ -160,8 +160,8 @@ static void each_kind_has_its_rounds_without_those_to_warm_up(void **state)
 	assert_int_equal(yields[LAN] + yields[DUT], 0);
 }
 
-// A packet is back at once, alone and in turns; each looks in vain before the first and after the
-// last one at most.
+// A packet is back at once, alone and in turns; at most one look before the first and one after the
+// last finds nothing.
 static void workers_that_share_a_cpu_give_it_up_when_there_is_nothing(void **state)
 {
 	measure(TEXT, 1e13, true);
@@ -208,7 +208,7 @@ static void without_buffers_nothing_is_measured(void **state)
 	planned_free(p);
 	out = measure(
 		"ports:\n" LAN_PORT DUT_PORT("ring, device: lan") RESPONDER TRAFFIC, 1e13, false);
-	assert_string_equal(out->port, "lan"); // the first one of the file
+	assert_string_equal(out->port, "lan"); // the first port in the file
 	assert_int_equal(out->single.count, 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The remains of a run's intervals: sums, and growth between half and end of the measured part, of
+// The summary of a run's intervals: sums, and growth between half and end of the measured part, of
 // a few intervals and of more than there is room for. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Another second, in which some were sent and one in ten stays open.
+// Adds a second with some sends, one in ten of which stays open.
 static void add(uint64_t n, uint64_t sent)
 {
 	struct result_interval_item item = {
@@ -79,7 +79,7 @@ static void memory_does_not_grow_with_the_run(void **state)
 	assert_true(timeline.items[0].count <= TIMELINE_POINTS);
 	assert_true(timeline.items[0].count >= TIMELINE_POINTS / 2);
 	g = timeline_growth(&timeline, 0, (double)week);
-	// By one interval of those kept at either end.
+	// By one kept interval at either end.
 	assert_in_range(g.sent, 50 * week * 0.995, 50 * week * 1.005);
 	assert_in_range(g.grown, 5 * week * 0.995, 5 * week * 1.005);
 }

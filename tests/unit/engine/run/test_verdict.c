@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a run says nothing about the server, and what limited it. Figures that never were, judged
-// without a run.
+// When a run is invalid, and which limit it reached. Invented figures, judged without a run.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +24,8 @@ static const struct counter_section some_counters = {
 	.name = "some", COUNTER_ROWS(some_rows), .size = 16, .fault = "blind"};
 static const struct proto some = {.name = "some", .counters = &some_counters};
 
-// A run of 2 s with one item on one port, nothing wrong with it. Behind each is one more, which
-// everything is wrong with, and which is not part of the run.
+// A valid run of 2 s with one item on one port. Each struct is followed by another with every
+// fault, which is not part of the run.
 struct fixture {
 	struct config config;
 	struct item_settings item;
@@ -44,7 +43,7 @@ struct fixture {
 	struct arena *arena;
 };
 
-static struct counter_list criteria; // instead of those of the file, unless it is empty
+static struct counter_list criteria; // replaces the file's criteria, unless it is empty
 
 struct counter_list __real_criteria_judge(
 	const struct criteria *k, const struct result *r, struct arena *a);
@@ -126,7 +125,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Of the intervals in the result.
+// Makes the timeline of the intervals in the result.
 static const struct timeline *timeline(struct fixture *f)
 {
 	const struct result_interval *intervals = f->result.intervals.items;
@@ -162,7 +161,7 @@ static void assert_invalid(struct fixture *f, const char *words)
 	assert_true(says(f, words));
 }
 
-// Others had its CPU: the run is not to be used, and nobody is at fault for it.
+// Others had its CPU: the run is unusable, and no fault of tester or server.
 static void assert_disturbed(struct fixture *f, const char *limit, const char *words)
 {
 	assert_int_equal(reach(f), EXIT_INVALID);
@@ -220,7 +219,7 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	assert_disturbed(f, "none", "did not have its CPU");
 }
 
-// What needs a client that is bound cannot be sent before one is.
+// Messages of bound clients cannot be sent before a client is bound.
 static void the_first_of_a_mix_find_no_bound_client(void **state)
 {
 	static const struct {
@@ -254,7 +253,7 @@ static void the_first_of_a_mix_find_no_bound_client(void **state)
 	}
 }
 
-// Its slots and keys are used up by what is lost.
+// Its slots and keys are used up by lost transactions.
 static void a_closed_loop_without_an_answer_waits_for_the_server(void **state)
 {
 	struct fixture *f = *state;
@@ -358,7 +357,7 @@ static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
 	assert_true(verdict_stole(&f->config, &f->result));
 	f->result_worker.idle = "poll";
 	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
-	f->result_worker.idle = "sleep"; // what it measured is too slow, if anything
+	f->result_worker.idle = "sleep"; // its latencies are too high, if anything
 	assert_int_equal(reach(f), EXIT_PASS);
 	assert_true(says(f, "all was sent on time; latencies contain the time"));
 	criteria = (struct counter_list){&missed, 1}; // by others, or by the server
@@ -536,7 +535,7 @@ static void a_closed_loop_that_waited_for_slots_is_invalid(void **state)
 	struct fixture *f = *state;
 
 	f->result_item.no_slot = 1;
-	f->run.pace.kind = PACE_MAX; // as fast as it goes is what the tester makes of it
+	f->run.pace.kind = PACE_MAX; // rate: max is limited by the tester itself
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->run.pace.kind = PACE_OUTSTANDING;
 	f->run.books.ledger[1].answered = 2000;
@@ -578,7 +577,7 @@ static void answers_that_fall_behind_show_in_the_intervals(void **state)
 	assert_string_equal(f->result.verdict.limited_by, "none");
 }
 
-// At each bound a run is valid, beyond it it is not.
+// At each bound a run is valid, beyond it it is invalid.
 static void a_bound_is_the_last_value_that_is_allowed(void **state)
 {
 	struct fixture *f = *state;
@@ -612,7 +611,8 @@ static void a_bound_is_the_last_value_that_is_allowed(void **state)
 	assert_int_equal(reach(f), EXIT_PASS);
 }
 
-// The worst comes first: broken books, the user, nobody there, the tester, a rule of the file.
+// The worst comes first: a broken ledger, the user, an unreachable server, the tester, a rule of
+// the file.
 static void the_worst_is_the_verdict(void **state)
 {
 	struct fixture *f = *state;
@@ -636,7 +636,7 @@ static void the_worst_is_the_verdict(void **state)
 	assert_true(says(f, "internal error: books"));
 }
 
-// What answers nothing is no answer, and what asks for no answer is no question.
+// Packets that answer no query are no reply, and messages without replies are no requests.
 static void a_server_is_unreachable_when_nothing_was_answered(void **state)
 {
 	static const struct {
@@ -675,7 +675,7 @@ static void a_server_is_unreachable_when_nothing_was_answered(void **state)
 	assert_true(says(f, "2 IP fragments"));
 }
 
-// Without an answer the connections say what the server does.
+// Without any reply, the counters of connections describe the server.
 static void connections_say_how_a_server_is_silent(void **state)
 {
 	static struct worker_conns wc;
@@ -712,7 +712,7 @@ static void connections_say_how_a_server_is_silent(void **state)
 	}
 }
 
-// What is wrong with the run shows as the sum over the item's workers, and no others.
+// A fault of the run shows as the sum over the item's workers, and no others.
 static void causes_are_summed_up_over_the_workers(void **state)
 {
 	static const struct {
@@ -762,7 +762,7 @@ static void the_load_is_at_fault_up_to_the_bounds_of_the_tester(void **state)
 	assert_string_equal(f->result.verdict.invalid_by, "load");
 }
 
-// Whatever the criteria say.
+// Independent of the criteria.
 static void a_fault_that_the_protocol_counts_is_invalid(void **state)
 {
 	struct fixture *f = *state;
@@ -811,7 +811,7 @@ static void a_criterion_that_is_not_met_fails_the_run(void **state)
 	assert_true(says(f, "criterion not met: b < 1"));
 	list[1].pass = true;
 	assert_int_equal(reach(f), EXIT_PASS);
-	// The last one is that of a rule, which has a reason of its own.
+	// The last criterion comes from a rule, which has its own reason.
 	list[2].pass = false;
 	f->result.verdict.stopped = "loss > 5%";
 	assert_int_equal(reach(f), EXIT_FAIL);
@@ -819,7 +819,7 @@ static void a_criterion_that_is_not_met_fails_the_run(void **state)
 	assert_true(says(f, "stopped 0 s after"));
 }
 
-// In flight half-way and at the end of sending: an interval belongs to where it ends.
+// In flight half-way and at the end of sending: the end of an interval decides where it belongs.
 static void growth_is_from_half_way_to_the_end(void **state)
 {
 	static const struct {
@@ -863,8 +863,8 @@ static int32_t driver_number(const char *name)
 	return -1;
 }
 
-// A ring that is full is the server's receive queue; a worker that is busy all the time is a limit
-// of its own, and so is the busiest of several.
+// A full ring is the server's receive queue; a worker that is always busy is a limit of its own,
+// and so is the busiest of several.
 static void a_closed_loop_is_limited_by_its_server_or_by_a_worker(void **state)
 {
 	static const struct {

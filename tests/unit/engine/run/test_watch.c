@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the management thread sees of clocks and links while a run goes on, at ticks that the test
-// chooses and on ports that it plays. Path: cold. Test.
+// The management thread's view of clocks and links during a run, at ticks that the test chooses and
+// on ports that it plays. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static void a_clock_that_is_slewed_by_ntp_is_within_the_bound(void **state)
 	assert_true(watch_clock_error(HZ, &a, &b) / 1e9 < 0.001);
 }
 
-// The kernel's clock has gone on by 5 s since that reading, and the ticks have not.
+// The kernel's clock advanced by 5 s since that reading, and the ticks did not.
 static void a_jump_is_found_at_the_end_however_far_back_it_was(void **state)
 {
 	watch_start(&f.w, &f.plan);
@@ -165,7 +165,7 @@ static void a_link_that_is_down_at_the_end_was_down_until_then(void **state)
 	assert_int_equal(f.w.links[1].ticks, 0);
 }
 
-// A device that never says that its link is up is not asked.
+// A device that never reports its link as up is not queried.
 static void a_link_that_was_never_up_does_not_go_down(void **state)
 {
 	f.up[0] = false;

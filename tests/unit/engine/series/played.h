@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A series whose runs the test plays: the functions of run.h stand here, so the linker has no need
-// of those of the library. Path: cold. Test.
+// A series whose runs the test plays: the functions of run.h are defined here, so the linker does
+// not need the library's. Path: cold. Test.
 #pragma once
 
 #include "../loaded.h"
@@ -12,7 +12,7 @@
 
 #define PLAYED_MAX 256
 
-// What comes of a run. A test changes what is not so.
+// The outcome of a run. A test changes the members that differ.
 struct played_run {
 	int code;
 	const char *status; // NULL: the run did not begin
@@ -25,10 +25,10 @@ struct played_run {
 };
 
 static struct played {
-	// The test's.
+	// Set by the test.
 	void (*run)(const struct config *c, uint32_t n, struct played_run *r);
 	int open_code, close_code;
-	// To read.
+	// Read by the test.
 	struct loaded l;
 	volatile sig_atomic_t signals;
 	struct run_options options;
@@ -132,7 +132,7 @@ static inline const struct config *played_load(const char *text)
 	return played.l.config;
 }
 
-// A series of the text, whose runs are as `run` says.
+// Runs the series of the text; `run` gives the outcome of its runs.
 static inline int played_series(
 	const char *text, void (*run)(const struct config *c, uint32_t n, struct played_run *r))
 {

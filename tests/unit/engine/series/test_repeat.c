@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does the interval hold the truth as often as it says, also when runs end as soon as it is narrow
-// enough? Path: cold. Test.
+// Does the confidence interval contain the true value as often as promised, even if runs end as
+// soon as it is narrow enough? Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "engine/config/series_settings.h"
 #include "engine/series/spread.h"
 
-// cmocka's own takes not-a-number for equal.
+// cmocka's own check treats NaN as equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
 
 #define TRUTH 40000.0
@@ -29,7 +29,7 @@ static double normal(struct rand *r)
 	return sqrt(-2 * log(1 - uniform(r))) * cos(2 * M_PI * uniform(r));
 }
 
-// Repeat as run.repeat does on a server whose rate has this noise (relative).
+// Repeats like run.repeat, on a server whose rate has this noise (relative).
 static struct spread repeat(const struct repeat_settings *s, double noise, uint64_t seed)
 {
 	struct rand rand = {rand_hash(seed)};

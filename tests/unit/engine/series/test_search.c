@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Searches against servers that are formulas: what they can do is known, so the answer is judged.
+// Searches against servers that are formulas: their capacity is known, so the answer can be judged.
 // Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,14 +15,14 @@
 #include "engine/series/search.h"
 #include "engine/series/search_ramp.h"
 
-// cmocka's own takes not-a-number for equal.
+// cmocka's own check treats NaN as equal.
 #define assert_near(value, wanted, off) assert_true(fabs((value) - (wanted)) <= (off))
 
 #define ROOM      1200
 #define INTERVALS 600
 #define TIMEOUT   1.3 // intervals of a ramp
 
-// A server: what it can do per second, what of that remains far beyond it, what it loses at random.
+// A server: its capacity per second, the rest of it far beyond the limit, and its random loss.
 struct server {
 	double capacity;
 	double collapse; // share of the capacity lost for each capacity of overload
@@ -99,7 +99,7 @@ static void prepare(struct fixture *f, enum search_method method)
 	f->search = (struct search){.settings = &f->settings, .trials = f->trials};
 }
 
-// What is lost evenly over an interval is seen so much later, in two others.
+// Losses spread over an interval are noticed a timeout later, in two other intervals.
 static void lose(struct ramp_interval *series, uint32_t i, double lost)
 {
 	double later = TIMEOUT - floor(TIMEOUT);
@@ -108,7 +108,7 @@ static void lose(struct ramp_interval *series, uint32_t i, double lost)
 	series[i + (uint32_t)TIMEOUT + 1].lost += later * lost;
 }
 
-// An interval of a ramp that asks v for so much; what a tester cannot send waits.
+// An interval of a ramp that offers this load to v; sends beyond the tester's limit wait.
 static void ask(struct server *v, struct ramp_interval *series, uint32_t i, double load)
 {
 	double length_s = series[i].length_s;
@@ -122,7 +122,7 @@ static void ask(struct server *v, struct ramp_interval *series, uint32_t i, doub
 	lose(series, i, t.loss * series[i].sent);
 }
 
-// One ramp as the engine runs it: judged at every interval, ended when that is enough.
+// One ramp, as in the engine: judged at every interval, ended when that is enough.
 static void run_ramp(struct fixture *f, struct server *v, bool (*spoil)(struct search_trial *))
 {
 	const struct search_settings *s = &f->settings;
@@ -178,7 +178,8 @@ static struct search_answer find(struct fixture *f, struct server *v)
 	return search_answer(&f->search, 0);
 }
 
-// How many of 20 seeded searches end within `tolerance` of the capacity. verify: of bisections.
+// Returns how many of 20 seeded searches end within `tolerance` of the capacity. verify: for
+// bisections.
 static uint32_t found_with(
 	enum search_method method, struct server like, double tolerance, uint64_t verify)
 {
@@ -218,7 +219,7 @@ static void bisection_finds_a_capacity(void **state)
 	assert_true(found(SEARCH_BISECT, noisy, 0.02) >= 19);
 }
 
-// One trial in ten fails whatever the load is.
+// One trial in ten fails at any load.
 static void bisection_verifies_what_bounds_the_answer(void **state)
 {
 	const struct server pausing = {.pause = 0.1};
@@ -228,7 +229,7 @@ static void bisection_verifies_what_bounds_the_answer(void **state)
 	assert_int_equal(found_with(SEARCH_BISECT, pausing, 0.02, 3), 20);
 }
 
-// The trial at the answer fails when it is long: once is a bad moment, twice is not.
+// The trial at the answer fails when it is long: once is chance, twice is not.
 static void bisection_verifies_its_confirmation(void **state)
 {
 	struct server v = {.capacity = 30000};
@@ -246,7 +247,7 @@ static void bisection_verifies_its_confirmation(void **state)
 	assert_near(search_answer(&f.search, 0).upper, load, 0);
 }
 
-// A tester that cannot do the long trial, though it could the short one.
+// A tester that fails the long trial after it passed the short one.
 static void bisection_ends_when_the_tester_cannot_confirm(void **state)
 {
 	struct server v = {.capacity = 30000};
@@ -311,7 +312,7 @@ static void one_bad_moment_does_not_end_a_ramp(void **state)
 	assert_near(f.trials[11].loss, 0.2, 0);
 }
 
-// With a timeout of more than an interval, losses are those of earlier sends.
+// With a timeout longer than an interval, losses belong to earlier sends.
 static void losses_of_a_ramp_belong_to_where_they_were_sent(void **state)
 {
 	struct server v = {.capacity = 60000};
@@ -327,7 +328,7 @@ static void losses_of_a_ramp_belong_to_where_they_were_sent(void **state)
 			assert_near(f.trials[i].loss, 1 - 60000 / f.trials[i].load, 0.01);
 }
 
-// Not before a collapse would be seen, and not long after.
+// Not before a collapse would be noticed, and not long after.
 static void a_ramp_ends_when_it_is_enough(void **state)
 {
 	struct server v = {.capacity = 40000, .collapse = 2};
@@ -442,7 +443,7 @@ static void a_ramp_that_goes_on_may_recover(void **state)
 	assert_near(search_answer(&f.search, 0).upper, 1300, 0);
 }
 
-// Intervals of a second at 1000 a second, of which something is missing.
+// Intervals of a second at 1000 per second, with sends or replies missing.
 static void intervals_become_trials_when_their_losses_are_known(void **state)
 {
 	static const struct {
@@ -455,13 +456,13 @@ static void intervals_become_trials_when_their_losses_are_known(void **state)
 		{3, ALL, ALL, ALL, false, false, 2, 0},
 		{3, ALL, ALL, ALL, true, false, 3, 0},
 		{3, ALL, ALL, ALL, true, true, 2, 0},
-		// The drain is none, and before it is the part of one in which it was cut.
+		// The drain is no trial, nor is an interval cut short before it.
 		{3, {0, 1000, 1000, 0}, ALL, ALL, true, false, 2, 0},
 		{3, {0, 1000, 1000, 0}, ALL, ALL, true, true, 1, 0},
 		{2, {0}, ALL, ALL, true, true, 0, 0},
 		{0, ALL, ALL, ALL, true, true, 0, 0},
 		{3, ALL, ALL, {0, 1000, 0, 1000}, true, false, 2, 0},
-		// 64 may wait, and those of 10 ms.
+		// 64 sends may wait, and the sends of 10 ms.
 		{3, ALL, {0, 1000, 926, 1000}, ALL, true, false, 3, 0},
 		{3, ALL, {0, 1000, 925, 1000}, ALL, true, false, 3, 2},
 #undef ALL
@@ -563,7 +564,7 @@ static void the_testers_own_limit_is_said_to_be_that(void **state)
 	}
 }
 
-// In any place of the search.
+// At any point of the search.
 static void an_invalid_trial_is_repeated_and_counts_for_nothing(void **state)
 {
 	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_MLR; m++) {
@@ -718,7 +719,7 @@ static void a_load_is_given_up_after_so_many_invalid_trials_in_a_row(void **stat
 	assert_true(search_answer(&f.search, 0).tester);
 }
 
-// By hand: of three trials of 8 s, half of 24 s is over in the second best.
+// By hand: in three trials of 8 s, half of 24 s ends in the second best.
 static void conditional_throughput_is_that_of_the_quantile(void **state)
 {
 	static const double losses[] = {0.004, 0, 0.002};
@@ -821,7 +822,7 @@ static void without_trials_nothing_is_known(void **state)
 	assert_false(search_next(&f.search).done);
 }
 
-// Trials of a disturbed box: those that met the goal all the same count, the others are repeated.
+// Trials of a disturbed box: trials that met the goal count nevertheless, the others are repeated.
 static void a_disturbed_trial_counts_only_if_it_met_the_goal(void **state)
 {
 	struct fixture f;
@@ -851,8 +852,8 @@ static void trials_that_are_spoilt_at_any_load_end_a_search(void **state)
 
 	prepare(&f, SEARCH_MLR);
 	for (uint32_t i = 0; i < 6; i++) {
-		// The first three: a tester that is too slow for that load. The others: as often as
-		// any load is tried.
+		// The first three: a tester too slow for that load. The others: as often as any
+		// load is attempted.
 		assert_false(search_is_spoilt(&f.search));
 		f.trials[f.search.count++] = (struct search_trial){.load = i < 3 ? 200000 : 100000,
 			.loss = 0.5,
@@ -866,10 +867,10 @@ static void trials_that_are_spoilt_at_any_load_end_a_search(void **state)
 	assert_false(search_is_spoilt(&f.search));
 	for (uint32_t i = 3; i < 6; i++)
 		f.trials[i].load = 100000;
-	f.trials[1].crowded = false; // one that the load itself spoilt
+	f.trials[1].crowded = false; // a trial disturbed by the load itself
 	assert_false(search_is_spoilt(&f.search));
 	f.trials[1].crowded = true;
-	f.trials[1].invalid = false; // one that says something
+	f.trials[1].invalid = false; // a trial with a result
 	assert_false(search_is_spoilt(&f.search));
 	f.trials[1].invalid = true;
 	f.search.count = 3;
@@ -880,7 +881,7 @@ static void trials_that_are_spoilt_at_any_load_end_a_search(void **state)
 	assert_false(search_is_spoilt(&f.search));
 }
 
-// Trials of a server whose capacity is in the middle of what is known: seconds that they take.
+// The estimate is the time of the trials for a capacity in the middle of the known range.
 static void the_time_that_is_left_is_that_of_the_trials_to_come(void **state)
 {
 	struct server v = {.capacity = 100500};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of search: and run.repeat:, and whether the file holds with the variable at both ends.
+// The rules of search: and run.repeat:, and whether the file is valid with the variable at both
+// ends.
 // Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@
 #define SPAN "from: 1k, to: 20k, "
 #define GOAL "goals: [{loss: 1%}]"
 
-// All that a check says about the text.
+// Returns all messages of a check of the text.
 static char *errors_of(const char *text)
 {
 	struct arena *a = arena_new();
@@ -113,7 +114,7 @@ static void a_search_needs_room_and_goals(void **state)
 	expect("search: {" RATE SPAN "method: bisects, " GOAL "}", "bisects");
 }
 
-// With the variable at its ends every rule of the file holds, or is broken before anything is sent.
+// With the variable at its ends, the file is valid, or refused before anything is sent.
 static void the_file_is_checked_at_both_ends(void **state)
 {
 	expect("search: {variable: traffic.q.load.rate, from: 1k, to: 1G, " GOAL "}", NULL);
@@ -133,8 +134,7 @@ static void a_search_can_be_had_with_repeats_and_captures(void **state)
 	expect("run: {repeat: {of: [loss]}}", "loss");
 }
 
-// The rate of an item is what can grow within a run, and a run that has all rates meets no
-// criterion.
+// Only the rate of an item can grow within a run; a run with all rates meets no criterion.
 static void a_ramp_is_of_a_rate_and_has_no_criteria(void **state)
 {
 #define RAMP "method: ramp, "
@@ -150,7 +150,7 @@ static void a_ramp_is_of_a_rate_and_has_no_criteria(void **state)
 		"stop[0]: \"loss > 5% for 1s\": shorter than an interval");
 }
 
-// The ramp is put in the place of the rate, and taken out again.
+// The ramp replaces the rate, and is removed again.
 static void a_ramp_leaves_the_file_as_it_was(void **state)
 {
 	const char *text = HEAD "search: {" RAMP RATE SPAN "trial: 50ms, steps: 40, " GOAL "}\n";
@@ -179,7 +179,7 @@ static void a_ramp_leaves_the_file_as_it_was(void **state)
 	arena_free(a);
 }
 
-// What a search does to the file is what --set would do, and the file itself stays as it was.
+// A search changes the file like --set, and the file itself stays unchanged.
 static void a_trial_is_the_file_with_a_setting_more(void **state)
 {
 	const char *text = HEAD "search: {" RATE SPAN GOAL "}\n";
@@ -244,7 +244,7 @@ static void a_search_concerns_the_item_of_its_variable(void **state)
 	}
 }
 
-// Of a search by a ramp the run at the answer has no ramp any more.
+// After a search by a ramp, the run at the answer has no ramp any more.
 static void a_value_is_written_as_it_is_searched_for(void **state)
 {
 	static const struct {

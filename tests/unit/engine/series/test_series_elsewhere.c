@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Searches, repeats and single runs that somebody else makes: no port is opened here, and the
-// answer is the capacity of what was made there. Path: cold. Test.
+// Searches, repeats and single runs made by another process: no port is opened here, and the answer
+// is the capacity of the runs there. Path: cold. Test.
 #include "played.h"
 
 #define CAPACITY 7300.0
@@ -114,7 +114,7 @@ static void a_search_finds_the_capacity_of_what_is_elsewhere(void **state)
 	assert_int_equal(execute(SEARCH("")), EXIT_PASS);
 	assert_capacity_found(0.02);
 	assert_int_equal(played.out.search->trials.count, there.runs);
-	// What a trial is made from is told, and each has a seed of its own.
+	// The settings of a trial are sent, and each trial has its own seed.
 	assert_non_null(strstr(there.rate, "traffic.q.load.rate="));
 	assert_non_null(strstr(there.seed, "run.seed="));
 	for (uint32_t i = 1; i < there.runs; i++)
@@ -125,7 +125,7 @@ static void a_ramp_elsewhere_ends_when_enough_is_known(void **state)
 {
 	assert_int_equal(execute(SEARCH(", method: ramp, trial: 1s, steps: 100")), EXIT_PASS);
 	assert_int_equal(there.runs, 1);
-	// The timeout tells how far back the cause of a loss is.
+	// The timeout gives the time from the cause of a loss.
 	assert_capacity_found(0.05);
 }
 
@@ -158,7 +158,7 @@ static void what_does_not_come_up_elsewhere_is_closed_there(void **state)
 	assert_null(played.out.verdict.status);
 }
 
-// What could not be saved there is told by the code of a run that passed.
+// A failure to save files there sets the code of a run that passed.
 static void an_error_of_the_end_is_no_pass(void **state)
 {
 	there.close_code = EXIT_ENVIRONMENT;

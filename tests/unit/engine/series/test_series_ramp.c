@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A search by one ramp: its intervals become trials while it goes on, it ends when enough is known,
-// and a tester that fell behind did so at some rate. The run is the test's. Path: cold. Test.
+// A search by one ramp: its intervals become trials during the run, it ends when enough is known,
+// and a tester fell behind at a known rate. The test plays the run. Path: cold. Test.
 #include "played.h"
 
 #define STEPS 20
@@ -18,7 +18,7 @@ static uint32_t ends_after;
 static double drain_s; // end of the last interval
 static struct played_run outcome;
 
-// Intervals of 1 s from 1k to 20k, as long as more is asked for.
+// Intervals of 1 s from 1k to 20k, as long as more are requested.
 static void ramp(const struct config *c, uint32_t n, struct played_run *r)
 {
 	const struct run_hooks *h = &played.opened_with->hooks;
@@ -87,8 +87,7 @@ static void a_ramp_is_one_run_with_all_rates(void **state)
 	assert_int_equal(played.notes, 1);
 }
 
-// A loss belongs to the second before it, as its timeout is one: from 9075 on, and 8125 is the
-// last that was met.
+// A loss belongs to the previous second (the timeout): from 9075 on; 8125 was the last to pass.
 static void it_ends_beyond_the_rate_at_which_the_goal_breaks_for_good(void **state)
 {
 	too_much = 10000;
@@ -103,7 +102,7 @@ static void it_ends_beyond_the_rate_at_which_the_goal_breaks_for_good(void **sta
 	assert_false(played_says("beyond the answer"));
 }
 
-// The server's limit was found before, so the tester's says nothing about it.
+// The server's limit was found before, so the tester's is irrelevant.
 static void a_tester_that_falls_behind_beyond_the_answer_is_forgiven(void **state)
 {
 	too_much = 8000;
@@ -116,7 +115,7 @@ static void a_tester_that_falls_behind_beyond_the_answer_is_forgiven(void **stat
 	assert_true(played_says("beyond the answer: late"));
 }
 
-// Nothing is in flight any more, so losses are known without the time of the timeout.
+// Nothing is in flight any more, so losses are known before the timeout.
 static void a_short_drain_leaves_no_interval_out(void **state)
 {
 	drain_s = 0.5;
@@ -133,7 +132,7 @@ static void a_rule_that_ends_the_ramp_is_a_bound(void **state)
 		.stopped = "in_flight > 5",
 		.reason = "stopped"};
 	assert_int_equal(played_series(RAMP(""), ramp), EXIT_PASS);
-	// The interval in which it was stopped is none.
+	// The interval in which it was stopped is no trial.
 	assert_int_equal(played.out.search->trials.count, 5);
 	assert_true(goal()->upper == trials()[4].rate);
 	assert_string_equal(goal()->limited_by, "server");
@@ -152,7 +151,7 @@ static void a_run_that_is_invalid_for_another_reason_says_nothing(void **state)
 		assert_string_equal(trials()[i].verdict, "invalid");
 }
 
-// What was before it fell behind counts.
+// Intervals before the tester fell behind count.
 static void a_tester_that_falls_behind_does_so_at_a_rate(void **state)
 {
 	too_fast = 10000;

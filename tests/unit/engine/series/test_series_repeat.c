@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Repeats: how many runs it takes, which of them count, which one stands for all, and what ends
-// them early. The runs are the test's. Path: cold. Test.
+// Repeats: how many runs are needed, which of them count, which one represents all, and early ends.
+// The test plays the runs. Path: cold. Test.
 #include "played.h"
 
 #define REPEAT(more) PLAYED_HEAD "run: {seed: 40, repeat: {rest: 0s, " more "}}\n"
@@ -94,7 +94,7 @@ static void a_wild_rate_is_run_until_the_most(void **state)
 	assert_int_equal(played.runs, 5);
 	assert_false(played.out.confidence->reached);
 	assert_true(played_says("after 5 runs the mean is not known within 5 % at 99 %"));
-	// The one in the middle stands for all: 100 500 900 1500 2000.
+	// The median represents all: 100 500 900 1500 2000.
 	assert_int_equal(played.out.run.seed, 42);
 }
 

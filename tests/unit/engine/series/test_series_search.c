@@ -49,7 +49,7 @@ static void the_answer_is_the_highest_load_without_loss(void **state)
 	assert_int_equal(played.out.search->trials.count, played.runs);
 	assert_int_equal(played.opened, 1);
 	assert_int_equal(played.closed, 1);
-	// The run at the answer stands for the search, and passes.
+	// The run at the answer represents the search, and passes.
 	assert_int_equal(((const struct result_item *)played.out.traffic.items)[0].ledger.lost, 0);
 	for (uint32_t i = 0; i < played.runs; i++) {
 		assert_true(trial(i)->rate == rate_of(played.config[i]));
@@ -149,7 +149,7 @@ static void stopping(const struct config *c, uint32_t n, struct played_run *r)
 	}
 }
 
-// Whatever it answered: a rule of the user says that it was too much.
+// Whatever was answered: a rule of the user defines it as too much.
 static void a_trial_that_a_rule_stopped_is_too_much(void **state)
 {
 	assert_int_equal(played_series(SEARCH(""), stopping), EXIT_PASS);
@@ -191,7 +191,7 @@ static void silent_above(const struct config *c, uint32_t n, struct played_run *
 		silent(c, n, r);
 }
 
-// Once it was heard, a server that is silent has had too much.
+// A server that replied before and is silent now was overloaded.
 static void a_server_that_falls_silent_has_had_too_much(void **state)
 {
 	assert_int_equal(played_series(SEARCH(""), silent_above), EXIT_PASS);
@@ -206,7 +206,7 @@ static void mute(const struct config *c, uint32_t n, struct played_run *r)
 	r->lost = r->sent;
 }
 
-// Its address is there, but no load is answered: that is the verdict of the last run.
+// Its address exists, but no load is answered: that is the verdict of the last run.
 static void a_server_that_answers_no_load_is_unreachable(void **state)
 {
 	assert_int_equal(played_series(SEARCH(""), mute), EXIT_UNREACHABLE);
@@ -221,7 +221,7 @@ static void absent(const struct config *c, uint32_t n, struct played_run *r)
 	r->sent = r->lost = 0;
 }
 
-// Nobody has its address, so nothing is sent and there is no search.
+// No host has its address, so nothing is sent and there is no search.
 static void a_server_that_is_not_there_is_unreachable_at_once(void **state)
 {
 	assert_int_equal(played_series(SEARCH(""), absent), EXIT_UNREACHABLE);

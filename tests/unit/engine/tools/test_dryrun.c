@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first packets of a run in a file: how many of each item, from which port, and in the order in
-// which they are due. Path: cold. Test.
+// The first packets of a run in a file: how many of each item, from which port, in the order of
+// their due times. Path: cold. Test.
 #include "../loaded.h"
 
 #include <unistd.h>
@@ -109,7 +109,7 @@ static void items_share_the_packets_in_the_order_in_which_they_are_due(void **st
 		assert_int_equal(packets[i].interface, packets[i].last == 3);
 }
 
-// When two are due at once the first of the file is first.
+// Of two due at once, the item earlier in the file is first.
 static void the_order_of_the_file_decides_between_equals(void **state)
 {
 	dryrun(PORTS("1") "traffic:\n" ITEM("lan", "198.18.0.2", "rate: 1k")
@@ -147,10 +147,10 @@ static void a_load_that_ends_has_no_more_packets(void **state)
 {
 	dryrun(PORTS("1") "traffic:\n" ITEM("lan", "198.18.0.2", "rate: 1k, total: 7"));
 	assert_int_equal(count, 7);
-	// Nobody answers: a closed loop stands still with all of them in flight.
+	// Without replies a closed loop stops with all of them in flight.
 	dryrun(PORTS("1") "traffic:\n" ITEM("lan", "198.18.0.2", "outstanding: 5, slots: 100"));
 	assert_int_equal(count, 5);
-	// Sends that are due at the end of the run are not sent.
+	// Sends due at the end of the run are not sent.
 	dryrun(PORTS("1") "traffic:\n" ITEM("lan", "198.18.0.2", "rate: 1.25"));
 	assert_int_equal(count, 12);
 }

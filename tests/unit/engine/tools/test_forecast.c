@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file asks for: from exchanges that were looked at and a rate to packets, bits, CPUs and
-// memory, and what of it would not fit. Path: cold. Test.
+// The needs of a file: from sampled exchanges and a rate to packets, bits, CPUs and memory, and the
+// parts that would not fit. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges that are played between a protocol and its answering side: how many messages they have
-// and how long they are. Path: cold. Test.
+// Exchanges played between a protocol and its server: how many messages they have, and of which
+// length. Path: cold. Test.
 #include "../loaded.h"
 
 #include "engine/tools/sample.h"
@@ -56,7 +56,7 @@ static void a_lease_is_two_messages_and_two_answers(void **state)
 	assert_true(samples[1].memory > 0);
 }
 
-// The server's pool is another one: the first reply ends each exchange.
+// The server has another pool: the first reply ends each exchange.
 static void exchanges_that_fail_are_cut(void **state)
 {
 	sample(PORTS("") "traffic:\n" DHCP(", expect: {pool: 10.0.0.0/16}"));
@@ -74,7 +74,7 @@ static void copies_to_further_servers_are_messages(void **state)
 	assert_int_equal(samples[0].answers, 2 * SAMPLE_EXCHANGES);
 }
 
-// There are no more exchanges than clients that begin one.
+// There are no more exchanges than clients to begin them.
 static void clients_that_are_used_up_end_the_sample(void **state)
 {
 	sample(PORTS("") "traffic:\n"

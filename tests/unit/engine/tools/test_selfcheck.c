@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check of this box: the traffic of a file against the embedded server, a tenth faster and with
-// a quarter of the timeouts, and what its result says about head-room. Path: cold. Test.
+// The check of this box: the traffic of a file against the embedded server, at a rate a tenth
+// higher and with a quarter of the timeouts, and the head-room that its result shows. Path: cold.
+// Test.
 #include "proto/table.h"
 #include "../loaded.h"
 
@@ -55,8 +56,8 @@ static void expect_addresses(const struct port_settings *p, const char *const *t
 	assert_int_equal(p->addresses.count, n);
 }
 
-// One end is the tester on all ports of the file, the other one all servers and gateways; each
-// address once, and one gateway of a family.
+// One end is the tester on all ports of the file, the other one has all servers and gateways; each
+// address once, and one gateway per family.
 static void a_ring_pair_has_the_addresses_of_the_file(void **state)
 {
 	derive(FILE_HEAD "traffic:\n" ITEM("a", "lan", "198.18.0.2", "rate: 1k") ITEM(
@@ -154,7 +155,7 @@ static void the_check_is_short_and_has_one_criterion(void **state)
 	loaded_free(&l);
 }
 
-// What the file says about answers holds, but its faults do not.
+// The file's settings for replies apply, but not its faults.
 static void its_configuration_can_be_read_back(void **state)
 {
 	struct diag *d = diag_new();
