@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a fixture of DHCP clients: the body for both families, which define FIXTURE, VERB,
-// KEY, FIRST_REPLY, LAST_REPLY, fixture_pool, fixture_send, fixture_plan and fixture_compose
-// before. Path: tests only.
+// The life of a fixture of DHCP clients: the body for both families, which first define FIXTURE,
+// VERB, KEY, FIRST_REPLY, LAST_REPLY, fixture_pool, fixture_send, fixture_plan and fixture_compose.
+// Path: tests only.
 #pragma once
 
 #include "proto/dhcp/dhcp.h"
@@ -23,7 +23,7 @@ static inline uint32_t held_by(FIXTURE *f, uint32_t client)
 	return client_of(f, client)->head.holds;
 }
 
-// The settings get the sections and lists that the test has filled.
+// Adds the sections and lists that the test has filled to the settings.
 static inline void fixture_link(FIXTURE *f)
 {
 	struct dhcp_settings *s = &f->settings.is;
@@ -74,7 +74,7 @@ static inline FIXTURE *fixture_open(FIXTURE *f)
 	return f;
 }
 
-// Two items of one run; the first one is to be ended last.
+// Makes two items of one run; the first one must be ended last.
 static inline void fixture_open_both(FIXTURE *f, FIXTURE *g)
 {
 	f->env.name = "first";
@@ -97,7 +97,7 @@ static inline void fixture_end(FIXTURE *f)
 	free(f);
 }
 
-// Only this exchange from now on, whatever the settings say.
+// Makes clients begin only this exchange from now on, whatever the settings are.
 static inline void fixture_only(FIXTURE *f, uint32_t exchange)
 {
 	struct dhcp_plan *p = (struct dhcp_plan *)f->ctx.shared;
@@ -106,7 +106,7 @@ static inline void fixture_only(FIXTURE *f, uint32_t exchange)
 	p->course.mix.otherwise = exchange;
 }
 
-// The next transaction; false: no client can make it.
+// Begins the next transaction. Returns false if no client can begin one.
 static inline bool fixture_begin(FIXTURE *f)
 {
 	uint64_t seq = f->txn.seq + 1;
@@ -118,7 +118,7 @@ static inline bool fixture_begin(FIXTURE *f)
 	return true;
 }
 
-// The next transaction and its first message.
+// Begins the next transaction and makes its first message.
 static inline void fixture_next(FIXTURE *f)
 {
 	assert_true(fixture_begin(f));
@@ -132,7 +132,7 @@ static inline FIXTURE *fixture_start(FIXTURE *f)
 	return f;
 }
 
-// As a heap block of exactly its size, so that the sanitizer sees every read beyond it.
+// Judges the reply in a heap block of exactly its size, so the sanitizer sees every read beyond it.
 static inline enum proto_verdict fixture_verdict(FIXTURE *f)
 {
 	uint8_t *exact;
@@ -153,7 +153,7 @@ static inline enum proto_verdict fixture_answer(FIXTURE *f, enum VERB(type) type
 	return fixture_verdict(f);
 }
 
-// A reply of this type that is right but for the changes, with the reply_plan `a`, and its verdict.
+// Checks the verdict on a reply of this type, valid except for the changes to the reply_plan `a`.
 #define ANSWER(f, type, verdict, ...)                                                              \
 	do {                                                                                       \
 		struct reply_plan *a = &(f)->answer;                                               \
@@ -163,14 +163,14 @@ static inline enum proto_verdict fixture_answer(FIXTURE *f, enum VERB(type) type
 		assert_int_equal(fixture_verdict(f), verdict);                                     \
 	} while (0)
 
-// The first reply comes, and the message after it is made.
+// Receives the first reply, and makes the message after it.
 static inline void fixture_requesting(FIXTURE *f)
 {
 	assert_int_equal(fixture_answer(f, FIRST_REPLY), PROTO_AGAIN);
 	fixture_send(f);
 }
 
-// One exchange of four messages; the client is f->txn.user.
+// Makes one exchange of four messages; the client is f->txn.user.
 static inline void fixture_four_way(FIXTURE *f)
 {
 	fixture_next(f);
@@ -178,7 +178,7 @@ static inline void fixture_four_way(FIXTURE *f)
 	assert_int_equal(fixture_answer(f, LAST_REPLY), PROTO_DONE);
 }
 
-// A client with a lease begins this exchange, and its message is made.
+// Begins this exchange with a client that has a lease, and makes its message.
 static inline void fixture_bound(FIXTURE *f, uint32_t exchange)
 {
 	fixture_four_way(f);
@@ -216,7 +216,7 @@ static inline void assert_refused(FIXTURE *f, const char *why)
 	fixture_end(f);
 }
 
-// Settings of fixture `make` with these changes are refused.
+// Checks that settings of fixture `make` with these changes are refused.
 #define REFUSED(make, why, ...)                                                                    \
 	do {                                                                                       \
 		FIXTURE *f = make;                                                                 \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// A new file with this text: its path, good until the next one is made. unlink() it.
+// Makes a file with this text. Returns its path, valid until the next call. unlink() it.
 static inline const char *file_of(const char *text)
 {
 	static char path[] = "/tmp/dhcp-setup-XXXXXX";
@@ -21,7 +21,7 @@ static inline const char *file_of(const char *text)
 	return path;
 }
 
-// The text of a file; free() it.
+// Returns the text of a file; free() it.
 static inline char *text_of(const char *path)
 {
 	char *text = calloc(1, 4096);

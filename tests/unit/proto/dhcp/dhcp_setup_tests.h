@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules and files of settings that clients of both families have: tests over the fixture of a
-// family. Path: tests only.
+// Rules and files of settings of clients of both families: tests over the fixture of a family.
+// Path: tests only.
 #pragma once
 
 static void shares_of_a_mix_are_up_to_100_percent(void **state)
@@ -41,7 +41,7 @@ static FIXTURE *fixture_behind(uint32_t clients)
 	return f;
 }
 
-// Behind a relay they are content, up to the last one.
+// Behind a relay all clients have enough, up to the last one.
 static void macs_of_groups_are_taken_behind_a_relay(void **state)
 {
 	static const uint8_t highest[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xfe};
@@ -65,7 +65,7 @@ static void there_is_a_client_for_each_worker(void **state)
 	assert_not_set_up(f, "2 clients for 3 CPUs (at least one for each)");
 }
 
-// 100 clients behind 50 relays: the pattern of a round has 50 offsets and not one.
+// 100 clients behind 50 relays: the pattern of a round has 50 offsets, not one.
 static void memory_has_the_pattern_of_the_relays(void **state)
 {
 	FIXTURE *f = fixture_open(fixture_new(100));

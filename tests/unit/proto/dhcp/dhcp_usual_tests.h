@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reply that is known as usual is judged like any other one: two workers get the same replies,
-// right ones and every small mistake, and one of them knows no reply. The body for both families,
+// A reply recognised as usual is judged like any other one: two workers get identical replies,
+// valid ones and every small mistake, and one of them recognises none. The body for both families,
 // over the fixture of a family. Path: tests only.
 // The family defines before:
 //   FOUR_WAY: the exchange that teaches the replies
 //   SERVER_OF(f): address that replies come from
-//   ENDS_OTHER: an octet of ends_src or ends_dst that is looked at, beside the last of ends_dst
+//   ENDS_OTHER: an octet of ends_src or ends_dst that is read, besides the last of ends_dst
 // and after it the functions declared first.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #define CLIENTS 3
 
-// One message that a client gets a reply to, and how.
+// A message that a client gets a reply to, and the course up to it.
 struct course {
 	const char *name;
 	uint32_t exchange;
@@ -24,19 +24,19 @@ struct course {
 	bool ends; // it is known how replies come
 };
 
-// NULL: there are no more.
+// Returns the n-th course; NULL: there are no more.
 static const struct course *course_nth(uint32_t n);
-// The worker knows no reply any more.
+// Makes the worker forget all usual replies.
 static void forget(FIXTURE *f);
-// What else is the same in two workers.
+// Checks the rest of the state of two workers for equality.
 static void assert_same_more(FIXTURE *f, FIXTURE *g);
-// Does anybody look at that octet of a reply?
+// Is this octet of a reply read at all?
 static bool is_read(uint32_t at);
 
 static struct proto_ends ends;
 static uint8_t ends_src[16], ends_dst[16];
 
-// As the reply to the last message comes: a client without an address is reached by broadcast.
+// Sets the ends of a reply: a client without an address is reached by broadcast.
 static void ends_set(const FIXTURE *f)
 {
 	static const uint8_t nobody[16];
@@ -56,7 +56,7 @@ static void ends_set(const FIXTURE *f)
 		.dst_port = flow.src_port};
 }
 
-// Up to a right reply to the course's message, which is composed. Client 0 has taught the replies.
+// Makes a course up to a valid reply, which is composed. Client 0 has taught the replies.
 static FIXTURE *course_begin(const struct course *c)
 {
 	FIXTURE *f = c->make(CLIENTS);
@@ -106,7 +106,7 @@ static void assert_same(FIXTURE *f, FIXTURE *g)
 	assert_same_more(f, g);
 }
 
-// The reply, with one byte changed, to a worker that knows its like and to one that does not.
+// The reply, with one byte changed, to a worker that knows it as usual and to one that does not.
 static void mistake_try(const struct course *c, uint32_t at, uint8_t change)
 {
 	FIXTURE *f = course_begin(c), *g = course_begin(c);
@@ -169,7 +169,7 @@ static void a_reply_that_ends_too_early_is_not_usual(void **state)
 	fixture_end(f);
 }
 
-// Each way that a reply can come wrong.
+// Each way in which the ends of a reply can be wrong.
 static void ends_spoil(uint32_t how)
 {
 	static const uint16_t vlans[] = {7};

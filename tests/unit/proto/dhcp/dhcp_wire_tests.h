@@ -24,7 +24,7 @@ static void assert_same_flow(const struct proto_flow *a, const struct proto_flow
 		assert_memory_equal(a->mac, b->mac, 6);
 }
 
-// The clients of one half have an offer already.
+// Half of the clients already have an offer.
 static void a_block_of_messages_is_as_they_are_one_by_one(void **state)
 {
 	for (uint32_t relayed = 0; relayed < 2; relayed++) {
@@ -114,7 +114,7 @@ static void a_lease_that_ran_out_frees_its_client(void **state)
 	fixture_end(f);
 }
 
-// Client 1 gets what client 0 has forgotten: they are not two with one lease.
+// Client 1 gets the lease that client 0 has forgotten: no lease is held twice.
 static void the_client_with_the_oldest_lease_starts_over_when_none_is_free(void **state)
 {
 	FIXTURE *f = fixture_new(2);
@@ -146,7 +146,7 @@ static void the_client_with_the_oldest_lease_starts_over_when_none_is_free(void 
 	fixture_end(f);
 }
 
-// A client that only asks for parameters (DHCPv6) forgets no lease for that.
+// A client that only requests parameters (DHCPv6) keeps its lease.
 static void only_who_asks_for_a_lease_starts_over(void **state)
 {
 	FIXTURE *f = fixture_new(1);
@@ -219,7 +219,7 @@ static void an_address_of_two_clients_fails_and_is_kept_for_the_log(void **state
 	fixture_end(f);
 }
 
-// Client 2 has the MAC of client 0, and so its lease.
+// Client 2 has the MAC of client 0, and hence its lease.
 static void clients_with_one_mac_share_a_lease(void **state)
 {
 	FIXTURE *f = fixture_new(3);
@@ -244,7 +244,7 @@ static void clients_with_one_mac_share_a_lease(void **state)
 	fixture_end(f);
 }
 
-// The table of holders is full: the lease is one, but a second client would not be found.
+// The table of holders is full: the lease is valid, but a second holder would not be noticed.
 static void a_lease_without_room_in_the_table_is_counted(void **state)
 {
 	FIXTURE *f = fixture_open(fixture_new(2));

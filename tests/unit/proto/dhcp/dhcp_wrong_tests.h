@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of clients that are wrong on purpose, for both families: the body of the tests, which
-// define fixture_wrong, has_kept_xid and IF_CUT before, the verdict on an answer that is cut off.
+// Invalid messages of clients, sent on purpose, for both families: the body of the tests, which
+// first define fixture_wrong, has_kept_xid and IF_CUT, the verdict on a truncated reply.
 // Path: tests only.
 #pragma once
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
 
-// The next exchange; its message, of any form, in f->sent.
+// Begins the next exchange; its message, of any form, is in f->sent.
 static void wrong_next(FIXTURE *f)
 {
 	uint32_t room = ((const struct dhcp_plan *)f->ctx.shared)->longest;
@@ -47,7 +47,7 @@ static void each_kind_is_counted_and_its_silence_too(void **state)
 	}
 }
 
-// Whoever it is for, and whatever it says.
+// Whatever the client and contents of the reply.
 static void any_answer_ends_the_exchange_apart(void **state)
 {
 	struct dhcp_wrong_settings wrong = only(DHCP_WRONG_COUNT - 1);

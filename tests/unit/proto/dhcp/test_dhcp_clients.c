@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings of clients, as both families have them: order, leases that run out, and size.
-// Path: tests only.
+// The rings of clients, common to both families: order, leases that expire, and size. Path: tests
+// only.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void clients_are_taken_in_turn_and_once(void **state)
 	dhcp_clients_free(&c);
 }
 
-// Each once, in an order that the draws choose.
+// Each client once, in an order that the draws choose.
 static void clients_are_drawn_by_chance_and_once(void **state)
 {
 	struct dhcp_clients c = made(4);

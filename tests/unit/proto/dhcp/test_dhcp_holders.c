@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which address is whose: exact under churn, when leases run out, when the table is crowded, and
-// when several threads take and leave the same addresses at the same time. Path: tests only.
+// The holder of each address: exact under churn, when leases expire, when the table is crowded, and
+// when several threads hold and drop the same addresses at once. Path: tests only.
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -135,7 +135,7 @@ static void the_table_is_exact_under_churn(void **state)
 	churn(170, 100000, 40503, true);
 }
 
-// As crowded as it gets: a table that could not do with fewer lines, and an address of each owner.
+// The most crowded case: a table with the fewest possible lines, and an address of each owner.
 static void the_table_holds_an_address_of_every_owner(void **state)
 {
 	static const uint32_t apart[] = {1, 2, 3, 4, 5, 256, 65536 + 4, 40503};
@@ -185,7 +185,7 @@ static void no_two_addresses_are_taken_for_each_other(void **state)
 	}
 }
 
-// The n-th of the addresses with their home in the first line: the product of home_of, undone.
+// Returns the n-th address with its home in the first line: the inverse of home_of.
 static uint32_t crowding(uint32_t n)
 {
 	uint32_t inverse = 0x9e3779b1u;
@@ -251,8 +251,8 @@ static void too_many_owners_are_refused(void **state)
 	assert_true(dhcp_holders_init(&h, UINT32_MAX, false) < 0);
 }
 
-// Addresses whose way through the table is the same, so that where one of them finds room depends
-// on the others.
+// Finds addresses with identical paths through the table, so that the place of each depends on the
+// others.
 static void rivals_find(struct dhcp_holders *h, uint32_t rivals[ADDRESSES])
 {
 	uint32_t n = 0;
@@ -265,7 +265,7 @@ static void rivals_find(struct dhcp_holders *h, uint32_t rivals[ADDRESSES])
 	}
 }
 
-// Few addresses, many threads: between hold and drop an address is its holder's alone.
+// Few addresses, many threads: between hold and drop an address has only one holder.
 struct fight {
 	struct dhcp_holders *h;
 	uint32_t owner;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients with a life: the wheel of milliseconds, what follows from a lease and from its loss, the
-// shares of events, the forecast against the wheel, and size. Path: tests only.
+// Clients with a life: the wheel of milliseconds, the events that follow a lease and its loss, the
+// shares of events, the forecast compared with the wheel, and size. Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ enum { START, RENEW, REBIND, REBOOT, RELEASE };
 static const struct dhcp_life_exchanges v4 = {RENEW, REBIND, REBOOT, RELEASE, true};
 static const struct dhcp_life_exchanges v6 = {RENEW, REBIND, REBOOT, RELEASE, false};
 
-// Of these tests: T1 is 100 s, time is ten times as fast as that of clients.
+// Settings of these tests: T1 is 100 s, time runs ten times as fast as for clients.
 static struct dhcp_life_settings usual(void)
 {
 	return (struct dhcp_life_settings){
@@ -61,7 +61,7 @@ static struct bench *made(
 	return open_bench(s, x, clients, &env);
 }
 
-// The next client and its time, however long it takes.
+// Waits for the next client. Returns its time.
 static uint64_t next(struct bench *b, uint32_t *client)
 {
 	for (uint64_t now = b->life.at_ms;; now++)
@@ -122,7 +122,7 @@ static void a_wheel_that_is_behind_loses_nobody_and_keeps_the_times(void **state
 	close_bench(b);
 }
 
-// Its exchange takes no time, and ends so.
+// Makes its exchange, which takes no time and ends in this way.
 static uint64_t lives(struct bench *b, uint32_t *exchange, enum dhcp_left how, bool holds)
 {
 	uint32_t client;
@@ -217,11 +217,11 @@ static void shares_of_events_are_kept_exactly(void **state)
 	assert_in_range(n[RENEW], 645, 655);
 	assert_in_range(n[REBOOT], 98, 102);
 	assert_in_range(n[RELEASE], 198, 202);
-	assert_in_range(n[START], 247, 253); // of those that forgot, and after a release
+	assert_in_range(n[START], 247, 253); // after losses and releases
 	close_bench(b);
 }
 
-// DHCPv6: a CONFIRM gives no lease, so T1 is where it was.
+// DHCPv6: a CONFIRM gives no lease, so T1 does not change.
 static void a_confirmed_lease_is_renewed_at_its_old_t1(void **state)
 {
 	struct dhcp_life_settings s = usual();
@@ -263,7 +263,7 @@ static void a_client_moves_to_relays_of_its_own_worker_only(void **state)
 #define CROWD 5000
 #define RUN_S 60
 
-// All exchanges of a crowd whose servers answer at once, against the forecast, for each second.
+// All exchanges of many clients with fast servers, compared with the forecast by second.
 static void check_forecast(struct dhcp_life_settings *s, const struct dhcp_life_exchanges *x)
 {
 	static double begun[RUN_S + 1];
@@ -292,7 +292,7 @@ static void check_forecast(struct dhcp_life_settings *s, const struct dhcp_life_
 	dhcp_life_foresee(s, &b->plan, RUN_S);
 	for (uint32_t t = 0; t < RUN_S; t++) {
 		sum += begun[t];
-		// Within 1 %, and what a client more or less in the first second makes.
+		// Within 1 %, and one client more or less in the first second.
 		assert_true(fabs(dhcp_life_begun(s, t + 1) - sum) < 0.01 * sum + 20);
 	}
 	assert_true(sum > 3 * CROWD);
@@ -346,7 +346,7 @@ static void a_client_that_is_called_acts_at_once_and_all_others_at_their_times(v
 	assert_true(dhcp_life_is_called(&b->life, 5));
 	assert_int_equal(dhcp_life_exchange(&b->life, 5, &b->clients[5]), REBIND);
 	assert_int_equal(dhcp_life_due(&b->life, 1), DHCP_LIFE_NEVER);
-	// The list that is at hand: its first and its last one.
+	// The current list: its first and its last client.
 	assert_int_equal(dhcp_life_due(&b->life, 3), 3);
 	dhcp_life_call(&b->life, 4, &b->clients[4], RENEW);
 	dhcp_life_call(&b->life, 1, &b->clients[1], RENEW);
@@ -360,7 +360,7 @@ static void a_client_that_is_called_acts_at_once_and_all_others_at_their_times(v
 	close_bench(b);
 }
 
-// Each has one turn, in order of times; some of them are called before.
+// Each client has one turn, in the order of times; some are called before.
 static void calls_at_any_time_lose_nobody(void **state)
 {
 	enum { MANY = 3000, SPAN = 500 };
@@ -407,7 +407,7 @@ static void a_call_without_a_new_lease_leaves_the_life_as_it_was(void **state)
 	}
 	assert_int_equal(lives(b, &exchange, DHCP_LEFT_LEASED, true), 11000); // T1
 	assert_int_equal(exchange, RENEW);
-	// One that gives a lease begins a new one.
+	// An exchange that gives a lease replaces the old one.
 	dhcp_life_call(&b->life, 0, k, RENEW);
 	assert_int_equal(dhcp_life_due(&b->life, 14000), 14000);
 	assert_int_equal(dhcp_life_take(&b->life), 0);
@@ -450,7 +450,7 @@ static void a_million_living_clients_are_of_64_bytes_each_and_of_96(void **state
 
 	assert_true(v4_all <= 64 * 1000000);
 	assert_true(v6_all <= 66 * 1000000);
-	// Those that accept RECONFIGUREs.
+	// Clients that accept RECONFIGUREs.
 	assert_true(more + 1000000 * sizeof(struct dhcp6_secret) == 32 * 1000000);
 }
 

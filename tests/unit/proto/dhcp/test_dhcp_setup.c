@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What set-up does for both families: shares of workers in clients, files line by line.
-// Path: tests only.
+// The set-up common to both families: shares of workers in clients, files line by line. Path: tests
+// only.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +26,8 @@ static uint32_t home_of(uint32_t number, uint32_t relays, uint32_t workers, cons
 	return homes ? homes[relay] : relay % workers;
 }
 
-// Plays all workers: each client is one worker's. Returns the clients that
-// their relay's home plays.
+// Plays all workers, each client by one. Returns the number of clients played by their relay's
+// home.
 static uint32_t deal(uint32_t clients, uint32_t relays, uint32_t workers, const uint8_t *homes)
 {
 	bool seen[CLIENTS_MAX] = {false};

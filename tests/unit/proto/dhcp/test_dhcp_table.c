@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of clients: fields by line and column, and what is told about lines that are wrong.
-// Path: tests only.
+// Files of clients: fields by line and column, and the errors for invalid lines. Path: tests only.
 
 #include "v4/dhcp4_client_fixture.h"
 
@@ -103,7 +102,7 @@ static void settings_that_do_not_fit_are_refused(void **state)
 	REFUSED(fixture_relay(1), "needs client_id_hex", f->settings.client_id = DHCP4_ID_HEX);
 }
 
-// An automatic number of clients is that of the lines at most.
+// An automatic number of clients is limited to the number of lines.
 static void lines_bound_an_automatic_number(void **state)
 {
 	FIXTURE *f = fixture_file(1, "a\nb\nc\n");

@@ -78,7 +78,7 @@ static void dhcpv6_waits_are_bounded_and_shared(void **state)
 
 	assert_int_equal(w.kinds[0].tries, 10);
 	assert_int_equal(w.kinds[1].tries, 4);
-	assert_int_equal(w.count, 7); // those of REQUEST, and 3 s
+	assert_int_equal(w.count, 7); // the waits of REQUEST, and 3 s
 	for (uint32_t i = 0; i < 10; i++)
 		assert_int_equal(w.kinds[0].ns[i], request[i] * S);
 	for (uint32_t i = 0; i < 4; i++)

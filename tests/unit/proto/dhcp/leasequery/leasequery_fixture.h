@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk lease query of one family in tests: it is set up and asked, and hears messages. A test
-// includes this after its definition of FAMILY(name). Path: tests only.
+// A bulk lease query of one family in tests: set-up, query and replies. A test includes this after
+// its definition of FAMILY(name). Path: tests only.
 #pragma once
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static inline void asked_end(struct asked *a)
 	proto_of()->teardown((void *)a->ctx.shared);
 }
 
-// In a block of exactly the size, so that a sanitizer sees every access beyond.
+// In a block of exactly the size, so that a sanitizer sees every access beyond it.
 static inline enum proto_verdict hear(struct asked *a, const void *bytes, uint32_t len)
 {
 	uint8_t *exact = malloc(len ? len : 1);
@@ -68,7 +68,7 @@ static inline enum proto_verdict hear(struct asked *a, const void *bytes, uint32
 	return v;
 }
 
-// Each beginning of a message is malformed, or is judged; nothing reads beyond it.
+// Each truncation of a message is malformed, or is judged; nothing is read beyond it.
 static inline void cut(struct asked *a, const void *bytes, uint32_t len)
 {
 	struct proto_txn before = a->t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 bulk lease queries: the query of each kind, and the check of its answer. Path: tests only.
+// DHCPv4 bulk lease queries: the query of each kind, and the check of its reply. Path: tests only.
 #define FAMILY(name) leasequery4_##name
 #define ADDR_LEN     4
 #include "leasequery_fixture.h"
@@ -49,7 +49,7 @@ static void a_query_has_its_subject_and_no_other(void **state)
 	}
 }
 
-// A reply of this type to the query about the client of that MAC.
+// A reply of this type to the query about the client with that MAC.
 static uint32_t reply(uint8_t *out, uint8_t type, uint8_t mac, const char *options, uint32_t len)
 {
 	memset(out, 0, DHCP4_OPTIONS_AT);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 bulk lease queries: the query of each kind, and the check of its answer. Path: tests only.
+// DHCPv6 bulk lease queries: the query of each kind, and the check of its reply. Path: tests only.
 #define FAMILY(name) leasequery6_##name
 #define ADDR_LEN     16
 #include "leasequery_fixture.h"
@@ -61,7 +61,7 @@ static void a_query_has_its_subject_and_no_other(void **state)
 	}
 }
 
-// A message of this type; with the data of a client whose DUID ends so, or with a status.
+// A message of this type; with data of the client whose DUID ends in this byte, or with a status.
 static uint32_t message(uint8_t *out, uint8_t type, int client, uint16_t status)
 {
 	struct writer w = writer_of(out, 512);

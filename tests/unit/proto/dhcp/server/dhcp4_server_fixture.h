@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DHCPv4 server with a small pool, messages of its clients, and its replies taken apart.
-// Path: tests only.
+// A DHCPv4 server with a small pool, messages of its clients, and its parsed replies. Path: tests
+// only.
 #pragma once
 
 #include "proto/dhcp/server/dhcp4_answer.h"
@@ -107,7 +107,7 @@ static inline uint32_t said_write(const struct said *c, uint8_t *buf, uint32_t r
 	return (uint32_t)(w.at - buf);
 }
 
-// The type of the reply; 0: none.
+// Returns the type of the reply; 0: none.
 static inline uint8_t say(struct server *v, struct said c)
 {
 	uint8_t buf[1024];
@@ -118,7 +118,7 @@ static inline uint8_t say(struct server *v, struct said c)
 #define SAY(v, type_, client_, ...)                                                                \
 	say(v, (struct said){.type = DHCP4_##type_, .client = client_, ##__VA_ARGS__})
 
-// Discover and request: the address that the client gets.
+// Sends DISCOVER and REQUEST. Returns the address that the client gets.
 static inline uint32_t dora(struct server *v, uint8_t client)
 {
 	uint32_t offered;

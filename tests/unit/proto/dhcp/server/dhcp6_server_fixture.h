@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DHCPv6 server with four addresses and four prefixes, messages of its clients, and its replies
-// taken apart. Path: tests only.
+// A DHCPv6 server with four addresses and four prefixes, messages of its clients, and its parsed
+// replies. Path: tests only.
 #pragma once
 
 #include "proto/dhcp/server/dhcp6_answer.h"
@@ -139,7 +139,7 @@ static inline uint32_t said_write(const struct said *c, uint8_t *buf, uint32_t r
 	return (uint32_t)(w.at - buf);
 }
 
-// The type of the reply; 0: none.
+// Returns the type of the reply; 0: none.
 static inline uint8_t say(struct server *v, struct said c)
 {
 	uint8_t buf[2048];
@@ -153,8 +153,8 @@ static inline uint8_t say(struct server *v, struct said c)
 #define SAY(v, type_, client_, ...)                                                                \
 	say(v, (struct said){.type = DHCP6_##type_, .client = client_, ##__VA_ARGS__})
 
-// The number of the address or prefix that the i-th IA of the reply gives, within test_pool or
-// test_prefixes; UINT32_MAX: none.
+// Returns the number, within test_pool or test_prefixes, of the address or prefix in the i-th IA of
+// the reply; UINT32_MAX: none.
 static inline uint32_t given(const struct server *v, uint32_t i)
 {
 	const struct dhcp6_ia *ia = &v->m.ias[i];
@@ -175,7 +175,7 @@ static inline uint32_t given(const struct server *v, uint32_t i)
 	return a[6];
 }
 
-// Solicit, advertise, request, reply for one address and one prefix: the number of the address.
+// Makes a SARR for one address and one prefix. Returns the number of the address.
 static inline uint32_t sarr(struct server *v, uint8_t client)
 {
 	uint32_t advertised;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server of one family for tests: it is set up, hears messages and ends. A family's fixture
-// includes this after its definitions of FAMILY(name), SERVER_REPLY (members that hold the last
-// reply) and GIVING_BACK_IS_SILENT (a message that gives a lease back gets no reply). Path: tests
-// only.
+// A server of one family for tests: set-up, messages and end. A family's fixture includes this
+// after its definitions of FAMILY(name), SERVER_REPLY (members that hold the last reply) and
+// GIVING_BACK_IS_SILENT (a message that gives a lease back gets no reply). Path: tests only.
 #pragma once
 
 #include <setjmp.h>
@@ -29,7 +28,7 @@ struct server {
 	SERVER_REPLY
 };
 
-// Of the family: settings with a pool of POOL_SIZE leases, and the last reply taken apart.
+// Defined by the family: settings with a pool of POOL_SIZE leases, and the last reply, parsed.
 static inline struct FAMILY(answers_settings) server_settings(void);
 static inline void reply_read(struct server *v);
 
@@ -85,7 +84,7 @@ static inline const struct proto_fault *fault_named(const char *name)
 	return f;
 }
 
-// Set-up for this number of workers ends with one error.
+// Checks that set-up for this number of workers ends with one error.
 static inline void assert_refused_for(const struct FAMILY(answers_settings) * s, uint32_t workers)
 {
 	const struct proto_env env = {.workers = workers};
@@ -101,7 +100,7 @@ static inline void assert_refused(const struct FAMILY(answers_settings) * s)
 	assert_refused_for(s, 1);
 }
 
-// In blocks of exactly the size, so that a sanitizer sees every access beyond.
+// In blocks of exactly the size, so that a sanitizer sees every access beyond them.
 static inline uint32_t hear(struct server *v, const void *bytes, uint32_t len)
 {
 	uint8_t *exact = malloc(len ? len : 1), *out = malloc(v->room ? v->room : 1);

@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-// Of the family. A lease is its number within the pool; the reply gives this one, or NONE.
+// Defined by the family. A lease is its number within the pool; the reply gives this one, or NONE.
 static uint32_t offer(struct server *v, uint8_t client);                // DISCOVER, SOLICIT
 static uint32_t take(struct server *v, uint8_t client, uint32_t lease); // REQUEST of that offer
 static uint32_t renew(struct server *v, uint8_t client, uint32_t lease);
@@ -90,7 +90,7 @@ static void a_declined_address_rests_for_the_lease_time(void **state)
 	v->ctx.now_ms = LEASE_S * 1000;
 	assert_int_equal(offer(v, 8), NONE);
 	v->ctx.now_ms += 1000;
-	assert_int_equal(lease(v, 8), 1); // the oldest binding goes before those that rest
+	assert_int_equal(lease(v, 8), 1); // the oldest binding is reused before resting leases
 	assert_int_equal(lease(v, 9), 2);
 	assert_int_equal(lease(v, 10), 3);
 	assert_int_equal(lease(v, 11), 0);
@@ -171,8 +171,8 @@ static void every_nth_new_client_gets_the_address_of_another(void **state)
 		assert_int_equal(renew(v, i, got), got);
 		before = got;
 	}
-	// Given back by one client it is still the other's, and the record has its own address
-	// again.
+	// Given back by one client, it still belongs to the other, and the record has its own
+	// address again.
 	release(v, 5, 3);
 	assert_int_equal(v->n.released, 1);
 	assert_int_equal(renew(v, 4, 3), 3);
@@ -344,7 +344,7 @@ static void any_byte_may_have_any_value(void **state)
 
 		for (uint32_t i = 0; i < 1 + round % 4; i++) {
 			uint64_t bits = rand_next(&r);
-			// Mostly in the options: that is where lengths are.
+			// Mostly in the options, as lengths are there.
 			uint32_t from = bits & 1 ? 0 : OPTIONS_AT;
 
 			buf[from + rand_scale(bits, len - from)] = (uint8_t)(bits >> 8);

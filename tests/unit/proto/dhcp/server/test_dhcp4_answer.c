@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv4 server before it runs: its settings become ready options and a lease table, and wrong
-// ones are refused. Path: tests only.
+// The DHCPv4 server before it runs: its settings become ready options and a lease table, and
+// invalid ones are refused. Path: tests only.
 
 #include "dhcp4_server_fixture.h"
 

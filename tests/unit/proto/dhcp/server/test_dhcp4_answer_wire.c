@@ -208,7 +208,7 @@ static void requests_that_cannot_be_met_get_a_nak(void **state)
 
 	dora(v, 1);
 	dora(v, 2);
-	// SELECTING: another address than offered, that of another client, one outside the pool.
+	// SELECTING: another address than the offered one, another client's, one outside the pool.
 	assert_nak(v, SAY(v, REQUEST, 1, .requested = POOL + 3, .server_id = SERVER), false);
 	assert_nak(v, SAY(v, REQUEST, 8, .requested = POOL, .server_id = SERVER), false);
 	assert_nak(v, SAY(v, REQUEST, 8, .requested = 7, .server_id = SERVER), false);
@@ -356,7 +356,7 @@ static void a_lease_is_found_by_address_mac_and_client_id(void **state)
 	server_end(v);
 }
 
-// However leases change hands, the client with a client-id is found by its hardware address.
+// Whichever way leases change hands, the client with a client-id is found by its hardware address.
 static void a_lease_is_found_by_the_mac_of_its_last_client(void **state)
 {
 	struct dhcp4_answers_settings s = server_settings();

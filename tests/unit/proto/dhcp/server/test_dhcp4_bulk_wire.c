@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk lease queries to the DHCPv4 server (RFC 6926): what it tells of its leases, message by
-// message. Path: tests only.
+// Bulk lease queries to the DHCPv4 server (RFC 6926): its replies about leases, message by message.
+// Path: tests only.
 #include "dhcp4_server_fixture.h"
 
-// A message over a connection: the type of the first reply; 0: none.
+// Sends a message over a connection. Returns the type of the first reply; 0: none.
 static uint8_t ask(struct server *v, struct said c)
 {
 	uint8_t type;
@@ -17,7 +17,7 @@ static uint8_t ask(struct server *v, struct said c)
 
 #define ASK(v, type_, ...) ask(v, (struct said){.type = DHCP4_##type_, __VA_ARGS__})
 
-// The type of the next message of the answer, in a block of exactly its size.
+// Returns the type of the next message of the reply, in a block of exactly its size.
 static uint8_t go_on(struct server *v)
 {
 	v->len = dhcp4_more(&v->ctx, NULL, 0, v->out, sizeof(v->out));

@@ -73,7 +73,7 @@ static bool apply(struct bed *b, const char *name, enum kind kind, uint64_t rand
 	return true;
 }
 
-// Bytes that differ in the fixed header, and options that are there now and before, as bits.
+// Checks that the fixed header differs in no more than the len bytes at `at`.
 static void assert_same_header_but(const struct bed *b, uint32_t at, uint32_t len)
 {
 	uint8_t copy[DHCP4_OPTIONS_AT];
@@ -245,7 +245,7 @@ static void what_is_not_there_cannot_be_spoiled(void **state)
 	assert_int_equal(fault_named("relay_info_missing")->apply(buf, 300, 300, 1), 0);
 	assert_int_equal(fault_named("relay_info_changed")->apply(buf, 300, 300, 1), 0);
 	assert_memory_equal(buf, v->out, 300);
-	// A sub-option without data has nothing to be changed.
+	// A sub-option without data has no bytes to change.
 	SAY(v, DISCOVER, 1, .relay_info = "\x13\0", .relay_info_len = 2);
 	memcpy(buf, v->out, 300);
 	assert_int_equal(fault_named("relay_info_changed")->apply(buf, 300, 300, 1), 0);

@@ -106,7 +106,7 @@ static void a_long_client_id_identifies_but_is_not_kept(void **state)
 	free(p);
 }
 
-// The clients with a client-id are in one chain each, and no others.
+// Each client with a client-id is in one chain, and no other client is in any.
 static void assert_hardware_chained(const struct dhcp_pool *p)
 {
 	uint32_t chained = 0, known = 0;
@@ -150,7 +150,7 @@ static void any_order_of_operations_keeps_the_hardware_chains(void **state)
 	free(p);
 }
 
-// Nothing but its neighbours in the chain is looked at: the others lead nowhere here.
+// Only the neighbours in the chain are read: all other links are invalid here.
 static void a_lease_leaves_a_chain_without_a_walk(void **state)
 {
 	struct dhcp_pool *p = table_new();
@@ -169,7 +169,7 @@ static void a_lease_leaves_a_chain_without_a_walk(void **state)
 	free(p);
 }
 
-// One MAC address, and ever new client identifiers: with walks these were 10^10 steps.
+// One MAC address and always new client identifiers: walking the chains would take 10^10 steps.
 static void a_flood_of_clients_with_one_mac_takes_no_longer(void **state)
 {
 	const uint32_t count = 1 << 17;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DHCPv6 server before it runs: its settings become ready options and lease tables, and wrong
+// The DHCPv6 server before it runs: its settings become ready options and lease tables, and invalid
 // ones are refused. Path: tests only.
 
 #include "dhcp6_server_fixture.h"
@@ -178,7 +178,7 @@ static void a_server_without_pools_refuses_every_ia(void **state)
 	server_end(v);
 }
 
-// How many complaints there are when these items ask the server.
+// Returns the number of complaints when these items use the server.
 static uint32_t complaints(const struct dhcp6_answers_settings *s, const struct dhcp6_settings *a,
 	const struct dhcp6_settings *b)
 {

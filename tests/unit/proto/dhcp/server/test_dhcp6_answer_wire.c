@@ -33,7 +33,7 @@ static uint32_t offer(struct server *v, uint8_t client)
 	return given(v, 0);
 }
 
-// A message about one address; it is answered.
+// Sends a message about one address, which must get a reply.
 static uint32_t about(struct server *v, uint8_t type, uint8_t client, uint32_t number)
 {
 	const struct said c = {.type = type,
@@ -126,7 +126,7 @@ static void every_ia_of_a_client_gets_a_lease_of_its_own(void **state)
 	server_end(v);
 }
 
-// RFC 8415 section 13.2: another address than that of the IA_NA with the same IAID; no T1, no T2.
+// RFC 8415 section 13.2: an address different from the IA_NA's with the same IAID; no T1, no T2.
 static void temporary_addresses_are_leased_beside_the_others(void **state)
 {
 	struct server *v = server_new();
@@ -388,7 +388,7 @@ static void confirm_tells_whether_addresses_fit_the_link(void **state)
 	assert_int_equal(v->m.ia_count, 0);
 	assert_int_equal(SAY(v, CONFIRM, 1, .nas = 2, .address = elsewhere), DHCP6_REPLY);
 	assert_int_equal(v->m.status, DHCP6_NOT_ON_LINK);
-	// Each IA counts, and none of an earlier message does.
+	// Each IA counts, and no IA of an earlier message.
 	SAY(v, CONFIRM, 1, .nas = 2, .address = address_of(3), .second = elsewhere);
 	assert_int_equal(v->m.status, DHCP6_NOT_ON_LINK);
 	SAY(v, CONFIRM, 1, .nas = 1, .address = address_of(3));
@@ -550,7 +550,7 @@ static void unicast_is_refused_where_it_is_not_allowed(void **state)
 	server_end(v);
 }
 
-// A LEASEQUERY with this option 44, from a relay; its status.
+// Sends a LEASEQUERY with this option 44, from a relay. Returns the status.
 static uint16_t query(struct server *v, const void *data, uint32_t len)
 {
 	uint8_t buf[256];
@@ -581,7 +581,7 @@ static uint16_t query_client(struct server *v, uint8_t client)
 	return query(v, data, sizeof(data));
 }
 
-// The data of this client, with so many leases that it got or renewed so long ago.
+// Checks the data of this client: the number of its leases, and their age.
 static void assert_told(const struct server *v, uint8_t client, uint32_t leases, uint32_t age_s)
 {
 	const uint8_t duid[10] = {0, 3, 0, 1, 2, [9] = client};

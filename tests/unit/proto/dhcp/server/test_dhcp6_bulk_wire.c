@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk lease queries to the DHCPv6 server (RFC 5460): what it tells of its clients, message by
+// Bulk lease queries to the DHCPv6 server (RFC 5460): its replies about clients, message by
 // message. Path: tests only.
 #include "dhcp6_server_fixture.h"
 
@@ -11,7 +11,7 @@ static struct server *server_asked(void)
 	return server_of(&s);
 }
 
-// A query of this type over a connection: the status of the reply.
+// Sends a query of this type over a connection. Returns the status of the reply.
 static uint16_t ask(struct server *v, uint8_t type, const void *option, uint32_t len)
 {
 	uint8_t buf[256], *begin;
@@ -43,7 +43,7 @@ static uint8_t go_on(struct server *v)
 	return v->m.type;
 }
 
-// The last byte of the DUID of the client whose data came, which has so many leases; 0: none.
+// Returns the last byte of the DUID in the reply, which has this number of leases; 0: none.
 static uint8_t told(const struct server *v, uint32_t leases)
 {
 	struct dhcp6_subject s;

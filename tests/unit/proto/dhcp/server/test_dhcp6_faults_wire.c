@@ -6,7 +6,7 @@
 
 #include "dhcp6_server_fixture.h"
 
-// Replies to spoil: client 1 has two addresses and a prefix.
+// Replies to corrupt: client 1 has two addresses and a prefix.
 struct sample {
 	const char *name;
 	uint8_t bytes[1024];
@@ -63,7 +63,7 @@ static int samples_make(void **state)
 
 static uint8_t *spoiled_bytes;
 
-// Spoil a copy in a block of exactly the room, and read both. 0: it was not possible.
+// Corrupts a copy in a block of exactly the room, and parses both. Returns 0 if not possible.
 static uint32_t spoil(const char *name, const struct sample *s, uint64_t random)
 {
 	uint32_t room = s->len + 6, len;
@@ -85,7 +85,7 @@ static uint32_t spoil(const char *name, const struct sample *s, uint64_t random)
 	return len;
 }
 
-// The samples that a fault is possible with, a bit each; the same at any number of levels.
+// The samples that allow a fault, a bit each; identical at any number of levels.
 static uint32_t possible(const char *name)
 {
 	uint32_t all = UINT32_MAX;
@@ -142,7 +142,7 @@ static void faults_of_relays_need_a_relay(void **state)
 	}
 }
 
-// Messages that are no ADVERTISE or REPLY, or are cut, stay as they are.
+// Truncated messages, and messages other than ADVERTISE and REPLY, stay unchanged.
 static void what_is_not_ours_stays_as_it_is(void **state)
 {
 	struct sample s = samples[2][REPLIED];
@@ -333,7 +333,7 @@ static void identifiers_are_wrong_or_missing(void **state)
 	assert_false(dhcp6_has(&is, DHCP6_OPT_RAPID_COMMIT));
 }
 
-// How many relay messages differ in their interface-id, and in their header.
+// Counts the relay messages that differ in their interface-id, and in their header.
 static void count_differences(uint32_t *ids, uint32_t *headers)
 {
 	*ids = *headers = 0;

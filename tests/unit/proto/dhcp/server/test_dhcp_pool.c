@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lease table of the server by itself: numbers and clients found, records given in the right
-// order, every record in one queue and each client in one chain. Path: tests only.
+// The lease table of the server on its own: numbers and clients are found, records are given in the
+// right order, every record is in one queue and each client in one chain. Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

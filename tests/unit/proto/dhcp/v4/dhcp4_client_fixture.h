@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A DHCPv4 item in memory for tests: settings with their defaults, one worker, a transaction, and a
-// server that answers right unless told otherwise. Path: tests only.
+// server whose replies are valid by default. Path: tests only.
 #pragma once
 
 #include "proto/dhcp/dhcp.h"
@@ -15,7 +15,7 @@
 #define RELAY     0xc6120040u // 198.18.0.64
 #define NO_OPTION 0xffff      // instead of a length: leave the option out
 
-// What the next reply of the server is.
+// The contents of the server's next reply.
 struct reply_plan {
 	uint8_t op, type; // 0: none
 	uint32_t xid_xor;
@@ -98,7 +98,7 @@ static inline struct dhcp4_fixture *fixture_new(uint32_t clients)
 	return f;
 }
 
-// Who has a running lease on the address, or DHCP_NOBODY.
+// Returns the client with a current lease on the address, or DHCP_NOBODY.
 static inline uint32_t holder_of(struct dhcp4_fixture *f, uint32_t address)
 {
 	return dhcp_holders_find(
@@ -134,7 +134,7 @@ static inline void fixture_send(struct dhcp4_fixture *f)
 	assert_int_equal(csum_fold(f->ctx.sum), csum_fold(csum_add(0, f->sent, f->sent_len)));
 }
 
-// Data of an option of what was sent, as a view; len NO_OPTION: not there.
+// Returns the data of an option of the message sent, as a view; len NO_OPTION: not present.
 static inline const uint8_t *option_sent(struct dhcp4_fixture *f, uint8_t code, uint32_t *len)
 {
 	uint32_t at = dhcp4_find_option(f->sent, f->sent_len, code);
@@ -219,7 +219,7 @@ static inline void fixture_compose(struct dhcp4_fixture *f)
 	f->reply_len = (uint32_t)(w.at - f->reply);
 }
 
-// A right answer of this type, to be spoilt or composed.
+// Plans a valid reply of this type, to be changed or composed.
 static inline void fixture_plan(struct dhcp4_fixture *f, enum dhcp4_type type)
 {
 	f->answer = (struct reply_plan){.op = DHCP4_REPLY_OP,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Do two ways of parsing the same bytes come to the same message? Path: tests only.
+// Do two ways of parsing the same bytes give the same message? Path: tests only.
 #pragma once
 
 #include "proto/dhcp/v4/dhcp4_message.h"
@@ -23,7 +23,7 @@ static inline bool same_number(
 	return a == b || !dhcp4_has(m, option);
 }
 
-// Numbers that are meaningful when present are compared then only.
+// Numbers that are meaningful only when present are compared only then.
 static inline bool same_message(const struct dhcp4_message *a, const struct dhcp4_message *b)
 {
 	return same_header(a, b) && a->type == b->type && a->has_end == b->has_end &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user puts into messages of DHCPv4 clients: fields of the header, options of chosen
-// messages, the time that clients pretend to have waited, the subject of lease queries,
-// addresses without a lease, and whole messages. Path: tests only.
+// User-defined contents of messages of DHCPv4 clients: fields of the header, options of chosen
+// messages, the time that clients claim to have waited, the subject of lease queries, addresses
+// without a lease, and whole messages. Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
@@ -37,7 +37,7 @@ static void every_field_of_the_header_can_be_given(void **state)
 			bytes_be32(f->sent + DHCP4_AT_CIADDR + 4 * i), (i + 1) * 0x01010101);
 	assert_string_equal((char *)f->sent + DHCP4_AT_SNAME, "boot-1");
 	assert_string_equal((char *)f->sent + DHCP4_AT_FILE, "02:00:00:00:00:01.img");
-	// The message is otherwise what it was, and so is its exchange.
+	// The rest of the message is unchanged, and so is its exchange.
 	assert_int_equal(f->sent_len, 300);
 	assert_int_equal(f->sent[DHCP4_AT_CHADDR + 5], 1);
 	fixture_requesting(f);
@@ -101,7 +101,7 @@ static void wrong_fields_are_refused(void **state)
 	REFUSED(fixture_relay(1), "too long: 129 bytes (up to 128)", f->settings.header = &header);
 }
 
-// Options 12, the same for all, and 60, of each client, in these messages.
+// Options 12, common to all clients, and 60, one for each client, in these messages.
 static struct dhcp4_fixture *placed(const int32_t *steps, uint32_t count)
 {
 	struct dhcp4_fixture *f = fixture_relay(2);
@@ -205,7 +205,7 @@ static void the_time_stays_or_grows_to_the_end_and_no_further(void **state)
 	fixture_end(f);
 }
 
-// A LEASEQUERY about client 0, which has what is named in `has`.
+// Checks a LEASEQUERY about client 0, which has the fields named in `has`.
 static void asks_about(enum dhcp4_query query, bool ciaddr, bool chaddr, bool client_id)
 {
 	struct dhcp4_fixture *f = fixture_relay(1);
@@ -292,7 +292,7 @@ static void informing_clients_need_an_address_each(void **state)
 #define RAW_TAIL                                                                                   \
 	"00000000000000000000" ZEROS_32 ZEROS_32 ZEROS_32 ZEROS_32 ZEROS_32 ZEROS_32 "63825363"
 
-// A whole DISCOVER and REQUEST; without giaddr, as on the link.
+// A whole DISCOVER and REQUEST, without giaddr, as on the link.
 static void messages_can_be_given_as_a_whole(void **state)
 {
 	static const struct dhcp_raw_settings raw[] = {
@@ -349,7 +349,7 @@ static void whole_messages_that_cannot_work_are_refused(void **state)
 		f->settings.is.raw = ((struct field_list){&raw[1], 1}));
 }
 
-// The first that differs is kept, as far as it is shown.
+// The first differing message is kept, as far as it is shown.
 static void an_expected_option_is_that_of_the_client(void **state)
 {
 	static const char longest[] = "class-0 and thirty-two bytes of another";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts that are known make no difference but to the time it takes. Path: tests only.
+// Known layouts change nothing but the time of parsing. Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static struct writer options_begin(void)
 	return writer_of(bytes + DHCP4_OPTIONS_AT, sizeof(bytes) - DHCP4_OPTIONS_AT);
 }
 
-// What a server says, its length; id_len: bytes of the client identifier.
+// A server's message and its length; id_len: bytes of the client identifier.
 static uint32_t answer(uint32_t address, const char *id, uint32_t id_len)
 {
 	struct writer w = options_begin();
@@ -45,7 +45,7 @@ static uint32_t answer(uint32_t address, const char *id, uint32_t id_len)
 	return (uint32_t)(w.at - bytes);
 }
 
-// Parsed in a block of its own size, with and without what is known of earlier messages.
+// Parses a message in a block of its own size, with and without the layouts of earlier messages.
 static bool parse(uint32_t len, struct dhcp4_message *m)
 {
 	static struct dhcp4_scratch fresh;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages read and written: every field and option, options in three fields and in pieces, broken
-// ones without a read too far. Path: tests only.
+// ones without a read beyond the end. Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +41,8 @@ static uint32_t packet_len(const struct packet *p)
 	return (uint32_t)(p->w.at - p->bytes);
 }
 
-// In a block of exactly that size, so that the sanitizer sees every read beyond it; it lives on for
-// the pointers of m. The second time it has a layout that is known.
+// Parses in a block of exactly that size, so that the sanitizer sees every read beyond it; the
+// block stays for the pointers of m. The second time the layout is known.
 static bool parse(const void *data, uint32_t len)
 {
 	struct dhcp4_message again;
@@ -108,8 +108,8 @@ static void offer(struct packet *p)
 	write_u8(&p->w, DHCP4_OPT_END);
 }
 
-// Replies of ISC dhcpd 4.4 to a relay: an OFFER of 576 bytes' room, whose option 224 goes on in
-// file and sname and whose options field has no END, and a NAK.
+// Replies of ISC dhcpd 4.4 to a relay: an OFFER with room for 576 bytes, whose option 224 continues
+// in file and sname and whose options field has no END, and a NAK.
 static const char captured_offer[] =
 	"020106011234567800000000000000000a4d0064000000000a4d00020200000000010000000000000000"
 	"0000e02278787878787878787878787878787878787878787878787878787878787878787878ff000000"
@@ -161,7 +161,7 @@ static void a_captured_overloaded_offer_is_read(void **state)
 	assert_false(m.has_end);
 }
 
-// The same, with the split option numbered as one that is put together.
+// The OFFER again, with its split option renumbered to one that is reassembled.
 static void the_split_option_of_a_captured_offer_is_whole(void **state)
 {
 	uint8_t data[1024];
@@ -305,7 +305,7 @@ static void an_option_of_no_bytes_is_there(void **state)
 	assert_true(dhcp4_has(&m, DHCP4_OPT_RAPID_COMMIT));
 }
 
-// Where an option starts the message may end: a missing END is no error.
+// A message may end at the start of an option: a missing END is no error.
 static void a_cut_is_broken_unless_it_is_between_options(void **state)
 {
 	uint8_t boundary[512] = {0};
@@ -392,7 +392,7 @@ static void an_option_that_is_there_twice_is_broken_if_its_values_differ(void **
 	assert_true(m.repeats);
 }
 
-// Beside the options of a fixed size, those whose content is compared.
+// Besides options of a fixed size, options with compared contents.
 static void an_identifier_that_is_there_twice_is_no_longer_one(void **state)
 {
 	assert_true(PARSE("\x3d\3\1ab\x52\4\1\2cd\x3d\3\1ab\x52\4\1\2cd\xff"));
@@ -402,7 +402,7 @@ static void an_identifier_that_is_there_twice_is_no_longer_one(void **state)
 	assert_true(PARSE("\x3d\3\1ab\x3d\3\1ac\xff")); // pieces of one
 	assert_false(m.repeats);
 	assert_int_equal(m.client_id_len, 6);
-	assert_true(PARSE("\x38\2ab\x38\2ab\xff")); // a text may say anything
+	assert_true(PARSE("\x38\2ab\x38\2ab\xff")); // a text may have any contents
 	assert_int_equal(m.message_len, 4);
 }
 
@@ -427,7 +427,7 @@ static void pieces_of_a_fixed_size_option_are_not_counted_around(void **state)
 	assert_false(parse_packet(&p));
 }
 
-// RFC 3396 section 5: an option that does not fit where a field ends goes on in the next.
+// RFC 3396 section 5: an option that does not fit at the end of a field continues in the next.
 static void a_fixed_size_option_may_be_split_between_fields(void **state)
 {
 	assert_true(parse_fields(LITERAL("\x34\1\1\x36\1\xc0\xff"), LITERAL("\x36\3\0\2\1\xff"),

@@ -155,8 +155,7 @@ static void messages_have_their_limit(void **state)
 	assert_right(fixture_new(1));
 }
 
-// The room that is asked for is that of the longest message; only an identifier in hex leaves a
-// byte.
+// The room required is that of the longest message; only an identifier in hex leaves a byte.
 static void the_room_is_that_of_the_longest_message(void **state)
 {
 	static const struct {
@@ -468,7 +467,7 @@ static void bad_files_of_leases_are_refused(void **state)
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
-// What a file by hand does not say is not known, and no reason to leave the client out.
+// A field missing in a hand-written file is unknown, and no reason to leave the client out.
 static void leases_by_hand_need_their_address_alone(void **state)
 {
 	static const char *const texts[] = {

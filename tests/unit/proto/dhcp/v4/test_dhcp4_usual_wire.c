@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reply that is known as usual is judged like any other one: two workers get the same replies,
-// right ones and every small mistake, and one of them knows no layout. Path: tests only.
+// A reply recognised as usual is judged like any other one: two workers get identical replies,
+// valid ones and every small mistake, and one of them knows no layout. Path: tests only.
 
 #include "dhcp4_client_fixture.h"
 
@@ -77,7 +77,7 @@ static bool is_read(uint32_t at)
 	return at <= DHCP4_AT_SNAME || at >= DHCP4_AT_COOKIE;
 }
 
-// The right reply with something else in it, or without something.
+// The valid reply with something added or missing.
 static void answer_change(struct dhcp4_fixture *f, uint32_t how)
 {
 	struct reply_plan *a = &f->answer;
@@ -141,7 +141,7 @@ static void what_a_plan_asks_for_beyond_the_usual_goes_the_long_way(void **state
 	}
 }
 
-// Parameters that no answer of the fixture has.
+// Parameters that no reply of the fixture has.
 static uint64_t asked[12];
 static uint32_t asked_count;
 

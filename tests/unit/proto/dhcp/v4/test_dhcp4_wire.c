@@ -39,8 +39,8 @@ struct golden {
 #define LIST_AND_ID "37020103 3d0701020000000000"
 #define CIRCUIT     "520401027030"
 
-// Decoded by tshark without a complaint, and held against table 5 of RFC 2131. Paths: through a
-// relay 0 is the server; of clients that broadcast 0 is the broadcast, 1 the server.
+// Decoded by tshark without a warning, and checked against table 5 of RFC 2131. Paths: through a
+// relay 0 is the server; for clients that broadcast 0 is the broadcast, 1 the server.
 static const struct golden goldens[] = {
 	{DHCP4_DORA, false,
 		"01010600 1234abcd 00008000 00000000 00000000 00000000 00000000" MAC_AND_PAD,
@@ -459,7 +459,7 @@ static void clients_have_the_vlans_of_their_range(void **state)
 	fixture_end(f);
 }
 
-// The next hop of each path is asked for, and may be on one VLAN alone.
+// The next hop of each path is requested, and may be on one VLAN only.
 static void no_path_is_without_clients(void **state)
 {
 	struct dhcp4_fixture *f = fixture_new(4);
@@ -479,7 +479,7 @@ static void no_path_is_without_clients(void **state)
 	fixture_end(f);
 }
 
-// RFC 2131 section 4.4.3; some servers answer to the relay.
+// RFC 2131 section 4.4.3; some servers reply to the relay.
 static void an_inform_behind_a_relay_is_answered_at_both_addresses(void **state)
 {
 	static const struct {
@@ -528,7 +528,7 @@ static enum proto_verdict proxy_verdict(struct dhcp4_fixture *f, const char *ven
 	return fixture_verdict(f);
 }
 
-// The offer of a boot server has no address: it answers a DISCOVER, and an exchange waits on.
+// The offer of a boot server has no address: it answers a DISCOVER, and the exchange keeps waiting.
 static void offers_of_pxe_proxies_have_no_address(void **state)
 {
 	struct dhcp4_fixture *f = fixture_open(fixture_relay(4));
@@ -1025,8 +1025,8 @@ static enum proto_verdict verdict_of_way(enum dhcp4_step step, bool relay, uint3
 	return v;
 }
 
-// The server is who the identifier says. Where its packet came from is counted, if the request went
-// to an address.
+// The identifier defines the server. The source of its packet is counted if the request went to an
+// address.
 static void answers_come_to_where_the_client_is(void **state)
 {
 	enum dhcp4_step d = DHCP4_STEP_DISCOVER, r = DHCP4_STEP_RENEW;
@@ -1047,7 +1047,7 @@ static void answers_come_to_where_the_client_is(void **state)
 	assert_int_equal(verdict_of_way(r, true, own, 67, RELAY, 67, false), PROTO_STRAY);
 }
 
-// Servers answer to the sender's address, or to that in the message.
+// Servers reply to the sender's address, or to the one in the message.
 static void relays_with_one_sender_are_answered_there_or_at_their_own(void **state)
 {
 	static const uint8_t sender[4] = {192, 0, 2, 9};
@@ -1113,7 +1113,7 @@ static void only_the_server_that_was_chosen_can_refuse_a_request(void **state)
 	assert_int_equal(fixture_answer(f, DHCP4_NAK), PROTO_FAIL);
 	assert_int_equal(f->n.nak, 1);
 	fixture_end(f);
-	// Any server may refuse what all were asked.
+	// Any server may refuse a request sent to all.
 	f = fixture_open(fixture_new(1));
 	fixture_bound(f, DHCP4_REBIND);
 	ANSWER(f, DHCP4_NAK, PROTO_FAIL, a->server_id++);
@@ -1133,7 +1133,7 @@ static void only_the_offer_of_the_server_wanted_is_taken(void **state)
 	fixture_end(f);
 }
 
-// What to spoil of a right reply, and the counter that must see it.
+// A change to a valid reply, and the counter that it must increment.
 #define FAILS(step, relay, type, change, counter)                                                  \
 	do {                                                                                       \
 		struct dhcp4_fixture *f = in_step(step, relay);                                    \
@@ -1236,7 +1236,7 @@ static void another_address_on_renewal_may_be_allowed(void **state)
 	fixture_end(f);
 }
 
-// The reply that is composed, with one more server identifier behind its options.
+// Adds one more server identifier after the options of the composed reply. Returns its verdict.
 static enum proto_verdict with_another_identifier(struct dhcp4_fixture *f, uint32_t id)
 {
 	struct writer w = writer_of(f->reply + f->reply_len, 7);
@@ -1316,7 +1316,7 @@ static void what_does_not_parse_is_malformed_at_any_length(void **state)
 		free(exact);
 		if (len < DHCP4_OPTIONS_AT)
 			assert_int_equal(v, PROTO_MALFORMED);
-		if (v == PROTO_AGAIN || v == PROTO_FAIL) { // cut between options: go on afresh
+		if (v == PROTO_AGAIN || v == PROTO_FAIL) { // cut between options: start again
 			fixture_end(f);
 			f = in_step(DHCP4_STEP_DISCOVER, true);
 			fixture_plan(f, DHCP4_OFFER);
@@ -1335,7 +1335,7 @@ static struct dhcp4_fixture *of_hardware(const char *chaddr, uint8_t htype, uint
 	return f;
 }
 
-// What the next client sends: its header from htype to hlen and chaddr, and its identifier.
+// The fields sent by the next client: its header from htype to hlen and chaddr, and its identifier.
 static void assert_hardware(struct dhcp4_fixture *f, const char *head, const char *id)
 {
 	uint8_t bytes[32];
@@ -1494,7 +1494,7 @@ static void what_an_item_owns_is_its_own_clients(void **state)
 	fixture_end(f);
 }
 
-// The server began to count before the ACK came.
+// The lease began at the server before the ACK arrived.
 static void a_lease_counts_from_the_beginning_of_its_exchange(void **state)
 {
 	struct dhcp4_fixture *f = fixture_open(fixture_new(1));
@@ -1668,7 +1668,7 @@ static void a_renewal_goes_to_whoever_gave_the_lease(void **state)
 	fixture_end(f);
 }
 
-// RFC 2131 section 4.4.5: to the server of option 54. No server is named; one more answers than
+// RFC 2131 section 4.4.5: to the server of option 54. No server is named; one more replies than
 // there are paths.
 static void on_a_link_each_renewal_goes_to_the_server_of_its_lease(void **state)
 {
@@ -1726,7 +1726,7 @@ static void assert_heard(struct dhcp4_fixture *f, uint32_t place, const char *na
 	assert_int_equal(peer.refusals, refusals);
 }
 
-// Offers and NAKs of servers that were not chosen, too.
+// Includes offers and NAKs of servers that were not chosen.
 static void each_server_is_known_by_its_replies(void **state)
 {
 	const uint8_t src[4] = {198, 18, 0, 99}, all[4] = {255, 255, 255, 255};
@@ -1757,7 +1757,7 @@ static void each_server_is_known_by_its_replies(void **state)
 	fixture_end(f);
 }
 
-// The server that the file names keeps its own path, which follows its next hop. Any other one is
+// The server named by the file keeps its own path, which follows its next hop. Any other server is
 // found in the run, on the VLANs of the client.
 static void another_server_than_the_named_one_renews_its_own_leases(void **state)
 {

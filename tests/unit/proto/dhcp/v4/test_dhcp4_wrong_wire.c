@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 messages that are wrong on purpose: what is wrong with each kind, and the judgement of
-// what a server does with them. Path: tests only.
+// DHCPv4 messages that are invalid on purpose: the mistake of each kind, and the judgement of the
+// server's reaction. Path: tests only.
 
 #include "dhcp4_client_fixture.h"
 
@@ -15,7 +15,7 @@ static FIXTURE *fixture_wrong(struct dhcp_wrong_settings *wrong)
 	return fixture_open(f);
 }
 
-// The transaction ID, and giaddr where the message goes so far.
+// Does the message have its transaction ID, and giaddr if it is long enough?
 static bool has_kept_xid(const FIXTURE *f, uint32_t kind)
 {
 	return bytes_be32(f->sent + DHCP4_AT_XID) == KEY &&
@@ -25,7 +25,7 @@ static bool has_kept_xid(const FIXTURE *f, uint32_t kind)
 #define IF_CUT PROTO_MALFORMED
 #include "dhcp_wrong_tests.h"
 
-// A DISCOVER of this kind, and if it can be read.
+// Makes a DISCOVER of this kind, and checks whether it can be parsed.
 static FIXTURE *spoilt(enum dhcp4_wrong kind, struct dhcp4_message *m, bool readable)
 {
 	static struct dhcp4_scratch scratch;
@@ -100,7 +100,7 @@ static void a_release_is_never_wrong(void **state)
 	fixture_end(f);
 }
 
-// The client holds its lease as before.
+// The client still holds its lease.
 static void a_wrong_renewal_changes_nothing(void **state)
 {
 	struct dhcp_wrong_settings wrong = only(DHCP4_WRONG_HLEN);

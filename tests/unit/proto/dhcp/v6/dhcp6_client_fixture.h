@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A DHCPv6 item in memory for tests: settings with their defaults, one worker, a transaction, and a
-// server that answers right unless told otherwise. Path: tests only.
+// server whose replies are valid by default. Path: tests only.
 #pragma once
 
 #include "proto/dhcp/dhcp.h"
@@ -15,7 +15,7 @@
 #define DUID_LEN    10
 #define NOTHING     0xffff // instead of a status: leave the option out
 
-// What the next reply of the server is.
+// The contents of the server's next reply.
 struct reply_plan {
 	uint8_t type;
 	uint32_t xid_xor;
@@ -66,7 +66,7 @@ struct dhcp6_fixture {
 	struct reply_plan answer;
 	uint8_t sent[2048], reply[2048];
 	uint32_t sent_len, reply_len;
-	struct dhcp6_envelope e; // of what was sent
+	struct dhcp6_envelope e; // of the message sent
 	struct dhcp6_message m;
 };
 
@@ -273,7 +273,7 @@ static inline void fixture_compose(struct dhcp6_fixture *f)
 	f->reply_len = (uint32_t)(w.at - f->reply);
 }
 
-// A right answer of this type, to be spoilt or composed.
+// Plans a valid reply of this type, to be changed or composed.
 static inline void fixture_plan(struct dhcp6_fixture *f, enum dhcp6_type type)
 {
 	f->answer = (struct reply_plan){.type = type,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user puts into messages of DHCPv6 clients: the hop count of relays, options of chosen
-// messages, the time that clients pretend to have waited, a refusal among offers, and
-// whole messages. Path: tests
-// only.
+// User-defined contents of messages of DHCPv6 clients: the hop count of relays, options of chosen
+// messages, the time that clients claim to have waited, a refusal among offers, and whole messages.
+// Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
@@ -25,7 +24,7 @@ static void relays_count_hops_from_the_number_given(void **state)
 	fixture_end(f);
 }
 
-// Options 60, the same for all, and 61, of each client, in these messages.
+// Options 60, common to all clients, and 61, one for each client, in these messages.
 static struct dhcp6_fixture *placed(const int32_t *steps, uint32_t count)
 {
 	struct dhcp6_fixture *f = fixture_relay(2, 1);
@@ -74,7 +73,7 @@ static void options_that_name_no_message_are_in_the_usual_ones(void **state)
 	fixture_end(f);
 }
 
-// In hundredths of a second, in the first try too.
+// In hundredths of a second, also in the first message.
 static uint16_t elapsed_at(struct dhcp6_fixture *f, uint64_t now_ms)
 {
 	f->ctx.now_ms = now_ms;
@@ -119,7 +118,7 @@ static void a_refusal_does_not_end_the_choice_of_the_best(void **state)
 	assert_int_equal(f->m.type, DHCP6_REQUEST);
 	assert_int_equal(fixture_answer(f, DHCP6_REPLY), PROTO_DONE);
 	fixture_end(f);
-	// With nothing but refusals the SOLICIT is sent again, and then the first answer counts.
+	// If there are only refusals, the SOLICIT is sent again, and then the first reply counts.
 	f = fixture_relay(1, 1);
 	f->settings.advertise = DHCP6_TAKES_BEST;
 	f->settings.is.retransmit = &f->retransmit;
@@ -132,7 +131,7 @@ static void a_refusal_does_not_end_the_choice_of_the_best(void **state)
 	fixture_end(f);
 }
 
-// The client's part; relay messages are around it as ever.
+// The client's part; relay messages are around it as usual.
 static void messages_can_be_given_as_a_whole(void **state)
 {
 	static const struct dhcp_raw_settings raw[] = {
@@ -174,7 +173,7 @@ static struct dhcp6_fixture *told(void)
 	return fixture_open(f);
 }
 
-// The path of the message at hand: 0 leads to all servers, 1 to the server's address.
+// Returns the path of the current message: 0 leads to all servers, 1 to the server's address.
 static uint32_t path_of(struct dhcp6_fixture *f)
 {
 	struct proto_flow flow;
@@ -187,7 +186,7 @@ static void a_server_that_tells_its_address_is_asked_there(void **state)
 {
 	struct dhcp6_fixture *f = told();
 
-	for (uint32_t n = 0; n < 3; n++) { // the last ones from what was learnt of the first
+	for (uint32_t n = 0; n < 3; n++) { // the last ones from the template of the first
 		fixture_only(f, DHCP6_SARR);
 		fixture_next(f);
 		assert_int_equal(path_of(f), 0);

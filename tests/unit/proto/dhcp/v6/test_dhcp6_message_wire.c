@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DHCPv6 messages read and written: captured ones, every option at every level, relay messages, and
-// broken ones without a read too far. Path: tests only.
+// broken ones without a read beyond the end. Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,8 +39,8 @@ static uint32_t from_hex(const char *hex, uint8_t *out)
 	return len;
 }
 
-// In a block of exactly that size, so that the sanitizer sees every read beyond it; it lives on for
-// the pointers of m and e.
+// Parses in a block of exactly that size, so that the sanitizer sees every read beyond it; the
+// block stays for the pointers of m and e.
 static const uint8_t *exact(const void *data, uint32_t len)
 {
 	free(block);
@@ -176,7 +176,7 @@ static void write_everything(struct writer *w)
 	dhcp6_write_option(w, 4000, "xyz", 3);
 }
 
-// What tshark takes for exactly this message.
+// Bytes that tshark decodes as exactly this message.
 static const char everything[] =
 	"071234560001000a0003000161626364656600020007000200000001780003002e0102030400000032000000"
 	"500005001e20010db800000000000000000000001000000064ffffffff000d000200040004000e0000000500"
@@ -363,7 +363,7 @@ static void what_is_broken_has_a_reason(void **state)
 	assert_string_equal(m.notes.broken, "two different status codes (option 13)");
 }
 
-// Padding that is too short for an option; other clients do not look at it.
+// Padding too short for an option; other clients ignore it.
 static void a_few_octets_behind_the_last_option_are_passed_over(void **state)
 {
 	assert_true(PARSE("\0\1\0\3abc"));
@@ -377,7 +377,7 @@ static void a_few_octets_behind_the_last_option_are_passed_over(void **state)
 	assert_false(PARSE("\0\1\0\3abc\0\0\0\1"));
 }
 
-// An IA_NA or IA_PD with the same lease so many times.
+// Writes an IA_NA or IA_PD that repeats a lease this number of times.
 static void write_ia(struct writer *w, uint16_t type, uint32_t leases)
 {
 	const struct dhcp6_lease l = {
@@ -462,7 +462,7 @@ static void leases_of_the_other_kind_are_passed_over(void **state)
 	assert_int_equal(m.ias[0].lease_count, 0);
 }
 
-// A SOLICIT behind so many relays, innermost hop count 0.
+// Writes a SOLICIT behind this number of relays, innermost hop count 0.
 static uint32_t relayed(uint8_t *data, uint32_t room, uint32_t levels, uint8_t type)
 {
 	struct writer w = writer_of(data, room);
@@ -566,7 +566,7 @@ static void every_option_of_a_relay_is_read(void **state)
 	dhcp6_write_option(&w, DHCP6_OPT_INTERFACE_ID, "", 0);
 	assert_true(dhcp6_parse_relay(exact(data, len + 4), len + 4, &r));
 	assert_true(r.notes.repeats);
-	data[len + 3] = 1; // twice, and not the same
+	data[len + 3] = 1; // repeated with another value
 	assert_false(dhcp6_parse_relay(exact(data, len + 5), len + 5, &r));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lease queries of relays (RFC 5007): their subjects read, the messages, and what answers do to the
-// client. Path: tests only.
+// Lease queries of relays (RFC 5007): parsing of their subjects, the messages, and the effect of
+// replies on the client. Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
@@ -73,7 +73,7 @@ static void broken_subjects_are_refused(void **state)
 	assert_int_equal(s.leases_ignored, 1);
 }
 
-// A client with a lease whose relay asks about it.
+// A client with a lease, about which its relay sends a query.
 static struct dhcp6_fixture *asking(enum dhcp6_query query)
 {
 	struct dhcp6_fixture *f = fixture_relay(2, 2);
@@ -109,7 +109,7 @@ static void a_relay_asks_by_itself_under_its_own_name(void **state)
 	fixture_end(f);
 }
 
-// The verdict of a LEASEQUERY-REPLY with these options behind its DUIDs.
+// Returns the verdict on a LEASEQUERY-REPLY with these options after its DUIDs.
 static enum proto_verdict told(struct dhcp6_fixture *f, uint16_t code, const char *data, size_t len)
 {
 	struct writer w = writer_of(f->reply, sizeof(f->reply));

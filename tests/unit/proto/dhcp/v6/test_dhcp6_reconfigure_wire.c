@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RECONFIGUREs (RFC 8415 sections 18.2.11 and 20.4): the authentication option and the MAC as
-// bytes, the key in a reply, each reason for which a message is not obeyed, and the exchange of one
-// that is. Path: tests only.
+// bytes, the key in a reply, each reason to discard a message, and the exchange after a valid one.
+// Path: tests only.
 
 #include "dhcp6_client_fixture.h"
 
@@ -37,7 +37,7 @@ static void the_option_is_laid_out_as_the_rfc_has_it(void **state)
 	assert_false(dhcp6_rkap_read(&data, DHCP6_RKAP_MAC, &r));
 }
 
-// Made by another implementation.
+// Computed by another implementation.
 static void the_mac_is_of_the_message_without_itself(void **state)
 {
 	static const uint8_t right[] = "\xc1"
@@ -67,7 +67,7 @@ static void the_mac_is_of_the_message_without_itself(void **state)
 
 static struct dhcp_life_settings life;
 
-// An item whose client 0 has a lease and that key, with number 7 as the last one.
+// An item whose client 0 has a lease and that key; the last number was 7.
 static struct dhcp6_fixture *keyed_as(bool relayed, bool lenient)
 {
 	struct dhcp6_fixture *f = relayed ? fixture_relay(2, 2) : fixture_new(2);
@@ -91,7 +91,7 @@ static struct dhcp6_fixture *keyed(bool relayed)
 	return keyed_as(relayed, false);
 }
 
-// A RECONFIGURE; all but `what` is right. 0 or NULL: as it should be.
+// A RECONFIGURE, valid except for `what`. 0 or NULL: valid.
 struct called {
 	uint8_t asks;
 	uint64_t replay; // 0: 8
@@ -187,12 +187,12 @@ static void a_client_does_what_its_server_calls_for(void **state)
 		assert_int_equal(f->txn.step, kinds[i / 2].step);
 		assert_int_equal(f->m.type, c.asks);
 		assert_true(dhcp6_has(&f->m, DHCP6_OPT_RECONFIGURE_ACCEPT));
-		// Meanwhile it hears no other one.
+		// Meanwhile it ignores other ones.
 		assert_true(hears(f, &(struct called){.replay = 9}));
 		assert_int_equal(f->n.reconfigure_busy, 1);
 		ANSWER(f, DHCP6_REPLY, PROTO_DONE, (void)a);
 		assert_true(client_of(f, 0)->head.holds);
-		// The same one once more.
+		// The message is repeated.
 		assert_true(hears(f, &c));
 		assert_int_equal(f->n.reconfigure_bad[DHCP6_BAD_REPLAY], 1);
 		assert_true(hears(f, &(struct called){.replay = 9}));
@@ -229,7 +229,7 @@ static void bad_ones_have_a_reason_each(void **state)
 			bad += f->n.reconfigure_bad[k];
 		assert_true(bad == 1 && obeyed(f) == 0);
 		assert_int_equal(client_of(f, 0)->head.state, DHCP_IS_BOUND);
-		// It has changed nothing: a right one is obeyed, whatever port it comes from.
+		// Nothing was changed: a valid one is obeyed, whatever its source port.
 		assert_true(hears(f, &(struct called){.src_port = 546}));
 		assert_int_equal(obeyed(f), 1);
 		fixture_end(f);
@@ -260,7 +260,7 @@ static void without_key_or_lease_or_client_none_is_obeyed(void **state)
 	assert_true(hears(f, &(struct called){0}));
 	assert_int_equal(f->n.reconfigure_bad[DHCP6_BAD_KEY], 2);
 	k->head.holds = true;
-	// Of another item, or of nobody.
+	// For another item, or for no client.
 	((struct dhcp6_plan *)f->ctx.shared)->is.mac += 1000;
 	assert_false(hears(f, &(struct called){0}));
 	((struct dhcp6_plan *)f->ctx.shared)->is.mac -= 1000;

@@ -334,7 +334,7 @@ static void a_saved_lease_is_a_line_of_five_columns(void **state)
 	unlink(path);
 }
 
-// Also those of a worker that nobody has answered.
+// Including the leases of a worker that got no reply.
 static void leases_of_all_workers_are_saved(void **state)
 {
 	static const char three[] = "# old\n0," MAC0 ",2001:db8::1," NEVER "1," MAC1
@@ -431,7 +431,7 @@ static void bad_files_of_leases_are_refused(void **state)
 	assert_not_set_up(f, "/nonexistent/file: No such file");
 }
 
-// REBIND and CONFIRM have no server in them.
+// REBIND and CONFIRM name no server.
 static void a_lease_without_its_server_can_be_rebound(void **state)
 {
 	const char *path = file_of("client,address\n0,2001:db8::1\n");
@@ -454,7 +454,7 @@ static void a_lease_without_its_server_can_be_rebound(void **state)
 	unlink(path);
 }
 
-// A line at a time, each with some of its bytes changed at random.
+// Line by line, with some bytes of each changed at random.
 static void broken_lines_never_crash_it(void **state)
 {
 	static const char right[] = "0," MAC0 ",2001:db8:8000:100::/56," SERVER ",1900000000";

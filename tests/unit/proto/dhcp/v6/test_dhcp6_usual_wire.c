@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reply that is known as usual is judged like any other one, and a request that is copied is the
-// one that would be written: two workers do the same, and one of them knows no message. Path: tests
-// only.
+// A reply recognised as usual is judged like any other one, and a copied request equals the one
+// that would be written: two workers do the same, and one of them recognises no message.
+// Path: tests only.
 
 #include "dhcp6_client_fixture.h"
 
@@ -89,7 +89,7 @@ static bool is_read(uint32_t at)
 	return true;
 }
 
-// The right reply with something else in it, or without something.
+// The valid reply with something added or missing.
 static void answer_change(struct dhcp6_fixture *f, uint32_t how)
 {
 	struct reply_plan *a = &f->answer;
@@ -110,7 +110,7 @@ static void answer_change(struct dhcp6_fixture *f, uint32_t how)
 		memset(f->reply + f->reply_len - 24, 0x11, 16);
 }
 
-// What was learnt of another client is as right for the next one.
+// Data learned from one client is valid for the next one, too.
 static void other_replies_are_judged_as_if_none_came_before(void **state)
 {
 	for (uint32_t i = 0; i < COURSES; i++) {
@@ -142,7 +142,7 @@ static void other_replies_are_judged_as_if_none_came_before(void **state)
 	}
 }
 
-// The message of a client, from a worker that has written others and from one that has not.
+// The message of a client, from a worker that has written others before and from one that has not.
 static void assert_sends_same(struct dhcp6_fixture *f, struct dhcp6_fixture *g)
 {
 	bool known = worker_of(f)->images[f->txn.step].len;
@@ -242,7 +242,7 @@ static void a_reply_of_another_server_than_the_one_asked_fails(void **state)
 	fixture_end(f);
 }
 
-// Something that the plan has beyond the usual.
+// A feature of the plan beyond the usual.
 static void plan_change(struct dhcp6_fixture *f, uint32_t how)
 {
 	switch (how) {

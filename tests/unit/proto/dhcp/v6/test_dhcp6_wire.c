@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 clients: every exchange, what each message has, each check of an answer with its counter,
-// who holds what, and when the next try is. Path: tests only.
+// DHCPv6 clients: every exchange, the contents of each message, each check of a reply with its
+// counter, the holders of leases, and the times of retransmissions. Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
@@ -154,7 +154,7 @@ static void assert_spoilt(struct dhcp6_fixture *f, enum proto_verdict verdict)
 	fixture_end(f);
 }
 
-// What spoils a right answer, what becomes of it, and the counter that says why.
+// A change to a valid reply, its verdict, and the counter of the reason.
 #define SPOILT(change, verdict, counter)                                                           \
 	do {                                                                                       \
 		struct dhcp6_fixture *f = asking();                                                \
@@ -201,7 +201,7 @@ static void each_wrong_reply_has_its_counter(void **state)
 	SPOILT(a->options = 0, PROTO_DONE, parameters_missing);
 }
 
-// As many IAs as a message can have, one of them somebody else's.
+// As many IAs as a message can have, one of them of another client.
 static void an_unasked_ia_is_not_taken_for_one_beyond_the_last(void **state)
 {
 	struct dhcp6_fixture *f = fixture_new(1);
@@ -618,7 +618,7 @@ static enum proto_verdict advertise(
 	return fixture_verdict(f);
 }
 
-// The server that the REQUEST is to, and what it asks for.
+// The server that the REQUEST names, and the leases that it requests.
 static void check_requested(struct dhcp6_fixture *f, const char *server, uint32_t shift)
 {
 	uint8_t address[16];
@@ -823,7 +823,7 @@ static void replies_come_to_who_asked(void **state)
 	ends.dst_port = 547;
 	assert_int_equal(f->n.way_wrong, 2);
 	assert_int_equal(f->n.other_source, 0);
-	ends.src = other.bytes; // the server is who its DUID says
+	ends.src = other.bytes; // the DUID defines the server
 	assert_int_equal(fixture_answer(f, DHCP6_ADVERTISE), PROTO_AGAIN);
 	assert_int_equal(f->n.other_source, 1);
 	assert_true(f->ctx.elsewhere);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 messages that are wrong on purpose: what is wrong with each kind, and the judgement of
-// what a server does with them. Path: tests only.
+// DHCPv6 messages that are invalid on purpose: the mistake of each kind, and the judgement of the
+// server's reaction. Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "dhcp6_client_fixture.h"
@@ -15,7 +15,7 @@ static FIXTURE *fixture_wrong(struct dhcp_wrong_settings *wrong)
 	return fixture_open(f);
 }
 
-// The relay messages are right, and inside is the transaction ID.
+// The relay messages are valid, and inside is the transaction ID.
 static bool has_kept_xid(FIXTURE *f, uint32_t kind)
 {
 	uint32_t xid;
@@ -28,7 +28,7 @@ static bool has_kept_xid(FIXTURE *f, uint32_t kind)
 #define IF_CUT PROTO_STRAY // its transaction ID is inside of relay messages
 #include "dhcp_wrong_tests.h"
 
-// A SOLICIT of this kind, and if it can be read.
+// Makes a SOLICIT of this kind, and checks whether it can be parsed.
 static FIXTURE *spoilt(enum dhcp6_wrong kind, bool readable)
 {
 	struct dhcp_wrong_settings wrong = only(kind);
@@ -82,7 +82,7 @@ static void each_kind_is_wrong_as_its_name_says(void **state)
 	}
 }
 
-// Right messages between them are copied from an image as ever, wrong ones are not.
+// Valid messages between them are still copied from an image, invalid ones are not.
 static void images_are_of_right_messages_alone(void **state)
 {
 	struct dhcp_wrong_settings wrong = {.shares = {[DHCP6_WRONG_TYPE] = 0.5}};
