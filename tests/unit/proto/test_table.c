@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of protocols is found by name and fit for the engine. Path: tests only.
+// The table of protocols: entries are found by name and fit the engine. Path: tests only.
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges of clients that are the same in both families: tests over the fixture of a family,
-// which also defines the following. Path: tests only.
+// Exchanges of clients common to both families: tests over the fixture of a family, which also
+// defines the following. Path: tests only.
 //   LEASE_S, FIRST_ADDRESS: of the lease that client 0 gets
-//   OTHER_SERVER(a), LEASE_OF_0(f, a): the reply is of another server, or gives what client 0 has
-//   OTHER_OFFERS: counter of offers that are not taken
-//   HAS_RAPID(f): was a message with rapid commit sent?
-//   TAGGED(clients), tagged_ends: a fixture, and how the replies to its clients come
+//   OTHER_SERVER(a), LEASE_OF_0(f, a): the reply is of another server, or gives the lease of client
+//   0 OTHER_OFFERS: counter of offers that are not taken HAS_RAPID(f): was a message with rapid
+//   commit sent? TAGGED(clients), tagged_ends: a fixture, and how the replies to its clients come
 #pragma once
 
 #include "proto/dhcp/dhcp.h"

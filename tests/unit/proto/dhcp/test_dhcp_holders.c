@@ -330,8 +330,8 @@ static void threads_fight_for_addresses_and_each_has_one_holder(void **state)
 	end(&h);
 }
 
-// Each thread gives every address in turn to a client of its own, at the same time as the others:
-// one of them gets it.
+// Each thread gives every address in turn to a client of its own, simultaneously with the others:
+// only one gets it.
 struct race {
 	struct dhcp_holders *h;
 	uint32_t thread;

@@ -37,7 +37,7 @@ struct dns_fixture {
 	uint32_t reply_len;
 };
 
-// As of `edns: {}`, for lines that ask for an OPT record.
+// As with `edns: {}`, for lines that want an OPT record.
 static const struct dns_opt fixture_plain_opt = {
 	.len = DNS_OPT_HEADER_LEN, .bytes = "\0\0\x29\x04\xd0\0\0\0\0\0"};
 static const struct dns_form fixture_form = {.class = 1, .opt = &fixture_plain_opt};
@@ -77,7 +77,7 @@ static inline struct dns_fixture *fixture_start(const char *name)
 	return f;
 }
 
-// Of the same settings: as if the program was started again.
+// Reopens the item with unchanged settings, as if the program was started again.
 static inline void fixture_reopen(struct dns_fixture *f)
 {
 	dns_close(&f->ctx);
@@ -95,7 +95,7 @@ static inline void fixture_end(struct dns_fixture *f)
 	free(f);
 }
 
-// The query of transaction seq; f->reply becomes its header and question with QR set.
+// Makes the query of transaction seq; f->reply becomes its header and question with QR set.
 static inline void fixture_ask(struct dns_fixture *f, uint64_t seq)
 {
 	f->txn.seq = seq;
@@ -125,7 +125,7 @@ static inline void fixture_answer(struct dns_fixture *f)
 	f->reply[7]++;
 }
 
-// An OPT with these options and upper bits of the RCODE.
+// Adds an OPT with these options and upper bits of the RCODE.
 static inline void fixture_opt(
 	struct dns_fixture *f, uint8_t ext_rcode, const void *options, uint16_t len)
 {
@@ -137,7 +137,7 @@ static inline void fixture_opt(
 	f->reply[11]++;
 }
 
-// The short way says and counts what the long one does.
+// Judges a reply; the short way must give the verdict and counters of the long one.
 static inline enum proto_verdict fixture_judge(
 	struct dns_fixture *f, const uint8_t *reply, uint32_t len)
 {
@@ -160,7 +160,8 @@ static inline enum proto_verdict fixture_judge(
 	return v;
 }
 
-// The reply as a heap block of exactly its size, so that the sanitizer sees every read beyond it.
+// Judges the reply in a heap block of exactly its size, so that the sanitizer sees every read
+// beyond it.
 static inline enum proto_verdict fixture_verdict_of(
 	struct dns_fixture *f, const void *data, uint32_t len)
 {
@@ -179,8 +180,7 @@ static inline enum proto_verdict fixture_verdict(struct dns_fixture *f)
 	return fixture_verdict_of(f, f->reply, f->reply_len);
 }
 
-// The responder's answer to a query: its length. Both are in blocks of exactly their size
-// meanwhile.
+// Returns the length of the responder's reply to a query, both in blocks of exactly their size.
 static inline uint32_t fixture_answer_to(
 	struct proto_ctx *ctx, const void *query, uint32_t len, uint8_t *out, uint32_t room)
 {

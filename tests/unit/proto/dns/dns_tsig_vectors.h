@@ -77,7 +77,7 @@ static const char vector_badtime[] =
 	"53f100012c00202fd248a55a742d51c96e680ddb2d7682364f2e1780adf8951d1021b05d"
 	"8140a012340012000600006553f4e8";
 
-// A transfer of example.com in four messages; the third one is not signed.
+// A transfer of example.com in four messages; the third one is unsigned.
 static const char vector_transfer_mac[] = // of the request
 	"95e77efab1073064cd7cc29a0784e22c950387a6f7e192fc44e5a14cefdd4a62";
 static const char *const vector_transfer[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A responder with a zone in memory: updates and queries to it, as a client would send them.
-// Path: tests only.
+// A responder with a zone in memory: updates and queries as a client would send them. Path: tests
+// only.
 #pragma once
 
 #include "dns_fixture.h"
@@ -64,7 +64,7 @@ static inline uint32_t ask(struct responder *r, const uint8_t *message, uint32_t
 	return r->out[3] & 0x0fu;
 }
 
-// The RCODE of an update, which repeats the zone and nothing else.
+// Returns the RCODE of an update, whose reply repeats the zone and nothing else.
 static inline uint32_t update(struct responder *r, const char *text)
 {
 	struct dns_queries q = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that follow leases: DHCIDs as RFC 4701 has them, the questions of clients, what answers
-// show, and when clients are asked for. Path: tests only.
+// Records that follow leases: DHCIDs as in RFC 4701, the queries of clients, the meaning of
+// replies, and when a client is queried. Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void happen(enum proto_happening what, uint32_t client, uint64_t now_ms)
 	ddns_happened(&ctx, &e);
 }
 
-// The next transaction at this time, and its message; false: none is due.
+// Begins the next transaction at this time, and makes its message. Returns false if none is due.
 static bool ask(uint64_t now_ms)
 {
 	ctx.now_ms = now_ms;
@@ -96,7 +96,7 @@ static bool ask(uint64_t now_ms)
 	return true;
 }
 
-// Its answer with this RCODE and records, whose owner is the question.
+// Its reply with this RCODE and records, whose owner is the question.
 static void answer(uint8_t rcode)
 {
 	memcpy(reply, query, query_len);

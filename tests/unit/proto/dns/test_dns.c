@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of DNS: every member has one, and names what exists. Path: tests only.
+// The rows of DNS: every member has one, and names something that exists. Path: tests only.
 
 #include "dns_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder byte by byte: records as asked, EDNS, errors, and silence where there must be.
+// The responder byte by byte: records as configured, EDNS, errors, and silence where needed.
 // Path: tests only.
 
 #include "dns_fixture.h"
@@ -207,7 +207,7 @@ static void malformed_queries_are_formerr(void **state)
 		bytes[5] = (uint8_t)count;
 		assert_answer(r, bytes, 56, "\xab\xcd\x81\1\0\0\0\0\0\0\0\0", 12);
 	}
-	// a cookie that cannot be: RFC 7873 section 5.2.2
+	// an impossible cookie
 	assert_answer(r, QUERY_EDNS "\0\0\x29\x10\0\0\0\0\0\0\5\0\x0a\0\1x", 49,
 		"\xab\xcd\x81\1\0\0\0\0\0\0\0\0", 12);
 	assert_int_equal(r->n.malformed, n + 1);

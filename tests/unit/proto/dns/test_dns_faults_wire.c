@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The responder's DNS faults on real answers: each spoils what its name says and the rest stays a
-// well-formed message; what it cannot spoil it leaves alone. Path: cold. Test.
+// The responder's DNS faults on real replies: each corrupts the part in its name and leaves a
+// well-formed message; a reply without that part stays unchanged. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void an_answer_without_a_record_cannot_become_empty(void **state)
 			assert_int_equal(f->apply(buf, bare, sizeof(buf), 0), 0);
 }
 
-// Also bare error headers, which have no question.
+// Including bare error headers, which have no question.
 static void no_length_is_read_beyond(void **state)
 {
 	uint8_t exact[LEN];

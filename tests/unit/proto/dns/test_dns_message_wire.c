@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walking messages: real ones in full, broken ones without a read too far or a loop. Path: tests
-// only.
+// Walking messages: real ones in full, broken ones without a read beyond the end or a loop.
+// Path: tests only.
 
 #include "base/bytes.h"
 #include "dns_fixture.h"
@@ -28,7 +28,7 @@ static const char *const captured[] = {
 	"1c000a00186162636465666768010000006b0099d275443f97b3b79dc1",
 };
 
-// In a block of exactly that size, so that the sanitizer sees every read beyond it.
+// Walks a block of exactly that size, so that the sanitizer sees every read beyond it.
 static bool walk(const uint8_t *data, uint32_t len, struct dns_message *m)
 {
 	uint8_t *exact = malloc(len);
@@ -324,7 +324,7 @@ static void a_message_of_64_kib_is_walked(void **state)
 	assert_int_equal(m.left, len - at);
 	data[7]++; // one more than there is
 	assert_false(walk(data, len, &m));
-	memset(data + 6, 0xff, 6); // as many as can be said
+	memset(data + 6, 0xff, 6); // the highest counts
 	assert_false(walk(data, len, &m));
 	free(data);
 }

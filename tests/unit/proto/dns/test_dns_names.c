@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names and types from text: escapes parsed right, limits kept. Path: tests only.
+// Names and types from text: escapes are parsed, and limits kept. Path: tests only.
 
 #include "dns_fixture.h"
 

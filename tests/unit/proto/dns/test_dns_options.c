@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EDNS options of all kinds: in words of a line, as settings, padding, and those that replies
-// carry. Path: tests only.
+// EDNS options of all kinds: in words of a line, as settings, padding, and in replies. Path: tests
+// only.
 
 #include "dns_fixture.h"
 
@@ -251,7 +251,7 @@ static void an_option_that_is_asked_for_and_empty_is_not_counted(void **state)
 	fixture_end(f);
 }
 
-// The names are those of IANA's registry, without two alike: each is a path of a criterion.
+// The names come from IANA's registry and are unique: each is a path of a criterion.
 static void each_extended_error_has_its_name(void **state)
 {
 	assert_string_equal(dns_ede_label(0), "Other_Error");
@@ -263,7 +263,7 @@ static void each_extended_error_has_its_name(void **state)
 			assert_string_not_equal(dns_ede_label(i), dns_ede_label(k));
 }
 
-// The query of an item, answered by the responder: into f->reply.
+// Makes the query of an item, and the responder's reply in f->reply.
 static void answered_by(struct dns_fixture *f, const struct dns_answers_settings *s)
 {
 	struct dns_answer_counters n = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inline names: patterns expanded in order, random characters where they belong. Path: tests only.
+// Inline names: patterns expanded in order, random characters in their places. Path: tests only.
 
 #include "dns_fixture.h"
 

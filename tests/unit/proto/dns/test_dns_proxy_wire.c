@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PROXY headers: as haproxy's specification has them, who is claimed, and what the responder takes.
-// Path: tests only.
+// PROXY headers: as in haproxy's specification, the addresses that they claim, and the headers that
+// the responder accepts. Path: tests only.
 
 #include "proto/dns/dns.h"
 #include "dns_fixture.h"

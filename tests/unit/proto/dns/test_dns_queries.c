@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Query files: what is a query, what is skipped, and that every bad line is told. Path: tests only.
+// Query files: valid queries, skipped lines, and an error for every invalid line. Path: tests only.
 
 #include "dns_fixture.h"
 
@@ -209,7 +209,7 @@ static void a_class_stands_before_the_type(void **state)
 	unload(&l);
 }
 
-// As dnsperf reads them: it knows no class either.
+// As dnsperf reads them, which does not know classes either.
 static void further_words_can_be_ignored(void **state)
 {
 	static const struct dns_form two = {
@@ -227,7 +227,7 @@ static void further_words_can_be_ignored(void **state)
 	unload(&l);
 }
 
-// Beside the tests above, what files for dnsperf have: escapes, final dots, case, long lines.
+// Further contents of files for dnsperf: escapes, final dots, case, long lines.
 static void files_for_dnsperf_are_read_as_it_reads_them(void **state)
 {
 	const size_t long_comment = 65536;

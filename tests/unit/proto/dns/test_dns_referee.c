@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which answer of a capture belongs to which query, and what becomes of replies that differ from
+// Which reply of a capture belongs to which query, and the judgement of replies that differ from
 // it. Path: tests only.
 
 #include "dns_fixture.h"
@@ -7,7 +7,7 @@
 
 #include "net/frame.h"
 
-// A message of a capture: "a" asks, "A" answers; of client and server, with an ID and a question.
+// A message of a capture: "a" is a query, "A" its reply; with client, server, ID and question.
 struct seen {
 	bool answer;
 	uint8_t client, id, name, last, port;
@@ -184,7 +184,7 @@ static void replies_are_judged_by_the_captured_answer(void **state)
 	fixture_end(f);
 }
 
-// A whole answer over a connection may be any where the capture has a cut one.
+// A complete reply over a connection may have any contents if the capture has a truncated one.
 static void a_truncated_answer_says_nothing_about_a_whole_one(void **state)
 {
 	static const char capture[] = PCAP QUERY ANSWER("\x86");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers that are the same and such that differ, as the referee sees them. Path: tests only.
+// Replies that are equal for the referee, and replies that differ. Path: tests only.
 
 #include "dns_fixture.h"
 
@@ -92,7 +92,7 @@ static void names_in_rdata_are_names_where_they_may_be_compressed(void **state)
 		{{BYTES(ONE("\xc0\x0c" RECORD("\x10", "\1") "\3\2ab"))}, // TXT
 			{BYTES(ONE("\xc0\x0c" RECORD("\x10", "\1") "\3\2aB"))},
 			DNS_COMPARED_ANSWER},
-		// RDATA that no name fits into: octets.
+		// RDATA too short for a name: octets.
 		{{BYTES(ONE("\xc0\x0c" RECORD("\x05", "\1") "\3\2ab"))},
 			{BYTES(ONE("\xc0\x0c" RECORD("\x05", "\1") "\3\2ab"))}, DNS_COMPARED_COUNT},
 		{{BYTES(ONE("\xc0\x0c" RECORD("\x23", "\1") "\5\0\1\0\2\x09"))},
@@ -151,7 +151,7 @@ static void each_part_is_a_class_and_the_first_one_counts(void **state)
 		differs(1u << DNS_COMPARED_ANSWER, two, cases[6].other), DNS_COMPARED_COUNT);
 }
 
-// Owner, type, class, data and number of records: each makes another set.
+// A difference in owner, type, class, data or number of records makes another set.
 static void upper_bits_of_the_rcode_are_upper_bits(void **state)
 {
 	const struct message formerr = {BYTES(HEAD("\x84\1", "\0\0\0\0\0") QUESTION)};
@@ -189,7 +189,7 @@ static void records_differ_in_any_of_their_parts(void **state)
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
 		assert_int_equal(differs(ALL, one, other[i]), DNS_COMPARED_ANSWER);
-	// A record that is there twice is not as if it was not there.
+	// A repeated record is not the same as no record.
 	assert_int_equal(differs(ALL, other[4], other[5]), DNS_COMPARED_ANSWER);
 	assert_int_equal(differs(ALL, one, ttl), DNS_COMPARED_COUNT);
 	assert_int_equal(differs(ALL | 1u << DNS_COMPARED_TTL, one, ttl), DNS_COMPARED_ANSWER);

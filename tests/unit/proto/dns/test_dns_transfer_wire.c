@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zone transfers: their questions, and when one is over. Path: tests only.
+// Zone transfers: their queries, and their end. Path: tests only.
 
 #include "dns_fixture.h"
 

@@ -24,7 +24,7 @@ struct transfer {
 	struct dns_tsig_chain theirs;
 };
 
-// The server knows the request by its MAC.
+// The server identifies the request by its MAC.
 static void transfer_ask(struct transfer *x, uint64_t seq)
 {
 	struct dns_fixture *f = x->f;
@@ -67,9 +67,8 @@ static void transfer_free(struct transfer *x)
 	free(x);
 }
 
-// A message with the SOA record, an A record, or the SOA record again. how: s: signed, u: not,
-// b: with a bit of the MAC changed, o: at a time that is too old, f: with a record that is not well
-// formed.
+// A message with the SOA record, an A record, or the SOA record again. how: s: signed, u: unsigned,
+// b: with a bit of the MAC changed, o: at a time that is too old, f: with a malformed record.
 static enum proto_verdict message(struct transfer *x, char record, char how)
 {
 	struct dns_fixture *f = x->f;
@@ -157,7 +156,7 @@ static void a_message_that_is_missing_breaks_the_chain(void **state)
 		assert_int_equal(message(x, '5', 's'), PROTO_KEPT);
 		kept = x->theirs;
 		assert_int_equal(message(x, 'x', missing ? 's' : 'u'), PROTO_KEPT);
-		if (missing) // as the server would sign what follows without it
+		if (missing) // as the server would sign the following messages without it
 			x->theirs = kept;
 		assert_int_equal(message(x, '5', 's'), missing ? PROTO_FAIL : PROTO_DONE);
 		transfer_free(x);
@@ -205,7 +204,7 @@ static void asked_again_on_another_connection_it_begins_anew(void **state)
 	transfer_free(x);
 }
 
-// Nearly as many as are kept, the eldest of them last.
+// Nearly as many as are kept, the oldest of them last.
 static void many_transfers_are_in_flight_at_once(void **state)
 {
 	const uint64_t most = DNS_TSIG_TRANSFERS;
@@ -221,7 +220,7 @@ static void many_transfers_are_in_flight_at_once(void **state)
 	x->theirs = first;
 	assert_int_equal(message(x, '5', 's'), PROTO_KEPT);
 	assert_int_equal(message(x, '5', 's'), PROTO_DONE);
-	// One more than there are places for: the eldest is not known any more.
+	// One more than there are places for: the oldest is no longer known.
 	x->f->txn.tries = 0;
 	for (uint64_t seq = most; seq < 3 * most; seq++)
 		transfer_ask(x, seq);

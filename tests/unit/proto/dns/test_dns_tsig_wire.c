@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TSIG byte by byte, against messages that dnspython signed: requests, replies and their verdicts,
-// transfers of several messages, and the responder's side. Path: tests only.
+// TSIG byte by byte, compared with messages that dnspython signed: requests, replies and their
+// verdicts, transfers of several messages, and the responder's side. Path: tests only.
 
 #include "proto/dns/dns.h"
 #include "proto/dns/server/dns_answers.h"
@@ -109,7 +109,7 @@ static void any_bit_that_changes_makes_a_reply_wrong(void **state)
 	use_reply(f, vectors[SHA256].reply);
 	for (uint32_t bit = 0; bit < f->reply_len * 8; bit++) {
 		f->reply[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		// The case of the key's name and algorithm, and with it the MAC, stays.
+		// The case of the key's name and algorithm, and therefore the MAC, does not change.
 		taken += fixture_verdict(f) == PROTO_DONE;
 		f->reply[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
@@ -234,7 +234,7 @@ static void the_time_of_a_request_is_kept_beside_other_ones(void **state)
 		f->txn.user = 0;
 		fixture_ask(f, seq);
 	}
-	// Its place among the MACs was taken, and its time is another one.
+	// Its place among the MACs is taken, and its time differs.
 	f->txn = first;
 	assert_null(dns_tsig_request_mac(((struct dns_worker *)f->ctx.own)->tsig, &f->txn));
 	use_reply(f, vectors[SHA256].reply);
@@ -318,7 +318,7 @@ static struct dns_tsig_key *key_new(int32_t algorithm)
 	return key;
 }
 
-// The messages of vector_transfer, some of them changed. The verdicts as letters: R, U, W.
+// Judges vector_transfer, with some messages changed. Returns the verdicts as letters: R, U, W.
 static const char *transfer(const char *skip, uint32_t flip)
 {
 	static char verdicts[8];
@@ -380,7 +380,7 @@ static void a_transfer_may_have_99_messages_between_signed_ones(void **state)
 	dns_tsig_keys_free(key, 1);
 }
 
-// What is signed as the messages of a transfer is verified so.
+// Messages signed as a transfer are verified as a transfer.
 static void a_transfer_is_signed_as_it_is_verified(void **state)
 {
 	struct dns_tsig_key *key = key_new(6);
@@ -455,7 +455,7 @@ static uint32_t answer(struct responder *r, const uint8_t *query, uint32_t len)
 	return fixture_answer_to(&r->ctx, query, len, r->out, r->room);
 }
 
-// The verdict of the client on the answer to its request.
+// Returns the verdict of the client on the reply to its request.
 static enum proto_verdict exchange(struct dns_fixture *f, struct responder *r)
 {
 	f->reply_len = answer(r, f->query, f->query_len);
@@ -513,7 +513,7 @@ static void the_responder_refuses_shortened_macs(void **state)
 	struct dns_fixture *f = signed_new(SHA256, 0);
 	uint8_t *mac_len = f->query + f->query_len - 6 - 32 - 1, *rdlen = f->query + 33 + 13 + 9;
 
-	// The first 16 octets of the MAC are right.
+	// The first 16 octets of the MAC are correct.
 	memmove(mac_len + 17, mac_len + 33, 6);
 	*mac_len = 16;
 	*rdlen -= 16;
@@ -578,14 +578,14 @@ static void faults_spoil_signatures(void **state)
 		assert_int_equal(fixture_verdict(f), cases[i].verdict);
 		memcpy(&n, (const char *)&f->n + cases[i].counter, sizeof(n));
 		assert_int_equal(n, 1);
-		// A reply without a signature has nothing to spoil.
+		// A reply without a signature has none to corrupt.
 		assert_int_equal(fault->apply(f->reply, 33, sizeof(f->reply), 12345), 0);
 		fixture_end(f);
 	}
 	responder_end(r);
 }
 
-// A request is not what it was when a cookie was learnt meanwhile: its MAC is kept instead.
+// A request changes if a cookie was learned meanwhile, so its MAC is kept.
 static void full_cookies_are_signed(void **state)
 {
 	static struct dns_key_settings key;
@@ -611,7 +611,7 @@ static void full_cookies_are_signed(void **state)
 		proto_request(&dns_proto, &f->ctx, &f->txn, early, sizeof(early)) > f->query_len);
 	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);
 	assert_int_equal(f->n.tsig_verified, 2);
-	// Another request has its place: nobody knows the MAC.
+	// Another request has taken its place: the MAC is unknown.
 	fixture_ask(f, DNS_TSIG_KEPT_FULL);
 	f->txn.seq = 0;
 	assert_int_equal(fixture_verdict_of(f, answers[0], lens[0]), PROTO_DONE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Updates from text to wire: against messages that dnspython made, errors with their places,
+// Updates from text to wire: compared with messages that dnspython made, errors with their places,
 // patterns and names that are compressed to one place. Path: tests only.
 
 #include "proto/dns/dns.h"
@@ -302,8 +302,8 @@ static void texts_that_cannot_be_are_refused(void **state)
 	}
 }
 
-// 3 messages, runs of 4: four of the first, four of the second, four of the third, with the same
-// four names each; then four new ones.
+// 3 messages, runs of 4: four of the first, four of the second, four of the third, with equal names
+// in each; then four new names.
 static void runs_repeat_names_in_their_order(void **state)
 {
 	static const char *text =
@@ -336,7 +336,7 @@ static void runs_repeat_names_in_their_order(void **state)
 	fixture_end(f);
 }
 
-// Runs of 5 among 3 workers are 6: each worker has two names of its own, and deletes what it added.
+// Runs of 5 among 3 workers become 6: each worker has two names, and deletes its own additions.
 static void each_name_belongs_to_one_worker(void **state)
 {
 	static const char *text =

@@ -63,7 +63,7 @@ static void every_edns_option_has_its_bytes(void **state)
 	fixture_end(f);
 }
 
-// A line's own OPT record: the bytes after the question, of lines without and with `edns`.
+// The OPT record of a line: the bytes after the question, of lines without and with `edns`.
 static void a_line_can_have_an_opt_of_its_own(void **state)
 {
 	const struct {
@@ -110,7 +110,7 @@ static void a_line_can_have_an_opt_of_its_own(void **state)
 	}
 }
 
-// The client subnet of a line replaces the one that is drawn; the cookie stays the last option.
+// The client subnet of a line replaces the drawn one; the cookie stays the last option.
 static void a_subnet_of_its_own_goes_with_cookies_and_drawn_subnets(void **state)
 {
 	struct dns_fixture *f = fixture_new(". NS 192.0.2.0/24");
@@ -210,10 +210,10 @@ static void sequential_order_goes_round_and_workers_interleave(void **state)
 	fixture_end(f);
 }
 
-// In a block the query of a transaction follows from the one before it.
+// In a block, the query of a transaction is derived from the previous one.
 static void a_block_has_the_queries_that_each_has_alone(void **state)
 {
-	// The questions before a run have numbers below zero.
+	// The queries before a run have numbers below zero.
 	static const uint64_t seqs[] = {UINT64_MAX, 0, 1, UINT64_MAX - 4, UINT64_MAX, 4, 5, 6, 7, 9,
 		10, 3, 4, 1ull << 40, (1ull << 40) + 1, 0, 1};
 	static const enum dns_order orders[] = {DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF};
@@ -649,9 +649,9 @@ static void a_reply_cut_anywhere_is_malformed_and_not_counted(void **state)
 	fixture_end(f);
 }
 
-// Each bit of a plain answer turned, each length of it, one record more and less: fixture_verdict
-// holds the short way against the long one. Without EDNS, with it in all queries, in this one
-// alone, in the other one alone.
+// Each bit of a plain reply flipped, each length of it, one record more and less: fixture_verdict
+// compares the short way with the long one. Without EDNS, with it in all queries, in this one only,
+// in the other one only.
 static void what_is_not_plain_is_not_taken_for_it(void **state)
 {
 	static const char *const others[] = {NAME, NAME, NAME " E", NAME};
@@ -808,7 +808,7 @@ static void without_edns_512_bytes_are_the_limit(void **state)
 	fixture_end(f);
 }
 
-// Of a list with both: only replies to queries with EDNS must have an OPT and may be longer.
+// In a list with both, only replies to queries with EDNS must have an OPT and may be longer.
 static void each_query_has_the_rules_of_its_own_opt(void **state)
 {
 	struct dns_fixture *f = fixture_new(NAME);

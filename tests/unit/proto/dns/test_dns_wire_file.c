@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of whole messages: what is read, what is refused, and how replies to such messages are
-// judged. Path: tests only.
+// Files of whole messages: which are read, which are refused, and how replies to them are judged.
+// Path: tests only.
 
 #include "proto/dns/dns.h"
 #include "dns_fixture.h"
@@ -56,7 +56,7 @@ static void messages_go_as_they_are_but_for_the_id(void **state)
 	file_end(f);
 }
 
-// With an OPT record of the settings behind the message, as updates have it.
+// With the settings' OPT record after the message, as in updates.
 static void a_record_behind_the_message_is_counted(void **state)
 {
 	struct dns_fixture *f =
@@ -126,7 +126,7 @@ static void two_questions_are_known_by_id(void **state)
 	file_end(f);
 }
 
-// Of raw IP (101) or Ethernet (1): a query, a reply, a segment of TCP, a query to another port.
+// A capture of raw IP (101) or Ethernet (1): a query, a reply, a TCP segment, another port's query.
 #define PCAP(link)         "\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0" link "\0\0\0"
 #define PACKET(len)        "\1\0\0\0\2\0\0\0" len "\0\0\0" len "\0\0\0"
 #define IP4(len, protocol) "\x45\0\0" len "\0\0\x40\0\x40" protocol "\0\0\xc0\0\2\1\xc0\0\2\2"
@@ -199,7 +199,7 @@ static void every_error_names_its_message(void **state)
 #define CAPTURE_TO_53         PCAP("\x65") QUERY("\x11", "\x35") QUERY("\x2f", "\x35")
 #define CAPTURE               CAPTURE_TO_53 QUERY("\x11", "\x36") QUERY("\x06", "\x35")
 
-// By the port of the item's server, or that of the setting alone.
+// By the port of the item's server, or by the setting only.
 static void captured_queries_go_to_the_ports_of_servers(void **state)
 {
 	static const struct {
@@ -233,7 +233,7 @@ static void what_a_capture_has_besides_is_counted_by_what_it_is(void **state)
 	file_end(f);
 }
 
-// That of the query, and not of the other packets; only if the replay has the same file.
+// The time of the query, not of the other packets; only if the replay has the same file.
 static void times_are_those_of_the_messages(void **state)
 {
 	struct dns_fixture *f = fixture_file(BYTES(CAPTURE));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are wrong on purpose: each kind is wrong in its way alone, the responder and the
-// judge agree about it, and answers of other kinds are told apart. Path: tests only.
+// Messages that are invalid on purpose: each kind has only its own mistake, the responder and the
+// judge agree about it, and replies to other kinds are recognised. Path: tests only.
 
 #include "proto/dns/dns.h"
 #include "dns_fixture.h"
@@ -13,7 +13,7 @@
 static struct dns_key_settings key = {
 	.secret_file = secret_path, .name = "k", .fudge_ns = 300000000000};
 
-// An item all of whose messages are of one kind.
+// An item whose messages are all of one kind.
 static struct dns_fixture *wrong_new(const char *line, enum dns_wrong kind)
 {
 	static struct dns_wrong_settings shares;
@@ -110,7 +110,7 @@ static void kinds_with_random_parts_stay_within_them(void **state)
 	assert_int_equal(cookies, 0xfe);
 }
 
-// dnspython 2.9 reads it, too: UnknownTSIGKey without the key, BadSignature with one of that name.
+// dnspython 2.9 agrees: UnknownTSIGKey without the key, BadSignature with one of that name.
 static void a_signature_is_well_formed_and_with_an_unknown_key(void **state)
 {
 	struct dns_fixture *f = wrong_new("a A", DNS_WRONG_TSIG);
@@ -127,7 +127,7 @@ static void a_signature_is_well_formed_and_with_an_unknown_key(void **state)
 	fixture_end(f);
 }
 
-// With options of all sorts in place, and of whatever question.
+// With options of all kinds, and any question.
 static void an_opt_record_that_is_there_is_used(void **state)
 {
 	for (enum dns_wrong kind = 0; kind < DNS_WRONG_COUNT; kind++) {
@@ -153,7 +153,7 @@ static void an_opt_record_that_is_there_is_used(void **state)
 	}
 }
 
-// A whole message without a question gets one where its kind needs it.
+// A whole message without a question gets one if its kind needs it.
 static void a_message_without_a_question_is_spoiled_too(void **state)
 {
 	for (enum dns_wrong kind = 0; kind < DNS_WRONG_TSIG_MAC; kind++) {
@@ -193,7 +193,7 @@ static void without_room_nothing_is_written(void **state)
 	}
 }
 
-// The responder is right about all of them but signatures, which it does not know.
+// The responder detects all kinds but signatures, which it does not know.
 static void the_responder_and_the_judge_agree(void **state)
 {
 	const struct dns_answers_settings s = {

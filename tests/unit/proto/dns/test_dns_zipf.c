@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The alias table holds exactly the weights it was made of. Path: tests only.
+// The alias table has exactly the weights that it was made of. Path: tests only.
 
 #include "dns_fixture.h"
 
@@ -7,7 +7,7 @@
 
 #include "proto/dns/client/dns_zipf.h"
 
-// The probability of each index by the table itself.
+// Computes the probability of each index from the table.
 static double *weights_of(const struct dns_alias *table, uint32_t count)
 {
 	double *w = calloc(count, sizeof(*w));

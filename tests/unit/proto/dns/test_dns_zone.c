@@ -94,7 +94,7 @@ static void only_zones_of_ours_that_take_updates(void **state)
 	responder_end(r);
 }
 
-// What nobody can write as text.
+// Messages that have no form in text.
 static void malformed_updates_get_formerr(void **state)
 {
 #define HEAD "\xab\xcd\x28\0\0\1"
@@ -147,8 +147,7 @@ static void compressed_data_is_stored_in_full(void **state)
 	responder_end(r);
 }
 
-// Adds up to the last piece of memory, then SERVFAIL without a change; what is deleted has room
-// again.
+// Adds records up to the last piece of memory, then SERVFAIL without a change; deletion frees room.
 static void a_full_zone_says_servfail_and_changes_nothing(void **state)
 {
 	struct responder *r = responder_new(1 << 12);
@@ -181,7 +180,7 @@ static void a_full_zone_says_servfail_and_changes_nothing(void **state)
 	responder_end(r);
 }
 
-// Each name appears and goes with those above it.
+// Each name appears and disappears with the names above it.
 static void names_between_come_and_go(void **state)
 {
 	struct responder *r = responder_new(1 << 16);

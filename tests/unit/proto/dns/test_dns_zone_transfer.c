@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What leaves the responder's zones beside plain answers: whole zones in many messages, changes out
-// of the journal, delegations and DNAME. Path: tests only.
+// Replies of the responder's zones other than plain ones: whole zones in many messages, changes
+// from the journal, delegations and DNAME. Path: tests only.
 
 #include "proto/dns/server/dns_answers.h"
 #include "dns_zone_fixture.h"
 
 #include "proto/dns/server/dns_answer_transfer.h"
 
-// A question for the zone z, with the serial of a copy; below 0: for all of it.
+// A query for the zone z, with the serial of a copy; below 0: for all of it.
 static uint32_t transfer_begin(struct responder *r, int64_t serial)
 {
 	uint8_t message[100] = "\xab\xcd\0\0\0\1\0\0\0\0\0\0\1z\0\0\xfc\0\1";
@@ -25,8 +25,8 @@ static uint32_t transfer_begin(struct responder *r, int64_t serial)
 	return ask(r, message, len, 65535);
 }
 
-// The records of the message at r->out as text behind what is there: the serial of an SOA record,
-// the last octet of another one's data, and its first label if that is not the zone's.
+// Appends the records of the message at r->out as text: the serial of an SOA record, the last octet
+// of any other's data, and its first label if that is not the zone's.
 static void records_append(struct responder *r, char *text)
 {
 	uint32_t steps = UINT32_MAX;
@@ -50,7 +50,7 @@ static void records_append(struct responder *r, char *text)
 	}
 }
 
-// All messages of a transfer: their number.
+// Receives all messages of a transfer. Returns their number.
 static uint32_t transfer(struct responder *r, int64_t serial, char *text)
 {
 	uint32_t messages = 1;
@@ -105,10 +105,10 @@ static void changes_are_those_of_each_update(void **state)
 	assert_int_equal(update(r, "z\nadd @ 1 SOA ns h 20 1 1 1 1\nsend\n"), 0);
 	transfer(r, 13, text);
 	assert_string_equal(text, " [20] [13] [20] [20]");
-	// What one update adds and deletes is in none of the lists.
+	// A record added and deleted by one update is in neither list.
 	transfer(r, 12, text);
 	assert_string_equal(text, " [20] [12] [13] d5 [13] [20] [20]");
-	// Another TTL is the record deleted and added.
+	// A changed TTL means that the record is deleted and added.
 	transfer(r, 11, text);
 	assert_string_equal(text, " [20] [11] a1 b2 [12] b3 b2 [12] [13] d5 [13] [20] [20]");
 	transfer(r, 10, text);
@@ -146,7 +146,8 @@ static void a_question_without_its_serial_is_malformed(void **state)
 	responder_end(r);
 }
 
-// The journal holds some tens of such updates: the eldest go, and one that is too large empties it.
+// The journal has room for some tens of such updates: the oldest go, and too large a one empties
+// it.
 static void the_journal_is_bounded(void **state)
 {
 	struct responder *r = responder_of(HEAD, 1 << 20, 65535);

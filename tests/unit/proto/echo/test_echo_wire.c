@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Echo messages: requests by seed, replies compared byte for byte, the server's answers with their
-// faults, and where a message of a stream ends. Path: tests only.
+// Echo messages: requests by seed, replies compared byte for byte, the server's replies with their
+// faults, and the end of a message in a stream. Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,7 +192,7 @@ static void other_bytes_come_back_as_they_are(void **state)
 	assert_int_equal(echo_answer(&server, (const uint8_t *)"hello", 5, reply, ROOM), 5);
 	assert_memory_equal(reply, "hello", 5);
 	assert_int_equal(sn.plain, 1);
-	server.ends = &ends; // two echo servers would go on for ever
+	server.ends = &ends; // two echo servers would never stop
 	assert_int_equal(echo_answer(&server, (const uint8_t *)"hello", 5, reply, ROOM), 0);
 	assert_int_equal(echo_answer(&server, (const uint8_t *)"", 0, reply, ROOM), 0);
 	assert_int_equal(sn.ignored, 2);
@@ -226,7 +226,7 @@ static void a_message_of_a_stream_ends_where_its_header_says(void **state)
 	assert_int_equal(echo_framed(request, 300), 300);
 }
 
-// The key is as wide as the shorter one of both has room for.
+// The key is as wide as the room in the shorter of both.
 static void a_message_below_the_header_begins_with_its_key(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NTP messages: requests by seed, the check of replies field by field, the server's answers and
+// NTP messages: requests by seed, the check of replies field by field, the server's replies and
 // their faults. Path: tests only.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct proto_ctx client, server;
 static struct proto_txn txn;
 static uint8_t request[NTP_LEN], reply[NTP_LEN];
 
-// A request and the responder's answer to it.
+// Makes a request and the responder's reply to it.
 static int begin(void **state)
 {
 	plan = (struct ntp_plan){.seed = 7, .version = 4, .poll = 6};

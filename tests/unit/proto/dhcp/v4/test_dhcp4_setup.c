@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv4 settings: what is refused and how, where messages go, files of MACs and of leases.
-// Path: tests only.
+// DHCPv4 settings: refused values and their errors, destinations of messages, files of MACs and of
+// leases. Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"

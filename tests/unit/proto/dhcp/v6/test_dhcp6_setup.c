@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DHCPv6 settings: what is refused and how, where messages go, files of MACs, DUIDs and leases.
-// Path: tests only.
+// DHCPv6 settings: refused values and their errors, destinations of messages, files of MACs, DUIDs
+// and leases. Path: tests only.
 
 #include "proto/dhcp/dhcp.h"
 #include "one_message.h"
