@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files in the object store of a NATS server, which is one in memory: what is put comes back,
-// several chunks travel at a time, and errors and damage have their error numbers. Path: cold.
-// Test.
+// Files in the object store of a NATS server, which the test keeps in memory: stored files are read
+// back, several chunks travel at a time, and errors and damage have their error numbers.
+// Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -329,7 +329,7 @@ static void errors_end_the_way_back(void **state)
 	assert_got(hash, 0);
 }
 
-// Metadata in place of that of the file.
+// Replaces the metadata of the last file.
 static void spoil(const char *meta)
 {
 	struct stored *s = &js.all[js.count - 1];

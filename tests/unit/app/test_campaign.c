@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Campaigns without a run: which runs a file stands for, what it refuses, the runs that a journal
-// knows after any end, and the values of a table. tests/stepped/test_campaign.py has the command.
+// Campaigns without a run: the runs that a file defines, refused files, the runs that a journal
+// lists after any end, and the values of a table. tests/stepped/test_campaign.py has the command.
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

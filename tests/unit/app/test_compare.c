@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf compare: the judgement of --fail-on at its bounds, noise of repeats, and the words of the
-// table. Documents are made of the few members that a case is about.
+// table. Documents have only the members that a case needs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of a responder over HTTP: only those of now, only for who knows the token, and not
-// without end. Path: cold. Test.
+// The counters of a responder over HTTP: only current ones, only for clients with the token, and
+// not without end. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static int ask(const char *method, const char *path, const char *token)
 	return fd;
 }
 
-// The status, and what follows.
+// Reads an HTTP answer, headers included, into text. Returns its status.
 static unsigned answer(int fd, char *text, size_t room)
 {
 	size_t len = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a coordinator and its agents say to each other: clocks, pieces of files, names, labels.
+// The messages between a coordinator and its agents: clocks, pieces of files, names, labels.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static json_int_t integer_of(const json_t *fleet, const char *name)
 	return json_integer_value(one);
 }
 
-// Of clocks hours apart, and of a part that sent nothing, whose clock is the least known.
+// Clocks are hours apart, and the clock of a part that sent nothing is the least known.
 static void first_sends_are_apart_by_one_clock(void **state)
 {
 	static const struct {
@@ -138,10 +138,10 @@ static void kept_clocks_count_if_they_are_known_better(void **state)
 	assert_string_equal(fleet_clock_offset(&c, 10 * US).source, "kernel");
 	assert_int_equal(fleet_clock_offset(&c, 10 * US).ns, 0);
 	assert_int_equal(fleet_clock_offset(&c, 10 * US).within_ns, 40 * US);
-	// Ours is not kept; or the error is stated larger than that of the exchange.
+	// Our clock is not synchronised, or its stated error exceeds the exchange's.
 	assert_string_equal(fleet_clock_offset(&c, -1).source, "nats");
 	assert_string_equal(fleet_clock_offset(&c, 480 * US).source, "nats");
-	// They say that they agree, and the exchange says otherwise.
+	// Both clocks claim to agree, and the exchange contradicts.
 	fleet_clock_start(&c);
 	exchange(&c, 5 * MS, 500 * US, 500 * US);
 	c.error_ns = 30 * US;

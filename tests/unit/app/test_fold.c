@@ -164,8 +164,8 @@ static json_t *interval_over_time(int sent, int in_flight, double rate, const ch
 		3.0);
 }
 
-// Counts add up and levels are the newest; a rate follows from the sums, and its interval alone
-// does not say it.
+// Counts add up, and of levels the newest counts; a rate follows from the sums, not from its
+// interval alone.
 static void over_time_levels_are_the_newest_and_rates_unknown(void **state)
 {
 	const json_t *worker;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The formats of a result: every row of the result is in each of them, and each keeps its rules.
+// The formats of a result: each has every row of the result, and keeps its rules.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "proto/proto.h"
 #include "stats/json.h"
 
-// The text that a format makes of a document, which it takes. *rc: what the writer returned.
+// Returns the text of a document in a format; takes the document. *rc: the writer's result.
 static char *written_as(const char *name, json_t *document, const char *select, int *rc)
 {
 	struct document_reader reader, *readers = &reader;
@@ -251,7 +251,7 @@ static void count_row(struct naming *n, const char *path, const struct counter *
 	n->count++;
 }
 
-// Samples of OpenMetrics but for those of texts.
+// Counts the samples of OpenMetrics, except texts.
 static unsigned samples_of(const char *text)
 {
 	unsigned count = 0;

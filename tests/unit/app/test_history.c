@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histories: the judgement against values computed elsewhere, the runs that it is about, lines in
+// Histories: the judgement against values computed elsewhere, the runs that it includes, lines in
 // and out of a file, and damaged ones. transcripts/ has the commands.
 #include <errno.h>
 #include <math.h>

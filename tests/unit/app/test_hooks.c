@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands around a run: what they are told, when they are due, and what becomes of one that fails
-// or is interrupted. Path: cold. Test.
+// Commands around a run: their environment, their times, and failed or interrupted ones.
+// Path: cold. Test.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static int stop(void *status)
 	return hooks_stop(&hooks, 1, status);
 }
 
-// The one word that TOLD has put into a file.
+// Checks the word that TOLD has written to a file.
 static void assert_told(const char *path, const char *expected)
 {
 	char text[128] = "";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders on standard input: lines that come in pieces, that are too long or end early. Path: cold.
-// Test.
+// Orders on standard input: lines in pieces, too long lines, and early ends. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,7 +223,7 @@ static void an_order_has_a_setting_and_perhaps_a_time(void **state)
 	}
 }
 
-// Would never end if what is there did not end it.
+// This would never end if the pending input did not end it.
 static void waiting_ends_with_input(void **state)
 {
 	type("a", 1);

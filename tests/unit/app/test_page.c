@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of results: text of a result stays within the JSON, long series keep their extremes,
-// changes between results, and documents that lack nearly all. tests/page looks at it in a browser.
+// changes between results, and nearly empty documents. tests/page looks at it in a browser.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command lines of perfdhcp, and its report from results: figures that the original has wrong,
-// forms, and exit codes.
-// What is equal to the original is in tests/live/test_perfdhcp.py.
+// The command lines of perfdhcp, and its report from results: figures that the original computes
+// wrongly, forms, and exit codes. tests/live/test_perfdhcp.py compares the rest with the original.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +125,7 @@ static void what_never_came_has_the_form_of_the_original(void **state)
 			"max delay: n/a\nstd deviation: n/a\ncollected packets: 0\n");
 }
 
-// What was offered was given: both blocks have it.
+// All offers became leases: both blocks have them.
 static void leases_are_in_both_blocks(void **state)
 {
 	static char path[] = "/tmp/ddiperf-test-XXXXXX";
@@ -193,7 +192,7 @@ static int tell_intervals(void *ctx)
 	return 0;
 }
 
-// Of the whole run so far, and none at its end.
+// Sums over the run so far, and none at its end.
 static void interim_lines_have_sums(void **state)
 {
 	struct fixture x;
@@ -211,8 +210,9 @@ static void interim_lines_have_sums(void **state)
 
 // --- command lines ---
 
-// What the original takes and refuses, on an interface that each machine has. Not as the original:
-// -L with an interface, -T without a file (it notices later), and exit code 2 for 1.
+// Command lines that the original accepts and refuses, on an interface that each machine has.
+// Unlike the original: -L with an interface, -T without a file (it notices later), and exit code 2
+// for 1.
 static const struct command_line {
 	const char *words;
 	int code;
@@ -499,7 +499,7 @@ static void messages_are_timed_with_the_reply_behind_them(void **state)
 			"sent / received: 000002.000800 / 000002.000900\n\n");
 }
 
-// The message alone, or in one of a relay, behind another option and perhaps cut by `cut` bytes.
+// The message alone, or in a relay message, after another option and perhaps cut by `cut` bytes.
 static void put6(struct fixture *x, uint64_t us, uint32_t type_and_xid, bool relayed, uint32_t cut)
 {
 	static const uint8_t around[] = {0, 18, 0, 1, 'i', 0, 9, 0, 8};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a report that depend on what happened: they are there when they matter, and only
-// then. The whole of an ordinary report is in tests/golden.
+// The parts of a report that depend on events: each is present only if it matters. The whole of an
+// ordinary report is in tests/golden.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder of runs: what is known of each until it has ended, who may start beside whom, and what a
-// killed server left. A run is a child of the test's own that heeds its orders. Path: cold. Test.
+// A folder of runs: the state of each until it ends, which may run together, and the remains of a
+// killed server. A run is a child process of the test that follows its orders. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -398,7 +398,7 @@ static void a_responder_ends_when_nobody_looks_at_it(void **state)
 	assert_int_equal(x.reports, 0);
 }
 
-// Those of a server that was killed end by themselves.
+// Runs of a killed server end by themselves.
 static void what_a_killed_server_left_is_noted(void **state)
 {
 	struct runs *second;

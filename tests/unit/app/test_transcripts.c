@@ -260,7 +260,7 @@ static int run_ddiperf(int argc, char **argv)
 
 // --- a run, played from its document ---
 
-// The document as the lines that its run told, for followers.
+// The document as the lines that its run sent to followers.
 static void play_begin(const json_t *document, struct run_events *live)
 {
 	json_t *result = json_copy((json_t *)document), *line;
@@ -357,7 +357,7 @@ static void play_prometheus(struct played *p)
 	followed_forget(&t);
 }
 
-// play DOCUMENT KIND...: what is seen of its run while it is running, and at its end.
+// play DOCUMENT KIND...: the display of its run while it is running, and at its end.
 static int run_play(int argc, char **argv)
 {
 	static const struct {
@@ -385,7 +385,7 @@ int __wrap_cmd_run_front(struct front *f, const struct options *o);
 
 int __wrap_state_directory(char *dir, size_t room);
 
-// What runs now is looked for among this program's runs only.
+// Current runs are searched among this program's only.
 int __wrap_state_directory(char *dir, size_t room)
 {
 	snprintf(dir, room, "%s", home);
@@ -406,7 +406,7 @@ static void play_packets(const char *path, const char *capture)
 	close(to);
 }
 
-// With PLAY=DOCUMENT in front of a command line, its run is that of the document; with
+// With PLAY=DOCUMENT in front of a command line, its run comes from the document; with
 // PACKETS=PCAPNG, its capture is that file.
 int __wrap_cmd_run_front(struct front *f, const struct options *o)
 {
@@ -654,7 +654,7 @@ static char *printed(int fd)
 	return read_fd(fd);
 }
 
-// watch DOCUMENT WORD...: ddiperf watch WORD... beside a run of this process, that of the document.
+// watch DOCUMENT WORD...: ddiperf watch WORD... beside a run of this process, from the document.
 static int run_watch(int argc, char **argv)
 {
 	char *words[8] = {"ddiperf", "watch"}, place[sizeof(STREAM_UNIX) + 512], *text, dir[256];
@@ -689,7 +689,7 @@ static int run_watch(int argc, char **argv)
 	return line.code;
 }
 
-// scrape DOCUMENT: what output.prometheus of its run answers, asked by each line of the input.
+// scrape DOCUMENT: the replies of output.prometheus of its run to each line of the input.
 static int run_scrape(int argc, char **argv)
 {
 	json_t *document = json_load_file(argv[1], 0, NULL);
@@ -814,7 +814,7 @@ static int run_words(int argc, char **argv)
 	return code;
 }
 
-// --- what they print ---
+// --- output of the commands ---
 
 // Control characters can be seen. Each line begins with prefix.
 static void show(FILE *out, const char *prefix, const char *text)
@@ -833,7 +833,7 @@ static void show(FILE *out, const char *prefix, const char *text)
 		fputs("<no newline>\n", out);
 }
 
-// The standard streams during a command, and those of the program.
+// The standard streams during a command, and the program's own.
 static int standard[3], kept[3];
 static bool redirected;
 
@@ -855,7 +855,7 @@ static void redirect(const char *input)
 	redirected = true;
 }
 
-// Writes what was printed to out.
+// Writes the captured output to out.
 static void restore(FILE *out)
 {
 	fflush(stdout);
@@ -874,7 +874,7 @@ static void restore(FILE *out)
 		close(standard[i]);
 }
 
-// After a test that ended within a command: what it printed.
+// Shows the output of a test that ended within a command.
 static int show_rest(void **state)
 {
 	if (redirected)
@@ -882,7 +882,7 @@ static int show_rest(void **state)
 	return 0;
 }
 
-// What a command line prints; the caller frees it.
+// Returns the output of a command line; the caller frees it.
 static char *output_of(const char *line, const char *input)
 {
 	char *shown;
@@ -961,8 +961,8 @@ static char *input_of(const char *lines)
 	return text;
 }
 
-// Plays text; *actual is text with what was printed. NULL: as wanted; else the first command that
-// printed something else.
+// Plays text; *actual is text with the actual output. Returns NULL if it is equal, else the first
+// command with other output.
 static char *play(const char *text, char **actual)
 {
 	char *prose = lines_of(&text, is_no_command), *wrong = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a run on screens of many sizes: it never exceeds them, and shows what matters first.
+// The state of a run on screens of many sizes: it never exceeds them, and shows key facts first.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +137,7 @@ static void the_last_minute_is_a_column_a_second(void **state)
 	assert_shows(text, "~############################## up to 1.00 k/s\n");
 	assert_hides(text, "9.00 k");
 	free(text);
-	// A second without an interval is empty, one that two intervals share is their mean.
+	// A second without an interval is empty; a second shared by two intervals is their mean.
 	begin(2, 0);
 	take(interval(1, 1, 1, 1, 1000));
 	take(interval(2.5, 0.5, 1, 1, 500));
@@ -213,7 +213,7 @@ static void a_drawing_is_one_write(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	out = fdopen(pair[0], "w");
 	assert_non_null(out);
-	setvbuf(out, NULL, _IOLBF, BUFSIZ); // as that of a terminal
+	setvbuf(out, NULL, _IOLBF, BUFSIZ); // like a terminal's
 	terminal_open(&view, out, "q: stop");
 	terminal_follower().tick(NULL);
 	len = recv(pair[1], text, sizeof(text) - 1, MSG_DONTWAIT);
@@ -225,7 +225,7 @@ static void a_drawing_is_one_write(void **state)
 	assert_int_equal(recv(pair[1], text, sizeof(text), MSG_DONTWAIT), -1);
 	terminal_restore();
 	assert_true(recv(pair[1], text, sizeof(text), MSG_DONTWAIT) > 0);
-	terminal_restore(); // of what is not there any more
+	terminal_restore(); // of a closed terminal
 	assert_int_equal(recv(pair[1], text, sizeof(text), MSG_DONTWAIT), -1);
 	fclose(out);
 	close(pair[1]);

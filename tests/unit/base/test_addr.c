@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses, ranges, prefixes and MACs: what is accepted, what is refused, and back to the same
-// text.
+// Addresses, ranges, prefixes and MACs: accepted and refused ones, and back to the same text.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors find the line that filled the memory, come in order, and none comes twice.
+// Errors find the line that filled the memory, are in order, and none is repeated.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void an_error_takes_the_innermost_mark(void **state)
 	diag_free(d);
 }
 
-// A struct begins where its first member does, so the key says which of both is meant.
+// A struct and its first member have one address, so the key decides which of them is meant.
 static void a_key_is_looked_for_in_its_section(void **state)
 {
 	struct diag *d = diag_new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines on stderr: whole, also from several threads, and only those of the level asked for.
+// Lines on stderr: complete, also from several threads, and only of the requested level.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 static char text[64 << 10];
 
-// What fn wrote to stderr, through a pipe that is large enough for all of it.
+// Returns the output of fn on stderr, through a pipe that is large enough for all of it.
 static const char *captured(void (*fn)(void))
 {
 	int saved = dup(STDERR_FILENO), ends[2];

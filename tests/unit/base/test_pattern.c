@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Templates: what each name writes, what a bad one is told, and that a length is kept. Path: tests
-// only.
+// Templates: the output of each name, the errors for invalid ones, and that lengths are kept.
+// Path: tests only.
 
 #include <errno.h>
 #include <setjmp.h>
@@ -330,7 +330,7 @@ static void random_stays_the_same_for_a_seed(void **state)
 	assert_memory_not_equal(first, again, 32);
 }
 
-// Known values: a later version must not change what a lease file or a server has seen.
+// Known values: a later version must not change values that lease files or servers have.
 static void random_is_the_same_in_every_version(void **state)
 {
 	TEXT("{random:12}", "w0ud8gqk9yll");

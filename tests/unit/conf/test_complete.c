@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the beginning of an assignment goes on. Path: cold. Test.
+// Completion of the beginning of an assignment. Path: cold. Test.
 #include "fixture.h"
 
 #define TEXT                                                                                       \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file of somebody else's may name: files below, and commands only where they are allowed.
+// The names that a foreign file may use: files below, and commands only where they are allowed.
 #include "fixture.h"
 
 static void confine(const char *text, bool commands, const char *wanted)

@@ -47,7 +47,7 @@ static void a_path_leads_to_row_and_memory(void **state)
 	fixture_end(&f);
 }
 
-// The row is known all the same.
+// The row is found nevertheless.
 static void what_is_not_in_the_file_has_no_memory(void **state)
 {
 	struct fixture f;

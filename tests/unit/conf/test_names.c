@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which key somebody meant.
+// Guesses of the intended key.
 #include "fixture.h"
 
 #include "conf/conf_internal.h"

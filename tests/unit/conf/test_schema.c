@@ -361,7 +361,7 @@ static void long_and_unprintable_values_are_shown_tamed(void **state)
 		"f.yaml:1:6: cpu: "
 		"\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" "
 		"is not a number or a range (like 4 or 4-7)\n");
-	// 59 letters and one of two bytes: cut before it, not within.
+	// 59 letters and a letter of two bytes: cut before it, not within.
 	assert_load_errors(
 		"cpu: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xc3\xbcyyy\n",
 		"f.yaml:1:6: cpu: "

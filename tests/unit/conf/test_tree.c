@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of YAML is taken and what is refused, and that a bad file gives an error and never a crash.
+// The accepted and refused parts of YAML, and that a bad file gives an error and never a crash.
 #include "fixture.h"
 
 #include <unistd.h>

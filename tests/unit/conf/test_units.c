@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers with units: exact values, refusals with what is allowed, shortest text back.
+// Numbers with units: exact values, errors with the allowed units, shortest text back.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values under their rows: words, ranges, what is left out.
+// Values under their rows: words, ranges, omitted ones.
 #include "fixture.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ static void a_type_is_text_or_not_and_may_be_a_list_in_one_word(void **state)
 	static const struct {
 		enum field_type type;
 		const char *text;
-		bool is_text, splits; // as value_format tells programs; "a, b" is a list of two
+		bool is_text, splits; // as value_format gives programs; "a, b" is a list of two
 	} rows[] = {
 		{FIELD_BOOL, "false", false, false},
 		{FIELD_COUNT, "5", false, false},

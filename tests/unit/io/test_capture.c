@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a capture file, read back by the rules of pcapng and not by the writer's; and what
-// the thread makes of packets that come out of order, twice, or too many.
+// The bytes of a capture file, read back by the rules of pcapng and not by the writer's; and the
+// thread's treatment of packets out of order, repeated, or too many.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -480,7 +480,7 @@ static void ticks_become_the_time_of_day(void **state)
 	put(clock_now() + 2000000000, 0, "in two seconds of a clock of 1 GHz");
 	assert_int_equal(capture_stop(c, &packets), 0);
 	read_file();
-	// The counter does not run at 1 GHz, so only what has passed since the start is off.
+	// The counter does not run at 1 GHz, so only the time since the start is off.
 	assert_in_range(seen.packet[0].time, before + 2000000000, before + 3000000000);
 }
 

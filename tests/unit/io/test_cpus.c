@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which CPUs are the process's, on boxes that the test makes of files. Path: cold. Test.
+// The CPUs of the process, on boxes that the test makes of files. Path: cold. Test.
 #include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>

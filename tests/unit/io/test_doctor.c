@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The facts about the box: all there, all complete, and judged. Its files, CPUs and capabilities
-// are this test's.
+// The facts about the box: all present, complete, and judged. Its files, CPUs and capabilities are
+// this test's.
 #include "capabilities.h"
 #include "ports.h"
 

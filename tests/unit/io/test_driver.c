@@ -112,7 +112,7 @@ static void frames_are_rounded_up_to_what_holds_them(void **state)
 	}
 }
 
-// rx_iface would also return what the port itself sends.
+// rx_iface would also return the packets that the port itself sends.
 static void pcap_opens_an_interface_once(void **state)
 {
 	assert_string_equal(

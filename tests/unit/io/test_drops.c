@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's drop counters against a packet socket that nobody reads. Needs root for the socket.
+// The kernel's drop counters, of a packet socket that is never read. Needs root for the socket.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -182,7 +182,7 @@ static void the_receivers_of_the_interface_are_found(void **state)
 	fake.failing = FDS - 1;
 	assert_int_equal(drops_read(&d, &known), 19);
 	assert_false(known);
-	drops_start(&d, "lo", 3); // one of them was not found
+	drops_start(&d, "lo", 3); // only two were found
 	assert_int_equal(d.count, 2);
 	fake.failing = -1;
 	drops_read(&d, &known);

@@ -86,7 +86,7 @@ static void the_largest_plan_fits(void **state)
 	assert_null(a.argv[a.argc]);
 }
 
-// What is accepted is whole.
+// Accepted arguments are complete.
 static void arguments_that_do_not_fit_are_refused(void **state)
 {
 	static struct port_settings ports[EAL_ARGS_MAX];

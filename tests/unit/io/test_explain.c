@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One clear message from what DPDK and its drivers said while they failed, and the capture of what
-// they say.
+// One clear message from the output of DPDK and its drivers when they fail, and the capture of that
+// output.
 #include "ports.h"
 
 #include <errno.h>

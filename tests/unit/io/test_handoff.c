@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes between workers: everything that was put comes out, once and in order, what finds no room
-// is counted, and until when everybody has looked is the least of what everybody says. With threads
-// for workers. Path: cold. Test.
+// Rings between workers: every packet put in comes out, once and in order, packets without room are
+// counted, and the time up to which all workers have looked is the least of the workers' times.
+// With threads as workers. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,8 +99,8 @@ static void all_have_looked_until_the_least_of_what_they_say(void **state)
 	free(f);
 }
 
-// Gives to and takes from the other ones until all have arrived; what does not is a number out of
-// turn.
+// Gives packets to the other threads and takes theirs until all have arrived; a missing one shows
+// as a number out of order.
 static void *work(void *arg)
 {
 	struct handoff *h = arg;

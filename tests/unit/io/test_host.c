@@ -69,7 +69,7 @@ static const struct {
 	{GROUPS "/memory.stat", "inactive_file 60\n"},
 };
 
-// What a child process saw.
+// The observations of a child process.
 static struct seen {
 	int err, again;
 	char text[1024], arguments[4096], folder[512], said[512];
@@ -118,7 +118,7 @@ ssize_t readlink(const char *path, char *buf, size_t room)
 	return (ssize_t)strlen(to);
 }
 
-// Of glibc 2.40 and later: clang calls this instead, with -D_FORTIFY_SOURCE.
+// In glibc 2.40 and later, clang calls this instead, with -D_FORTIFY_SOURCE.
 ssize_t __readlink_chk(const char *path, char *buf, size_t room, size_t size);
 ssize_t __readlink_chk(const char *path, char *buf, size_t room, size_t size)
 {
@@ -181,7 +181,7 @@ int closedir(DIR *d)
 	return 0;
 }
 
-// Of the one interface that a card of this box has.
+// Answers for the only interface that a card of this box has.
 int ioctl(int fd, unsigned long call, ...)
 {
 	struct ethtool_drvinfo *d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts about kernel interfaces, on the one that every namespace has, and on those of a kernel that
-// answers as this test says.
+// Facts about kernel interfaces, on the interface that every namespace has, and on a kernel's that
+// this test plays.
 #include "ports.h"
 
 #include <dlfcn.h>
@@ -317,7 +317,7 @@ static void a_link_is_read_from_its_attributes(void **state)
 	assert_true(n.carrier);
 	assert_int_equal(n.mtu, 9000);
 	assert_int_equal(n.master, 3);
-	assert_int_equal(n.lower, 0); // not a VLAN by what is kept of its kind
+	assert_int_equal(n.lower, 0); // not a VLAN by the kept part of its kind
 	assert_int_equal(n.xdp_program, 42);
 	assert_string_equal(n.xdp_mode, "xdpgeneric");
 	assert_memory_equal(n.mac, mac, sizeof(mac));
@@ -582,8 +582,8 @@ static void an_interface_runs_with_its_carrier(void **state)
 		{IFF_UP | IFF_RUNNING, 0, 0, 0, false},
 		{0, 1, 0, 0, false},
 		{IFF_UP, 1, -1, 0, false},
-		{0, 0, -1, 0, true},       // the kernel could not say
-		{IFF_UP, 1, 0, -1, false}, // the driver does not say: as the flag
+		{0, 0, -1, 0, true},       // unknown to the kernel
+		{IFF_UP, 1, 0, -1, false}, // unknown to the driver: by the flag
 		{IFF_UP | IFF_RUNNING, 0, 0, -1, true},
 	};
 
@@ -715,7 +715,7 @@ static void every_interface_is_as_sysfs_shows_it(void **state)
 		char mac[18], name[IFNAMSIZ + 1];
 
 		if (atoi(sysfs(list[i].name, "ifindex")) != (int)list[i].index)
-			continue; // sysfs is that of another namespace
+			continue; // sysfs belongs to another namespace
 		compared++;
 		assert_string_equal(if_indextoname(list[i].index, name), list[i].name);
 		assert_int_equal(atoi(sysfs(list[i].name, "mtu")), list[i].mtu);

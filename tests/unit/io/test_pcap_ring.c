@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the packet driver for libpcap gets when it opens an interface. Needs root for the loopback's
-// packets.
+// The interface as the packet driver for libpcap opens it. Needs root for the loopback's packets.
 #include "ports.h"
 
 #include <arpa/inet.h>
@@ -19,7 +18,7 @@
 
 static char why[PCAP_ERRBUF_SIZE];
 
-// A loopback that no other program sends on. Without the privilege, that of the system.
+// A loopback that no other program sends on. Without the privilege, the system's.
 static int alone(void **state)
 {
 	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cards of a made-up box: which may be bound, the binding, and the way back, also when any step of
-// it fails. sysfs is a folder, and this test plays the kernel behind its files.
+// Cards of an invented box: which may be bound, the binding, and the way back, also when any step
+// of it fails. sysfs is a folder, and this test plays the kernel behind its files.
 #include "ports.h"
 
 #include <dirent.h>
@@ -303,7 +303,7 @@ int open(const char *path, int flags, ...)
 	return openat(AT_FDCWD, path, flags, 0600);
 }
 
-// Of glibc 2.40 and later: clang calls this instead, with -D_FORTIFY_SOURCE.
+// In glibc 2.40 and later, clang calls this instead, with -D_FORTIFY_SOURCE.
 int __open64_2(const char *path, int flags);
 int __open64_2(const char *path, int flags)
 {
@@ -641,7 +641,7 @@ static void its_iommu_group_must_be_free(void **state)
 	assert_int_equal(
 		pci_check(&box, pci_find(&box, FIRST), (char *[]){FIRST, "01:00.1"}, 2, false, &e),
 		0);
-	set_driver(FIRST, "vfio-pci"); // one of them alone would not start
+	set_driver(FIRST, "vfio-pci"); // either alone would not start
 	read_again();
 	assert_non_null(strstr(pci_advice(&box, pci_find(&box, FIRST), advice, sizeof(advice)),
 		"`ddiperf bind " FIRST " " SECOND "`"));

@@ -831,7 +831,7 @@ static void a_hash_of_addresses_alone_leaves_the_ports_out(void **state)
 		uint64_t hashes;
 		bool v4, v6, tcp_v4, tcp_v6;
 	} cases[] = {
-		{0, false, false, false, false}, // it does not tell
+		{0, false, false, false, false}, // it reports nothing
 		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6, true, true, true, true},
 		{RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP, false, true, true, true},
 		{RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP, false, false, true, true},
@@ -936,7 +936,7 @@ static void a_virtual_device_is_plugged_in_and_out(void **state)
 	}
 }
 
-// The driver cannot listen where a dead process did. What lives, and what is no socket, stays.
+// The driver cannot listen on the socket of a dead process. Sockets in use, and other files, stay.
 static void a_socket_of_the_dead_gives_way(void **state)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -975,7 +975,7 @@ static void a_device_that_drops_unknown_vlans_is_told_of_those_of_the_port(void 
 		fresh(state);
 		devices[0].info.driver_name = names[i];
 		devices[0].info.rx_offload_capa = RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
-		say.vlan_room = i == 2 ? 1 : 4; // one that has less is used all the same
+		say.vlan_room = i == 2 ? 1 : 4; // a device with less room is used nevertheless
 		assert_int_equal(port_start_all(&s, 1, &p, &e), 0);
 		assert_int_equal(devices[0].vlan_count, told);
 		assert_memory_equal(devices[0].vlans, tags, told * sizeof(tags[0]));
@@ -1117,7 +1117,7 @@ static void a_failed_start_leaves_nothing_open(void **state)
 	}
 }
 
-// A driver says why it fails at a level that is silent in a run.
+// A driver reports its failure at a log level that is silent in a run.
 static void drivers_talk_while_a_port_is_opened(void **state)
 {
 	struct port_settings s = port_of("a", "vdev", "net_a");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a port are the sum of its devices since the run began; its link is up and as fast as
-// the file, the kernel or the device says. The devices are this test's.
+// Counters of a port are the sum of its devices since the run began; the state and speed of its
+// link come from the file, the kernel or the device. The devices are this test's.
 #include "ports.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void counters_are_the_sum_since_the_run_began(void **state)
 		.settings = &s, .driver = driver_of(&s), .devices = {0, 2, 9}, .device_count = 3};
 
 	unit = 1;
-	assert_counters(&p, 0x10001); // device 9 tells nothing
+	assert_counters(&p, 0x10001); // device 9 reports nothing
 	port_renew(&p);
 	assert_counters(&p, 0);
 	unit = 7;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is refused before DPDK is started, and that the refusal says what helps.
+// Refusals before DPDK is started, and their advice.
 #include "ports.h"
 
 #include <errno.h>
@@ -302,7 +302,7 @@ static void a_missing_backend_is_told_apart(void **state)
 	assert_int_equal(preflight_device(&p, &e), -ENOTDIR);
 }
 
-// A listener that sees a connection come and go at once may be one that does not survive it.
+// A listener may not survive a connection that comes and goes at once.
 static void looking_for_a_listener_does_not_connect(void **state)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};

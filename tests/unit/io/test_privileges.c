@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capabilities of threads, given up by real threads of this test. Without any there is less to see.
+// Capabilities of threads, given up by real threads of this test. Without any, less is tested.
 #include "ports.h"
 
 #include <linux/capability.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules as a device sees them: every packet that answers a port or an address meets one of them,
-// and that one names the queue that the plan has for it; a device that takes some only has none in
-// the end. The device is a stub in the place of rte_flow. Path: cold. Test.
+// Rules as a device gets them: every packet for a port or an address matches one rule, which names
+// the queue that the plan has for it; a device that accepts only some has none in the end. The
+// device is a stub in the place of rte_flow. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "io/port/rules.h"
 #include "io/steer.h"
 
-// What the device says: to so many rules yes, both when asked and when told.
+// The device accepts this number of rules, in validation and in creation.
 static struct device {
 	uint32_t valid, takes;
 	uint32_t asked, told, flushed;
@@ -153,7 +153,7 @@ static struct addr parse(const char *text)
 	return a;
 }
 
-// Of UDP, and of TCP where it is wanted.
+// Checks the rules for UDP, and for TCP if it is wanted.
 static void expect_ports(uint32_t queues, uint8_t vlans, bool streams)
 {
 	const struct addr dst[] = {parse("198.18.0.1"), parse("2001:db8::1")};

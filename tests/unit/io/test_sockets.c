@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams become whole frames and frames become datagrams, whatever is in them; the rest is
+// Datagrams become whole frames and frames become datagrams, whatever their contents; the rest is
 // counted. Over sockets of the loopback interface. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -154,7 +154,7 @@ static void a_datagram_becomes_a_whole_frame(void **state)
 	frames_come("::1", false);
 }
 
-// From another port of the server, or another address: like those that it sends as it should.
+// Datagrams from another port or address of the server arrive like regular ones.
 static void others_are_heard_beside_a_peer(const char *address, const char *from)
 {
 	struct fixture *f = fixture_new(address, true);
@@ -284,7 +284,7 @@ static void a_datagram_that_is_too_long_is_no_whole_frame(void **state)
 	fixture_free(f);
 }
 
-// A frame from the port to its peer, or what is left of it.
+// Makes a frame from the port to its peer, shortened by `cut`.
 static struct rte_mbuf *frame_new(struct fixture *f, const void *data, uint32_t len, uint32_t cut)
 {
 	const struct frame_path path = {.dst = f->server, .dst_port = f->home.server_port};
@@ -378,7 +378,8 @@ static void a_refusal_by_icmp_is_a_frame(void **state)
 	fixture_free(f);
 }
 
-// 64 KiB at least, which hold less than these: the kernel tells how many it dropped.
+// The socket buffer has at least 64 KiB, less than these need: the kernel reports how many it
+// dropped.
 static void what_has_no_room_in_the_socket_is_missed(void **state)
 {
 	struct fixture *f = fixture_new("127.0.0.1", true);

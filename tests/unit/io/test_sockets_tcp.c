@@ -22,7 +22,7 @@
 #include "net/tcp.h"
 
 #define NUMBER     4     // of the ethdev
-#define PORT_FIRST 20000 // below those that the kernel gives to others
+#define PORT_FIRST 20000 // below the kernel's ephemeral ports
 #define BLOCKS     64
 #define PATIENCE   100000 // rounds
 
@@ -212,7 +212,7 @@ static uint16_t pass(struct fixture *f)
 	return n;
 }
 
-// Until one of these happened.
+// Makes passes until one of these events.
 static void until(struct fixture *f, uint32_t events)
 {
 	for (uint32_t i = 0; !(f->events & events) && i < PATIENCE; i++)
@@ -343,7 +343,7 @@ static void a_server_that_resets_breaks_the_connection(void **state)
 	reset_by_server(f);
 	until(f, TCP_BROKEN);
 	open_one(f);
-	reset_by_server(f); // and the kernel says so when the worker sends
+	reset_by_server(f); // and the kernel reports it when the worker sends
 	ask(f, "?", 1);
 	until(f, TCP_BROKEN);
 	quiet(f);
@@ -640,7 +640,7 @@ static void a_port_that_another_listens_at_is_refused(void **state)
 	fixture_free(f);
 }
 
-// Whatever a frame says, the counters hold.
+// The counters add up, whatever the contents of a frame.
 static void any_other_segment_is_harmless(void **state)
 {
 	struct fixture *f = fixture_new("127.0.0.1", false);

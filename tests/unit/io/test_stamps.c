@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stamps of packets become ticks, whatever they are in. The clock of the tests stands; a tick is a
-// nanosecond, and so is the Unix time. Path: cold. Test.
+// Stamps of packets become ticks, whatever their unit. The clock of the tests stands still; a tick
+// is a nanosecond, and so is the Unix time. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,7 +135,7 @@ static void fill(uint64_t stamp)
 	arrive(false, 0);
 }
 
-// The driver takes what there is, at most `most`.
+// The driver takes all packets, at most `most`.
 static uint32_t most;
 
 static void driver_takes(struct test_port *p)

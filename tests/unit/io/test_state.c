@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The claim on an interface, and the files that let a start clean up after a run that was killed.
+// The claim on an interface, and the files that let a start clean up after a killed run.
 #include "ports.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ uid_t geteuid(void)
 	return fake.user;
 }
 
-// What would be in /run is not made.
+// Nothing is made in /run.
 int mkdir(const char *path, mode_t mode)
 {
 	int done = fake.mkdir_error ? -1 : 0;
@@ -215,7 +215,7 @@ static void a_kernel_short_of_memory_is_asked_again_at_the_end(void **state)
 
 	assert_in_range(claim, 3, 1000);
 	fake.read_fails = 1;
-	state_end(&p, claim); // remove_dir looks for what it left
+	state_end(&p, claim); // remove_dir looks for its remains
 }
 
 // Under the name of an interface that is no more.
@@ -238,7 +238,7 @@ static void what_the_living_have_stays(void **state)
 	assert_int_equal(access(own, F_OK), -1);
 }
 
-// What the dead left on an interface of another namespace can only be undone there.
+// Changes of a dead run on an interface of another namespace can only be undone there.
 static void another_namespace_is_left_to_its_own(void **state)
 {
 	struct state s = record_of("gone0"), back;
@@ -391,7 +391,7 @@ static void drafts_and_interfaces_are_swept_as_they_are(void **state)
 	}
 }
 
-// The folder that state_directory chooses, inside that of the test.
+// The folder that state_directory chooses, inside the test's folder.
 static const char *own_directory(void)
 {
 	static char path[128];
@@ -465,7 +465,7 @@ static void a_link_is_as_it_was_before(void **state)
 	}
 }
 
-// At the start of the next run and at the end of the one that made them.
+// At the start of the next run and at the end of the run that made them.
 static void changes_of_the_dead_are_undone(void **state)
 {
 	static const struct {
@@ -489,7 +489,7 @@ static void changes_of_the_dead_are_undone(void **state)
 	};
 	struct port_settings p = port_of("p", "af_packet", "eth1");
 
-	p.force = true; // over what others attached
+	p.force = true; // over others' programs
 	for (size_t i = 0; i < 2 * COUNT(cases); i++) {
 		const bool at_end = i >= COUNT(cases);
 		const size_t c = i % COUNT(cases);
@@ -610,7 +610,7 @@ static void a_look_makes_no_folder_and_removes_no_file(void **state)
 	assert_memory_equal(&s, &back, sizeof(s));
 	assert_int_equal(fake.detached + fake.promiscuous_set, 0);
 	n->xdp_program = s.xdp_ours;
-	fake.owner = 1; // a folder that another user made says nothing
+	fake.owner = 1; // the folder of another user proves nothing
 	assert_int_equal(state_look(&p, n, &e), -EBUSY);
 	fake.owner = 1000;
 	state_remove(own, &s);

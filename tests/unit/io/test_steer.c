@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Without a card: what its hash makes of the ports that are chosen is the queue that was meant, for
-// both families, keys of both lengths and tables of every size, for all source addresses.
-// Path: cold. Test.
+// Without a card: the hash of the chosen ports selects the intended queue, for both families, keys
+// of both lengths and tables of every size, for all source addresses. Path: cold. Test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +17,7 @@
 static const uint32_t key_lens[] = {40, 52};
 static const uint32_t reta_sizes[] = {64, 128, 256, 512};
 
-// Of a device that takes no rules.
+// The method for a device that accepts no rules.
 static enum steer_how chosen(const struct steer *reported, uint32_t queues)
 {
 	uint8_t key[STEER_KEY_MAX];
@@ -43,7 +42,7 @@ static struct steer steer_of(uint32_t key_len, uint32_t reta_size, uint32_t queu
 	return s;
 }
 
-// The bits of the port's low byte in reverse order, that is what the key is made for.
+// The bits of the port's low byte in reverse order, for which the key is made.
 static uint32_t reversed(uint32_t port)
 {
 	uint32_t out = 0;
@@ -165,7 +164,7 @@ static void the_ports_of_a_range_are_spread_over_all_queues(void **state)
 		}
 }
 
-// Of a port's relays, with and without source ports beside them.
+// Checks a port's relays, with and without source ports besides.
 static void relays_spread(const struct addr_range *relays, uint32_t count, uint32_t queues)
 {
 	const struct field_list list = {(void *)relays, count};

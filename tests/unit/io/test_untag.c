@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tags that a card took off are in the packet again, and nothing else changes.
+// Tags that a card has stripped are in the packet again, and nothing else changes.
 #include "io/port/untag.h"
 
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void a_tag_beside_the_packet_comes_back_into_it(void **state)
 	struct rte_mbuf *pkts[] = {packet(&room[0], one, sizeof(one), flags | good, 0xa00a),
 		packet(&room[1], one, sizeof(one), good, 0xa00a),
 		packet(&room[2], two, sizeof(two), flags, 0xa00a),
-		// Inside, and told beside it.
+		// A tag inside, and one reported beside the packet.
 		packet(&room[3], one_tagged, sizeof(one_tagged), RTE_MBUF_F_RX_VLAN, 0xa00a)};
 
 	assert_int_equal(untag_undo(0, 0, pkts, COUNT(pkts), 32, NULL), COUNT(pkts));

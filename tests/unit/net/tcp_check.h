@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds for a TCP connection at any time, whatever was received: for unit tests and fuzzing.
+// The invariants of a TCP connection, whatever was received: for unit tests and fuzzing.
 #pragma once
 
 #include <stddef.h>
@@ -23,8 +23,7 @@ static inline uint32_t tcp_check_list(const struct tcp_host *h, uint32_t list)
 	return count;
 }
 
-// Is it the only connection of its host, then it has all blocks that are used. Returns what does
-// not hold, or NULL.
+// The only connection of a host has all used blocks. Returns the broken invariant, or NULL.
 static inline const char *tcp_check(const struct tcp_host *h, const struct tcp *t)
 {
 	uint32_t sent = tcp_check_list(h, t->tx_head), received = tcp_check_list(h, t->rx_head);

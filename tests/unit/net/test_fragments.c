@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments: what was cut comes out again, whatever the order; what breaks a rule does not, and
-// leaves other datagrams alone.
+// Fragments: a cut datagram is whole again, whatever the order; a datagram that breaks a rule is
+// not, and leaves other datagrams alone.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static uint32_t give(uint32_t offset, uint32_t len)
 	return give_id(1, offset, len);
 }
 
-// What came out is t.whole, but for the ID and DF of IPv4 and their checksum.
+// Checks that the result is t.whole, except for the ID and DF of IPv4 and their checksum.
 static void assert_whole(uint32_t len)
 {
 	struct frame f;
@@ -201,7 +201,7 @@ static void ignores_an_exact_duplicate(void **state)
 	assert_lost(0, 0);
 }
 
-// Neither this datagram nor what is still to come of it, until its time is over.
+// Checks that neither this datagram nor its further fragments are accepted, until its time is over.
 static void assert_refused(enum fragments_reason why)
 {
 	assert_lost(why, 1);
@@ -253,7 +253,7 @@ static void refuses_odd_and_empty_parts(void **state)
 	assert_refused(FRAGMENTS_BAD_LENGTH);
 }
 
-// A fragment whose flag says otherwise than its place.
+// Gives a fragment whose flag contradicts its place.
 static uint32_t give_with(bool more, uint32_t offset, uint32_t len)
 {
 	uint8_t data[2048];
@@ -268,7 +268,7 @@ static void refuses_ends_that_differ(void **state)
 	make(4, 0, 4000);
 	assert_int_equal(give(0, 1480), 0);
 	assert_int_equal(give_with(false, 1480, 1480), 14 + 20 + 2960);
-	assert_lost(0, 0); // a shorter datagram is one, too; its checksum tells
+	assert_lost(0, 0); // a shorter datagram is whole, too; its checksum decides
 	assert_int_equal(give(2960, 1048), 0);
 	assert_int_equal(give_with(false, 1480, 1480), 0);
 	assert_refused(FRAGMENTS_BAD_END);

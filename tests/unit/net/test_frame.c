@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames: parsed from captures, whole, cut and lying; stamped and checked by a plain
+// Frames: parsed from captures, whole, cut and with wrong lengths; stamped and checked by a plain
 // implementation.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -368,7 +368,7 @@ static void finds_every_flipped_bit_that_a_checksum_covers(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct bytes b = sample_load(names[i]);
 		uint32_t first =
-			ETH + (i ? 8 : 0); // IPv6 does not cover what precedes the addresses
+			ETH + (i ? 8 : 0); // IPv6 does not cover the fields before the addresses
 		struct frame f;
 
 		for (uint32_t bit = first * 8; bit < b.len * 8; bit++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ARP, neighbour discovery and ping: the questions and answers of two Linux hosts, byte for byte,
-// and what must not be answered or believed.
+// ARP, neighbour discovery and ping: the requests and replies of two Linux hosts, byte for byte,
+// and packets that must not be answered or believed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,11 +29,11 @@ static const struct addr_range owned_b[] = {
 	{{16, {0x20, 0x01, 0x0d, 0xb8, [15] = 2}}, 3},
 };
 
-// The host that is asked in the samples, and the one that asks.
+// The host that replies in the samples, and the host that asks.
 static const struct neigh_self host_b = {{2, 0, 0, 0, 0, 2}, {0}, 0, owned_b, 2};
 static const struct neigh_self host_a = {{2, 0, 0, 0, 0, 1}, {0}, 0, NULL, 0};
 
-// What self answers to the frame; len 0: nothing.
+// Makes the reply of self to the frame; len 0: none.
 static struct bytes answer(const struct neigh_self *self, const struct bytes *asked)
 {
 	struct bytes out = {malloc(PLENTY), 0};
@@ -240,7 +240,7 @@ static void tells_all_nodes_when_an_owned_address_is_probed(void **state)
 
 static void is_silent_on_an_invalid_probe(void **state)
 {
-	// A probe has no link-layer address to tell, and goes to a group.
+	// A probe has no link-layer address, and goes to a group.
 	assert_false(changed_is_answered("ns-dad", ND + 24, "\x01\x01\x02\0\0\0\0\x01", 8));
 	assert_false(changed_is_answered("ns-dad", IP6 + 24, v6_b.bytes, 16));
 }
@@ -502,9 +502,9 @@ static void a_claim_without_a_sender_is_none(void **state)
 	assert_no_claim("arp-request", ARP + 8, "\0\0\0\0\0\0", 6);
 	assert_no_claim("arp-request", ARP + 7, "\3", 1); // a reverse request
 	assert_no_claim("na", ND + 26, "\0\0\0\0\0\0", 6);
-	assert_no_claim("ns", ND + 24, "\x0e", 1);                 // no MAC told
+	assert_no_claim("ns", ND + 24, "\x0e", 1);                 // no MAC given
 	assert_no_claim("ns-dad", IP6 + 24, v6_b.bytes, 16);       // a probe that is not to a group
-	assert_no_claim("ns-dad", ND + 24, "\1\1\2\0\0\0\0\1", 8); // and one that tells a MAC
+	assert_no_claim("ns-dad", ND + 24, "\1\1\2\0\0\0\0\1", 8); // a probe with a MAC
 	assert_no_claim("echo4", 0, "", 0);
 	assert_no_claim("udp6", 0, "", 0);
 }
@@ -566,7 +566,7 @@ static void learns_from_an_unsolicited_announcement_to_all(void **state)
 	free(b.data);
 }
 
-// Though the first bytes of the target are those of the answer.
+// Even though the first bytes of the target equal the reply's.
 static void does_not_learn_for_the_other_family_or_kind(void **state)
 {
 	const struct addr v4_as_v6 = {16, {198, 18, 0, 2}};

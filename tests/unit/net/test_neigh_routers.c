@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Router discovery: the solicitation, an advertisement of radvd as it is read, our own, and what
-// must not be answered or believed.
+// Router discovery: the solicitation, an advertisement of radvd as parsed, our own, and packets
+// that must not be answered or believed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

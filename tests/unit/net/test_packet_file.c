@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets of a file as Ethernet frames, whatever its link is. Path: tests only.
+// Packets of a file as Ethernet frames, whatever its link type. Path: tests only.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -152,7 +152,7 @@ static void segment_write(
 		append(text, " win %u", s->window);
 }
 
-// --- what happens ---
+// --- inputs ---
 
 static void receive(struct run *r, uint32_t n)
 {
@@ -322,7 +322,7 @@ static uint32_t happen(struct run *r, char *text)
 	return 0;
 }
 
-// --- what follows ---
+// --- expected results ---
 
 static void check_sent_bytes(struct run *r, const struct tcp_segment *s)
 {
@@ -733,7 +733,7 @@ static const struct script scripts[] = {
 			"count out_of_order 1"}},
 	{"out of order: overlaps of all kinds",
 		{OPEN, "< A 301+200 ack 1 | A 1 ack 1",  // [301,501)
-			"< A 301+200 ack 1 | A 1 ack 1", // the same
+			"< A 301+200 ack 1 | A 1 ack 1", // repeated
 			"< A 351+50 ack 1 | A 1 ack 1",  // within
 			"< A 251+100 ack 1 | A 1 ack 1", // over its begin
 			"< A 451+100 ack 1 | A 1 ack 1", // over its end
@@ -888,7 +888,7 @@ static void test_script(void **state)
 	run_script(script, UINT32_MAX - 700, UINT32_MAX - 300, (1ull << 32) - 700 * MS);
 }
 
-// A segment without acknowledgement is answered by one of all that it has.
+// A segment without acknowledgement gets a reset that acknowledges all of it.
 static void test_reset_without_ack(void **state)
 {
 	struct tcp_segment s = {.seq = 5, .flags = TCP_SYN | TCP_FIN, .len = 10}, out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two of our TCP hosts over a channel that loses, repeats and reorders: every byte arrives once and
-// in its order in both directions, both sides close, and all blocks are given back. All chances
-// come from a seed; the clock jumps from one event to the next.
+// in order in both directions, both sides close, and all blocks are returned. All chances come from
+// a seed; the clock jumps from one event to the next.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define MS         1000u
 #define DELAY      (1 * MS)  // of the channel
 #define DISORDER   (5 * MS)  // more, for some
-#define PAUSE      (10 * MS) // until the next try of an application that could not go on
+#define PAUSE      (10 * MS) // until a blocked application tries again
 
 struct settings {
 	uint32_t seeds;
@@ -67,7 +67,7 @@ static bool happens(void)
 	return chance(100) < world.settings->loss;
 }
 
-// Byte i of what side `from` sends.
+// Byte i of the stream of side `from`.
 static uint8_t byte_of(uint32_t from, uint32_t i)
 {
 	return (uint8_t)(from ? i * 5 >> 2 : i * 7 >> 3);
@@ -186,7 +186,7 @@ static void deliver(struct packet *p)
 
 	*p = world.packets[--world.count];
 	assert_true(tcp_parse(now.bytes, now.len, &s));
-	if (me->done) // nobody waits for an answer to what was on the way
+	if (me->done) // the host is gone: no reply is due
 		return;
 	if (!me->begun) {
 		assert_true(s.flags & TCP_SYN);
@@ -261,7 +261,7 @@ static void begin(const struct settings *settings, uint32_t seed)
 			.syn_tries = 30,
 			.tries = 40,
 			.stamps = seed & 1,
-			// A slow reader could lose what it has not read when both have closed.
+			// A slow reader could lose unread bytes when both have closed.
 			.nagle = seed & 2 && !settings->slow,
 			.counters = &me->counters};
 		tcp_host_init(&me->host, me->blocks, settings->blocks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times of the packets in a capture file: all of them or those that a filter lets through; a file
-// that is none, or is cut, is refused.
+// Times of the packets in a capture file: all, or the packets that pass a filter; invalid and
+// truncated files are refused.
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

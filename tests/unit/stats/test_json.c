@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the JSON document promises for every type of row.
+// The JSON document's promises for every type of row.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

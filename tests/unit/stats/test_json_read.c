@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Figures come back from JSON as they went into it, and a wrong one is refused with its place.
+// Figures survive JSON unchanged, and an invalid one is refused with its place.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a criterion may name, and what it finds there.
+// The names that a criterion may use, and the values found.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

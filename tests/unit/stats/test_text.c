@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How people read numbers and rows.
+// Numbers and rows as text for people.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
