@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast path: requests copied from earlier ones, and replies compared with earlier ones. Path:
-// hot. The worker that owns ctx.
+// The fast path: requests copied from earlier ones, and replies compared with earlier ones.
+// Path: hot. The worker that owns ctx.
 #pragma once
 
 #include "proto/dhcp/v6/dhcp6_plan.h"

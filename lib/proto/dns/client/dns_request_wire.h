@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The message of a transaction, needed both for its request and for the checks of its reply. Path:
-// hot. The worker that owns ctx.
+// The message of a transaction, needed both for its request and for the checks of its reply.
+// Path: hot. The worker that owns ctx.
 #pragma once
 
 #include <string.h>
