@@ -41,16 +41,17 @@ static inline uint64_t csum_wide_from(uint64_t start, const uint8_t *p, size_t l
 {
 	uint64_t sum, word;
 
-	// The last 0 to 7 bytes, padded with zero: from the last 8, shifted in two steps, as a
-	// shift by 64 is undefined.
+	// The last 1 to 8 bytes, padded with zero, from the last 8. Only whole words are before
+	// them.
 	memcpy(&sum, p + len - 8, 8);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	sum = sum >> 8 >> (56 - 8 * (len & 7));
+	sum >>= -8 * len & 63;
 #else
-	sum = sum << 8 << (56 - 8 * (len & 7));
+	sum <<= -8 * len & 63;
 #endif
 	sum += start;
 	sum += sum < start;
+	len--;
 #if defined(__x86_64__)
 	for (; len >= 64; len -= 64, p += 64)
 		sum = csum_32(csum_32(sum, p), p + 32);
@@ -67,7 +68,7 @@ static inline uint64_t csum_wide_from(uint64_t start, const uint8_t *p, size_t l
 			: "cc");
 		p += 16;
 	}
-	len &= 15;
+	len &= 8; // one word at most
 #endif
 	for (; len >= 8; len -= 8, p += 8) {
 		memcpy(&word, p, 8);
