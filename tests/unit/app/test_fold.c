@@ -185,6 +185,17 @@ static void over_time_levels_are_the_newest_and_rates_unknown(void **state)
 	assert_null(json_object_get(worker, "part"));
 }
 
+// Over boxes, levels and rates are sums.
+static void over_boxes_levels_and_rates_add_up(void **state)
+{
+	add_part(2e9, interval_over_time(10, 5, 100, "1000:1"));
+	add_part(2e9, interval_over_time(20, 2, 200, "1010:1"));
+	fold(FOLD_OVER_BOXES);
+	assert_int_equal(json_integer_value(at(0, "sent")), 30);
+	assert_int_equal(json_integer_value(at(0, "in_flight")), 7);
+	assert_true(json_number_value(at(0, "sent_per_s")) == 300);
+}
+
 // The replies to requests of two snapshots before the first are of three before the second, in
 // whatever order the two are added.
 static void earlier_replies_keep_their_places_in_time(void **state)
@@ -242,6 +253,7 @@ int main(void)
 		TEST(items_are_found_by_their_names_in_any_order),
 		TEST(there_can_be_a_thousand_boxes),
 		TEST(over_time_levels_are_the_newest_and_rates_unknown),
+		TEST(over_boxes_levels_and_rates_add_up),
 		TEST(earlier_replies_keep_their_places_in_time),
 	};
 
