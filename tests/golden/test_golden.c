@@ -19,6 +19,7 @@
 #include "document/document.h"
 #include "engine/config/config_load.h"
 #include "list.h"
+#include "proto/table.h"
 #include "follow/run_events.h"
 #include "report/report.h"
 #include "sample.h"
@@ -345,6 +346,41 @@ static void every_counter_keeps_its_name_unit_and_help(void **state)
 	assert_listed("counters", "counters.txt");
 }
 
+static void print_attributes(const struct counter_section *section, const char *prefix, FILE *out)
+{
+	for (uint32_t i = 0; i < section->count; i++) {
+		const struct counter *r = &section->rows[i];
+		const char *name = r->type == COUNTER_CHOICE ? "*" : r->name;
+		char path[256];
+
+		if (r->optional || r->gauge || r->level || r->sum || r->key || r->all)
+			fprintf(out, "%s%s:%s%s%s%s%s%s\n", prefix, name,
+				r->optional ? " optional" : "", r->gauge ? " gauge" : "",
+				r->level ? " level" : "", r->sum ? " sum" : "",
+				r->key ? " key" : "", r->all ? " all" : "");
+		if (r->type != COUNTER_LIST && r->type != COUNTER_SECTION)
+			continue;
+		snprintf(path, sizeof(path), "%s%s.", prefix, name);
+		print_attributes(r->section, path, out);
+	}
+}
+
+// Counters of a protocol are counts without attributes.
+static void every_figure_keeps_how_it_adds_up(void **state)
+{
+	FILE *out = open_memstream(&printed, &printed_len);
+
+	print_attributes(&result_section, "", out);
+	for (unsigned i = 0; protos[i]; i++) {
+		print_attributes(protos[i]->counters, protos[i]->name, out);
+		if (protos[i]->server)
+			print_attributes(protos[i]->server->counters, protos[i]->name, out);
+	}
+	fclose(out);
+	assert_golden("attributes.txt", printed);
+	free(printed);
+}
+
 static const struct config *loaded(
 	const char *path, const char *text, struct arena *a, struct diag *d)
 {
@@ -405,6 +441,7 @@ int main(void)
 		cmocka_unit_test(a_program_reads_the_document),
 		cmocka_unit_test(every_setting_keeps_its_type_range_default_and_help),
 		cmocka_unit_test(every_counter_keeps_its_name_unit_and_help),
+		cmocka_unit_test(every_figure_keeps_how_it_adds_up),
 		cmocka_unit_test(a_dump_of_a_configuration_dumps_to_itself),
 		cmocka_unit_test(settings_keep_their_types_in_the_document),
 		cmocka_unit_test(a_document_replaces_a_file_whole_and_leaves_nothing_beside),
