@@ -238,6 +238,7 @@ static void what_is_not_there_cannot_be_spoiled(void **state)
 {
 	struct server *v = server_new();
 	uint8_t buf[300];
+	uint32_t info;
 
 	assert_int_equal(SAY(v, DISCOVER, 0, .no_hardware = true), DHCP4_OFFER);
 	memcpy(buf, v->out, 300);
@@ -249,6 +250,12 @@ static void what_is_not_there_cannot_be_spoiled(void **state)
 	SAY(v, DISCOVER, 1, .relay_info = "\x13\0", .relay_info_len = 2);
 	memcpy(buf, v->out, 300);
 	assert_int_equal(fault_named("relay_info_changed")->apply(buf, 300, 300, 1), 0);
+	SAY(v, DISCOVER, 1, .relay_info = "\x13\0\1\1\0", .relay_info_len = 5);
+	memcpy(buf, v->out, 300);
+	assert_int_equal(fault_named("relay_info_changed")->apply(buf, 300, 300, 1), 300);
+	info = dhcp4_find_option(buf, 300, DHCP4_OPT_RELAY_INFO) + 2;
+	assert_memory_equal(buf + info, "\x13\0\1\1", 4);
+	assert_int_not_equal(buf[info + 4], 0);
 	server_end(v);
 }
 
