@@ -79,7 +79,7 @@ static const struct field output_fields[] = {
 		TEXT},
 	{"csv", "table to write as CSV: a row for each value", FIELD_STRING,
 		AT(campaign_output, csv), TEXT},
-	{"html", "page with a chart and the table to write, in one file that needs no network",
+	{"html", "page with a chart and the table to write, as one self-contained file",
 		FIELD_STRING, AT(campaign_output, html), TEXT},
 };
 

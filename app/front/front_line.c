@@ -44,7 +44,7 @@
 		{'G', "gateway", "ADDRESS", "ports.lan.gateway", NULL, FRONT_LIST,                 \
 			"next hop of servers off the subnet; not with socket"},                    \
 		{'\0', "force", NULL, "ports.lan.force", "true", FRONT_YAML,                       \
-			"use the interface although the host uses it"},                            \
+			"use the interface even if the host uses it"},                             \
 		{'C', "criterion", "TEXT", "criteria", NULL, FRONT_LIST,                           \
 			"fail unless this holds, like 'loss <= 0.1%' or 'p99 <= 5ms'; may be "     \
 			"repeated"},                                                               \

@@ -46,7 +46,7 @@ static const struct field run_fields[] = {
 		AT(run_settings, interval_ns), .def = "1s", .min = 1e7, .max = 1e13},
 	{"seed", "same seed, same bytes on the wire in the same order", FIELD_COUNT,
 		AT(run_settings, seed), .def = "1"},
-	{"repeat", "run again until the result is known well enough", FIELD_SECTION,
+	{"repeat", "repeat the run until its result is precise enough", FIELD_SECTION,
 		.optional = true, AT(run_settings, repeat), .section = &repeat_section},
 };
 
@@ -66,10 +66,10 @@ static const struct field_section source_section = {"source", "identities of the
 	FIELD_ROWS(source_fields), sizeof(struct source_settings)};
 
 static const struct field after_fields[] = {
-	{"item", "item before this one, on the same port, whose clients are followed", FIELD_STRING,
+	{"item", "earlier item on the same port whose clients are followed", FIELD_STRING,
 		.required = true, AT(after_settings, item), .min = 1, .max = 64},
 	{"step",
-		"what is followed: ack or reply, by the item's protocol: a client got its lease; "
+		"events to follow: ack or reply, by the item's protocol: a client got its lease; "
 		"release: it gave it back. Default: both",
 		FIELD_STRING, .list = true, AT(after_settings, steps), .min = 1, .max = 64},
 };
@@ -84,20 +84,20 @@ static const struct field item_fields[] = {
 		AT(item_settings, name), .min = 1, .max = 64},
 	{"port", "port to send from; default: the only one", FIELD_STRING, AT(item_settings, port)},
 	{"server",
-		"address or host name (its first address that the port reaches) of the server; "
-		"clients that broadcast need none",
+		"address or host name of the server (its first address that the port can reach); "
+		"not needed by clients that broadcast",
 		FIELD_HOST, AT(item_settings, host)},
-	{"server_port", "port of the server; 0: the protocol's", FIELD_COUNT,
+	{"server_port", "port of the server; 0: the protocol's default", FIELD_COUNT,
 		AT(item_settings, server_port), .def = "0", .max = 65535},
 	{"servers",
-		"further servers beside that one, over UDP; a protocol with such a list in its own "
-		"section takes them there",
+		"additional servers, over UDP; protocols with a servers list of their own use that "
+		"list instead",
 		FIELD_HOST, .list = true, AT(item_settings, servers)},
 	{"spread",
-		"the server that a transaction asks: round_robin; hash: by its source address and "
-		"port; stub: the first, and after each timeout the next, as a stub resolver does",
+		"choice of the server for a transaction: round_robin; hash: by source address and "
+		"port; stub: the first, then the next after each timeout, like a stub resolver",
 		FIELD_ENUM, AT(item_settings, spread), .def = "round_robin", .names = spread_names},
-	{"attempts", "with spread stub, times that each server is asked", FIELD_COUNT,
+	{"attempts", "with spread stub, number of times each server is asked", FIELD_COUNT,
 		AT(item_settings, attempts), .def = "2", .min = 1, .max = 8},
 	{"rotate", "with spread stub, transactions begin with each server in turn", FIELD_BOOL,
 		AT(item_settings, rotate), .def = "false"},
@@ -107,7 +107,9 @@ static const struct field item_fields[] = {
 		AT(item_settings, timeout_ns), .def = "1s", .min = 1e5, .max = 6e11},
 	{"load", "offered rate, or transactions in flight", FIELD_SECTION, AT(item_settings, load),
 		.section = &load_section},
-	{"after", "follow the clients of another item, which say when transactions begin: no load",
+	{"after",
+		"follow the clients of another item, whose events start the transactions; takes "
+		"the place of load",
 		FIELD_SECTION, .optional = true, AT(item_settings, after),
 		.section = &after_section},
 	{"protocol", "exactly one protocol section", FIELD_CHOICES, AT(item_settings, protocol),
@@ -122,7 +124,7 @@ static const struct field router_fields[] = {
 		AT(router_settings, managed), .def = "true"},
 	{"other", "flag O: hosts get other parameters from it", FIELD_BOOL,
 		AT(router_settings, other), .def = "false"},
-	{"lifetime", "time in which it is a default router; 0s: it is none", FIELD_DURATION,
+	{"lifetime", "lifetime as a default router; 0s: not a default router", FIELD_DURATION,
 		AT(router_settings, lifetime_ns), .def = "30m", .max = 9e12},
 	{"prefixes",
 		"prefixes on the link (up to 4); with managed: false hosts make addresses in them",
@@ -135,17 +137,16 @@ static const struct field_section router_section = {
 static const struct field responder_fields[] = {
 	{"port", "port to answer on; default: the only one", FIELD_STRING,
 		AT(responder_settings, port)},
-	{"server_port", "UDP and TCP port that it answers at; 0: that of the protocol", FIELD_COUNT,
+	{"server_port", "UDP and TCP port to answer on; 0: the protocol's default", FIELD_COUNT,
 		AT(responder_settings, server_port), .def = "0", .max = 65535},
 	{"faults", "faults of its replies", FIELD_SECTION, .optional = true,
 		AT(responder_settings, faults), .section = &faults_section},
 	{"tcp", "connections to it", FIELD_SECTION, .optional = true, AT(responder_settings, tcp),
 		.section = &transport_server_section},
-	{"control", "where testers that know a token can ask for its counters", FIELD_SECTION,
+	{"control", "endpoint that serves its counters to testers with the token", FIELD_SECTION,
 		.optional = true, AT(responder_settings, control), .section = &control_section},
-	{"router", "it is a router, too, and answers router solicitations (RFC 4861)",
-		FIELD_SECTION, .optional = true, AT(responder_settings, router),
-		.section = &router_section},
+	{"router", "also act as a router and answer router solicitations (RFC 4861)", FIELD_SECTION,
+		.optional = true, AT(responder_settings, router), .section = &router_section},
 	{"protocol", "protocols to answer", FIELD_CHOICES, AT(responder_settings, protocol),
 		.choices = &server_choices},
 };
@@ -154,39 +155,41 @@ static const struct field_section responder_section = {"responder", "an embedded
 	FIELD_ROWS(responder_fields), sizeof(struct responder_settings)};
 
 static const struct field validity_fields[] = {
-	{"unsent", "share of due transactions left unsent; above: the run is invalid",
+	{"unsent", "share of due transactions left unsent above which the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, unsent), .def = "0.1%", .max = 1},
-	{"send_lag_p99", "99th percentile of actual minus due time above this: the run is invalid",
+	{"send_lag_p99",
+		"99th percentile of actual minus due send time above which the run is invalid",
 		FIELD_DURATION, AT(validity_settings, send_lag_p99_ns), .def = "10ms", .max = 1e16},
-	{"dropped", "more of the received packets dropped by the tester: the run is invalid",
+	{"dropped",
+		"share of received packets dropped by the tester above which the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, dropped), .def = "0%", .max = 1},
 	{"stolen",
-		"a worker or the responder without its CPU for more of the measured time: the run "
-		"is invalid",
+		"share of the measured time that a worker or the responder is without its CPU "
+		"above which the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, stolen), .def = "10%", .max = 1},
-	{"link_down", "a link down for longer: the run is invalid", FIELD_DURATION,
+	{"link_down", "time with a link down above which the run is invalid", FIELD_DURATION,
 		AT(validity_settings, link_down_ns), .def = "0s", .max = 1e16},
-	{"clock", "clocks that disagree by more: the run is invalid", FIELD_PERCENT,
+	{"clock", "disagreement between clocks above which the run is invalid", FIELD_PERCENT,
 		AT(validity_settings, clock), .def = "0.1%", .max = 1},
 	{"fleet_skew",
-		"agents that begin further apart, or whose clocks are not known so well: the run "
-		"is invalid",
+		"difference between the starts of agents, or uncertainty of their clocks, above "
+		"which the run is invalid",
 		FIELD_DURATION, AT(validity_settings, fleet_skew_ns), .def = "1ms", .max = 1e16},
 };
 
 static const struct field_section validity_section = {"validity",
-	"bounds beyond which a run says nothing about the server", FIELD_ROWS(validity_fields),
-	sizeof(struct validity_settings)};
+	"limits beyond which a run is invalid: it says nothing about the server",
+	FIELD_ROWS(validity_fields), sizeof(struct validity_settings)};
 
 static const struct field capture_fields[] = {
 	{"file",
-		"pcapng file to write, from the working directory; of a series of runs each has "
+		"pcapng file to write, relative to the working directory; each run of a series has "
 		"its own: file-1.pcapng ...",
 		FIELD_STRING, .required = true, .role = FIELD_OUTPUT, AT(capture_settings, file),
 		.min = 1, .max = 4095},
 	{"when",
 		"outcomes whose packets are kept; answered: the last request and reply of each "
-		"transaction that ended well; step: those before the last, like DISCOVER and OFFER",
+		"successful transaction; step: the earlier ones, like DISCOVER and OFFER",
 		FIELD_ENUM, .list = true, AT(capture_settings, when), .names = evidence_reasons,
 		.def = "lost, late, stray, failed, malformed"},
 	{"limit", "transactions to keep", FIELD_COUNT, AT(capture_settings, limit), .def = "1000",
@@ -194,7 +197,7 @@ static const struct field capture_fields[] = {
 };
 
 static const struct field_section capture_section = {"capture",
-	"packets of failing transactions, or of all, each with a comment that says why",
+	"packets of failing or of all transactions, each with the reason in a comment",
 	FIELD_ROWS(capture_fields), sizeof(struct capture_settings)};
 
 #define OUTPUT_FILE_ROW(format, text)                                                              \
@@ -206,18 +209,18 @@ static const struct field_section capture_section = {"capture",
 		.min = 1,                                                                          \
 		.max = 4095},
 static const struct field output_fields[] = {
-	{"capture", "packets of failing transactions, or of all, each with a comment that says why",
+	{"capture", "packets of failing or of all transactions, each with the reason in a comment",
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
 	OUTPUT_FILES(OUTPUT_FILE_ROW){"prometheus",
-		"place to serve /metrics for Prometheus at while the run is in progress: "
-		"ADDRESS:PORT, or "
-		"PORT of 127.0.0.1 (0: any free one)",
+		"where to serve /metrics for Prometheus during the run: ADDRESS:PORT, or PORT on "
+		"127.0.0.1 (0: any free port)",
 		FIELD_STRING, .role = FIELD_PLACE, AT(output_settings, prometheus), .min = 1,
 		.max = 255},
 	{"config", "put the effective configuration into the result", FIELD_BOOL,
 		AT(output_settings, config), .def = "true"},
-	{"percentiles", "percentiles of each latency beside p50, p90, p99, p99.9 and p99.99",
+	{"percentiles",
+		"percentiles of each latency in addition to p50, p90, p99, p99.9 and p99.99",
 		FIELD_NUMBER, .list = true, AT(output_settings, percentiles), .min = 1e-6,
 		.max = 100},
 };
@@ -257,10 +260,11 @@ static const struct field_section counters_section = {"counters",
 	sizeof(struct counters_settings)};
 
 static const struct field dut_fields[] = {
-	{"probe", "command that tells how busy the server's machine is", FIELD_SECTION,
+	{"probe", "command that reports the CPU use of the server's machine", FIELD_SECTION,
 		.optional = true, AT(dut_settings, probe), .section = &probe_section},
 	{"control",
-		"responder there (ddiperf respond --control): its counters come into the result",
+		"remote responder (ddiperf respond --control) whose counters are added to the "
+		"result",
 		FIELD_SECTION, .optional = true, AT(dut_settings, control),
 		.section = &control_section},
 	{"counters", "command that prints counters of the server's machine", FIELD_SECTION,
@@ -271,10 +275,9 @@ static const struct field_section dut_section = {
 	"dut", "the machine under test", FIELD_ROWS(dut_fields), sizeof(struct dut_settings)};
 
 static const struct field hooks_fields[] = {
-	{"start", "shell command before anything else; unless it succeeds, there is no run",
-		FIELD_STRING, .role = FIELD_COMMAND, AT(hooks_settings, start), .min = 1,
-		.max = 4095},
-	{"stop", "shell command after everything else, the result written", FIELD_STRING,
+	{"start", "shell command to run first; if it fails, the run does not start", FIELD_STRING,
+		.role = FIELD_COMMAND, AT(hooks_settings, start), .min = 1, .max = 4095},
+	{"stop", "shell command to run last, after the result is written", FIELD_STRING,
 		.role = FIELD_COMMAND, AT(hooks_settings, stop), .min = 1, .max = 4095},
 	{"timeout", "time after which a command is killed", FIELD_DURATION,
 		AT(hooks_settings, timeout_ns), .def = "60s", .min = 1e7, .max = 1e14},
@@ -290,14 +293,14 @@ static const struct field config_fields[] = {
 		AT(config, ports), .section = &port_section},
 	{"traffic", "items to send; all run at the same time", FIELD_SECTION, .list = true,
 		AT(config, traffic), .section = &item_section},
-	{"events", "things that happen during the run, in order of their times", FIELD_SECTION,
-		.list = true, AT(config, events), .section = &event_section},
+	{"events", "events during the run, in order of time", FIELD_SECTION, .list = true,
+		AT(config, events), .section = &event_section},
 	{"stop", "conditions that end the run as failed, e.g. loss > 5% for 3s", FIELD_STRING,
 		.list = true, AT(config, stop)},
 	{"criteria", "conditions of the verdict, e.g. loss <= 0.1%", FIELD_STRING, .list = true,
 		AT(config, criteria)},
-	{"validity", "bounds beyond which a run says nothing about the server", FIELD_SECTION,
-		AT(config, validity), .section = &validity_section},
+	{"validity", "limits beyond which a run is invalid: it says nothing about the server",
+		FIELD_SECTION, AT(config, validity), .section = &validity_section},
 	{"output", "files that a run writes besides its result", FIELD_SECTION, AT(config, output),
 		.section = &output_section},
 	{"dut", "the machine under test", FIELD_SECTION, AT(config, dut), .section = &dut_section},

@@ -136,16 +136,17 @@ struct capture_settings {
 
 // Files written from the result after the run: X(format, help) gives a member and a row.
 #define OUTPUT_FILES(X)                                                                            \
-	X(html, "page with charts to write, in one file that needs no network")                    \
-	X(csv, "table of the intervals to write: a row each, a column for each figure")            \
-	X(jsonl, "file or unix:SOCKET for JSON lines while the run is in progress: one for each "  \
-		 "interval")                                                                       \
+	X(html, "page with charts to write, as one self-contained file")                           \
+	X(csv, "CSV table of the intervals to write: one row each, one column per figure")         \
+	X(jsonl,                                                                                   \
+		"file or unix:SOCKET for one JSON line per interval while the run is in progress") \
 	X(keyval, "file to write with every figure of the result as NAME=VALUE")                   \
-	X(hdr, "interval log of HdrHistogram to write")                                            \
-	X(dns_metrics, "JSON lines to write, of the schema of OARC's metrics")                     \
+	X(hdr, "HdrHistogram interval log to write")                                               \
+	X(dns_metrics, "JSON lines to write, in the schema of OARC's metrics")                     \
 	X(resperf, "plot data to write, as resperf -P does")                                       \
 	X(openmetrics, "figures of the result to write, as OpenMetrics text")                      \
-	X(junit, "JUnit XML to write, from the working directory: a test case for each criterion")
+	X(junit, "JUnit XML to write, relative to the working directory: one test case per "       \
+		 "criterion")
 #define OUTPUT_FILE_MEMBER(format, help) const char *format; // NULL: none
 
 struct output_settings {

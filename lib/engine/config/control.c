@@ -20,7 +20,7 @@
 static const struct field control_fields[] = {
 	{"address", "127.0.0.1:PORT, [::1]:PORT or unix:PATH", FIELD_STRING, .required = true,
 		.role = FIELD_OUTPUT, AT(address), .min = 1, .max = 255},
-	{"token", "file whose first line a tester must know, of 16 to 127 characters", FIELD_STRING,
+	{"token", "file whose first line is the token, 16 to 127 characters", FIELD_STRING,
 		.required = true, .role = FIELD_INPUT, AT(token), .min = 1, .max = 4095},
 };
 

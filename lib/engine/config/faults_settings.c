@@ -31,7 +31,7 @@ static const struct field uniform_fields[] = {
 	{"max", "greatest delay", FIELD_DURATION, .required = true, AT(uniform_settings, max_ns),
 		.max = 6e11},
 };
-SECTION(uniform, "any delay between two, equally often", uniform_fields, uniform_settings);
+SECTION(uniform, "uniformly distributed delay", uniform_fields, uniform_settings);
 
 static const struct field two_point_fields[] = {
 	{"first", "the one delay", FIELD_DURATION, AT(two_point_settings, first_ns), .def = "0s",
@@ -46,19 +46,19 @@ SECTION(two_point, "one of two delays", two_point_fields, two_point_settings);
 static const struct field delay_fields[] = {
 	{"constant", "the same delay for all", FIELD_DURATION, AT(delay_settings, constant_ns),
 		.min = 1, .max = 6e11},
-	{"uniform", "any delay between two, equally often", FIELD_SECTION, .optional = true,
+	{"uniform", "uniformly distributed delay", FIELD_SECTION, .optional = true,
 		AT(delay_settings, uniform), .section = &uniform_section},
 	{"exponential", "mean of exponentially distributed delays", FIELD_DURATION,
 		AT(delay_settings, exponential_ns), .min = 1, .max = 6e10},
 	{"two_point", "one of two delays", FIELD_SECTION, .optional = true,
 		AT(delay_settings, two_point), .section = &two_point_section},
 };
-SECTION(delay, "replies leave later (exactly one kind)", delay_fields, delay_settings);
+SECTION(delay, "delay replies (exactly one kind)", delay_fields, delay_settings);
 
 static const struct field capacity_fields[] = {
 	{"rate", "replies per second", FIELD_RATE, .required = true, AT(capacity_settings, rate),
 		.min = 1, .max = 1e9},
-	{"queue", "replies that wait for their turn; further requests are dropped", FIELD_COUNT,
+	{"queue", "maximum number of queued replies; further requests are dropped", FIELD_COUNT,
 		AT(capacity_settings, queue), .def = "0", .max = 1e7},
 	{"drop_cost",
 		"share of a reply's work that a dropped request costs: a server that collapses",
@@ -67,13 +67,13 @@ static const struct field capacity_fields[] = {
 SECTION(capacity, "limit of replies per second", capacity_fields, capacity_settings);
 
 static const struct field stall_fields[] = {
-	{"every", "time from one stall to the next, and from the first request to the first",
+	{"every", "time from one stall to the next, and from the first request to the first stall",
 		FIELD_DURATION, .required = true, AT(stall_settings, every_ns), .min = 1e6,
 		.max = 1e16},
-	{"for", "length; replies leave at the end of it", FIELD_DURATION, .required = true,
+	{"for", "length of a stall; replies leave at its end", FIELD_DURATION, .required = true,
 		AT(stall_settings, for_ns), .min = 1e3, .max = 6e11},
 };
-SECTION(stall, "no reply leaves for a while, again and again", stall_fields, stall_settings);
+SECTION(stall, "recurring stalls, during which no reply leaves", stall_fields, stall_settings);
 
 static const struct field outage_fields[] = {
 	{"off_at", "time from the first request on", FIELD_DURATION, .required = true,
@@ -81,15 +81,15 @@ static const struct field outage_fields[] = {
 	{"on_at", "time from the first request on", FIELD_DURATION, .required = true,
 		AT(outage_settings, on_at_ns), .min = 1, .max = 1e16},
 };
-SECTION(outage, "requests between two times are dropped", outage_fields, outage_settings);
+SECTION(outage, "drop requests between two times", outage_fields, outage_settings);
 
 #define OWN_SECTIONS 4
 static struct field faults_fields[OWN_SECTIONS + FAULTS_MAX] = {
-	{"outage", "requests between two times are dropped", FIELD_SECTION, .optional = true,
+	{"outage", "drop requests between two times", FIELD_SECTION, .optional = true,
 		AT(faults_settings, outage), .section = &outage_section},
 	{"capacity", "limit of replies per second", FIELD_SECTION, .optional = true,
 		AT(faults_settings, capacity), .section = &capacity_section},
-	{"stall", "no reply leaves for a while, again and again", FIELD_SECTION, .optional = true,
+	{"stall", "recurring stalls, during which no reply leaves", FIELD_SECTION, .optional = true,
 		AT(faults_settings, stall), .section = &stall_section},
 	{"delay", "replies leave later", FIELD_SECTION, .optional = true,
 		AT(faults_settings, delay), .section = &delay_section},

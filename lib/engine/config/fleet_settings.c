@@ -13,11 +13,11 @@ static const struct field fleet_fields[] = {
 	{"agents", "boxes that divide the run", FIELD_COUNT, AT(agents), .def = "1", .min = 1,
 		.max = FLEET_WORKERS_MAX},
 	{"weights",
-		"share of each box, in parts: its ports have this many CPUs, or a multiple that is "
+		"relative share of each box: its ports have this many CPUs, or a multiple that is "
 		"the same for all; default: 1 each",
 		FIELD_COUNT, .list = true, AT(weights), .min = 1, .max = FLEET_WORKERS_MAX},
-	{"part", "number of this box among them, from 1; 0: it runs the whole", FIELD_COUNT,
-		AT(part), .def = "0", .max = FLEET_WORKERS_MAX},
+	{"part", "number of this box, from 1; 0: it runs the whole load", FIELD_COUNT, AT(part),
+		.def = "0", .max = FLEET_WORKERS_MAX},
 };
 
 const struct field_section fleet_section = {"fleet", "boxes that divide the run",

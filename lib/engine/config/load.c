@@ -25,7 +25,7 @@ static const struct field ramp_fields[] = {
 		.max = RATE_MAX},
 	{"to", "rate at the end", FIELD_RATE, .required = true, .load = true, AT(ramp_settings, to),
 		.min = 0.001, .max = RATE_MAX},
-	{"over", "time from the one to the other", FIELD_DURATION, .required = true,
+	{"over", "duration of the ramp", FIELD_DURATION, .required = true,
 		AT(ramp_settings, over_ns), .min = 1e6, .max = 1e16},
 	{"hold", "time at the end rate; auto: until the end of the run", FIELD_DURATION,
 		AT(ramp_settings, hold_ns), .def = "auto", .word = "auto", .max = 1e16},
@@ -47,9 +47,9 @@ static const struct field_section step_section = {
 static const struct field wave_fields[] = {
 	{"mean", "rate on average", FIELD_RATE, .required = true, .load = true,
 		AT(wave_settings, mean), .min = 0.001, .max = RATE_MAX},
-	{"amplitude", "by how much the rate rises above and falls below it", FIELD_RATE,
+	{"amplitude", "how far the rate rises above and falls below the mean", FIELD_RATE,
 		.required = true, .load = true, AT(wave_settings, amplitude), .max = RATE_MAX},
-	{"period", "time of one wave, which begins at the mean and rises", FIELD_DURATION,
+	{"period", "duration of one wave; it starts at the mean and rises", FIELD_DURATION,
 		.required = true, AT(wave_settings, period_ns), .min = 1e6, .max = 1e15},
 };
 
@@ -57,7 +57,7 @@ static const struct field_section wave_section = {"wave", "a rate that rises and
 	FIELD_ROWS(wave_fields), sizeof(struct wave_settings)};
 
 static const struct field burst_fields[] = {
-	{"size", "transactions of a burst, all due at once", FIELD_COUNT, .required = true,
+	{"size", "transactions per burst, all due at once", FIELD_COUNT, .required = true,
 		.load = true, AT(burst_settings, size), .min = 1, .max = 1e7},
 	{"every", "time between two bursts", FIELD_DURATION, .required = true,
 		AT(burst_settings, every_ns), .min = 1e4, .max = 1e15},
@@ -67,8 +67,8 @@ static const struct field_section burst_section = {"burst", "transactions back t
 	FIELD_ROWS(burst_fields), sizeof(struct burst_settings)};
 
 static const struct field storm_fields[] = {
-	{"clients", "transactions in all, each of another client", FIELD_COUNT, .required = true,
-		.load = true, AT(storm_settings, clients), .min = 1, .max = 1e9},
+	{"clients", "total number of transactions, each from a different client", FIELD_COUNT,
+		.required = true, .load = true, AT(storm_settings, clients), .min = 1, .max = 1e9},
 	{"within", "time over which they are spread evenly; 0s: all at once", FIELD_DURATION,
 		.required = true, AT(storm_settings, within_ns), .max = 1e16},
 };
@@ -77,12 +77,12 @@ static const struct field_section storm_section = {
 	"storm", "everyone once", FIELD_ROWS(storm_fields), sizeof(struct storm_settings)};
 
 static const struct field replay_fields[] = {
-	{"file", "times to send at: seconds, one a line, or a packet file", FIELD_STRING,
+	{"file", "send times: seconds, one per line, or a packet file", FIELD_STRING,
 		.required = true, .role = FIELD_INPUT, AT(replay_settings, file), .min = 1,
 		.max = 4095},
-	{"speed", "factor of the speed; 0.5: half as fast", FIELD_RATE, .load = true,
+	{"speed", "speed factor; 0.5: half as fast", FIELD_RATE, .load = true,
 		AT(replay_settings, speed), .def = "1", .min = 1e-6, .max = 1e6},
-	{"filter", "packets that count, as tcpdump has it; default: all of them", FIELD_STRING,
+	{"filter", "packets to use, as a tcpdump filter; default: all", FIELD_STRING,
 		AT(replay_settings, filter), .min = 1, .max = 4095},
 };
 
@@ -100,7 +100,7 @@ static const struct field load_fields[] = {
 		.optional = true, AT(load_settings, wave), .section = &wave_section},
 	{"burst", "open loop: transactions back to back", FIELD_SECTION, .optional = true,
 		AT(load_settings, burst), .section = &burst_section},
-	{"storm", "open loop: everyone once", FIELD_SECTION, .optional = true,
+	{"storm", "open loop: each client once", FIELD_SECTION, .optional = true,
 		AT(load_settings, storm), .section = &storm_section},
 	{"replay", "open loop: times from a file", FIELD_SECTION, .optional = true,
 		AT(load_settings, replay), .section = &replay_section},
@@ -110,19 +110,20 @@ static const struct field load_fields[] = {
 		AT(load_settings, arrivals), .names = arrivals_names, .def = "constant"},
 	{"ramp_up", "closed loop: time until all are in flight", FIELD_DURATION,
 		AT(load_settings, ramp_up_ns), .def = "0s", .max = 1e16},
-	{"start_at", "start, counted from that of the measured part; 0s: with the warm-up",
+	{"start_at", "start, relative to the start of the measured part; 0s: with the warm-up",
 		FIELD_DURATION, AT(load_settings, start_at_ns), .def = "0s", .max = 1e16},
-	{"stop_at", "end, counted from the start of the measured part", FIELD_DURATION,
+	{"stop_at", "end, relative to the start of the measured part", FIELD_DURATION,
 		AT(load_settings, stop_at_ns), .def = "end", .word = "end", .min = 1, .max = 1e16},
 	{"total", "measured transactions to send; 0: no limit", FIELD_COUNT,
 		AT(load_settings, total), .def = "0"},
 	{"max_outstanding", "stop the run when more are in flight; 0: no limit", FIELD_COUNT,
 		AT(load_settings, max_outstanding), .def = "0"},
-	{"slots", "transactions in flight at most; auto: enough for the load", FIELD_COUNT,
-		AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1, .max = 1e9},
+	{"slots", "maximum number of transactions in flight; auto: enough for the load",
+		FIELD_COUNT, AT(load_settings, slots), .def = "auto", .word = "auto", .min = 1,
+		.max = 1e9},
 	{"catch_up",
-		"constant rate: time behind the schedule that is made up for, at a higher rate, "
-		"when slots were all taken; the rest is not due any more",
+		"constant rate: how much of a delay is made up for, at a higher rate, after all "
+		"slots were in use; the rest is no longer due",
 		FIELD_DURATION, AT(load_settings, catch_up_ns), .def = "all", .word = "all",
 		.min = 1e3, .max = 1e16},
 };

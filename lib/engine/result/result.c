@@ -780,7 +780,7 @@ static const struct counter_section spread_section = {"figures", "a figure over 
 static const struct counter confidence_rows[] = {
 	GAUGE(result_confidence, runs, "valid runs"),
 	GAUGE(result_confidence, skipped, "valid runs before them, left out"),
-	REAL(result_confidence, confidence, "1", "that the interval holds the truth"),
+	REAL(result_confidence, confidence, "1", "confidence level of the interval"),
 	REAL(result_confidence, width, "1", "asked for, as a share of the mean"),
 	{"reached", "whether every figure that was asked for is known so well", NULL, COUNTER_BOOL,
 		AT(result_confidence, reached)},
@@ -833,7 +833,7 @@ static const struct counter router_rows[] = {
 	FLAG(result_router, managed, "its flag M: hosts get addresses from a server"),
 	FLAG(result_router, other, "its flag O: hosts get other parameters from it"),
 	GAUGE(result_router, hop_limit, "hop limit for hosts; 0: not told"),
-	SECONDS_GAUGE(result_router, lifetime_s, "time in which it is a default router"),
+	SECONDS_GAUGE(result_router, lifetime_s, "lifetime as a default router"),
 	{"prefixes", "its prefixes, the first 4", NULL, COUNTER_LIST, AT(result_router, prefixes),
 		.section = &prefix_rows_section},
 };
@@ -846,7 +846,7 @@ static const struct counter result_rows[] = {
 		.section = &verdict_rows_section},
 	{"traffic", "items of traffic", NULL, COUNTER_LIST, AT(result, traffic),
 		.section = &result_item_section},
-	{"events", "things that happened during the run", NULL, COUNTER_LIST, AT(result, events),
+	{"events", "events during the run", NULL, COUNTER_LIST, AT(result, events),
 		.section = &event_rows_section},
 	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
 		AT(result, orders), .section = &order_rows_section},

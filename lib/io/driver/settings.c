@@ -15,7 +15,7 @@ static const char *const probe_names[] = {"auto", "always", "never", NULL};
 
 static const struct field port_fields[] = {
 	{.name = "name",
-		.help = "how the rest of the file and the report call this port",
+		.help = "name of the port in the rest of the file and in the report",
 		.type = FIELD_STRING,
 		.required = true,
 		.offset = AT(name),
@@ -56,7 +56,7 @@ static const struct field port_fields[] = {
 		.min = 0,
 		.max = 4095},
 	{.name = "addresses",
-		.help = "addresses with prefix length that the tester has on this port",
+		.help = "the tester's addresses on this port, with prefix length",
 		.type = FIELD_PREFIX,
 		.list = true,
 		.offset = AT(addresses)},
@@ -80,7 +80,7 @@ static const struct field port_fields[] = {
 		.min = 576,
 		.max = 9600},
 	{.name = "burst",
-		.help = "packets per call of the driver; auto: the driver's",
+		.help = "packets per driver call; auto: the driver's choice",
 		.type = FIELD_COUNT,
 		.offset = AT(burst),
 		.def = "auto",
@@ -144,13 +144,14 @@ static const struct field port_fields[] = {
 		.offset = AT(checksum_offload),
 		.def = "false"},
 	{.name = "force",
-		.help = "use the interface although the host uses it; an XDP program on it stays",
+		.help = "use the interface even if the host uses it; an XDP program on it stays "
+			"attached",
 		.type = FIELD_BOOL,
 		.offset = AT(force),
 		.def = "false"},
 	{.name = "steering_probe",
-		.help = "workers send a few queries before the run, to see which queue replies "
-			"reach; auto: if the driver leaves that open",
+		.help = "send a few queries before the run to see which queue replies reach; auto: "
+			"if the driver leaves that open",
 		.type = FIELD_ENUM,
 		.offset = AT(steering_probe),
 		.def = "auto",
@@ -176,8 +177,7 @@ static const char *const idle_names[] = {"auto", "poll", "sleep", NULL};
 
 static const struct field host_fields[] = {
 	{.name = "management_cpu",
-		.help = "CPU of everything that is not a worker; auto: one that is not isolated, "
-			"or any",
+		.help = "CPU of all threads except workers; auto: one that is not isolated, or any",
 		.type = FIELD_COUNT,
 		.offset = offsetof(struct host_settings, management_cpu),
 		.def = "auto",
@@ -191,7 +191,7 @@ static const struct field host_fields[] = {
 		.def = "auto",
 		.names = memory_names},
 	{.name = "memory_size",
-		.help = "packet memory to take; auto: as the ports need",
+		.help = "amount of packet memory; auto: as much as the ports need",
 		.type = FIELD_SIZE,
 		.offset = offsetof(struct host_settings, memory_size),
 		.def = "auto",
@@ -199,8 +199,8 @@ static const struct field host_fields[] = {
 		.min = 64 << 20,
 		.max = 1ull << 40},
 	{.name = "idle",
-		.help = "a worker that waits for packets or for its next send: poll, or sleep; "
-			"auto: poll on isolated CPUs, sleep on others",
+		.help = "how workers wait for packets or their next send: poll or sleep; auto: "
+			"poll on isolated CPUs, sleep on others",
 		.type = FIELD_ENUM,
 		.offset = offsetof(struct host_settings, idle),
 		.def = "auto",

@@ -23,17 +23,17 @@ static struct {
 	[FAULT_DUPLICATE] = {"duplicate", "replies sent twice"},
 	[FAULT_REORDER] = {"reorder", "replies sent after the next one"},
 	[FAULT_CORRUPT] = {"corrupt",
-		"one bit flipped in the middle of the payload, the checksum right"},
+		"one bit flipped in the middle of the payload, with a correct checksum"},
 	[FAULT_CORRUPT_CHECKSUM] = {"corrupt_checksum",
-		"the same with the checksum of the right payload"},
-	[FAULT_TRUNCATE] = {"truncate", "payload cut in half, lengths and checksum right"},
+		"one bit flipped in the middle of the payload, with the original checksum"},
+	[FAULT_TRUNCATE] = {"truncate", "payload cut in half, with correct lengths and checksum"},
 	[FAULT_WRONG_PORT] = {"wrong_port", "replies from another port"},
 	[FAULT_WRONG_ADDRESS] = {"wrong_address", "replies from another address"},
-	[FAULT_FRAGMENT_LOSS] = {"fragment_loss", "replies without one of their fragments"},
+	[FAULT_FRAGMENT_LOSS] = {"fragment_loss", "replies with one fragment missing"},
 	[FAULT_FRAGMENT_DUPLICATE] = {"fragment_duplicate", "replies with a fragment sent twice"},
 	[FAULT_FRAGMENT_REORDER] = {"fragment_reorder", "replies whose last fragment goes first"},
 	[FAULT_FRAGMENT_OVERLAP] = {"fragment_overlap",
-		"replies with a fragment more, which overlaps another"},
+		"replies with an extra fragment that overlaps another"},
 };
 static uint32_t count; // 0: the protocols' faults are not in it yet
 
