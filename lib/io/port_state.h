@@ -102,8 +102,8 @@ struct io_error {
 #define PORT_COUNTERS(X)                                                                           \
 	X(rx_packets, "packets received by the device")                                            \
 	X(tx_packets, "packets sent by the device")                                                \
-	X(rx_missed, "dropped by the device for want of room")                                     \
-	X(rx_no_mbuf, "dropped by the device for want of a buffer")                                \
+	X(rx_missed, "dropped by the device: no room")                                             \
+	X(rx_no_mbuf, "dropped by the device: no free buffer")                                     \
 	X(tx_errors, "packets that the device failed to send")                                     \
 	X(retransmitted, "segments that the kernel's TCP sent again; driver socket")               \
 	X(rx_bytes, "octets received; 0: the driver does not count them")                          \

@@ -302,7 +302,7 @@ def a_mix_that_starts_from_nothing_is_valid_and_one_that_ends_too_many_leases_sa
                 continue
             verdict = result.json["verdict"]
             assert verdict["invalid_by"] == "load" and result.code == EXIT["invalid"], verdict
-            said = f"{one['unsent']} not sent: no client was bound and idle for them: a greater share of "
+            said = f"{one['unsent']} not sent: no client was bound and idle for them: raise the share of "
             assert any(said in reason and f"{text}.leases.load" in reason for reason in verdict["reasons"]), verdict
             assert not any("tester" in reason or "clients," in reason for reason in verdict["reasons"]), verdict
 

@@ -36,7 +36,7 @@ struct ledger {
 
 // Counters of an item outside its ledger. SHOWN: in the result. INNER: only for verdict and notes.
 #define ITEM_COUNTERS(SHOWN, INNER)                                                                \
-	SHOWN(no_slot, "times that a send waited: every slot was in use, or no key was free")      \
+	SHOWN(no_slot, "times a send waited: every slot was in use, or no key was free")           \
 	INNER(no_client, "due, and the protocol had no client for it")                             \
 	INNER(no_bound, "of these, those for which only a bound one would do")                     \
 	INNER(no_bound_yet, "of these, those before the first client was bound")                   \
@@ -48,21 +48,21 @@ struct item_counters {
 
 // Counters of the connections of an item.
 #define CONN_COUNTERS(X)                                                                           \
-	X(opened, "connections that were begun: SYN sent")                                         \
-	X(established, "of them, those that the server accepted")                                  \
-	X(refused, "of them, those that the server refused")                                       \
-	X(no_answer, "of them, those without an answer to their last SYN")                         \
+	X(opened, "connections started: SYN sent")                                                 \
+	X(established, "connections accepted by the server")                                       \
+	X(refused, "connections refused by the server")                                            \
+	X(no_answer, "connections without an answer to their last SYN")                            \
 	X(closed, "closed by the server")                                                          \
-	X(reset, "reset by the server, or given up; not those that it closed before")              \
+	X(reset, "reset by the server, or given up, and not closed by it before")                  \
 	X(closed_open, "closed or reset with messages that had no answer yet")                     \
 	X(closed_after, "messages answered on connections that were closed or reset")              \
 	X(lost_closed, "messages lost because their connection ended")                             \
 	X(asked_again, "messages sent again on another connection for that reason")                \
 	X(pipeline_full, "messages that waited for an answer on their connection")                 \
 	X(pipeline_unsent,                                                                         \
-		"messages that still waited at the end, or behind such, and stay unsent")          \
-	X(no_port, "times that a connection waited: every port was in use, or at rest")            \
-	X(no_memory, "messages and connections given up by the tester for want of memory")
+		"messages still waiting at the end, or queued behind one, and never sent")         \
+	X(no_port, "times a connection waited: every port was in use or in time_wait")             \
+	X(no_memory, "messages and connections given up: the tester was out of memory")
 
 struct conn_counters {
 	CONN_COUNTERS(COUNTER_MEMBER)
@@ -74,7 +74,7 @@ struct conn_counters {
 	A(established, "accepted by the server")                                                   \
 	A(closed, "closed by the server")                                                          \
 	A(reset, "reset or refused by the server")                                                 \
-	A(received_bytes, "octets of answers that were taken")
+	A(received_bytes, "octets of answers read")
 
 #define BEHAVE_MEMBER(member, help) uint64_t member[TCP_BEHAVIOUR_COUNT];
 
@@ -90,21 +90,21 @@ struct conn_counters {
 // result.
 #define PASS_COUNTERS(COUNT, TIME, LONGEST)                                                        \
 	COUNT(gaps_over_1ms, "passes of the loop that took longer than 1 ms")                      \
-	TIME(stolen, "time that those took: the CPU was elsewhere")                                \
+	TIME(stolen, "total time of these passes: the CPU was elsewhere")                          \
 	LONGEST(max_gap, "longest pass of the loop")
 
 // Counters of a worker in the measured part. TIME: ticks, seconds in the result. SHARE: ticks in
 // the warm-up and in the measured part, a share of the latter in the result.
 #define WORKER_COUNTERS(COUNT, TIME, SHARE)                                                        \
 	SHARE(busy, "share of the measured time with work to do")                                  \
-	TIME(slept, "time that it slept by itself (host.idle)")                                    \
+	TIME(slept, "time it slept while idle (host.idle)")                                        \
 	COUNT(received, "packets received by the worker's own queue")
 
 // Counters of a transmit queue of a worker or a responder.
 #define QUEUE_COUNTERS(X)                                                                          \
 	X(tx_given, "packets of messages that the device took")                                    \
 	X(tx_refused, "times that the device took less than a burst")                              \
-	X(tx_no_mbuf, "times that there was no buffer to send from")
+	X(tx_no_mbuf, "times no buffer was free to send from")
 
 // Counters of a worker of the responder: received = answered + ignored + no_buffer + the faults
 // outage, capacity and loss; over connections, loss applies to segments and is not in the sum.
@@ -115,21 +115,22 @@ struct conn_counters {
 	COUNT(answered, "replies sent, or to be sent later")                                       \
 	COUNT(fragmented, "replies sent in IP fragments")                                          \
 	COUNT(ignored, "requests that the protocol, or tcp.accept: silent, does not answer")       \
-	COUNT(no_buffer, "requests dropped for want of a packet buffer")                           \
-	GAUGE(waiting, "packets that were to be sent later than the end")
+	COUNT(no_buffer, "requests dropped: no free packet buffer")                                \
+	GAUGE(waiting, "delayed packets still unsent at the end")
 
 // Counters of the connections of a worker of the responder.
 #define RESPONDER_CONN_COUNTERS(COUNT, GAUGE)                                                      \
 	COUNT(accepted, "connections accepted: their handshake is complete")                       \
-	COUNT(refused, "SYN answered with a reset: by tcp.accept, or nobody listens at the port")  \
+	COUNT(refused,                                                                             \
+		"SYN answered with a reset: by tcp.accept, or no server listens on the port")      \
 	COUNT(dropped, "SYN without an answer: by tcp.accept")                                     \
-	COUNT(full, "SYN refused or dropped for want of room")                                     \
+	COUNT(full, "SYN refused or dropped: no room for more connections")                        \
 	COUNT(closed_idle, "closed by the responder after tcp.idle")                               \
 	COUNT(closed_after, "closed by it after tcp.queries_per_connection")                       \
 	COUNT(reset_after, "reset by it after those")                                              \
 	COUNT(reset, "reset by the client, or given up without an acknowledgement")                \
 	COUNT(unsent, "answers whose connection was closed before they left")                      \
-	COUNT(further, "messages sent behind the first one of their answer")                       \
+	COUNT(further, "further messages of an answer, after the first")                           \
 	GAUGE(open, "connections that are open")
 
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;

@@ -14,7 +14,7 @@ enum server_spread {
 
 // Counters of one server in the measured part. X(member, help)
 #define SERVER_COUNTERS(X)                                                                         \
-	X(sent, "messages sent to it, those asked again too")                                      \
+	X(sent, "messages sent to it, repeated ones included")                                     \
 	X(answered, "transactions that ended well with its reply")                                 \
 	X(failed, "transactions that ended with its refusal")                                      \
-	X(lost, "messages to it without an answer of anybody within the timeout")
+	X(lost, "messages to it that no server answered within the timeout")

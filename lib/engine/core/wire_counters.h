@@ -26,20 +26,21 @@ enum icmp_kind {
 	X(echo_answered, "pings answered")                                                         \
 	X(unmatched, "UDP to an address or port that no item uses")                                \
 	X(fragments, "IP fragments received")                                                      \
-	X(reassembled, "datagrams put together from fragments")                                    \
+	X(reassembled, "datagrams reassembled from fragments")                                     \
 	X(duplicate_fragments, "fragments received twice before the datagram was complete")        \
 	X(wrong_vlan, "on other VLANs than the port's")                                            \
 	X(bad_checksum, "checksum wrong")                                                          \
-	X(bad_frame, "truncated, or lengths that do not fit")                                      \
+	X(bad_frame, "truncated, or with inconsistent lengths")                                    \
 	X(other, "other packets")                                                                  \
 	X(answer_refused, "ARP, ND or ping replies that the device did not take")                  \
 	X(neighbour_asked, "next hops asked for again, as no reply came")                          \
-	X(neighbour_changed, "times that a next hop had another MAC")                              \
-	X(address_conflicts, "ARP and ND packets of other hosts that have an address of ours")     \
+	X(neighbour_changed, "times the MAC address of a next hop changed")                        \
+	X(address_conflicts,                                                                       \
+		"ARP and ND packets of other hosts that use an address of the tester")             \
 	X(answer_over_budget, "ARP, ND and ping requests left unanswered: over 100 in a ms")       \
 	A(icmp_errors, ICMP_KINDS, icmp_label, "ICMP errors by kind")                              \
 	A(not_reassembled, FRAGMENTS_REASONS, fragments_label,                                     \
-		"datagrams that were not put together from their fragments, by reason")
+		"datagrams not reassembled from their fragments, by reason")
 
 struct wire_counters {
 	WIRE_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBERS)

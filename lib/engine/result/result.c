@@ -105,11 +105,11 @@ static const struct counter step_rows[] = {
 SECTION("steps", step_rows, result_step, "a message and its reply within an exchange");
 
 static const struct counter mark_rows[] = {
-	NAME(result_mark, name, "what was waited for"),
+	NAME(result_mark, name, "the event waited for"),
 	{"latency", "from the event of the followed item to the first reply that shows it", NULL,
 		COUNTER_SECTION, AT(result_mark, latency), .section = &latency_section},
 };
-SECTION("marks", mark_rows, result_mark, "what an item that follows another one waited for");
+SECTION("marks", mark_rows, result_mark, "events that an item with `after` waited for");
 
 #define BEHAVE_ROW(member_, text)                                                                  \
 	{.name = #member_,                                                                         \
@@ -120,9 +120,9 @@ SECTION("marks", mark_rows, result_mark, "what an item that follows another one 
 		.label = tcp_behaviour_name},
 static const struct counter behave_rows[] = {
 	BEHAVE_COUNTERS(BEHAVE_ROW) // core/counters.h
-	COUNT(result_behave, no_memory, "connections that did not begin for want of memory"),
+	COUNT(result_behave, no_memory, "connections not started: out of memory"),
 };
-SECTION("behave", behave_rows, result_behave, "clients that do their worst, by behaviour");
+SECTION("behave", behave_rows, result_behave, "misbehaving clients, by behaviour");
 
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
@@ -135,7 +135,7 @@ static const struct counter connections_rows[] = {
 	COUNT(result_connections, segments_sent, "segments sent, warm-up included"),
 	COUNT(result_connections, segments_received, "segments received, warm-up included"),
 	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
-	{"behave", "clients that do their worst; not there: there are none", NULL, COUNTER_SECTION,
+	{"behave", "misbehaving clients; absent: none", NULL, COUNTER_SECTION,
 		AT(result_connections, behave), .section = &behave_rows_section, .optional = true},
 };
 SECTION("connections", connections_rows, result_connections, "connections of an item");
@@ -162,11 +162,11 @@ SECTION("servers_heard", heard_rows, result_heard, "a server that replied");
 
 static const struct counter foreseen_rows[] = {
 	REAL(result_foreseen, due, NULL,
-		"transactions that were to be due until the end of sending"),
-	REAL(result_foreseen, off, "1", "how much more were due, as a share of them"),
+		"transactions expected to be due until the end of sending"),
+	REAL(result_foreseen, off, "1", "excess of those due over this forecast, as a share of it"),
 };
 SECTION("foreseen", foreseen_rows, result_foreseen,
-	"forecast of an item whose clients say when they begin");
+	"forecast of an item whose clients start the transactions");
 
 #define ITEM_ROW(member, text)       COUNT(result_item, member, text),
 #define ITEM_LEVEL_ROW(member, text) LEVEL(result_item, member, text),
@@ -176,11 +176,10 @@ static const struct counter item_rows[] = {
 	NAME(result_item, name, "name of the item"),
 	TEXT(result_item, protocol, "protocol spoken"),
 	TEXT(result_item, port, "port used"),
-	TEXT(result_item, server, "address of the server; not there: clients broadcast"),
-	TEXT(result_item, server_name, "its host name; not there: the file gives the address"),
+	TEXT(result_item, server, "address of the server; absent: clients broadcast"),
+	TEXT(result_item, server_name, "its host name; absent: the file gives the address"),
 	TEXT(result_item, loop, "open or closed: a closed loop waits for the server"),
-	TEXT(result_item, input,
-		"what was used of its input file, and what was left out; not there: all"),
+	TEXT(result_item, input, "used and left-out parts of its input file; absent: all used"),
 	GAUGE(result_item, clients, "clients that the item has; 0: its protocol has none"),
 	LEDGER_COUNTERS(LEDGER_ROW, ITEM_ROW, ITEM_LEVEL_ROW) // core/counters.h
 	{"loss", "lost over sent, without no_reply", "1", COUNTER_F64, AT(result_item, loss)},
@@ -206,20 +205,18 @@ static const struct counter item_rows[] = {
 		.section = &latency_section},
 	{"steps", "the messages of exchanges of several", NULL, COUNTER_LIST,
 		AT(result_item, steps), .section = &step_rows_section},
-	{"marks", "what an item that follows another one waited for; not there: nothing", NULL,
-		COUNTER_LIST, AT(result_item, marks), .section = &mark_rows_section,
-		.optional = true},
-	{"servers", "its servers; none: it has one, which is asked once", NULL, COUNTER_LIST,
+	{"marks", "events that an item with `after` waited for; absent: none", NULL, COUNTER_LIST,
+		AT(result_item, marks), .section = &mark_rows_section, .optional = true},
+	{"servers", "its servers; empty: it has only one, which is asked once", NULL, COUNTER_LIST,
 		AT(result_item, servers), .section = &server_rows_section},
-	{"servers_heard",
-		"servers that replied, as their messages name them; not there: they do not", NULL,
-		COUNTER_LIST, AT(result_item, servers_heard), .section = &heard_rows_section,
+	{"servers_heard", "servers that replied, as named in their messages; absent: not named",
+		NULL, COUNTER_LIST, AT(result_item, servers_heard), .section = &heard_rows_section,
 		.optional = true},
-	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
+	{"connections", "its connections; absent: none", NULL, COUNTER_SECTION,
 		AT(result_item, connections), .section = &connections_rows_section,
 		.optional = true},
-	{"foreseen", "what was foreseen of clients that say when they begin; not there: a load did",
-		NULL, COUNTER_SECTION, AT(result_item, foreseen), .section = &foreseen_rows_section,
+	{"foreseen", "forecast, if clients start the transactions; absent: a load does", NULL,
+		COUNTER_SECTION, AT(result_item, foreseen), .section = &foreseen_rows_section,
 		.optional = true},
 	{"longest_gap_ns", "longest time without a valid reply while sending", "ns", COUNTER_F64,
 		AT(result_item, longest_gap_ns)},
@@ -247,11 +244,11 @@ static const struct counter port_rows[] = {
 	TEXT(result_port, device, "device"),
 	TEXT(result_port, nic, "the device as its driver names it"),
 	PORT_COUNTERS(PORT_ROW) // io/port_state.h
-	{"rx_missed_known", "whether this driver can tell rx_missed", NULL, COUNTER_BOOL,
+	{"rx_missed_known", "whether this driver can count rx_missed", NULL, COUNTER_BOOL,
 		AT(result_port, rx_missed_known), .all = true},
 	QUEUE_COUNTERS(PORT_ROW) // core/counters.h
 	TEXT(result_port, steering, "method that brings replies to the worker that asked"),
-	TEXT(result_port, caveat, "what its driver cannot promise; null: nothing"),
+	TEXT(result_port, caveat, "limitations of its driver; null: none"),
 	{"steering_probe", "queues that replies to queries before the run reached", NULL,
 		COUNTER_SECTION, AT(result_port, steering_probe),
 		.section = &steer_probe_rows_section, .optional = true},
@@ -271,13 +268,13 @@ SECTION("ports", port_rows, result_port, "a port");
 #define WORKER_NS_ROW(member, text)      NANOSECONDS(result_worker, member, text),
 #define WORKER_SHARE_ROW(member, text)   REAL(result_worker, member, "1", text),
 static const struct counter worker_rows[] = {
-	{"part", "the part of a fleet that it worked for; not there: the whole run", NULL,
-		COUNTER_U64, AT(result_worker, part), .gauge = true, .optional = true, .key = true},
+	{"part", "the part of a fleet that it worked for; absent: the whole run", NULL, COUNTER_U64,
+		AT(result_worker, part), .gauge = true, .optional = true, .key = true},
 	NAME(result_worker, port, "port served"),
 	NUMBER(result_worker, number, "place among the workers of that port"),
 	REAL(result_worker, cpu, NULL,
 		"number of the CPU that it was bound to; null: it ran on any"),
-	TEXT(result_worker, idle, "what it did while it waited: poll or sleep (host.idle)"),
+	TEXT(result_worker, idle, "how it waited: poll or sleep (host.idle)"),
 	{"ns_per_transaction", "busy time over completed transactions", "ns", COUNTER_F64,
 		AT(result_worker, ns_per_transaction)},
 	PASS_COUNTERS(WORKER_ROW, WORKER_SECONDS_ROW, WORKER_NS_ROW) // core/counters.h
@@ -288,8 +285,8 @@ static const struct counter worker_rows[] = {
 	TEXT(result_worker, arrival,
 		"when a reply counts as arrived: kernel (by the kernel's stamp), burst (when the "
 		"worker saw it)"),
-	{"wake", "from the arrival of a packet until the worker saw it; not there: no stamps", NULL,
-		COUNTER_SECTION, AT(result_worker, wake), .section = &latency_section,
+	{"wake", "from the arrival of a packet until the worker saw it; absent: no timestamps",
+		NULL, COUNTER_SECTION, AT(result_worker, wake), .section = &latency_section,
 		.optional = true},
 };
 SECTION("workers", worker_rows, result_worker, "a worker");
@@ -338,20 +335,20 @@ static const struct counter_section dut_counter_section = {"counters",
 static const struct counter dut_rows[] = {
 	{"command", "the probe", NULL, COUNTER_STRING, AT(result_dut, command)},
 	{"format", "proc_stat or pairs", NULL, COUNTER_STRING, AT(result_dut, format)},
-	{"samples", "times that the probe gave figures", NULL, COUNTER_U64,
+	{"samples", "number of times the probe gave figures", NULL, COUNTER_U64,
 		AT(result_dut, samples)},
-	{"failures", "times that it did not", NULL, COUNTER_U64, AT(result_dut, failures)},
+	{"failures", "number of times it did not", NULL, COUNTER_U64, AT(result_dut, failures)},
 	{"cpus", "CPUs of the server's box; 0: not known", NULL, COUNTER_U64, AT(result_dut, cpus),
 		.gauge = true},
 	CPU_SHARES(DUT_USE_ROW) BUSIEST_ROW(result_dut){"us_per_transaction",
 		"service demand: its CPU time per answered transaction", "us", COUNTER_F64,
 		AT(result_dut, us_per_transaction)},
-	{"figures", "the last ones of a probe that prints pairs", NULL, COUNTER_LIST,
+	{"figures", "last figures of a probe that prints pairs", NULL, COUNTER_LIST,
 		AT(result_dut, figures), .section = &figure_section},
 	{"counters", "differences of the server's counters over the measured part (dut.counters)",
 		NULL, COUNTER_LIST, AT(result_dut, counters), .section = &dut_counter_section},
 	{"counters_s", "time between both readings", "s", COUNTER_F64, AT(result_dut, counters_s)},
-	TEXT(result_dut, counters_error, "why there are none; not there: there are"),
+	TEXT(result_dut, counters_error, "reason why there are none"),
 };
 static const struct counter_section result_dut_section = {
 	"dut", "the machine under test", COUNTER_ROWS(dut_rows), sizeof(struct result_dut)};
@@ -368,7 +365,7 @@ const struct counter_section by_due_section = {"by_due", "replies to requests th
 #define INTERVAL_CONN_ROW(member, text) COUNT(result_interval_connections, member, text),
 static const struct counter interval_conn_rows[] = {
 	CONN_COUNTERS(INTERVAL_CONN_ROW) // core/counters.h
-	LEVEL(result_interval_connections, open, "open at its end: accepted, and closed by nobody"),
+	LEVEL(result_interval_connections, open, "open at its end: accepted and not yet closed"),
 	{"handshake", "from the first SYN to the server's acceptance", NULL, COUNTER_SECTION,
 		AT(result_interval_connections, handshake), .section = &latency_section},
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
@@ -392,7 +389,7 @@ static const struct counter interval_item_rows[] = {
 	{"p99_ns", "99th percentile", "ns", COUNTER_F64, AT(result_interval_item, p99_ns)},
 	{"max_ns", "longest", "ns", COUNTER_F64, AT(result_interval_item, max_ns)},
 	LEVEL(result_interval_item, in_flight, "open at the end of the interval"),
-	{"loss", "lost over those that ended in the interval", "1", COUNTER_F64,
+	{"loss", "lost over all that ended in the interval", "1", COUNTER_F64,
 		AT(result_interval_item, loss)},
 	{"due_per_s", "scheduled rate", "per_s", COUNTER_F64, AT(result_interval_item, due_per_s)},
 	{"sent_per_s", "sent rate", "per_s", COUNTER_F64, AT(result_interval_item, sent_per_s)},
@@ -406,7 +403,7 @@ static const struct counter interval_item_rows[] = {
 		AT(result_interval_item, steps), .section = &step_rows_section},
 	{"servers", "its servers, if it has several", NULL, COUNTER_LIST,
 		AT(result_interval_item, servers), .section = &interval_server_rows_section},
-	{"connections", "its connections; not there: it has none", NULL, COUNTER_SECTION,
+	{"connections", "its connections; absent: none", NULL, COUNTER_SECTION,
 		AT(result_interval_item, connections), .section = &interval_conn_rows_section,
 		.optional = true},
 	{"by_due", "replies to requests that were due in it, whenever they came", NULL,
@@ -440,16 +437,15 @@ static const struct counter earlier_rows[] = {
 		AT(result_earlier, time_ns), .sum = true},
 };
 const struct counter_section result_earlier_section = {"earlier",
-	"replies to requests that were due so many snapshots before", COUNTER_ROWS(earlier_rows),
+	"replies to requests that were due N snapshots before", COUNTER_ROWS(earlier_rows),
 	sizeof(struct result_earlier)};
 
 #define WORKER_PART_ROW(member, text)         COUNT(result_interval_worker, member, text),
 #define WORKER_PART_SECONDS_ROW(member, text) SECONDS(result_interval_worker, member, text),
 #define WORKER_PART_SHARE_ROW(member, text)   REAL(result_interval_worker, member, "1", text),
 static const struct counter interval_worker_rows[] = {
-	{"part", "the part of a fleet that it worked for; not there: the whole run", NULL,
-		COUNTER_U64, AT(result_interval_worker, part), .gauge = true, .optional = true,
-		.key = true},
+	{"part", "the part of a fleet that it worked for; absent: the whole run", NULL, COUNTER_U64,
+		AT(result_interval_worker, part), .gauge = true, .optional = true, .key = true},
 	NAME(result_interval_worker, port, "port served"),
 	NUMBER(result_interval_worker, number, "place among the workers of that port"),
 	REAL(result_interval_worker, cpu, NULL,
@@ -468,7 +464,7 @@ static const struct counter responder_conn_rows[] = {
 SECTION("connections", responder_conn_rows, result_responder_conns, "connections to the responder");
 #define RESPONDER_CONN_SECTION(of)                                                                 \
 	{                                                                                          \
-		"connections", "connections to it; not there: none were expected", NULL,           \
+		"connections", "connections to it; absent: none were expected", NULL,              \
 			COUNTER_SECTION, AT(of, connections),                                      \
 			.section = &responder_conn_rows_section, .optional = true                  \
 	}
@@ -524,8 +520,8 @@ SECTION("traffic", event_item_rows, result_event_item, "an item after an event")
 static const struct counter event_rows[] = {
 	NAME(result_event, name, "name of the event"),
 	TEXT(result_event, action, "run, set or link"),
-	REAL(result_event, at_s, "s", "its time, from the start of the measured part"),
-	REAL(result_event, began_s, "s", "the same when it was begun"),
+	REAL(result_event, at_s, "s", "scheduled time, from the start of the measured part"),
+	REAL(result_event, began_s, "s", "actual time, from the start of the measured part"),
 	REAL(result_event, took_s, "s", "length of its command"),
 	REAL(result_event, exit_status, NULL, "exit status of its command"),
 	TEXT(result_event, outcome, "how it ended, in words"),
@@ -566,7 +562,8 @@ static const struct counter host_rows[] = {
 	{"tsc_hz", "calibrated ticks per second", NULL, COUNTER_F64, AT(result_host, tsc_hz)},
 	{"clock_deviation", "largest disagreement of ticks and kernel clocks, over the time", "1",
 		COUNTER_F64, AT(result_host, clock_deviation)},
-	{"clock_jump_ns", "the same as a time", "ns", COUNTER_F64, AT(result_host, clock_jump_ns)},
+	{"clock_jump_ns", "largest disagreement, as a time", "ns", COUNTER_F64,
+		AT(result_host, clock_jump_ns)},
 };
 SECTION("host", host_rows, result_host, "the tester's machine");
 
@@ -575,7 +572,7 @@ static const struct counter tester_delay_rows[] = {
 	{"single", "a packet there and back, turned round at once", NULL, COUNTER_SECTION,
 		AT(result_tester_delay, single), .section = &latency_section},
 	GAUGE(result_tester_delay, burst_size, "packets of a full burst"),
-	{"burst", "the same with full bursts", NULL, COUNTER_SECTION,
+	{"burst", "like single, with full bursts", NULL, COUNTER_SECTION,
 		AT(result_tester_delay, burst), .section = &latency_section},
 	{"apart", "a packet there and back, turned round on the responder's CPU", NULL,
 		COUNTER_SECTION, AT(result_tester_delay, apart), .section = &latency_section},
@@ -634,13 +631,13 @@ static const struct counter verdict_rows[] = {
 		"share of the time for which others had the CPU of a worker or of the embedded "
 		"responder"),
 	REAL(result_verdict, harmed, "1",
-		"the same where it may have changed the figures: not of a worker whose sends left "
-		"on time and whose replies the kernel stamps"),
+		"like disturbed, but only where it may have changed the figures: not for a worker "
+		"that sent on time and whose replies the kernel timestamps"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
 		.section = &criterion_rows_section},
 	TEXT(result_verdict, stopped, "the stop rule that ended the run"),
-	{"stopped_s", "when it did, from the start of the measured part; 0: never", "s",
+	{"stopped_s", "time of the stop, from the start of the measured part; 0: never", "s",
 		COUNTER_F64, AT(result_verdict, stopped_s)},
 };
 SECTION("verdict", verdict_rows, result_verdict, "the verdict");
@@ -678,8 +675,8 @@ static const struct counter peer_rows[] = {
 		"share of those sent that it did not receive; null: transactions of several "
 		"messages, or a part of a fleet"),
 	COUNT(result_peer, answered, "replies that it made"),
-	COUNT(result_peer, replies, "replies that came, of whatever kind"),
-	REAL(result_peer, loss_back, "1", "share of those made that did not come"),
+	COUNT(result_peer, replies, "replies received, of any kind"),
+	REAL(result_peer, loss_back, "1", "share of those made that did not arrive"),
 	{"protocols", "its counters by protocol", NULL, COUNTER_LIST, AT(result_peer, protocols),
 		.section = &result_responder_protocol_section},
 };
@@ -758,7 +755,7 @@ static const struct counter_section result_search_section = {
 	"search", "a search", COUNTER_ROWS(search_rows), sizeof(struct result_search)};
 
 static const struct counter spread_rows[] = {
-	TEXT(result_spread, item, "item of traffic; not there: the figure is that of a box"),
+	TEXT(result_spread, item, "item of traffic; absent: the figure of a box"),
 	TEXT(result_spread, figure, "figure of the item, or of the run"),
 	REAL(result_spread, mean, NULL, "arithmetic mean of the runs"),
 	REAL(result_spread, stddev, NULL, "standard deviation of the runs"),
@@ -771,7 +768,7 @@ static const struct counter spread_rows[] = {
 	REAL(result_spread, p25, NULL, "25th percentile"),
 	REAL(result_spread, p75, NULL, "75th percentile"),
 	REAL(result_spread, p90, NULL, "90th percentile"),
-	{"reached", "whether the interval is as narrow as was asked for", NULL, COUNTER_BOOL,
+	{"reached", "whether the interval is as narrow as required", NULL, COUNTER_BOOL,
 		AT(result_spread, reached)},
 };
 static const struct counter_section spread_section = {"figures", "a figure over all repeats",
@@ -781,8 +778,9 @@ static const struct counter confidence_rows[] = {
 	GAUGE(result_confidence, runs, "valid runs"),
 	GAUGE(result_confidence, skipped, "valid runs before them, left out"),
 	REAL(result_confidence, confidence, "1", "confidence level of the interval"),
-	REAL(result_confidence, width, "1", "asked for, as a share of the mean"),
-	{"reached", "whether every figure that was asked for is known so well", NULL, COUNTER_BOOL,
+	REAL(result_confidence, width, "1",
+		"required width of the interval, as a share of the mean"),
+	{"reached", "whether every required figure is that precise", NULL, COUNTER_BOOL,
 		AT(result_confidence, reached)},
 	{"figures", "figures over all repeats", NULL, COUNTER_LIST, AT(result_confidence, figures),
 		.section = &spread_section},
@@ -807,8 +805,7 @@ static const struct counter order_rows[] = {
 	REAL(result_order, at_s, "s",
 		"time of the order, from the start of the measured part; it holds from the next "
 		"interval on"),
-	{"from_ns",
-		"beginning of that interval by the wall clock, since 1970 (UTC); not there: never",
+	{"from_ns", "beginning of that interval by the wall clock, since 1970 (UTC); absent: never",
 		"ns", COUNTER_U64, AT(result_order, from_ns), .gauge = true, .optional = true},
 };
 SECTION("orders", order_rows, result_order, "an order");
@@ -832,7 +829,7 @@ static const struct counter router_rows[] = {
 	TEXT(result_router, router, "source of the last one"),
 	FLAG(result_router, managed, "its flag M: hosts get addresses from a server"),
 	FLAG(result_router, other, "its flag O: hosts get other parameters from it"),
-	GAUGE(result_router, hop_limit, "hop limit for hosts; 0: not told"),
+	GAUGE(result_router, hop_limit, "hop limit for hosts; 0: unspecified"),
 	SECONDS_GAUGE(result_router, lifetime_s, "lifetime as a default router"),
 	{"prefixes", "its prefixes, the first 4", NULL, COUNTER_LIST, AT(result_router, prefixes),
 		.section = &prefix_rows_section},
@@ -848,7 +845,7 @@ static const struct counter result_rows[] = {
 		.section = &result_item_section},
 	{"events", "events during the run", NULL, COUNTER_LIST, AT(result, events),
 		.section = &event_rows_section},
-	{"orders", "changes of the load that the user ordered meanwhile", NULL, COUNTER_LIST,
+	{"orders", "load changes ordered by the user during the run", NULL, COUNTER_LIST,
 		AT(result, orders), .section = &order_rows_section},
 	{"routers", "answers to router solicitations before the first message", NULL, COUNTER_LIST,
 		AT(result, routers), .section = &router_rows_section, .optional = true},
@@ -863,14 +860,15 @@ static const struct counter result_rows[] = {
 		.section = &result_cpu_section, .optional = true},
 	{"dut", "the machine under test", NULL, COUNTER_SECTION, AT(result, dut),
 		.section = &result_dut_section, .optional = true},
-	{"peer", "the responder elsewhere (dut.control)", NULL, COUNTER_SECTION, AT(result, peer),
+	{"peer", "the remote responder (dut.control)", NULL, COUNTER_SECTION, AT(result, peer),
 		.section = &peer_rows_section, .optional = true},
-	{"search", "the search; all the rest is of a trial at its answer", NULL, COUNTER_SECTION,
-		AT(result, search), .section = &result_search_section, .optional = true},
-	{"confidence", "how well repeats agree; all the rest is of the one in the middle", NULL,
+	{"search", "the search; everything else describes a trial at its answer", NULL,
+		COUNTER_SECTION, AT(result, search), .section = &result_search_section,
+		.optional = true},
+	{"confidence", "how well the repeats agree; everything else describes the median run", NULL,
 		COUNTER_SECTION, AT(result, confidence), .section = &result_confidence_section,
 		.optional = true},
-	{"repeats", "the valid runs of a repeated one", NULL, COUNTER_LIST, AT(result, repeats),
+	{"repeats", "the valid runs of a repeated run", NULL, COUNTER_LIST, AT(result, repeats),
 		.section = &result_repeat_section},
 	{"intervals", "time series", NULL, COUNTER_LIST, AT(result, intervals),
 		.section = &result_interval_section},

@@ -169,7 +169,7 @@ struct result_worker {
 	X(irq, "share in interrupts")                                                              \
 	X(softirq, "share in the kernel's network path and other softirqs")                        \
 	X(steal, "share that the host of a virtual machine took")                                  \
-	X(busiest_used, "the same share as used, of the busiest CPU alone")
+	X(busiest_used, "share in use of the busiest CPU alone")
 
 #define CPU_SHARE_MEMBER(member, help) double member;
 

@@ -15,7 +15,7 @@ static const struct counter item_rows[] = {
 	ITEM(COUNTER_STRING, name, NULL, "name of the item"),
 	ITEM(COUNTER_STRING, protocol, NULL, "protocol spoken"),
 	ITEM(COUNTER_STRING, port, NULL, "port used"),
-	ITEM(COUNTER_STRING, input, NULL, "what is used of its input file; not there: all"),
+	ITEM(COUNTER_STRING, input, NULL, "used part of its input file; absent: all"),
 	ITEM(COUNTER_BOOL, paced, NULL, "at a rate; false: as fast as the workers are"),
 	ITEM(COUNTER_F64, per_s, "per_s", "exchanges"),
 	ITEM(COUNTER_U64, sampled, NULL, "exchanges that were looked at"),

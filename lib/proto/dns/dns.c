@@ -83,7 +83,7 @@ static const struct field edns_fields[] = {
 		.offset = EDNS(zoneversion),
 		.def = "false"},
 	{.name = "padding",
-		.help = "pad each query to a multiple of so many bytes (RFC 7830, 8467); 0: none",
+		.help = "pad each query to a multiple of this many bytes (RFC 7830, 8467); 0: none",
 		.type = FIELD_COUNT,
 		.offset = EDNS(padding),
 		.def = "0",
@@ -130,9 +130,8 @@ static const struct field expect_fields[] = {
 		.def = "0",
 		.max = 65535},
 	{.name = "captured",
-		.help = "parts that must be as in the answer that the capture of wire has; flags "
-			"are AA, TC and AD, sections are sets of records; ttl: of their records "
-			"too",
+		.help = "parts that must match the answer in the capture of wire; flags are AA, TC "
+			"and AD, sections are sets of records; ttl: TTLs must match too",
 		.type = FIELD_ENUM,
 		.list = true,
 		.offset = EXPECT(captured),
@@ -160,7 +159,7 @@ static const struct field wrong_fields[] = {DNS_WRONGS(WRONG_ROW)};
 
 static const struct field_section wrong_section = {
 	.name = "wrong",
-	.help = "messages that are wrong on purpose, by their share of all: judged apart",
+	.help = "deliberately wrong messages, as shares of all messages; judged separately",
 	FIELD_ROWS(wrong_fields),
 	.size = sizeof(struct dns_wrong_settings),
 };
@@ -201,13 +200,12 @@ static const struct field_section tlv_section = {
 
 static const struct field proxy_fields[] = {
 	{.name = "clients",
-		.help = "addresses that the messages claim to come from, one after the other",
+		.help = "claimed source addresses, in turn",
 		.type = FIELD_ADDR_RANGE,
 		.offset = PROXY(clients)},
 	{.name = "server",
-		.help = "address that they claim to go to, of the same family; without: that of "
-			"the "
-			"item",
+		.help = "claimed destination address, of the same family; default: the item's "
+			"server",
 		.type = FIELD_ADDR,
 		.offset = PROXY(server)},
 	{.name = "local",
@@ -244,13 +242,13 @@ static const struct field key_fields[] = {
 	{.name = "name",
 		.type = FIELD_STRING,
 		.offset = KEY(name),
-		.help = "name of the key; without: that in the file, which then has one key"},
+		.help = "name of the key; default: that of the only key in the file"},
 	{.name = "algorithm",
 		.type = FIELD_ENUM,
 		.offset = KEY(algorithm),
 		.def = "auto",
 		.names = algorithm_names,
-		.help = "algorithm; auto: that in the file, or hmac-sha256"},
+		.help = "algorithm; auto: from the file, or hmac-sha256"},
 	{.name = "fudge",
 		.type = FIELD_DURATION,
 		.offset = KEY(fudge_ns),
@@ -263,15 +261,14 @@ static const struct field key_fields[] = {
 		.offset = KEY(ahead_ns),
 		.def = "0s",
 		.max = 1e18,
-		.help = "the clock of signatures is so far ahead on purpose; of the responder, "
-			"that "
-			"of its replies"},
+		.help = "how far the clock of signatures (in the responder: of its replies) is set "
+			"ahead"},
 	{.name = "behind",
 		.type = FIELD_DURATION,
 		.offset = KEY(behind_ns),
 		.def = "0s",
 		.max = 1e18,
-		.help = "the same, so far behind"},
+		.help = "how far it is set behind"},
 };
 
 static const struct field_section key_section = {
@@ -302,8 +299,8 @@ static const struct field dns_fields[] = {
 			"(queries over UDP to port 53), or each with its length in front in two "
 			"bytes, as dnsperf -B and kxdpgun -B read it"},
 	{.name = "wire_port",
-		.help = "UDP port of the servers in the capture of wire; auto: 53, and that of the "
-			"item's server",
+		.help = "UDP port of the servers in the capture of wire; auto: 53 and the port of "
+			"the item's server",
 		.type = FIELD_COUNT,
 		.offset = SETTING(wire_port),
 		.def = "auto",
@@ -414,7 +411,7 @@ static const struct field dns_fields[] = {
 		.offset = SETTING(expect),
 		.section = &expect_section},
 	{.name = "wrong",
-		.help = "messages that are wrong on purpose, by their share of all: judged apart",
+		.help = "deliberately wrong messages, as shares of all messages; judged separately",
 		.type = FIELD_SECTION,
 		.optional = true,
 		.offset = SETTING(wrong),
@@ -493,20 +490,20 @@ static const struct field answers_fields[] = {
 	{.name = "transfer_size",
 		.type = FIELD_SIZE,
 		.offset = ANSWERS(transfer_size),
-		.help = "records in a message of a transfer, in bytes; a longer record is alone",
+		.help = "bytes of records per message of a transfer; a longer record gets its own "
+			"message",
 		.def = "16KiB",
 		.min = 1,
 		.max = 65535},
 	{.name = "transfer_signed_every",
 		.type = FIELD_COUNT,
 		.offset = ANSWERS(transfer_signed_every),
-		.help = "of the messages of a signed transfer, each so many-th is signed; and the "
-			"first and the last one",
+		.help = "sign every N-th message of a signed transfer, and the first and the last",
 		.def = "1",
 		.min = 1,
 		.max = 1000},
 	{.name = "keepalive",
-		.help = "idle timeout that clients over tcp are told if they ask (RFC 7828)",
+		.help = "idle timeout sent to TCP clients that ask for it (RFC 7828)",
 		.type = FIELD_DURATION,
 		.offset = ANSWERS(keepalive_ns),
 		.def = "never",
@@ -528,8 +525,8 @@ static const struct field answers_fields[] = {
 		.offset = ANSWERS(proxy),
 		.def = "false"},
 	{.name = "keys",
-		.help = "keys that requests may be signed with (TSIG); without: no signature is "
-			"looked at",
+		.help = "keys that requests may be signed with (TSIG); default: signatures are "
+			"ignored",
 		.type = FIELD_SECTION,
 		.list = true,
 		.offset = ANSWERS(keys),

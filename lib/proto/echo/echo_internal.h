@@ -52,7 +52,7 @@ struct echo_server_plan {
 	X(request_bytes, "bytes of messages written") \
 	X(reply_bytes, "bytes of messages in replies") \
 	X(wrong_length, "failed: replies of another length than expected") \
-	X(wrong_bytes, "failed: replies with bytes that are not those of the request")
+	X(wrong_bytes, "failed: replies whose bytes differ from the request")
 
 #define ECHO_SERVER_COUNTERS(X) \
 	X(received, "messages to the responder") \
@@ -60,7 +60,7 @@ struct echo_server_plan {
 	X(answered, "replies made") \
 	X(answered_bytes, "bytes of them") \
 	X(one_way, "messages that want no reply") \
-	X(plain, "of those answered, bytes without a header, returned as they came or as `reply` says") \
+	X(plain, "of those answered, without a header: returned unchanged or as set by `reply`") \
 	X(cut, "of those answered, shorter than wanted: the reply did not fit") \
 	X(ignored, "datagrams of another echo server, or without a byte")
 // clang-format on

@@ -185,7 +185,8 @@ void dhcp_captured_check(const struct dhcp_settings *s, struct diag *d)
 
 	for (size_t i = 0; s->wire && i < sizeof(beside) / sizeof(beside[0]); i++)
 		if (beside[i].given)
-			diag_error(d, &s->wire, NULL, "stands beside %s: a capture has its clients",
+			diag_error(d, &s->wire, NULL,
+				"conflicts with %s: the clients come from the capture",
 				beside[i].name);
 }
 

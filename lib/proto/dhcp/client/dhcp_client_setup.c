@@ -124,7 +124,7 @@ static void check_vlan_set(const struct dhcp_vlan_settings *v, uint64_t clients,
 	if (!v->outer.last && v->inner.last)
 		diag_error(d, &v->inner, NULL, "needs outer (like outer: 100-199)");
 	if (v->outer.last && v->vlans.count)
-		diag_error(d, &v->outer, NULL, "stands beside vlans");
+		diag_error(d, &v->outer, NULL, "conflicts with vlans");
 	if (!v->outer.last && (v->vlans.count < 1 || v->vlans.count > 2))
 		diag_error(d, v, "vlans", "%u VLANs (1 or 2)", v->vlans.count);
 	if ((v->outer.last && !v->outer.first) || (v->inner.last && !v->inner.first))
@@ -253,10 +253,11 @@ static void check_life(const struct dhcp_family *f, const struct dhcp_settings *
 		diag_error(d, s->life, "", "begins with a lease (exchange: %s or rapid)",
 			names[DHCP_FOUR_WAY]);
 	if (beside_life(s))
-		diag_error(d, s->life, "", "stands beside %s: clients do what their leases need",
+		diag_error(d, s->life, "", "conflicts with %s: clients send what their leases need",
 			beside_life(s));
 	if (s->clients == UINT64_MAX)
-		diag_error(d, s, "clients", "is missing: no load says how many (clients: 10k)");
+		diag_error(d, s, "clients",
+			"is required: there is no load to derive it from (like clients: 10k)");
 	relays = s->relay ? dhcp_room(&s->relay->addresses) : 0;
 	if (s->life->share[DHCP_LIFE_MOVE] > 0 && (relays < 2 || relays > DHCP_LIFE_RELAYS_MAX))
 		diag_error(d, s->life, "move", "%llu relays to move between (2 to %u)",
@@ -281,24 +282,24 @@ void dhcp_check(const struct dhcp_family *f, const struct dhcp_settings *s, stru
 	if (s->relay)
 		check_relays(s->relay, f->addr_len, d);
 	if (s->fqdn && s->fqdn->no_update && s->fqdn->server_update)
-		diag_error(d, s->fqdn, "no_update", "stands beside server_update (%s: not both)",
+		diag_error(d, s->fqdn, "no_update", "conflicts with server_update (%s: not both)",
 			f->fqdn_rfc);
 	if (s->wrong && wrong_share(s->wrong, DHCP_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s->wrong, "", "more than 100%% of the messages");
 	if (s->wrong && s->raw.count)
-		diag_error(d, s->wrong, "", "stands beside raw, which spoils a message by hand");
+		diag_error(d, s->wrong, "", "conflicts with raw, which replaces a whole message");
 	if (s->request_timeout_ns && s->retransmit)
 		diag_error(d, &s->request_timeout_ns, "request_timeout",
-			"stands beside retransmit, which has the waits of each message");
+			"conflicts with retransmit, which has the waits of each message");
 	if (s->mac_column && (s->mac_file || s->mac_count))
-		diag_error(d, &s->mac_column, "mac_column", "stands beside mac_file or mac_count");
+		diag_error(d, &s->mac_column, "mac_column", "conflicts with mac_file or mac_count");
 	if (s->mac_column && !s->client_file)
 		diag_error(d, &s->mac_column, "mac_column", "needs a client_file");
 	if (s->address_column && !s->client_file)
 		diag_error(d, &s->address_column, "address_column", "needs a client_file");
 	dhcp_captured_check(s, d);
 	if (s->mac_file && s->mac_count)
-		diag_error(d, &s->mac_count, "mac_count", "stands beside mac_file");
+		diag_error(d, &s->mac_count, "mac_count", "conflicts with mac_file");
 	f->check(s, d);
 	if (diag_count(d) == before)
 		check_messages(f, s, d);

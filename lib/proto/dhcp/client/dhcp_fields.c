@@ -21,7 +21,9 @@ static const struct field vlan_fields[] = {
 		.offset = VLAN(clients)},
 	{"vlans", "one VLAN or two, inside those of the port, outermost first", FIELD_COUNT,
 		.list = true, .offset = VLAN(vlans), .min = 1, .max = 4094},
-	{"outer", "or of each client its own: the next one of these when all inner ones are used",
+	{"outer",
+		"in place of vlans: outer VLANs; the next one is taken when all inner VLANs are "
+		"used",
 		FIELD_RANGE, .def = "0", .offset = VLAN(outer), .max = 4094},
 	{"inner",
 		"inner VLANs, one for each client in turn; 0: clients have one VLAN, an outer one",
@@ -56,16 +58,16 @@ static const char *const curve_names[] = {"even", "bell", NULL};
 
 static const struct field life_fields[] = {
 	{"t1",
-		"T1 that the servers are going to give: the forecast of the rate is made from it, "
-		"the clients go by what they are given",
+		"T1 expected from the servers, for the forecast of the rate; clients use the T1 "
+		"that they are given",
 		FIELD_DURATION, .required = true, .offset = LIFE(t1_ns), .min = 1e9,
 		.max = DAYS_NS},
-	{"speed", "factor by which the time of clients is faster than that of the run", FIELD_RATE,
+	{"speed", "factor by which the clients' time runs faster than the run's", FIELD_RATE,
 		.load = true, .offset = LIFE(speed), .def = "1", .min = 0.001, .max = 1e6},
 	{"power_on", "time of clients, from the start of the run, until all are switched on",
 		FIELD_DURATION, .offset = LIFE(power_on_ns), .def = "0s", .max = DAYS_NS},
-	{"curve", "how many are switched on at a time: as many at any, or most in the middle",
-		FIELD_ENUM, .offset = LIFE(curve), .def = "even", .names = curve_names},
+	{"curve", "distribution of switch-on times: even, or most in the middle", FIELD_ENUM,
+		.offset = LIFE(curve), .def = "even", .names = curve_names},
 	LIFE_SHARE_ROW("reboot", DHCP_LIFE_REBOOT,
 		"asks whether it still holds (INIT-REBOOT, "
 		"CONFIRM)"),
@@ -79,18 +81,18 @@ static const struct field life_fields[] = {
 		FIELD_DURATION, .offset = LIFE(retry_ns), .def = "10s", .max = DAYS_NS},
 };
 
-const struct field_section dhcp_life_section = DHCP_SECTION("life",
-	"what clients do with their leases: renew, rebind, lose them, and more", life_fields,
-	struct dhcp_life_settings);
+const struct field_section dhcp_life_section =
+	DHCP_SECTION("life", "behaviour of clients with leases: renew, rebind, lose them, and more",
+		life_fields, struct dhcp_life_settings);
 
 static const struct field pretend_fields[] = {
 	{"from", "time at first, in the unit of the field: seconds, in DHCPv6 hundredths of them",
 		FIELD_COUNT, .offset = PRETEND(from), .def = "0", .max = 65535},
-	{"grow", "it grows with the time of the run, as if nobody had answered since", FIELD_BOOL,
+	{"grow", "it grows with the time of the run, as if no server had answered", FIELD_BOOL,
 		.offset = PRETEND(grow), .def = "false"},
 	{"after", "time of the run, warm-up included, at which it begins", FIELD_DURATION,
 		.offset = PRETEND(after_ns), .def = "0s", .max = DAY_NS},
-	{"for", "its length, after which messages tell the true time again; 0s: to the end",
+	{"for", "its duration, after which messages carry the true time again; 0s: to the end",
 		FIELD_DURATION, .offset = PRETEND(for_ns), .def = "0s", .max = DAY_NS},
 };
 

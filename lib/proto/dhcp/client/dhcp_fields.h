@@ -76,7 +76,7 @@
 #define DHCP_WRONG_ROW(number, name_, help_, ...) \
 	{name_, help_, FIELD_PERCENT, .def = "0%", .max = 1, \
 		.offset = offsetof(struct dhcp_wrong_settings, shares[number])},
-#define DHCP_WRONG_HELP "messages that are wrong on purpose, by their share of all: judged apart"
+#define DHCP_WRONG_HELP "deliberately wrong messages, as shares of all messages; judged separately"
 
 // Raw messages: section_ uses DHCP_RAW_FIELDS with the names of messages.
 #define DHCP_RAW_FIELDS(steps_, places_) \
@@ -103,11 +103,11 @@
 		.word = "auto", .min = 1, .max = 1e9}, \
 	{"again", "when no client is free, the one with the oldest lease forgets it and starts over", \
 		FIELD_BOOL, .offset = DHCP_SETTING(again), .def = "false"}, \
-	{"order", "who begins the next exchange: the client that has waited for longest, or, of " \
-		"those with a lease or of all, any one by chance", FIELD_ENUM, \
+	{"order", "client that begins the next exchange: the one that has waited longest, or " \
+		"a random one, of those with a lease or of all", FIELD_ENUM, \
 		.offset = DHCP_SETTING(order), .def = "in_turn", .names = dhcp_order_names}, \
 	DHCP_SECTION_ROW(struct dhcp_settings, life, &dhcp_life_section, \
-		"clients with a life of their own, in place of a load")
+		"clients that act as their leases require, in place of a load")
 #define DHCP_LAST_ROWS(S, expect_) \
 	DHCP_SECTION_ROW(struct dhcp_settings, leases, &dhcp_leases_section, \
 		"leases in a file, from one run to the next"), \
@@ -116,8 +116,8 @@
 #define DHCP_MAC_ROWS(mac_help_, file_help_) \
 	{"mac", "MAC address of client 0; client i has this + i" mac_help_, FIELD_MAC, \
 		.offset = DHCP_SETTING(mac), .def = "02:00:00:00:00:00"}, \
-	{"mac_count", "number of MAC addresses: client i has that of client i modulo it, so one " \
-		"address can have several exchanges at once; 0: each client has its own", \
+	{"mac_count", "number of MAC addresses: client i uses address i modulo this, so one " \
+		"address can have several exchanges at once; 0: one per client", \
 		FIELD_COUNT, .offset = DHCP_SETTING(mac_count), .def = "0", .max = 1e9}, \
 	{"mac_file", "file with the MAC address of a client on each line, relative to this " \
 		"file's folder" file_help_, FIELD_STRING, .role = FIELD_INPUT, .offset = DHCP_SETTING(mac_file)}, \
@@ -130,11 +130,11 @@
 	{"mac_column", "column of client_file with the MAC address; 0: none", FIELD_COUNT, \
 		.offset = DHCP_SETTING(mac_column), .def = "0", .max = 64}, \
 	{"address_column", "column of client_file with the address that the client must be " \
-		"given (in DHCPv6 or one of its prefixes); an empty field: any; 0: none", \
+		"given (in DHCPv6, or one of its prefixes); empty field: any; 0: none", \
 		FIELD_COUNT, .offset = DHCP_SETTING(address_column), .def = "0", .max = 64}
 
 #define DHCP_SERVERS_ROWS(spread_help_) \
-	{"servers", "further servers beside the item's", FIELD_HOST, .list = true, \
+	{"servers", "additional servers, besides the item's", FIELD_HOST, .list = true, \
 		.offset = DHCP_SETTING(servers)}, \
 	{"spread", spread_help_, FIELD_ENUM, .offset = DHCP_SETTING(spread), .def = "first", \
 		.names = dhcp_spread_names}

@@ -161,7 +161,7 @@ enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, D
 	XX(leases, "leases that began", "clients that got their leases") \
 	X6(addresses, "addresses that clients got") \
 	X6(prefixes, "prefixes that clients got") \
-	XX(renewed, "leases that were made longer", "clients whose leases were made longer") \
+	XX(renewed, "leases extended", "clients whose leases were extended") \
 	X6(confirmed, "clients whose addresses were confirmed") \
 	XX(released, "leases given back", "clients that gave their leases back") \
 	XX(declined, "leases declined", "clients that declined their addresses") \
@@ -207,21 +207,21 @@ enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, D
 		"failed: the REPLY is of another server than asked") \
 	R6(lease_unknown, "failed: a lease that the server does not know (RFC 5007)") \
 	X6(client_data_wrong, "failed: the data of another client, without its lease, or without a time") \
-	X6(unicast, "messages sent to the address that their server told (option 12)") \
-	X6(unicast_elsewhere, "replies that told another address than server: not used") \
+	X6(unicast, "messages sent to the unicast address given by their server (option 12)") \
+	X6(unicast_elsewhere, "replies with a unicast address other than server: not used") \
 	X6(multicast_again, "messages sent again to all, as the server asked (UseMulticast)") \
 	A6(reconfigured, DHCP_TYPE_BUCKETS, dhcp6_type_label, \
 		"RECONFIGUREs obeyed, by the message that they ask for") \
 	A6(reconfigure_bad, DHCP_BAD_BUCKETS, dhcp6_bad_label, \
 		"RECONFIGUREs not obeyed: another way than replies, another client's or server's DUID, no lease or key, no message to ask for, no authentication, a wrong MAC, not newer than the one before") \
-	X6(reconfigure_busy, "RECONFIGUREs passed over: their client was in an exchange") \
+	X6(reconfigure_busy, "RECONFIGUREs ignored: their client was in an exchange") \
 	X6(client_links, "LEASEQUERY-REPLYs that list links of the client in place of its data") \
 	R6(servers_beyond, "failed: of a server beyond the first 16 of a worker") \
 	X6(refused, "failed: refused with a status code") \
 	X6(ia_missing, "failed: a requested IA is not answered") \
 	X6(lease_missing, "failed: an IA without an address or prefix, and without a status") \
 	R6(times_wrong, "failed: not T1 <= T2 <= valid lifetime") \
-	X6(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid one of 0") \
+	X6(lifetimes_wrong, "failed: not preferred <= valid lifetime, or a valid lifetime of 0") \
 	X4(client_id_wrong, "failed: another client identifier than the one sent") \
 	X4(relay_info_wrong, "failed: option 82 is not echoed byte for byte, or was not sent") \
 	X4(address_missing, "failed: no address in OFFER or ACK") \

@@ -57,7 +57,7 @@ bool dhcp_template_identity(struct dhcp_build *b, struct dhcp_varying *v, enum p
 		return false;
 	if (!dhcp_template_has_address(v))
 		return true;
-	DHCP_COMPLAIN(b, where, NULL, "{address} is not the same in all messages of a client");
+	DHCP_COMPLAIN(b, where, NULL, "{address} differs between the messages of a client");
 	return false;
 }
 

@@ -38,7 +38,7 @@ static const char *const query6_names[] = {
 #define CLIENTS_SETTING                                                                            \
 	{                                                                                          \
 		"clients",                                                                         \
-			"subjects that are asked about in turn: {client} is 0 up to this less 1",  \
+			"number of subjects to ask about in turn: {client} is 0 to this minus 1",  \
 			FIELD_COUNT, SETTING(clients), .def = "1", .min = 1, .max = QUERIES_MAX    \
 	}
 
@@ -46,8 +46,9 @@ static const struct field fields4[] = {
 	{"query", "subject of a query: all addresses, or those of one client or relay", FIELD_ENUM,
 		SETTING(query), .def = "all", .names = query4_names},
 	{"subject",
-		"what a query is about, as hex digits with {client:N}, its number in N bytes: the "
-		"MAC, the client identifier (option 61), the relay ID or remote ID (option 82)",
+		"subject of a query, as hex digits with {client:N}, the client's number in N "
+		"bytes: the MAC, the client identifier (option 61), the relay ID or remote ID "
+		"(option 82)",
 		FIELD_STRING, SETTING(subject)},
 	CLIENTS_SETTING,
 	{"parameters", "option 55: requested options", FIELD_COUNT, .list = true,
@@ -60,12 +61,12 @@ static const struct field fields6[] = {
 	{"query", "subject of a query: a link, or an address, a client, or a relay on it",
 		FIELD_ENUM, SETTING(query), .def = "link", .names = query6_names},
 	{"subject",
-		"what a query is about, as hex digits with {client:N}, its number in N bytes: the "
-		"DUID of a client or relay, or the remote ID behind its enterprise number "
-		"(option 37)",
+		"subject of a query, as hex digits with {client:N}, the client's number in N "
+		"bytes: the DUID of a client or relay, or the remote ID behind its enterprise "
+		"number (option 37)",
 		FIELD_STRING, SETTING(subject)},
-	{"address", "with query address: the addresses that are asked about in turn",
-		FIELD_ADDR_RANGE, SETTING(address)},
+	{"address", "with query address: the addresses to ask about in turn", FIELD_ADDR_RANGE,
+		SETTING(address)},
 	{"link", "link address; ::, all links", FIELD_ADDR, SETTING(link), .def = "::"},
 	CLIENTS_SETTING,
 	{"duid", "DUID of the requestor", FIELD_HEX, SETTING(duid), .def = "000200007ed96c71"},

@@ -15,8 +15,8 @@
 #define LONGEST        4294967294e9 // the longest finite time
 
 static const struct field answers_fields[] = {
-	{"pool", "addresses to lease: every one of them, those of networks and broadcasts too",
-		FIELD_ADDR_RANGE, .list = true, .def = "10.64.0.0/12", SHARED(pool)},
+	{"pool", "addresses to lease, network and broadcast addresses included", FIELD_ADDR_RANGE,
+		.list = true, .def = "10.64.0.0/12", SHARED(pool)},
 	{"clients",
 		"leases at most, 64 bytes each: the server uses that many addresses of the pool",
 		FIELD_COUNT, SHARED(clients), .def = "all", .word = "all", .min = 1,
@@ -55,7 +55,7 @@ static const struct field answers_fields[] = {
 
 static const struct field_section dhcp4_answers_section = {
 	.name = "dhcp4",
-	.help = "leases out of a pool, and all exchanges with them",
+	.help = "leases from a pool, and all exchanges with them",
 	FIELD_ROWS(answers_fields),
 	.size = sizeof(struct dhcp4_answers_settings),
 };

@@ -42,8 +42,8 @@ static const struct field_section call_section = {
 };
 
 static const struct field answers_fields[] = {
-	{"pool", "addresses to lease: every one of them, the first of a subnet too",
-		FIELD_ADDR_RANGE, .list = true, .def = "2001:db8:0:1::/64", SHARED(pool)},
+	{"pool", "addresses to lease, the first of a subnet included", FIELD_ADDR_RANGE,
+		.list = true, .def = "2001:db8:0:1::/64", SHARED(pool)},
 	{"prefixes", "prefixes to cut the delegated ones from", FIELD_PREFIX, .list = true,
 		.def = "2001:db8:8000::/33", SHARED(prefixes)},
 	{"prefix_length", "length of the delegated prefixes", FIELD_COUNT, SHARED(prefix_length),
@@ -92,8 +92,8 @@ static const struct field answers_fields[] = {
 		"31 bytes are kept; false: reply with NotAllowed",
 		FIELD_BOOL, AT(leasequery), .def = "false"},
 	{"reconfigure",
-		"clients that accept RECONFIGUREs get a key, and one of these for each new lease, "
-		"which waits in a buffer of the port",
+		"send clients that accept RECONFIGUREs a key, and a RECONFIGURE for each new "
+		"lease, which waits in a buffer of the port",
 		FIELD_SECTION, .optional = true, AT(reconfigure), .section = &call_section},
 	{"full_pool",
 		"the pool is meant to run out: allow fewer addresses or prefixes than the clients "
@@ -108,7 +108,7 @@ static const struct field answers_fields[] = {
 
 static const struct field_section dhcp6_answers_section = {
 	.name = "dhcp6",
-	.help = "addresses out of a pool, prefixes, and all exchanges with them",
+	.help = "addresses from a pool, prefixes, and all exchanges with them",
 	FIELD_ROWS(answers_fields),
 	.size = sizeof(struct dhcp6_answers_settings),
 };

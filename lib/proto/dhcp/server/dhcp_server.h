@@ -66,7 +66,7 @@ struct dhcp_answers_settings {
 	X6(reconfigures, "RECONFIGUREs made")                                                     \
 	A6(reconfigure_bad, DHCP_SERVER_BADS, dhcp6_bad_label, "of them, bad on purpose, by reason")
 // clang-format on
-#define BULK_BINDINGS_HELP "bindings told over connections: leases of DHCPv4, clients of DHCPv6"
+#define BULK_BINDINGS_HELP "bindings sent over connections: leases of DHCPv4, clients of DHCPv6"
 
 struct dhcp_answer_counters {
 	DHCP_ANSWER_COUNTERS(

@@ -45,11 +45,11 @@ static const struct field_section option_section =
 // clang-format on
 
 static const struct field header_fields[] = {
-	HEADER_COUNT_ROW(flags, 65535, "the whole field; auto: as broadcast_flag says"),
-	HEADER_COUNT_ROW(hops, 255, "auto: as relay.hops says"),
+	HEADER_COUNT_ROW(flags, 65535, "the whole field; auto: set by broadcast_flag"),
+	HEADER_COUNT_ROW(hops, 255, "auto: relay.hops"),
 	HEADER_ADDR_ROW(ciaddr, "address of the client; without: the leased one where it belongs"),
-	HEADER_ADDR_ROW(yiaddr, "a server's to fill; without: 0.0.0.0"),
-	HEADER_ADDR_ROW(siaddr, "a server's to fill; without: 0.0.0.0"),
+	HEADER_ADDR_ROW(yiaddr, "filled in by servers; default: 0.0.0.0"),
+	HEADER_ADDR_ROW(siaddr, "filled in by servers; default: 0.0.0.0"),
 	HEADER_ADDR_ROW(
 		giaddr, "of messages through a relay, where replies go; without: the relay's own"),
 	DHCP_PATTERN_ROW(struct dhcp4_header_settings, sname,
@@ -196,7 +196,7 @@ static const struct field dhcp4_fields[] = {
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 81: the client's name"),
 	DHCP_SERVERS_ROWS("which of the servers a new exchange through a relay asks; all: each "
 			  "gets everything that is not unicast"),
-	{"query", "what a LEASEQUERY is about: the leased address, MAC or client identifier",
+	{"query", "subject of a LEASEQUERY: the leased address, MAC or client identifier",
 		FIELD_ENUM, .offset = SETTING(query), .def = "address", .names = query_names},
 	{"inform_address",
 		"INFORM without a lease: client i has the i-th address of this range, "

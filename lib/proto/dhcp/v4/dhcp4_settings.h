@@ -29,7 +29,8 @@ enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT
 	X(DHCP4_WRONG_NOBODY, "nobody", "neither hardware address nor client identifier", \
 		*FIELD(HLEN) = 0, memset(FIELD(CHADDR), 0, DHCP4_CHADDR_LEN), \
 		option_replace(m, w, DHCP4_OPT_CLIENT_ID, "", 0)) \
-	X(DHCP4_WRONG_OVERLOAD, "overload", "options in file and sname (option 52) that say so again", \
+	X(DHCP4_WRONG_OVERLOAD, "overload", \
+		"options in file and sname (option 52) that contain option 52 again", \
 		option_add(m, w, OVERLOAD, 3), memcpy(FIELD(FILE), OVERLOAD, 3), \
 		memcpy(FIELD(SNAME), OVERLOAD, 3)) \
 	X(DHCP4_WRONG_CLIENT_ID, "client_id", "a client identifier of 0 octets", \

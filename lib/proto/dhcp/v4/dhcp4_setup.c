@@ -74,9 +74,9 @@ static void check_chaddr(const struct dhcp4_settings *s, struct diag *d)
 		diag_error(d, &s->chaddr, NULL, "too near its end for %llu clients",
 			(unsigned long long)dhcp_clients(&s->is));
 	if (has_macs(&s->is))
-		diag_error(d, &s->chaddr, NULL, "stands beside mac_file, mac_column or wire");
+		diag_error(d, &s->chaddr, NULL, "conflicts with mac_file, mac_column or wire");
 	if (s->is.mac_count)
-		diag_error(d, &s->chaddr, NULL, "stands beside mac_count");
+		diag_error(d, &s->chaddr, NULL, "conflicts with mac_count");
 	if (!s->is.relay)
 		diag_error(d, &s->chaddr, NULL, "needs a relay: " NOT_ETHERNET);
 }
@@ -88,15 +88,15 @@ static void check_identity(const struct dhcp4_settings *s, struct diag *d)
 	else if (!has_macs(&s->is))
 		dhcp_mac_check(&s->is, d);
 	if (s->is.wire && s->htype != DHCP4_HTYPE_ETHERNET)
-		diag_error(d, &s->htype, NULL, "stands beside wire: its clients have Ethernet's");
+		diag_error(d, &s->htype, NULL, "conflicts with wire: its clients have Ethernet's");
 	if (s->is.wire && (s->client_id_text || s->client_id_hex))
 		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id_hex",
-			"stands beside wire: its clients have identifiers of their own");
+			"conflicts with wire: its clients have identifiers of their own");
 	if (!s->is.relay && s->htype != DHCP4_HTYPE_ETHERNET)
 		diag_error(d, &s->htype, NULL, "needs a relay: " NOT_ETHERNET);
 	if (s->htype == DHCP4_HTYPE_INFINIBAND && s->client_id == DHCP4_ID_NONE)
 		diag_error(d, s, "client_id",
-			"none, but only it tells clients of InfiniBand (htype 32) apart");
+			"none, but clients of InfiniBand (htype 32) differ only in it");
 	if ((s->client_id == DHCP4_ID_TEXT) != (s->client_id_text != NULL))
 		diag_error(d, s, s->client_id_text ? "client_id_text" : "client_id",
 			s->client_id_text ? "needs client_id: text" : "needs client_id_text");
@@ -347,7 +347,7 @@ const struct dhcp_family dhcp4_family = {
 	.client_size = sizeof(struct dhcp4_client),
 	.fqdn_rfc = "RFC 4702",
 	.more_clients = {"raise dhcp4.clients, or set again: true", "raise dhcp4.clients"},
-	.more_bound = "a greater share of dora or rapid in dhcp4.mix, a smaller one of release, or "
+	.more_bound = "raise the share of dora or rapid in dhcp4.mix, lower that of release, or "
 		      "begin with leases (dhcp4.leases.load)",
 	.each = dhcp4_each,
 	.identities = dhcp4_identities,

@@ -166,8 +166,7 @@ static void build_option(struct build *b, const struct dhcp4_option_settings *o)
 	if (!is_sub && !v.steps)
 		v.steps = b->is.usual;
 	if (is_sub && dhcp_template_has_address(&v))
-		COMPLAIN(
-			b, &o->code, NULL, "{address} is not the same in all messages of a client");
+		COMPLAIN(b, &o->code, NULL, "{address} differs between the messages of a client");
 	else if (is_sub)
 		sub_add(b, (uint8_t)v.code, &v);
 	else

@@ -246,14 +246,13 @@ static const struct field dhcp6_fields[] = {
 		"(ff05::1:3); auto: relays to server, clients to all",
 		FIELD_ENUM, .offset = SETTING(to), .def = "auto", .names = to_names},
 	{"unicast",
-		"REQUEST, RENEW, RELEASE and DECLINE go to server, once it has told this address "
-		"(option 12), until it answers UseMulticast",
+		"REQUEST, RENEW, RELEASE and DECLINE go to server once it has sent this address in "
+		"option 12, until it answers UseMulticast",
 		FIELD_BOOL, .offset = SETTING(unicast), .def = "false"},
 	{"reconfigure",
-		"accept: clients accept RECONFIGUREs (option 20), verify them with the key that "
-		"the "
-		"server gave, and RENEW, REBIND or ask for information as they say (RFC 8415); "
-		"lenient: although their number has not grown; needs life",
+		"accept: clients accept RECONFIGUREs (option 20), verify them with the server's "
+		"key, and RENEW, REBIND or ask for information as requested (RFC 8415); lenient: "
+		"even if their number has not grown; needs life",
 		FIELD_ENUM, .offset = SETTING(reconfigure), .def = "none",
 		.names = reconfigure_names},
 	{"query", "subject of a LEASEQUERY: the first leased address, or the client's DUID",
@@ -263,8 +262,8 @@ static const struct field dhcp6_fields[] = {
 	DHCP_SECTIONS_ROW(raw, &raw_section,
 		"messages as a whole, in place of all settings of their content"),
 	{"parameters",
-		"option 6: requested options beside those of the RFC; "
-		"REPLY messages that lack one are counted",
+		"option 6: options requested in addition to those of the RFC; REPLY messages that "
+		"lack one are counted",
 		FIELD_COUNT, .list = true, .offset = DHCP_SETTING(parameters), .def = "23, 24",
 		.min = 1, .max = 65535},
 	DHCP_SECTION_ROW(struct dhcp_settings, fqdn, &fqdn_section, "option 39: the client's name"),
@@ -277,8 +276,8 @@ static const struct field dhcp6_fields[] = {
 	{"accept", "take ADVERTISEs with this server DUID only", FIELD_HEX,
 		.offset = SETTING(accept)},
 	{"advertise",
-		"which ADVERTISE a client takes: the first, or the one with the best preference of "
-		"those that come while it waits for the first try, at once one with 255 (RFC 8415)",
+		"ADVERTISE that a client takes: the first, or the one with the highest preference "
+		"received during the first wait; preference 255 at once (RFC 8415)",
 		FIELD_ENUM, .offset = SETTING(advertise), .def = "first", .names = advertise_names},
 	DHCP_RETRANSMIT_ROWS(""),
 	DHCP_SECTION_ROW(struct dhcp_settings, wrong, &wrong_section, DHCP_WRONG_HELP),

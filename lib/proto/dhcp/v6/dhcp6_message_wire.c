@@ -36,15 +36,15 @@ static inline bool option_read(struct reader *r, struct option *o)
 	o->code = bytes_be16(head);
 	o->len = bytes_be16(head + 2);
 	o->data = read_bytes(r, o->len);
-	return o->data || broken(o->notes, "an option runs over the end of what it is in");
+	return o->data || broken(o->notes, "an option runs beyond the end of its container");
 }
 
 // A second instance of a singleton option is harmless if it equals the first.
 static bool is_repeated(const struct option *o, const struct dhcp6_bytes *first)
 {
 	if (o->len != first->len || memcmp(o->data, first->data, o->len) != 0)
-		return broken(o->notes, "an option that may be there once is there twice, with "
-					"different content");
+		return broken(
+			o->notes, "an option allowed once occurs twice, with different content");
 	o->notes->repeats = true;
 	return true;
 }
@@ -188,8 +188,7 @@ static bool number_take(const struct option *o, bool again, uint32_t len, uint32
 		return false;
 	number = len == 1 ? o->data[0] : len == 2 ? bytes_be16(o->data) : bytes_be32(o->data);
 	if (again && number != *value)
-		return broken(o->notes, "a number that may be there once is there twice, with "
-					"two values");
+		return broken(o->notes, "a number allowed once occurs twice, with two values");
 	o->notes->repeats |= again;
 	*value = number;
 	return true;

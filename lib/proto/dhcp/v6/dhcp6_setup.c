@@ -70,7 +70,8 @@ static void check_identity(const struct dhcp6_settings *s, struct diag *d)
 		diag_error(d, s, s->duid_file ? "duid_file" : "duid",
 			s->duid_file ? "needs duid: file" : "needs duid_file");
 	if (s->is.wire && s->duid != DHCP6_DUID_LL)
-		diag_error(d, s, "duid", "stands beside wire: its clients have DUIDs of their own");
+		diag_error(
+			d, s, "duid", "conflicts with wire: its clients have DUIDs of their own");
 	if (s->accept.len && (s->accept.len < DHCP6_DUID_MIN || s->accept.len > DHCP6_DUID_MAX))
 		diag_error(d, &s->accept, "accept", "%u bytes are not a DUID (%d to %d)",
 			(unsigned)s->accept.len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
@@ -145,8 +146,8 @@ static void check_solicitation(const struct dhcp6_settings *s, struct diag *d)
 	for (uint32_t i = 0; i < s->is.vlans.count; i++)
 		if (v[i].outer.last)
 			diag_error(d, s, "router_solicitation",
-				"asks once for each VLAN, and a VLAN for each client would be "
-				"thousands of times");
+				"asks once per VLAN, and a VLAN per client would mean thousands of "
+				"requests");
 }
 
 static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d)
@@ -172,10 +173,11 @@ static void dhcp6_check_own(const struct dhcp_settings *settings, struct diag *d
 			"does)");
 	if (s->reconfigure && !settings->life)
 		diag_error(d, &s->reconfigure, NULL,
-			"needs life: without it the load says when clients act");
+			"needs life: without it, the load decides when clients act");
 	if (s->reconfigure && (settings->mac_file || settings->mac_column || settings->mac_count))
 		diag_error(d, &s->reconfigure, NULL,
-			"is for clients whose MAC addresses follow from mac: they tell its client");
+			"needs MAC addresses derived from mac: they identify the client of a "
+			"RECONFIGURE");
 	if (s->expect)
 		check_expect(s, d);
 	if (s->router_solicitation)
@@ -504,7 +506,7 @@ const struct dhcp_family dhcp6_family = {
 	.check = dhcp6_check_own,
 	.exchange_check = dhcp6_exchange_check,
 	.more_clients = {"raise dhcp6.clients, or set again: true", "raise dhcp6.clients"},
-	.more_bound = "a greater share of sarr or rapid in dhcp6.mix, a smaller one of release, or "
+	.more_bound = "raise the share of sarr or rapid in dhcp6.mix, lower that of release, or "
 		      "begin with leases (dhcp6.leases.load)",
 	.asks = DHCP6_LEASEQUERIES,
 	.each = dhcp6_each,

@@ -67,7 +67,7 @@ static void build_duid(struct build *b)
 			p->duid.pattern.max_len, DHCP6_DUID_MIN, DHCP6_DUID_MAX);
 	if (p->duid.pattern.fixed && p->is.clients > 1)
 		COMPLAIN(b, &s->duid_hex, NULL,
-			"the same for all clients (like 000200000009{client:4})");
+			"is identical for all clients (like 000200000009{client:4})");
 }
 
 #define IN(place) (1 << DHCP6_IN_##place)

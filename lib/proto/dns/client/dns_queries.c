@@ -159,7 +159,7 @@ static const char *option_read(const struct word *w, struct dns_line *out)
 	for (size_t i = 0; i < w->len; i++)
 		flags = flags && strchr("EeDd", w->text[i]) != NULL;
 	if ((flags && out->edns) || (!flags && out->subnet.addr.len))
-		return "a second word of that kind (one of E and D, and one client subnet)";
+		return "a second word of that kind (at most one of E and D, and one client subnet)";
 	if (flags) {
 		out->edns = true;
 		out->dnssec_ok = w->text[0] == 'D' || w->text[0] == 'd';

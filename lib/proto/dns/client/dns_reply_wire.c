@@ -358,7 +358,7 @@ const char *dns_reason(
 		[DNS_BROKEN_QUESTION] = "its question is broken, or there are several",
 		[DNS_BROKEN_NAME] = "the owner name of a record is broken",
 		[DNS_BROKEN_END] = "it ends within its records, or before them",
-		[DNS_BROKEN_OPT] = "an OPT record is broken, below a name, or one of two",
+		[DNS_BROKEN_OPT] = "an OPT record is malformed, not at the root, or repeated",
 		[DNS_BROKEN_TSIG] = "a TSIG record is not the last one",
 	};
 	struct dns_query q = query_of(ctx->shared, ctx->own, t);

@@ -133,7 +133,7 @@ struct dns_answers_settings {
 	A(rcode, DNS_RCODES, dns_rcode_label, "replies by RCODE, the extended bits included")    \
 	A(reply_size, DNS_SIZES, dns_size_label, "replies by size in bytes")                     \
 	X(tc, "replies with TC set: truncated by the server")                                    \
-	X(tc_asked_again, "of them, those asked again over a connection")                         \
+	X(tc_asked_again, "of them, asked again over a connection")                         \
 	X(aa, "replies with AA set: authoritative")                                              \
 	X(ad, "replies with AD set: validated")                                                  \
 	X(empty, "NOERROR replies without an answer record")                                     \
@@ -152,21 +152,23 @@ struct dns_answers_settings {
 	X(cookie_bad, COUNTER_STRAY("the client cookie is not ours"))                            \
 	X(client_subnet_bad, COUNTER_STRAY("the client subnet is not ours"))                     \
 	X(transfers, "zone transfers that came to their end")                                    \
-	X(transfers_unchanged, "of them, those that say the zone has not changed")               \
+	X(transfers_unchanged, "of them, replies that the zone has not changed")               \
 	X(transfers_broken, "failed: transfers whose records are in no right order")             \
 	X(transfer_messages, "messages of transfers")                                            \
 	X(transfer_records, "records of transfers, SOA records included")                        \
 	X(case_mismatch, COUNTER_STRAY("the case of the name is not as sent"))                   \
 	X(unexpected_rcode, "failed: an RCODE that expect does not list")                        \
 	X(too_few_answers, "failed: fewer answer records than expect asks for")                  \
-	X(captured_same, "replies as the capture's answer (expect.captured)")                    \
+	X(captured_same, "replies that match the captured answer (expect.captured)") \
 	A(captured_differs, DNS_CAPTURED, dns_captured_label,                                    \
-		"failed: replies by the first part that is not as in the capture's answer")      \
+		"failed: replies by the first part that differs from the captured answer")      \
 	X(captured_unknown, "replies not compared: the capture has no whole answer")             \
 	A(wrong_sent, DNS_WRONG_COUNT, dns_wrong_label, "sent wrong on purpose, by kind")        \
-	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered, or not, as is right") \
+	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, \
+		"of them, handled correctly: answered, or ignored") \
 	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
-	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, "of them, without the answer that is due") \
+	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, \
+		"of them, without the required answer") \
 	A(wrong_rcode, DNS_RCODES, dns_rcode_label, "answers to such messages by RCODE")         \
 	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise") \
 	X(tsig_verified, "replies whose signature is right (RFC 8945)")                          \
@@ -190,7 +192,7 @@ struct dns_answers_settings {
 	X(malformed, "messages answered with FORMERR")                                           \
 	X(not_implemented, "messages answered with NOTIMP: not a query")                         \
 	X(proxied, "datagrams and connections that begin with a PROXY header")                   \
-	X(proxied_local, "of them, those of the proxy itself (LOCAL)")                           \
+	X(proxied_local, "of them, from the proxy itself (LOCAL)")                           \
 	X(proxy_bad, "datagrams and connections without the PROXY header that is due")           \
 	X(truncated, "replies cut with TC, as they do not fit")                                  \
 	A(type, DNS_TYPE_BUCKETS, dns_type_bucket_label, "well-formed queries by type")           \
@@ -201,8 +203,8 @@ struct dns_answers_settings {
 	X(records_added, "records added by updates")                                             \
 	X(records_deleted, "records deleted by updates")                                         \
 	X(transfers, "zone transfers that were sent to their end")                               \
-	X(transfers_incremental, "of them, those of changes alone")                              \
-	X(transfers_unchanged, "of them, those that say the zone has not changed")               \
+	X(transfers_incremental, "of them, incremental transfers")                              \
+	X(transfers_unchanged, "of them, replies that the zone has not changed")               \
 	X(transfer_messages, "messages of transfers")                                            \
 	X(transfer_records, "records of transfers, SOA records included")                        \
 	X(transfers_overtaken, "transfers ended with SERVFAIL: the zone changed meanwhile")      \

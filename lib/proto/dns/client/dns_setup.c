@@ -44,7 +44,7 @@ static struct field_bytes option_data(const struct dns_option_settings *s)
 static void check_data(const struct dns_option_settings *s, struct diag *d)
 {
 	if (s->text && s->hex.data)
-		diag_error(d, &s->text, "text", "stands beside hex (remove one of the two)");
+		diag_error(d, &s->text, "text", "conflicts with hex (remove one of the two)");
 }
 
 static void check_edns(const struct dns_edns_settings *s, struct diag *d)
@@ -98,7 +98,7 @@ static void check_wire(const struct dns_settings *s, struct diag *d)
 	check_whole(s, "the messages of wire", d);
 	if (s->edns || s->cookies != DNS_COOKIES_NONE || dns_keepalive(s))
 		diag_error(d, &s->wire, NULL,
-			"its messages go as they are (remove edns, cookies, keepalive)");
+			"its messages are sent unchanged (remove edns, cookies, keepalive)");
 }
 
 static void check_captured(const struct dns_settings *s, struct diag *d)
@@ -157,7 +157,7 @@ static void check_proxy(const struct dns_proxy_settings *s, struct diag *d)
 	if (!s->local && s->clients.first.len == 0)
 		diag_error(d, s, NULL, "needs clients (like 192.0.2.0/24), or local: true");
 	if (s->local && s->clients.first.len)
-		diag_error(d, &s->local, NULL, "stands beside clients (remove one of the two)");
+		diag_error(d, &s->local, NULL, "conflicts with clients (remove one of the two)");
 	for (uint32_t i = 0; i < s->tlvs.count; i++)
 		check_data(&tlvs[i], d);
 }

@@ -20,7 +20,7 @@ static const char *const record_names[] = {[DDNS_RECORD_ADDRESS] = "address",
 
 static const struct field ddns_fields[] = {
 	{"name",
-		"domain name of a client, with {client}, its number; default: that of fqdn of the "
+		"domain name of a client, with {client} for its number; default: the fqdn of the "
 		"followed item",
 		FIELD_STRING, .offset = SETTING(name), .min = 1, .max = 253},
 	{"records",
@@ -28,10 +28,10 @@ static const struct field ddns_fields[] = {
 		"dhcid (RFC 4701)",
 		FIELD_ENUM, .list = true, .offset = SETTING(record), .def = "address, ptr",
 		.names = record_names},
-	{"every", "a record that is waited for is asked for again after this time", FIELD_DURATION,
+	{"every", "time between queries for an expected record", FIELD_DURATION,
 		.offset = SETTING(every_ns), .def = "100ms", .min = MS_NS, .max = 6e11},
-	{"within", "time after which it is given up", FIELD_DURATION, .offset = SETTING(within_ns),
-		.def = "30s", .min = MS_NS, .max = 1e14},
+	{"within", "time after which a record is given up", FIELD_DURATION,
+		.offset = SETTING(within_ns), .def = "30s", .min = MS_NS, .max = 1e14},
 	{"rd", "recursion desired: for a resolver", FIELD_BOOL, .offset = SETTING(rd),
 		.def = "false"},
 };

@@ -23,13 +23,14 @@ struct ddns_settings {
 #define DDNS_COUNTERS(X, A) \
 	X(request_bytes, "bytes of DNS messages sent") \
 	X(reply_bytes, "bytes of DNS messages received as replies") \
-	A(leased, DDNS_KINDS, ddns_kind_label, "records that were to appear: of clients that got a lease") \
-	A(visible, DDNS_KINDS, ddns_kind_label, "of them, those that appeared") \
+	A(leased, DDNS_KINDS, ddns_kind_label, \
+		"records expected to appear: their clients got a lease") \
+	A(visible, DDNS_KINDS, ddns_kind_label, "of them, appeared") \
 	A(beside, DDNS_KINDS, ddns_kind_label, "of these, with other data of the same name and type") \
 	A(wrong, DDNS_KINDS, ddns_kind_label, "given up: only the data of another client appeared") \
 	A(never, DDNS_KINDS, ddns_kind_label, "given up: none appeared") \
-	A(released, DDNS_KINDS, ddns_kind_label, "records that were to go: of clients that released") \
-	A(gone, DDNS_KINDS, ddns_kind_label, "of them, those that went") \
+	A(released, DDNS_KINDS, ddns_kind_label, "records expected to go: their clients released") \
+	A(gone, DDNS_KINDS, ddns_kind_label, "of them, gone") \
 	A(stayed, DDNS_KINDS, ddns_kind_label, "given up: still there") \
 	A(overtaken, DDNS_KINDS, ddns_kind_label, "no longer waited for: its client released, or got another lease") \
 	A(unfinished, DDNS_KINDS, ddns_kind_label, "still waited for when the run ended") \

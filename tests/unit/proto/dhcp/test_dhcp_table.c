@@ -96,7 +96,7 @@ static void wrong_columns_are_told(void **state)
 static void settings_that_do_not_fit_are_refused(void **state)
 {
 	REFUSED(fixture_relay(1), "needs a client_file", f->settings.is.mac_column = 1);
-	REFUSED(fixture_relay(1), "stands beside", f->settings.is.mac_column = 1,
+	REFUSED(fixture_relay(1), "conflicts with", f->settings.is.mac_column = 1,
 		f->settings.is.mac_file = "macs");
 	REFUSED(fixture_relay(1), "{file:1} needs a client_file", f->relay.circuit_id = "{file:1}");
 	REFUSED(fixture_relay(1), "needs client_id_hex", f->settings.client_id = DHCP4_ID_HEX);

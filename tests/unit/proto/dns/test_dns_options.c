@@ -203,7 +203,7 @@ static void hex_and_text_are_one_or_the_other(void **state)
 	f->settings.edns = &f->edns;
 	f->edns.options = (struct field_list){options, 1};
 	dns_check(&f->settings, NULL, f->diag);
-	assert_diag_has(f->diag, "stands beside hex");
+	assert_diag_has(f->diag, "conflicts with hex");
 	fixture_end(f);
 }
 

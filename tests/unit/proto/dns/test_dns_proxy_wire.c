@@ -81,7 +81,7 @@ static void values_stand_at_the_end_of_each_header(void **state)
 	assert_diag_has(f->diag, "more than 256 bytes");
 	tlvs[1] = (struct dns_option_settings){.text = "a", .hex = {most, 1}};
 	dns_check(&f->settings, NULL, f->diag);
-	assert_diag_has(f->diag, "stands beside hex");
+	assert_diag_has(f->diag, "conflicts with hex");
 	fixture_end(f);
 }
 
@@ -174,7 +174,7 @@ static void clients_or_local_is_needed(void **state)
 	proxy = (struct dns_proxy_settings){
 		.local = true, .clients = {.first = {4, {192, 0, 2, 1}}, .count = 1}};
 	dns_check(&f->settings, NULL, f->diag);
-	assert_diag_has(f->diag, "stands beside clients");
+	assert_diag_has(f->diag, "conflicts with clients");
 	fixture_end(f);
 }
 

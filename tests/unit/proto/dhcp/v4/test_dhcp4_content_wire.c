@@ -345,7 +345,7 @@ static void whole_messages_that_cannot_work_are_refused(void **state)
 	raw[0].hex = "{xid}{server_id}";
 	REFUSED(fixture_new(1), "{server_id} is not",
 		f->settings.is.raw = ((struct field_list){raw, 1}));
-	REFUSED(fixture_new(1), "stands beside raw", f->settings.is.wrong = &wrong,
+	REFUSED(fixture_new(1), "conflicts with raw", f->settings.is.wrong = &wrong,
 		f->settings.is.raw = ((struct field_list){&raw[1], 1}));
 }
 

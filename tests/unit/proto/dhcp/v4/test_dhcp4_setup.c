@@ -50,7 +50,7 @@ static void client_id_text_belongs_to_text(void **state)
 {
 	REFUSED(fixture_new(1), "needs client_id_text", f->settings.client_id = DHCP4_ID_TEXT);
 	REFUSED(fixture_new(1), "needs client_id: text", f->settings.client_id_text = "x");
-	REFUSED(fixture_new(1), "{address} is not the same in all messages",
+	REFUSED(fixture_new(1), "{address} differs between the messages",
 		f->settings.client_id = DHCP4_ID_TEXT, f->settings.client_id_text = "{address}");
 }
 
@@ -85,7 +85,7 @@ static void bad_options_are_refused(void **state)
 	option_refused("12", longer, NULL, "too long: 1099 bytes (up to 1024)");
 	longer[256] = '\0';
 	option_refused("82.9", longer, NULL, "too long: 256 bytes (a sub-option has up to 255)");
-	option_refused("82.9", "{address}", NULL, "{address} is not the same");
+	option_refused("82.9", "{address}", NULL, "{address} differs");
 }
 
 static void a_template_counts_with_its_longest_client(void **state)
@@ -195,9 +195,9 @@ static void the_room_is_that_of_the_longest_message(void **state)
 
 static void a_count_of_macs_is_of_those_that_are_computed(void **state)
 {
-	REFUSED(fixture_relay(1), "stands beside mac_file",
+	REFUSED(fixture_relay(1), "conflicts with mac_file",
 		(f->settings.is.mac_count = 1, f->settings.is.mac_file = "macs"));
-	REFUSED(fixture_relay(1), "stands beside mac_count",
+	REFUSED(fixture_relay(1), "conflicts with mac_count",
 		(f->settings.is.mac_count = 1, f->settings.chaddr = "00:01"));
 }
 
@@ -219,7 +219,7 @@ static void bad_names_are_refused(void **state)
 	REFUSED(fixture_new(1), "a label of a name has 1 to 63 characters", f->fqdn.name = "a..b");
 	REFUSED(fixture_new(1), "a label of a name has 1 to 63 characters",
 		f->fqdn.name = "{random:64}.b");
-	REFUSED(fixture_new(1), "stands beside server_update", f->fqdn.name = "a.b",
+	REFUSED(fixture_new(1), "conflicts with server_update", f->fqdn.name = "a.b",
 		f->fqdn.no_update = true);
 }
 

@@ -356,7 +356,7 @@ static void options_that_may_be_there_once_are_refused_twice_if_they_differ(void
 static void what_is_broken_has_a_reason(void **state)
 {
 	assert_false(PARSE("\0\1\0\4abc"));
-	assert_string_equal(m.notes.broken, "an option runs over the end of what it is in");
+	assert_string_equal(m.notes.broken, "an option runs beyond the end of its container");
 	assert_false(PARSE("\0\1\0\2ab"));
 	assert_string_equal(m.notes.broken, "an option has a wrong length (a DUID, perhaps)");
 	assert_false(PARSE("\0\x0d\0\2ab\0\x0d\0\2ac"));

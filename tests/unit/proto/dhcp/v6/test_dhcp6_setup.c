@@ -97,8 +97,8 @@ static void bad_duids_are_refused(void **state)
 	duid_refused(1, "00", "too short: 1 bytes (3 to 130)");
 	duid_refused(1, "{random:131}", "too long: 131 bytes (up to 130)");
 	duid_refused(1, "0001f", "half a byte");
-	duid_refused(2, "0001ff", "the same for all clients (like 000200000009{client:4})");
-	duid_refused(1, "0001{address}", "{address} is not the same in all messages");
+	duid_refused(2, "0001ff", "is identical for all clients (like 000200000009{client:4})");
+	duid_refused(1, "0001{address}", "{address} differs between the messages");
 	duid_refused(1, "0001{relay}", "{relay} needs a relay");
 }
 
