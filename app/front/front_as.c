@@ -236,7 +236,7 @@ static int on_end(void *ctx, struct document_reader *b, int code)
 	theirs = r->end(ctx, b, code);
 	if (code != EXIT_INVALID && code != EXIT_INTERNAL)
 		return theirs;
-	as_note(r, "this run is invalid, so trust none of its figures: exit code %d",
+	as_note(r, "this run is invalid, so none of its figures can be trusted: exit code %d",
 		r->tool->error_code);
 	return r->tool->error_code;
 }

@@ -221,7 +221,7 @@ static int follow_route(struct front *f, const struct options *o, const char *re
 		return err;
 	if (addr_is_link_local(&server.addr) && server.addr.len == 16 && !server.link[0] &&
 		!is_given(o, "ports.lan.device")) {
-		log_error("%s: %s: an address of one link: say which (-i eth0, or %s%%eth0)",
+		log_error("%s: %s: a link-local address needs an interface (-i eth0, or %s%%eth0)",
 			f->name, o->operands[0], server.host);
 		return EXIT_CONFIG;
 	}

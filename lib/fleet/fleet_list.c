@@ -119,7 +119,7 @@ int fleet_list(const struct bus_settings *s, const char *json, struct arena *a)
 	else
 		print_table(a, json_object_get(list, "agents"));
 	if (json_array_size(json_object_get(list, "agents")) == 0)
-		log_note("no agent is there (ddiperf agent --nats URL starts one)");
+		log_note("no agent is running (ddiperf agent --nats URL starts one)");
 	json_decref(list);
 	return rc < 0 ? EXIT_ENVIRONMENT : EXIT_PASS;
 }

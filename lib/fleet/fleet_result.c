@@ -74,7 +74,7 @@ static bool is_same_run(const struct document_reader *a, const struct document_r
 		const json_t *y = document_at(b->document, paths[i]);
 
 		if (x != y && !json_equal((json_t *)x, (json_t *)y)) {
-			log_error("%s: its %s is not that of %s", b->file, paths[i], a->file);
+			log_error("%s: its %s differs from that of %s", b->file, paths[i], a->file);
 			return false;
 		}
 	}
@@ -90,9 +90,9 @@ static bool read_part(struct part *p, struct arena *a)
 		return refuse(p->reader, "has no configuration (output.config: true)");
 	p->number = part_of(p->reader);
 	if (p->number == 0)
-		return refuse(p->reader, "is no part of a fleet (fleet.part)");
+		return refuse(p->reader, "is not a part of a fleet (fleet.part)");
 	if (json_object_get(document, "search") || json_object_get(document, "confidence"))
-		return refuse(p->reader, "is of several runs, which are not merged");
+		return refuse(p->reader, "is the result of several runs, which cannot be merged");
 	if (result_read(&result_section, document, &p->result, a, &why) < 0)
 		return refuse(p->reader, why);
 	p->hz = reader_tick_hz(p->reader);
@@ -109,7 +109,7 @@ static bool read_parts(struct merging *m, struct document_reader *readers)
 	qsort(m->parts, m->count, sizeof(*m->parts), by_number);
 	for (unsigned k = 0; k < m->count; k++) {
 		if (k && m->parts[k].number == m->parts[k - 1].number)
-			return refuse(m->parts[k].reader, "is a part that another file is too");
+			return refuse(m->parts[k].reader, "is the same part as another file");
 		if (!is_same_run(m->parts[0].reader, m->parts[k].reader))
 			return false;
 	}

@@ -80,7 +80,7 @@ const struct format formats[] = {
 		.series = true, .unfit = resperf_unfit, .file = resperf_file},
 	{"openmetrics", "figures of the run as OpenMetrics text", openmetrics_write,
 		.file = openmetrics_file},
-	{"prometheus", "the same in the text format of Prometheus", prometheus_write},
+	{"prometheus", "figures of the run in the Prometheus text format", prometheus_write},
 	{"junit", "JUnit XML: a test case for each criterion and one for the verdict", junit_write,
 		.file = junit_file},
 };

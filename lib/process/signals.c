@@ -48,7 +48,7 @@ static void answer(int count)
 	static const char *const answers[] = {
 		"ddiperf: interrupted: ending in order (once more: without waiting for replies)\n",
 		"ddiperf: interrupted again: ending without waiting for replies\n",
-		"ddiperf: interrupted for the third time: giving up what does not end now\n",
+		"ddiperf: interrupted for the third time: giving up whatever does not end now\n",
 	};
 	const char *text = answers[count - 1];
 	ssize_t written = write(signals.stderr_fd, text, strlen(text));

@@ -290,8 +290,9 @@ static void print_wake(FILE *out, const struct result *result)
 			worst = all[i].wake;
 	if (worst)
 		stats_print(times_of(worst),
-			"\nreplies waited " FOR_TESTER ", max {max_ns} for the tester; the kernel "
-			"says when they arrived, so that is in no latency\n",
+			"\nreplies waited " FOR_TESTER
+			", max {max_ns} for the tester; no latency includes this, as the kernel "
+			"timestamps arrivals\n",
 			out);
 }
 
@@ -571,7 +572,7 @@ static void print_limit(FILE *out, const struct result *r)
 		{"tester", "the tester: this box was too slow, or its port failed"},
 		{"wire", "the wire: the link was full"},
 		{"server", "the server"},
-		{"undecided", "the server or this box: nobody can say, as others disturbed it"},
+		{"undecided", "the server or this box: undecided, as others disturbed it"},
 	};
 	const struct result_verdict *v = &r->verdict;
 	const struct result_item *items = r->traffic.items;
@@ -663,16 +664,14 @@ static const struct verdict_text {
 	{"interrupted", "INTERRUPTED", "\033[33m",
 		"the run was stopped before its end, so it is not judged"},
 	{"broken", "INTERNAL ERROR", "\033[31m",
-		"the tester's own counters contradict each other, so trust no figure"},
+		"the tester's own counters contradict each other, so no figure can be trusted"},
 	{"load", "INVALID", "\033[33m",
-		"too few clients or connections were free, so this is not the load that was asked "
-		"for"},
+		"too few clients or connections were free, so this is not the requested load"},
 	{"disturbance", "INVALID", "\033[33m",
 		"other programs had the tester's CPU, so the run says nothing about the server"},
 	{"down", "INVALID", "\033[33m",
 		"the tester's link was down, so the run says nothing about the server"},
-	{"event", "INVALID", "\033[33m",
-		"an event failed, so the run is not the one that was asked for"},
+	{"event", "INVALID", "\033[33m", "an event failed, so this is not the requested run"},
 	{"partial", "INVALID", "\033[33m",
 		"a run of the series could not begin, so the series is incomplete"},
 	{NULL, "NO VERDICT", "", NULL},

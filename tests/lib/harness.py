@@ -236,7 +236,7 @@ def main():
 
 
 # Reasons of an INVALID run that a box gives which other programs use too.
-OF_THE_BOX = re.compile(r"did not have its CPU|sent late: |did not send |clock jumped|the tester dropped |the agents began |"
+OF_THE_BOX = re.compile(r"was descheduled|sent late: |did not send |clock jumped|the tester dropped |the agents began |"
                         r"clocks of the agents |no message from it |intervals behind the others")
 
 

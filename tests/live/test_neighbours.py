@@ -241,7 +241,7 @@ def check_invalid(address):
     assert result.code == 5 and result.json["verdict"]["status"] == "invalid", result
     assert result.json["ports"][0]["other"]["address_conflicts"] == 1, result
     reasons = result.json["verdict"]["reasons"]
-    assert any(f"port lan: the host {DUT_MAC} has {address}, too" in one for one in reasons), reasons
+    assert any(f"port lan: the host {DUT_MAC} also uses {address}" in one for one in reasons), reasons
 
 
 def add_invalid(family, address, name):

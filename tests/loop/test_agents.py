@@ -324,7 +324,7 @@ def an_agent_that_dies_makes_the_run_invalid_by_name():
         folder = agents[1].run_folder()
         until((folder / "run-1.json").exists, "the result of its run")
         code, _, said = merged(nats, result.json)
-        assert code == EXIT["environment"] and "agent b: not there (ddiperf agent" in said, said
+        assert code == EXIT["environment"] and "agent b: not running (ddiperf agent" in said, said
         with agents[1].again():
             code, whole, said = merged(nats, result.json)
             check_what_is_kept(nats, result.json, folder.name)
@@ -398,11 +398,11 @@ def what_an_agent_gives_is_checked():
     right = {"file": "run-1.json", "size": len(other), "hash": hashlib.sha256(other.encode()).hexdigest()}
     with NatsServer() as nats:
         for kept, octets, facts, words in (
-                (right, other.replace("r2", "r3"), {}, "agent a: what came is not what it kept"),
-                (right, other[:-1], {}, "agent a: what it kept has become shorter"), (right, other + "x", {}, "agent a: what came is longer"),
-                (right, other, {}, "agent a: what it kept is not its part of run r1"), (right, other, {"version": "0.1"}, f"version 0.1, not {VERSION}"),
-                ({**right, "file": "../run-1.json"}, other, {}, "agent a: what it kept is no result"), ({**right, "size": (1 << 30) + 1}, other, {}, "is no result"),
-                ({**right, "hash": "00"}, other, {}, "is no result"), ([], other, {}, "agent a: it does not answer"),
+                (right, other.replace("r2", "r3"), {}, "agent a: the received data differs from its stored result"),
+                (right, other[:-1], {}, "agent a: its stored result has become shorter"), (right, other + "x", {}, "agent a: the received data is longer"),
+                (right, other, {}, "agent a: its stored result is not its part of run r1"), (right, other, {"version": "0.1"}, f"version 0.1, not {VERSION}"),
+                ({**right, "file": "../run-1.json"}, other, {}, "agent a: its stored file is not a result"), ({**right, "size": (1 << 30) + 1}, other, {}, "is not a result"),
+                ({**right, "hash": "00"}, other, {}, "is not a result"), ([], other, {}, "agent a: it does not answer"),
                 ({"refused": "it is closed"}, other, {}, "agent a: it is closed")):
             with false_agent(nats, kept, octets, **facts):
                 code, whole, said = merged(nats, document)

@@ -121,7 +121,7 @@ def a_server_that_is_not_there_or_no_longer_loses_what_it_is_sent():
     result = as_nobody(config(server, load={"rate": "2k", "total": 8000}))
     got = result.item("queries")
     check_sums(got)
-    assert result.code == EXIT["unreachable"] and re.search(r"ICMP says port unreachable \(\d+ times\)", result.stdout), result
+    assert result.code == EXIT["unreachable"] and re.search(r"ICMP port unreachable \(\d+ times\)", result.stdout), result
     assert 3 <= got["sent"] < 8000 and got["lost"] + got["in_flight"] == got["sent"], result  # no more than it takes to know
     with Server(at_most=100) as server:
         result = as_nobody(config(server, load={"rate": "500", "total": 400}))

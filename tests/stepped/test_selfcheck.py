@@ -97,7 +97,7 @@ def a_rate_beyond_the_box_is_no_headroom():
 @test
 def without_a_rate_it_says_so():
     result = self_check(file(item(load={"outstanding": 8})))
-    assert result.code == 0 and "asks for no rate" in result.stdout, result
+    assert result.code == 0 and "has no rate" in result.stdout, result
 
 
 main()

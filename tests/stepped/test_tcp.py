@@ -78,7 +78,7 @@ def what_waits_for_answers_is_late_by_the_load():
     assert (found["due"], found["sent"], found["answered"]) == (400, 18, 18), found
     assert found["connections"]["pipeline_unsent"] == found["unsent"] == 382 and found["send_lag"]["max_ns"] == 0, found
     assert verdict["invalid_by"] == "load" and len(verdict["reasons"]) == 2, verdict
-    assert "382 of them waited until the end, for their connections still waited for answers" in verdict["reasons"][1], verdict
+    assert "382 of them waited until the end, as their connections still waited for answers" in verdict["reasons"][1], verdict
 
 
 SERVERS = {"drop": {"tcp": {"accept": "drop"}}, "silent": {"tcp": {"accept": "silent"}}, "refuse": {"tcp": {"accept": "refuse"}},

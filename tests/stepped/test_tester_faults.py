@@ -53,7 +53,7 @@ def a_worker_without_its_cpu_makes_the_run_invalid_and_nobody_guilty():
     assert one["answered"] == RATE and 99e6 < one["send_lag"]["max_ns"] < 100e6, one
     # The send lag is part of the response latency, and not of the service latency.
     assert one["latency"]["service"]["max_ns"] < 1e6 < 99e6 < one["latency"]["response"]["max_ns"], one
-    assert result.code == EXIT["invalid"] and says(result, "did not have its CPU"), result
+    assert result.code == EXIT["invalid"] and says(result, "was descheduled"), result
     assert disturbed(result, 0.15), result.json["verdict"]
     assert result.json["verdict"]["cause"] == "others had the tester's CPU for 15 % of the time", result.json["verdict"]
 
@@ -177,7 +177,7 @@ def a_responder_without_its_cpu_makes_it_invalid_too():
     check_ledger(one)
     assert (responder["gaps_over_1ms"], responder["stolen_s"], responder["max_gap_ns"]) == (1, 0.2, 200e6), responder
     assert one["answered"] == RATE and 199e6 < one["latency"]["service"]["max_ns"] < 201e6, one
-    assert result.code == EXIT["invalid"] and says(result, "the responder did not have its CPU"), result
+    assert result.code == EXIT["invalid"] and says(result, "the responder was descheduled"), result
     assert disturbed(result, 0.2), result.json["verdict"]
 
 

@@ -140,7 +140,7 @@ def an_invalid_run_is_the_boxs_only_where_its_reasons_are():
         document = {"workers": [BUSY], "verdict": {"status": "invalid", "invalid_by": by, "reasons": [reason]}}
         return f"if n == 1: r = Result(5, {document}, '', ''{more}); assert r.code == 0\n"
 
-    stolen = "port a: the worker on CPU 1 did not have its CPU for 3 s"
+    stolen = "port a: the worker on CPU 1 was descheduled for 3 s"
     code, line, calls = outcome(run(stolen))
     assert code == 0 and calls == 2, (code, line, calls)
     code, line, calls = outcome(run(stolen, by="disturbance"))

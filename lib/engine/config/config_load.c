@@ -25,7 +25,8 @@ static void check_labels(const struct field_list *l, struct diag *d)
 		size_t key = strcspn(texts[i], "=");
 
 		if (key == 0 || texts[i][key] == '\0')
-			diag_error(d, &texts[i], NULL, "\"%s\" is no label (rack=1)", texts[i]);
+			diag_error(d, &texts[i], NULL, "\"%s\" is not a label (like rack=1)",
+				texts[i]);
 		for (uint32_t k = 0; k < i; k++)
 			if (strncmp(texts[i], texts[k], key + 1) == 0)
 				diag_error(d, &texts[i], NULL,
@@ -197,11 +198,12 @@ static void check_followed(const struct item_settings *i, struct diag *d)
 		diag_error(d, &i->after->item, NULL, "\"%s\" is %s: its clients have no leases",
 			of->name, proto->name);
 	else if (config_happenings(i, proto->followed, &wrong) == UINT32_MAX)
-		diag_error(d, wrong, NULL, "\"%s\" is no step of %s (%s, %s)", *wrong, proto->name,
-			proto->followed->names[PROTO_LEASED],
+		diag_error(d, wrong, NULL, "\"%s\" is not a step of %s (%s, %s)", *wrong,
+			proto->name, proto->followed->names[PROTO_LEASED],
 			proto->followed->names[PROTO_RELEASED]);
 	if (of->facts.port != i->facts.port)
-		diag_error(d, i, "port", "must be that of \"%s\": the same worker follows a client",
+		diag_error(d, i, "port",
+			"must be the port of \"%s\": both items of a client need the same worker",
 			of->name);
 }
 
@@ -210,7 +212,7 @@ static void check_after(const struct item_settings *i, struct diag *d)
 	const struct proto *proto = i->facts.proto;
 
 	if (proto->follower && !i->after)
-		diag_error(d, i, "after", "is missing: the item that it follows");
+		diag_error(d, i, "after", "is missing (the item to follow)");
 	else if (!proto->follower && i->after)
 		diag_error(d, i, "after", "%s follows no other item", proto->name);
 	else if (i->after)
@@ -234,7 +236,8 @@ static void check_servers(const struct item_settings *i, struct diag *d)
 			proto->name, proto->name);
 	else if ((own || i->spread == SPREAD_STUB) && i->facts.tcp)
 		diag_error(d, i, own ? "servers" : "spread",
-			"not over connections: they lead to one server (an item for each server)");
+			"not over connections, which lead to one server (use an item for each "
+			"server)");
 	if (i->servers.count >= SERVERS_MAX)
 		diag_error(d, &i->servers, "servers", "%u servers (up to %d)", i->servers.count,
 			SERVERS_MAX - 1);
@@ -252,7 +255,7 @@ static void check_servers(const struct item_settings *i, struct diag *d)
 			diag_error(d, addr, NULL, "not of the first server's family (IPv%c)",
 				i->server.len == 4 ? '4' : '6');
 		else if (again)
-			diag_error(d, addr, NULL, "is among the servers already");
+			diag_error(d, addr, NULL, "is already among the servers");
 		else if (port_has(p, addr) && !i->facts.sockets)
 			diag_error(
 				d, addr, NULL, "is an address of the tester, on port %s", p->name);
@@ -341,9 +344,9 @@ static void check_faults_of_streams(const struct faults_settings *s, struct diag
 				"%s never happens over TCP, and all items that ask the responder "
 				"do so over TCP: %s",
 				faults_label(i),
-				i < FAULT_FRAGMENT_LOSS
-					? "a segment of another port or address is of no connection"
-					: "its segments are not fragmented");
+				i < FAULT_FRAGMENT_LOSS ? "a segment from another port or address "
+							  "belongs to no connection"
+							: "its segments are not fragmented");
 }
 
 static bool answers_streams(const struct responder_settings *r)
@@ -373,7 +376,7 @@ static void check_on_sockets(const struct config *c, struct diag *d)
 	const struct responder_settings *r = c->responder;
 
 	if (p->addresses.count == 0)
-		diag_error(d, p, "addresses", "is needed: those of this host to answer at");
+		diag_error(d, p, "addresses", "is required: this host's addresses to answer on");
 	if (port_cpus_given(p) > 1)
 		diag_error(d, &p->cpus, NULL, "a responder with driver: socket has one CPU");
 	if (r->router)

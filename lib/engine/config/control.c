@@ -102,7 +102,8 @@ int control_token(const char *option, const char *file, char out[CONTROL_TOKEN_S
 		what = "its first line is too short";
 	for (size_t i = 0; i < len; i++)
 		if (out[i] <= ' ' || out[i] > '~')
-			what = "its first line has other characters than letters, digits and signs";
+			what = "its first line has characters other than letters, digits and "
+			       "punctuation";
 	if (what) {
 		log_error("%s: %s: %s", option, file, what);
 		return -EINVAL;

@@ -133,8 +133,7 @@ static void check_delay(const struct delay_settings *s, struct diag *d)
 
 	if (kinds != 1)
 		diag_error(d, s, "",
-			"exactly one of constant, uniform, exponential and two_point (there are "
-			"%d)",
+			"exactly one of constant, uniform, exponential and two_point (found %d)",
 			kinds);
 	if (s->uniform && s->uniform->min_ns > s->uniform->max_ns)
 		diag_error(d, &s->uniform->min_ns, NULL, "greater than max");
@@ -149,8 +148,8 @@ static void check_never(const struct faults_settings *s, uint32_t fault, struct 
 	for (uint32_t i = 0; i < fault && every; i++)
 		if (s->fault[i] && s->fault[i]->every && every % s->fault[i]->every == 0) {
 			diag_error(d, &s->fault[fault]->every, NULL,
-				"never happens: each of its turns is one of %s (every: %llu), and "
-				"one reply has one fault; try %llu",
+				"never happens: all of its replies already have the fault %s "
+				"(every: %llu), and a reply has one fault only; try %llu",
 				faults_label(i), (unsigned long long)s->fault[i]->every,
 				(unsigned long long)every + 1);
 			return;

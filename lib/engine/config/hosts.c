@@ -107,7 +107,7 @@ static void host_give(const struct item_settings *i, struct field_host *to, cons
 			"%s is %s: port %s reaches none of them (it needs an address and a subnet "
 			"or gateway of that family%s)",
 			h->name, addr_list(h, NULL, a), p->name,
-			to == &i->host ? "" : ", which is that of the first server");
+			to == &i->host ? "" : ", the family of the first server");
 		return;
 	}
 	to->addr = *taken;
@@ -134,9 +134,8 @@ static void host_link(
 		p->device = h->link;
 	if (i->facts.sockets && !p->device && h->addr.len == 16 && addr_is_link_local(&h->addr))
 		diag_error(d, h, NULL,
-			"an address of one link: say which (server: fe80::1%%eth0, or device: eth0 "
-			"of "
-			"port %s; -i eth0 on a command line)",
+			"a link-local address needs an interface (server: fe80::1%%eth0, or "
+			"device: eth0 of port %s; -i eth0 on a command line)",
 			p->name);
 }
 

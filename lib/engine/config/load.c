@@ -182,8 +182,9 @@ static bool check_one_shape(const struct load_settings *l, struct diag *d)
 
 	if (load_is_own(l) && n)
 		diag_error(d, l, names[0], "%s",
-			l->own.after ? "the followed item says when they begin (no load)"
-				     : "the clients say when they begin (no load beside a life)");
+			l->own.after ? "not allowed with after: the followed item starts the "
+				       "transactions"
+				     : "not allowed with life: the clients start the transactions");
 	else if (load_is_own(l))
 		return true;
 	else if (n == 0 && l->steps.items)
@@ -251,7 +252,7 @@ static void check_shape(const struct load_settings *l, struct diag *d)
 
 	if (l->ramp && l->ramp->from >= l->ramp->to)
 		diag_error(d, &l->ramp->from, NULL,
-			"a ramp goes up: from %g/s has to be below to %g/s (steps may go down)",
+			"a ramp must rise: from (%g/s) must be below to (%g/s); steps may fall",
 			l->ramp->from, l->ramp->to);
 	for (uint32_t i = 0; i < l->steps.count; i++)
 		most = fmax(most, steps[i].rate);

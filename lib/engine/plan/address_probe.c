@@ -178,9 +178,9 @@ static void explain(const struct plan *p, const struct worker *w, struct io_erro
 	addr_format(&c->addr, addr, sizeof(addr));
 	addr_format_mac(c->mac, mac, sizeof(mac));
 	snprintf(e->text, sizeof(e->text),
-		"port %s: the host %s %s %s, an address of the tester's, so one of the two would "
-		"lose its replies. Choose another address, or take it from that host "
-		"(ports.%s.address_probe: never does not ask)",
+		"port %s: the host %s %s %s, an address of the tester, so one of the two would "
+		"lose its replies. Choose another address, or remove it from that host "
+		"(ports.%s.address_probe: never skips this check)",
 		port, mac, c->probe ? "is about to take" : "has", addr, port);
 }
 

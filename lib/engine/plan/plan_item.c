@@ -337,7 +337,7 @@ static void check_sockets(const struct plan_item *i, struct diag *d)
 			"use driver: af_packet)");
 	else if (i->layout.own_answers)
 		log_warning("traffic %s: answers to the clients' own addresses, and not to their "
-			    "relay, are lost with driver: socket (driver: af_packet hears both)",
+			    "relay, are lost with driver: socket (driver: af_packet receives both)",
 			i->settings->name);
 	if (vlans)
 		diag_error(d, i->settings, "port", "driver: socket sends no VLAN tags");

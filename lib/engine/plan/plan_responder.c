@@ -66,7 +66,7 @@ static bool has_memory(const struct plan *p, unsigned proto)
 	if (available == 0 || need <= available)
 		return true;
 	log_error("responder.%s: not enough memory: %.0f MiB are needed and %.0f are available "
-		  "(make what it holds smaller)",
+		  "(reduce its clients, pools or zones)",
 		protos[proto]->name, (double)need / MIB, (double)available / MIB);
 	return false;
 }

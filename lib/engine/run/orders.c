@@ -93,12 +93,12 @@ static const char *refuse(const struct plan_item *i, double rate, struct arena *
 
 	if (i->run->pace.kind != PACE_RATE || !i->run->pace.steady)
 		return arena_printf(a,
-			"%s has not one rate for the whole run, so it stays as it is",
+			"%s has no single rate for the whole run, so it cannot be changed",
 			i->settings->name);
 	if (!(rate >= RATE_LEAST) || rate > most)
 		return arena_printf(a,
-			"the rate of %s can be %g/s to %g/s, that of the file: its tables are made "
-			"for it",
+			"the rate of %s can be %g/s to %g/s, the rate in the file, which its "
+			"tables are sized for",
 			i->settings->name, RATE_LEAST, most);
 	return NULL;
 }

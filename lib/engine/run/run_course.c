@@ -463,8 +463,9 @@ static void say_busiest(struct run *r)
 	if (v->reasons.count)
 		memcpy(all, v->reasons.items, v->reasons.count * sizeof(*all));
 	all[v->reasons.count] = arena_printf(r->arena,
-		"busiest beside it, in shares of a CPU: %s%s. What helps: end them, a lower rate, "
-		"CPUs of its own (`taskset -c`, or ports.*.cpus), or `nice -n -5` as root",
+		"busiest other programs, in shares of a CPU: %s%s. To fix: end them, lower the "
+		"rate, give the tester CPUs of its own (`taskset -c`, or ports.*.cpus), or run "
+		"`nice -n -5` as root",
 		names, server_is_near(&r->plan) ? "; the server runs on this box, too" : "");
 	v->reasons = (struct counter_list){all, v->reasons.count + 1};
 }

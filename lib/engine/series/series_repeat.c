@@ -249,8 +249,7 @@ static const char *why_ended(const struct repeating *g, int code)
 	if (is_ended_by_run(g, code))
 		return arena_printf(a, "ended by run %u, after %u that count", g->runs, g->count);
 	return arena_printf(a,
-		"run %u could not begin%s, after %u that count: the message on standard error says "
-		"what to change",
+		"run %u could not begin%s, after %u that count: see the message on standard error",
 		g->runs, code == EXIT_CONFIG ? " because of the configuration" : "", g->count);
 }
 

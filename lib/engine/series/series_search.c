@@ -435,7 +435,7 @@ static const char *remark(const struct searching *g, const struct result_goal *g
 	if (strcmp(goal->limited_by, "undecided") == 0)
 		return arena_printf(a,
 			"%s: %s%s, and undecided from %s on: others disturbed the box in each "
-			"trial there, so nobody can say whether the server failed",
+			"trial there, so it is not known whether the server failed",
 			goal->goal, isnan(goal->answer) ? "" : "at least ", answer, upper);
 	if (isnan(goal->answer) && g->ended)
 		return arena_printf(a, "%s: no answer yet", goal->goal);
@@ -552,7 +552,7 @@ static int search_finish(struct searching *g, int code, struct result *out)
 	if (*g->series->options->signals) {
 		conclude_as(g, out, "interrupted", EXIT_INTERRUPTED,
 			arena_printf(g->series->arena,
-				"interrupted after %u trials: the answer is that of the trials so "
+				"interrupted after %u trials: the answer is based on the trials so "
 				"far",
 				g->search.count));
 	} else if (code == EXIT_INTERNAL) {
@@ -591,7 +591,7 @@ static const char *search_ends(const struct searching *g, struct search_step ste
 	if (s->time_ns == UINT64_MAX || g->runs == 0 || now_ns() - g->began_ns + next <= s->time_ns)
 		return NULL;
 	return arena_printf(g->series->arena,
-		"search.time is over (%s): the answer is that of the trials so far",
+		"search.time is over (%s): the answer is based on the trials so far",
 		stats_format(1e-9 * (double)s->time_ns, "s", text, sizeof(text)));
 }
 

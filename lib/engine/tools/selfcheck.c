@@ -299,8 +299,8 @@ static void describe_verdict(const struct config *c, const struct result *r,
 			100 * SELFCHECK_HEADROOM, c->file);
 	else if (pass)
 		snprintf(text, sizeof(text),
-			"self-check: PASS: nothing was lost (%s asks for no rate that head-room "
-			"could be said for)",
+			"self-check: PASS: nothing was lost (%s has no rate to measure head-room "
+			"for)",
 			c->file);
 	else
 		snprintf(text, sizeof(text),

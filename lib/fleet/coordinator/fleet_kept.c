@@ -65,10 +65,10 @@ static const char *check(const json_t *result)
 	if (!talk_is_name(document_text(result, "run.id")))
 		return "has no id of a run on a fleet (letters, digits, - and _)";
 	if (json_object_get(result, "search") || json_object_get(result, "confidence"))
-		return "is of several runs, which are not merged";
+		return "is the result of several runs, which cannot be merged";
 	json_array_foreach((json_t *)members, i,
-		one) if (!talk_is_name(name_of(one))) return "names an agent that can be none "
-							     "(letters, digits, - and _)";
+		one) if (!talk_is_name(name_of(one))) return "has an invalid agent name (letters, "
+							     "digits, - and _ are allowed)";
 	if (strcmp(document_text(result, "run.version"), DDIPERF_VERSION) != 0)
 		return "is of another version of ddiperf (run.version), which can fetch it";
 	return NULL;
@@ -99,8 +99,8 @@ static int find_all(struct fetching *f)
 
 		if (!facts) {
 			refuse(f,
-				"not there (ddiperf agent --nats URL --name NAME starts it again, "
-				"with the --dir that it had)",
+				"not running (ddiperf agent --nats URL --name NAME starts it "
+				"again, with its former --dir)",
 				member);
 		} else if (strcmp(version, DDIPERF_VERSION) != 0) {
 			snprintf(reason, sizeof(reason), "version %.40s, not %s", version,
@@ -153,7 +153,7 @@ static int ask_all(struct fetching *f)
 		else if (*document_text(said, "refused"))
 			refuse(f, document_text(said, "refused"), member);
 		else if (!is_kept(said))
-			refuse(f, "what it kept is no result", member);
+			refuse(f, "its stored file is not a result", member);
 		else
 			all += (uint64_t)json_integer_value(json_object_get(said, "size"));
 		if (all > SIZES_MAX) {
@@ -186,18 +186,18 @@ static const char *fetch_file(
 
 		free(reply);
 		if (!reply)
-			return "it does not give what it kept";
+			return "it does not send its stored result";
 		if (!fits)
-			return "what came is longer than what it kept";
+			return "the received data is longer than its stored result";
 		if (!good)
-			return count ? strerror(errno) : "what it kept has become shorter";
+			return count ? strerror(errno) : "its stored result has become shorter";
 		from += count;
 	}
 	if (fflush(to) != 0)
 		return strerror(errno);
 	if (agent_files_hash(fileno(to), &got, hash) < 0 || got != size ||
 		strcmp(hash, document_text(kept, "hash")) != 0)
-		return "what came is not what it kept (another size or SHA-256)";
+		return "the received data differs from its stored result (size or SHA-256)";
 	return NULL;
 }
 
@@ -230,7 +230,7 @@ static int fetch_part(const struct fetching *f, const json_t *member, const json
 	out->file = name_of(member);
 	if (is_of_run(f, member, out))
 		return 0;
-	log_error("agent %s: what it kept is not its part of run %s", name_of(member), f->run);
+	log_error("agent %s: its stored result is not its part of run %s", name_of(member), f->run);
 	reader_close(out);
 	return EXIT_ENVIRONMENT;
 }

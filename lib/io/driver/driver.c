@@ -438,10 +438,10 @@ const struct driver drivers[] = {
 		.stamps = STAMPS_NS,
 		.joins_fragments = true,
 		.caveat =
-			"a send time is that of the system call, not of the wire; TCP is the "
-			"kernel's, with its acknowledgements, windows, timestamps and ports at "
-			"rest; no clients that broadcast or have own MACs, no VLANs; replies from "
-			"other addresses than the server's stay with the kernel",
+			"send times are those of system calls, not of the wire; TCP is the "
+			"kernel's, with its acknowledgements, windows, timestamps and ports in "
+			"TIME_WAIT; no clients that broadcast or have MACs of their own, no VLANs; "
+			"replies from addresses other than the server's stay in the kernel",
 		.max_queues = PORT_MAX_QUEUES,
 		.burst = 32,
 		.descriptors = 1024,

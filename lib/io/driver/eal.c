@@ -150,9 +150,8 @@ static int check_cpu(
 	if (cpu == LCORE_ANY_CPU || (cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPUS_SET_LEN, allowed)))
 		return 0;
 	cpus_format(allowed, list, sizeof(list));
-	return io_fail(e, -EINVAL,
-		"CPU %u (%s) is not one that this process may use (it may use: %s)", cpu, setting,
-		list);
+	return io_fail(e, -EINVAL, "CPU %u (%s) is not available to this process (available: %s)",
+		cpu, setting, list);
 }
 
 static int check_cpus(const struct lcore_plan *lcores, const cpu_set_t *allowed, struct io_error *e)

@@ -601,7 +601,7 @@ static void cpus_must_be_the_processes_own(void **state)
 	start(&h, 4095, 1, 1);
 	assert_int_equal(seen->err, -EINVAL);
 	assert_non_null(strstr(seen->text, "CPU 4095 (host.management_cpu)"));
-	assert_non_null(strstr(seen->text, "(it may use: 1)"));
+	assert_non_null(strstr(seen->text, "(available: 1)"));
 	start(&h, 1, 2, 1);
 	assert_int_equal(seen->err, -EINVAL);
 	start(&h, 1, 4096, 1);
@@ -661,11 +661,11 @@ static void cpus_are_listed_as_ranges(void **state)
 		unsigned long first, last; // of the words
 		const char *text;
 	} cases[] = {
-		{0, 0, "(it may use: )"},
-		{1, 0, "(it may use: 0)"},
-		{0x10f, 0, "(it may use: 0-3, 8)"},
-		{6, 1ul << 63, "(it may use: 1-2, 4095)"},
-		{5, 3ul << 62, "(it may use: 0, 2, 4094-4095)"},
+		{0, 0, "(available: )"},
+		{1, 0, "(available: 0)"},
+		{0x10f, 0, "(available: 0-3, 8)"},
+		{6, 1ul << 63, "(available: 1-2, 4095)"},
+		{5, 3ul << 62, "(available: 0, 2, 4094-4095)"},
 	};
 	const struct host_settings h = {.memory = MEMORY_PAGES};
 
@@ -680,7 +680,7 @@ static void cpus_are_listed_as_ranges(void **state)
 	memset(box.cpus, 0x55, sizeof(box.cpus)); // longer than its place
 	start(&h, 1, 1, 1);
 	assert_int_equal(seen->err, -EINVAL);
-	assert_non_null(strstr(seen->text, "(it may use: 0, 2, 4, "));
+	assert_non_null(strstr(seen->text, "(available: 0, 2, 4, "));
 }
 
 int main(void)

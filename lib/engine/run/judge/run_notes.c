@@ -52,8 +52,9 @@ static void note_relays(const struct run *r, const struct plan_item *i)
 			i->homes && s->how != STEER_RULES ? "hash" : "rules", 100 * b.home);
 	else
 		run_note(r->options,
-			"traffic %s: its replies are handed over between workers, as the device's "
-			"hash tells servers apart, and it has several or unknown ones",
+			"traffic %s: its replies are handed over between workers: the device's "
+			"hash includes the server's address, and it has several servers or unknown "
+			"ones",
 			i->settings->name);
 }
 
@@ -119,8 +120,8 @@ static void note_item(const struct run *r, const struct plan_item *i)
 	note_relays(r, i);
 	if (clients.given > clients.count)
 		run_note(r->options,
-			"traffic %s: the first %llu clients (%llu more are given than the run can "
-			"use)",
+			"traffic %s: the first %llu clients (the file has %llu more than the run "
+			"can use)",
 			i->settings->name, (unsigned long long)clients.count,
 			(unsigned long long)(clients.given - clients.count));
 	if (clients.chosen)
@@ -240,8 +241,8 @@ void run_introduce(struct run *r)
 
 static void warn_of_steering(const struct port *port)
 {
-	log_warning("port %s: the device reports other queues than those that replies reach, so "
-		    "they are handed over (this costs CPU time; the result is right)",
+	log_warning("port %s: replies reach other queues than the device reports, so they are "
+		    "handed over (this costs CPU time; the result is correct)",
 		port->settings->name);
 }
 
@@ -272,8 +273,8 @@ static void note_home(const struct run *r, uint32_t port)
 	if (!r->plan.workers[r->plan.first_worker[port]].hand || home < 0)
 		return;
 	run_note(r->options,
-		"port %s: %.1f %% of the first packets came to the worker that they are for, the "
-		"others were handed over",
+		"port %s: %.1f %% of the first packets reached the right worker, the others were "
+		"handed over",
 		of->settings->name, 100 * home);
 	if (expected > 0 && !steer_probe_tells(r->steer_probes[port]) &&
 		steer_is_belied(&of->steer, home / expected))
@@ -294,9 +295,9 @@ void run_note_addresses(const struct run *r, const struct address_probe *probe)
 			"no other host has one of the tester's %llu addresses (asked for %.1f s)",
 			(unsigned long long)probe->asked, probe->seconds);
 	if (probe->left_out)
-		log_warning("%llu addresses were not asked for, as they are too many, or the "
-			    "device took no question: a host that has one of them is noticed "
-			    "during the run",
+		log_warning(
+			"%llu addresses were not probed: they are too many, or the device accepted "
+			"no request. A host that uses one of them is noticed during the run",
 			(unsigned long long)probe->left_out);
 }
 

@@ -176,14 +176,15 @@ static void explain_load(const struct plan *p, const struct plan_item *i,
 			r->name, (unsigned long long)r->clients, starved_s, clients.remedy);
 	if (queued)
 		because(out,
-			"%s: %llu of them waited until the end, for their connections still waited "
+			"%s: %llu of them waited until the end, as their connections still waited "
 			"for answers to others (tcp.connections or tcp.pipeline: more, or a lower "
 			"rate)",
 			r->name, (unsigned long long)queued);
 	if (untaken)
 		because(out,
-			"%s: %llu of them found no memory: their connections hold all that the "
-			"server has not taken, or accepted (more tcp.connections, or a lower rate)",
+			"%s: %llu of them had no memory: their connections hold everything that "
+			"the server has not yet read or accepted (more tcp.connections, or a lower "
+			"rate)",
 			r->name, (unsigned long long)untaken);
 }
 
@@ -321,8 +322,8 @@ static void verdict_conflicts(
 
 	if (c)
 		because(out,
-			"port %s: the host %s has %s, too, an address of the tester's (%llu ARP or "
-			"ND packets say so): replies may have gone there",
+			"port %s: the host %s also uses %s, an address of the tester (%llu ARP or "
+			"ND packets): replies may have gone there",
 			r->name, addr_format_mac(c->mac, mac, sizeof(mac)),
 			addr_format(&c->addr, addr, sizeof(addr)),
 			(unsigned long long)r->other->address_conflicts);
@@ -347,7 +348,7 @@ static void verdict_stolen(const struct plan *p, const char *who, double stolen_
 	uint64_t gaps, double longest_ns, struct reasons *out)
 {
 	because(out,
-		"%s did not have its CPU for %s of %.3g s (more than %g %%; %llu times over 1 ms, "
+		"%s was descheduled for %s of %.3g s (more than %g %%; %llu times over 1 ms, "
 		"longest %s)",
 		who, in_words(out, stolen_s * 1e9), of_s, 100 * p->config->validity.stolen,
 		(unsigned long long)gaps, in_words(out, longest_ns));
@@ -447,8 +448,8 @@ static void verdict_responder(const struct plan *p, const struct result *r, stru
 		if (items[i].ledger.lost &&
 			of->max_gap_ns >= (double)p->items[i].settings->timeout_ns)
 			because(out,
-				"%s: %llu lost, but the responder did not have its CPU for %s "
-				"at once: longer than the timeout",
+				"%s: %llu lost, but the responder was descheduled for %s at once: "
+				"longer than the timeout",
 				items[i].name, (unsigned long long)items[i].ledger.lost,
 				in_words(out, of->max_gap_ns));
 }
@@ -550,9 +551,9 @@ static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons 
 			(unsigned long long)sent);
 	else
 		because(out,
-			"nothing answered: %llu sent, and what came was late (%llu; a longer "
-			"timeout?), stray (%llu: of another address, port, ID or question), "
-			"malformed (%llu) or a duplicate (%llu)",
+			"nothing answered: %llu sent, and all replies were late (%llu; a longer "
+			"timeout?), stray (%llu: wrong address, port, ID or question), malformed "
+			"(%llu) or duplicate (%llu)",
 			(unsigned long long)sent, (unsigned long long)l->late,
 			(unsigned long long)l->stray, (unsigned long long)l->malformed,
 			(unsigned long long)l->duplicate);
@@ -633,8 +634,8 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		say_what_came(sent, &l, out);
 	if (refused)
 		because(out,
-			"ICMP says port unreachable (%llu times): no server listens on that port "
-			"(is the server running, is its port another one?)",
+			"ICMP port unreachable (%llu times): no server listens on that port (is "
+			"the server running, and on this port?)",
 			(unsigned long long)refused);
 	else if (others(&l) == 0 && connections.opened == 0)
 		because(out, "to try next: is the server running, and listening on that address "
@@ -870,9 +871,8 @@ static void say_undecided(const struct limit_facts *f, struct reasons *out)
 {
 	if (f->harmed > LIMIT_DISTURBED)
 		because(out,
-			"undecided: others had the CPU for %.0f %% of the time, so what was lost "
-			"or "
-			"slow may be their doing or the server's",
+			"undecided: others had the CPU for %.0f %% of the time, so losses and "
+			"delays may be due to them or to the server",
 			100 * fmin(f->harmed, 1));
 	else if (f->late_ns > LIMIT_LATE_NS)
 		because(out,
@@ -986,8 +986,8 @@ int verdict_reach(const struct plan *p, const struct timeline *t, const char *br
 		v->exit_code = EXIT_PASS;
 	}
 	if (why.waited && !faults)
-		because(&why, "all was sent on time; latencies contain the time until the worker "
-			      "had its CPU to read a reply");
+		because(&why, "everything was sent on time; latencies include the time until the "
+			      "worker had its CPU to read a reply");
 	if (limit == LIMIT_UNDECIDED && !interrupted)
 		say_undecided(&facts, &why);
 	verdict_replies(p, r, &why);

@@ -195,8 +195,9 @@ static void labels_are_pairs_of_different_names(void **state)
 	"run: {labels: [" list "]}\n" PORTS "traffic:\n  - {name: q, server: 198.18.0.2, load: "   \
 	"{rate: 1k}, " DNS "}\n"
 	expect_fine(LABELS("rack=1, site=lab=2, racks=1"));
-	expect_error(LABELS("rack"), "t.yaml:1:16: run.labels[0]: \"rack\" is no label (rack=1)");
-	expect_error(LABELS("\"=12\""), "is no label");
+	expect_error(LABELS("rack"),
+		"t.yaml:1:16: run.labels[0]: \"rack\" is not a label (like rack=1)");
+	expect_error(LABELS("\"=12\""), "is not a label");
 	expect_error(LABELS("rack=1, site=2, rack=2"), "run.labels[2]: is a second label");
 }
 
@@ -311,7 +312,7 @@ static void shapes_that_make_no_sense_say_why(void **state)
 	} rows[] = {
 		{"", "traffic.q.load: missing one of rate"},
 		{"ramp: {from: 5k, to: 1k, over: 1s}",
-			"t.yaml:6:55: traffic.q.load.ramp.from: a ramp goes up"},
+			"t.yaml:6:55: traffic.q.load.ramp.from: a ramp must rise"},
 		{"ramp: {to: 1k}", "ramp.over: is missing"},
 		{"ramp: {to: 1k, over: 60s}", "load.ramp: takes 60 s, and the run ends after 10 s"},
 		{"ramp: {to: 1k, over: 60s}, start_at: 5s",

@@ -151,7 +151,7 @@ static void further_servers_are_of_the_family_of_the_first(void **state)
 	expect_servers(PORTS(BOTH) ITEM("server: \"2001:db8::3\", servers: [both]"), "2001:db8::3",
 		"2001:db8::2", 0);
 	expect_error(PORTS(BOTH) ITEM("server: \"2001:db8::3\", servers: [four]"),
-		"of that family, which is that of the first server");
+		"of that family, the family of the first server");
 }
 
 static void a_name_without_an_address_says_why(void **state)
@@ -204,7 +204,7 @@ static void a_link_is_the_device_of_the_port(void **state)
 	assert_string_equal(((const struct port_settings *)l.config->ports.items)->device, "lo");
 	loaded_free(&l);
 	expect_error("ports: [{name: lan, driver: socket}]\n" ITEM("server: \"fe80::1\""),
-		"an address of one link: say which");
+		"a link-local address needs an interface");
 	expect_error("ports: [{name: lan, driver: socket, device: eth9}]\n" ITEM(
 			     "server: \"fe80::1%lo\""),
 		"is on the link lo, but port lan has the device eth9 (remove one)");

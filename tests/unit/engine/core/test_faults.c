@@ -316,7 +316,8 @@ static void broken_settings_are_errors_at_their_place(void **state)
 	expect("loss: {every: 7}, wrong_id: {share: 1%}, stall: {every: 1s, for: 1ms}", NULL);
 	expect("loss: {}", "responder.faults.loss: exactly one of share and every");
 	expect("loss: {every: 7, share: 1%}", "exactly one of share and every");
-	expect("duplicate: {every: 21}, loss: {every: 7}", "never happens: each of its turns is");
+	expect("duplicate: {every: 21}, loss: {every: 7}",
+		"never happens: all of its replies already have");
 	expect("duplicate: {every: 7}, loss: {every: 21}", NULL);
 	expect("wrong_ip: {every: 7}", "did you mean \"wrong_id\"?");
 	expect("delay: {}", "exactly one of");

@@ -216,7 +216,7 @@ static void a_load_that_nobody_can_make_is_no_fault_of_the_tester(void **state)
 	assert_invalid(f, "the tester sent late");
 	f->result_item.send_lag.p99_ns = 0;
 	f->result_worker.stolen_s = 0.21;
-	assert_disturbed(f, "none", "did not have its CPU");
+	assert_disturbed(f, "none", "was descheduled");
 }
 
 // Messages of bound clients cannot be sent before a client is bound.
@@ -289,7 +289,7 @@ static void a_connection_that_waits_for_answers_is_no_fault_of_the_tester(void *
 		const char *by, *says;
 	} rows[] = {
 		{302, 300, 0, "load", "queries: 300 of them waited until the end"},
-		{303, 300, 1, "load", "queries: 1 of them found no memory"},
+		{303, 300, 1, "load", "queries: 1 of them had no memory"},
 		{303, 300, 0, "tester", "queries: 300 of them waited until the end"},
 	};
 	struct fixture *f = *state;
@@ -326,9 +326,9 @@ static void a_worker_without_its_cpu_makes_the_run_invalid(void **state)
 	f->result_worker.stolen_s = 0.19;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_worker.stolen_s = 0.21;
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 210 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 210 ms");
 	f->result_worker.stolen_s = 2.1;
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 2.10 s of 2 s");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 2.10 s of 2 s");
 	f->config.validity.stolen = 1;
 	assert_int_equal(reach(f), EXIT_PASS);
 }
@@ -343,28 +343,28 @@ static void a_worker_that_sleeps_and_sends_on_time_is_no_fault(void **state)
 	f->result_item.send_lag.p99_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.send_lag.p99_ns = 1.1e7;
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 900 ms");
 	f->result_item.send_lag.p99_ns = NAN; // few sends
 	f->result_item.send_lag.max_ns = 1e7;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.send_lag.max_ns = 1.1e7;
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 900 ms");
 	assert_true(verdict_stole(&f->config, &f->result));
 	f->result_item.send_lag.max_ns = 0;
 	assert_false(verdict_stole(&f->config, &f->result));
 	f->result_worker.slept_s = 0.8; // it was awake and without its CPU
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 900 ms");
 	assert_true(verdict_stole(&f->config, &f->result));
 	f->result_worker.idle = "poll";
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 900 ms");
 	f->result_worker.idle = "sleep"; // its latencies are too high, if anything
 	assert_int_equal(reach(f), EXIT_PASS);
-	assert_true(says(f, "all was sent on time; latencies contain the time"));
+	assert_true(says(f, "everything was sent on time; latencies include the time"));
 	criteria = (struct counter_list){&missed, 1}; // by others, or by the server
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 900 ms");
 	criteria = (struct counter_list){NULL, 0};
 	f->result_item.send_lag.max_ns = 1.1e7;
-	assert_disturbed(f, "none", "worker on CPU 1 did not have its CPU for 900 ms");
+	assert_disturbed(f, "none", "worker on CPU 1 was descheduled for 900 ms");
 }
 
 static void few_late_sends_have_no_percentile(void **state)
@@ -387,8 +387,7 @@ static void a_responder_without_its_cpu_makes_the_run_invalid(void **state)
 	f->result.responder = &responder;
 	assert_int_equal(reach(f), EXIT_PASS);
 	responder.stolen_s = 0.21;
-	assert_disturbed(
-		f, "none", "port dut: the responder did not have its CPU for 210 ms of 2 s");
+	assert_disturbed(f, "none", "port dut: the responder was descheduled for 210 ms of 2 s");
 	f->plan.responder_count = 2;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->config.validity.stolen = 1;
@@ -407,7 +406,7 @@ static void loss_while_the_responder_had_no_cpu_is_no_servers(void **state)
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_item.ledger.answered -= 3;
 	f->result_item.ledger.lost = 3;
-	assert_invalid(f, "queries: 3 lost, but the responder did not have its CPU for 50.0 ms");
+	assert_invalid(f, "queries: 3 lost, but the responder was descheduled for 50.0 ms");
 	f->config.validity.stolen = 1;
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->config.validity.stolen = 0.1;
@@ -440,11 +439,12 @@ static void an_address_that_another_host_has_makes_the_run_invalid(void **state)
 	f->result_port.other = &none; // of the time before the run
 	assert_int_equal(reach(f), EXIT_PASS);
 	f->result_port.other = &other;
-	assert_invalid(f, "port lan: the host 02:00:00:00:00:09 has 198.18.0.1, too, an address of "
-			  "the tester's (3 ARP or ND packets say so)");
+	assert_invalid(f,
+		"port lan: the host 02:00:00:00:00:09 also uses 198.18.0.1, an address of "
+		"the tester (3 ARP or ND packets)");
 	f->plan.responder_port = 0;
 	f->plan.responders = &responder;
-	assert_invalid(f, "the host 02:00:00:00:00:08 has 2001::5, too");
+	assert_invalid(f, "the host 02:00:00:00:00:08 also uses 2001::5");
 }
 
 static void a_link_that_was_down_makes_the_run_invalid(void **state)
@@ -662,12 +662,12 @@ static void a_server_is_unreachable_when_nothing_was_answered(void **state)
 	f->result_item.ledger =
 		(struct ledger){.due = 9, .sent = 9, .lost = 9, .late = 4, .stray = 3};
 	reach(f);
-	assert_true(says(f, "9 sent, and what came was late (4; a longer timeout?), stray (3:"));
+	assert_true(says(f, "9 sent, and all replies were late (4; a longer timeout?), stray (3:"));
 	f->result_item.ledger = rows[0].l;
 	f->worker.wire.counters.icmp_errors[ICMP_PORT_UNREACHABLE] = 3;
 	assert_int_equal(reach(f), EXIT_UNREACHABLE);
-	assert_true(says(f, "ICMP says port unreachable (3 times)"));
-	assert_true(says(f, "is its port another one?"));
+	assert_true(says(f, "ICMP port unreachable (3 times)"));
+	assert_true(says(f, "and on this port?"));
 	assert_false(says(f, "a firewall"));
 	assert_false(says(f, "fragments"));
 	f->worker.wire.counters.fragments = 2;

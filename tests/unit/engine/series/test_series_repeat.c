@@ -277,7 +277,7 @@ static void a_run_that_does_not_begin_ends_it(void **state)
 		const char *why;
 	} rows[] = {
 		{EXIT_CONFIG, "run 2 could not begin because of the configuration, after 1 that"},
-		{EXIT_ENVIRONMENT, "run 2 could not begin, after 1 that count: the message"},
+		{EXIT_ENVIRONMENT, "run 2 could not begin, after 1 that count: see the message"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
