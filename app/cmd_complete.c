@@ -192,7 +192,7 @@ static void complete_first(const struct program *p)
 {
 	for (unsigned i = 0; i < p->command_count; i++)
 		offer(p->commands[i].name, p->commands[i].help);
-	offer("as", "Be another tool: its options and output");
+	offer("as", "Act as another tool: its options and output");
 	offer("--help", "print the commands");
 	offer("--version", "print the version");
 }

@@ -80,7 +80,7 @@ static int merge_kept(const struct options *o)
 	int code;
 
 	if (o->operand_count != 1) {
-		log_error("merge: --fleet takes one RESULT.json, that of the run");
+		log_error("merge: --fleet takes one RESULT.json, the result of the run");
 		return EXIT_CONFIG;
 	}
 	if (reader_open(&result, o->operands[0]) < 0)

@@ -34,8 +34,8 @@ static bool may_serve(const struct options *o, const struct serve_place *p)
 			p->text);
 		return false;
 	}
-	log_error("serve: %s is not of this host alone: all that reach it could start runs (give "
-		  "--token FILE or --tls-clients CA, or listen at 127.0.0.1 and come by ssh -L)",
+	log_error("serve: other hosts can reach %s and could start runs (give --token FILE or "
+		  "--tls-clients CA, or listen at 127.0.0.1 and come by ssh -L)",
 		p->text);
 	return false;
 }
@@ -91,7 +91,7 @@ static int serve(
 	if (rc < 0) { // logged
 		code = rc == -EINVAL || rc == -EACCES ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	} else if (http_start(&http) < 0) {
-		log_error("serve: nobody can answer (too few threads?)");
+		log_error("serve: the HTTP server could not be started (too few threads?)");
 		code = EXIT_ENVIRONMENT;
 	} else {
 		log_note("serve: %s%s, folder %s",

@@ -49,13 +49,13 @@ static const struct command commands[] = {
 		OPTION_SET | OPTION_JSON, cmd_plan, NULL,
 		EXAMPLE("ddiperf plan dns-steady.yaml --set traffic.queries.load.rate=1M"),
 		.prints = true},
-	{"respond", "FILE", "Run the built-in responder as a server, as FILE says",
+	{"respond", "FILE", "Run the built-in responder of FILE as a server",
 		COMMON | OPTION_JSON | OPTION_CONFINED, cmd_respond, respond_options,
 		EXAMPLE("ddiperf respond dns-respond.yaml")},
 	{"serve", NULL, "Serve a page and an HTTP interface to start, follow and keep runs",
 		OPTION_SERVE | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_serve, NULL,
 		EXAMPLE("ddiperf serve --listen 127.0.0.1:8080 --dir runs")},
-	{"agent", NULL, "Wait at a server of NATS, and run parts of the tests of a fleet",
+	{"agent", NULL, "Connect to a NATS server and run parts of a fleet's tests",
 		OPTION_AGENT | OPTION_NATS | OPTION_COMMANDS | OPTION_VERBOSE, cmd_agent, NULL,
 		EXAMPLE("ddiperf agent --nats nats://127.0.0.1:4222 --name a --labels rack=1")},
 	{"watch", "[RUN]", "Show a run in progress; RUN is its id or process, if there are several",
@@ -70,8 +70,8 @@ static const struct command commands[] = {
 	{"merge", "RESULT.json...",
 		"Merge the results of all parts of a fleet into one, and judge it",
 		OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_merge, NULL,
-		"With --fleet, RESULT.json is that of a run which lost agents: its parts come\n"
-		"from the agents, which kept them.\n\n"
+		"With --fleet, RESULT.json is the result of a run that lost agents: its parts\n"
+		"come from the agents, which kept them.\n\n"
 		"examples:\n  ddiperf merge part1.json part2.json --json result.json\n"
 		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n",
 		.prints = true},
@@ -110,7 +110,7 @@ static void print_help(FILE *out)
 		out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
-	fputs("  as        Be dnsperf, resperf, perfdhcp, kxdpgun or netperf: its options and "
+	fputs("  as        Act as dnsperf, resperf, perfdhcp, kxdpgun or netperf: options and "
 	      "output\n"
 	      "\n  ddiperf COMMAND --help   the options of a command\n"
 	      "  ddiperf --version        the version\n"
@@ -160,11 +160,11 @@ static int run_command(const struct command *c, int argc, char **argv)
 static void print_help_of_as(const char *names)
 {
 	printf("usage: ddiperf as TOOL [OPTION]...\n"
-	       "Be another tool: its options, output and exit codes.\n\n"
+	       "Act as another tool, with its options, output and exit codes.\n\n"
 	       "TOOL is one of: %s. A link ddiperf-TOOL does the same.\n\n"
 	       "      --options         print the options of TOOL: honoured, refused with the "
 	       "reason, or without effect\n"
-	       "      --dump            send nothing; print the file that this line stands for\n"
+	       "      --dump            send nothing; print the equivalent file\n"
 	       "      --json OUT        write the result as JSON\n"
 	       "      --set PATH=VALUE  override a setting\n\n"
 	       "examples:\n"

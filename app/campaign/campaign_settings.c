@@ -13,8 +13,8 @@ static const struct field vary_fields[] = {
 	{"name", "name in tables; commands have the value as DDIPERF_VARY_NAME", FIELD_STRING,
 		.required = true, AT(campaign_vary, name), .min = 1, .max = 64},
 	{"setting",
-		"path of the setting, as --set has it, or base: the file; left out: only commands "
-		"hear of it",
+		"path of the setting, as for --set, or base: the file; left out: only commands get "
+		"the value",
 		FIELD_STRING, AT(campaign_vary, setting), TEXT},
 	{"values", "its values, one after the other", FIELD_STRING, .list = true, .required = true,
 		AT(campaign_vary, values), TEXT},
@@ -114,7 +114,7 @@ static const struct field fields[] = {
 		AT(campaign_settings, trim), .def = "0", .max = 499},
 	{"attempts", "attempts at a repeat until none of its runs is invalid", FIELD_COUNT,
 		AT(campaign_settings, attempts), .def = "3", .min = 1, .max = 100},
-	{"confidence", "that the interval of a mean holds the truth", FIELD_PERCENT,
+	{"confidence", "confidence level of the interval of a mean", FIELD_PERCENT,
 		AT(campaign_settings, confidence), .def = "95%", .min = 0.5, .max = 0.9999},
 	{"timeout", "time after which a command is killed", FIELD_DURATION,
 		AT(campaign_settings, timeout_ns), .def = "2m", .min = 1e7, .max = 1e14},

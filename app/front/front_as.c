@@ -153,13 +153,13 @@ static void print_rows(const struct as_option *row, const char *in_front, FILE *
 
 static void print_options(const struct as_tool *t, FILE *out)
 {
-	fprintf(out, "%s %s: options, and those that are refused or have no effect\n", t->name,
+	fprintf(out, "%s %s: options, including those refused or without effect\n", t->name,
 		t->version);
 	print_rows(t->options, "", out);
 	if (t->more)
 		print_rows(t->more, "-- ", out);
 	fputs("options of ddiperf:\n"
-	      "  --dump                   print the file that this line stands for\n"
+	      "  --dump                   print the equivalent file\n"
 	      "  --json OUT               write the result as JSON\n"
 	      "  --set PATH=VALUE         override a setting\n",
 		out);

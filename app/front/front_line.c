@@ -27,9 +27,9 @@
 		{'t', "duration", "TIME", "run.duration", NULL, FRONT_SECONDS,                     \
 			"the measured part, like 30s; default: 10s"},                              \
 		{'n', "total", "COUNT", "traffic." item ".load.total", NULL, FRONT_TEXT,           \
-			"stop after so many transactions"},                                        \
+			"stop after this many transactions"},                                      \
 		{'w', "warmup", "TIME", "run.warmup", NULL, FRONT_SECONDS,                         \
-			"sent before, and not judged; default: 1s"},                               \
+			"warm-up: sent, not judged; default: 1s"},                                 \
 		{'T', "timeout", "TIME", "traffic." item ".timeout", NULL, FRONT_SECONDS,          \
 			"time after which an unanswered transaction is lost"},                     \
 		{'p', "port", "PORT", "traffic." item ".server_port", NULL, FRONT_TEXT,            \
@@ -37,7 +37,7 @@
 		{'i', "interface", "NAME", "ports.lan.device", NULL, FRONT_TEXT,                   \
 			"network interface; default: by the routing table"},                       \
 		{'D', "driver", "NAME", "ports.lan.driver", NULL, FRONT_TEXT,                      \
-			"way to the wire (ddiperf list drivers); default: socket"},                \
+			"driver of the interface (ddiperf list drivers); default: socket"},        \
 		{'a', "address", "PREFIX", "ports.lan.addresses", NULL, FRONT_PREFIX,              \
 			"address of the tester, like 198.18.0.1/24; default: the host's; may be "  \
 			"repeated"},                                                               \
@@ -60,7 +60,7 @@ const struct own_option line_dns_options[] = {
 	{'\0', "wire", "FILE", "traffic.queries.dns.wire", NULL, FRONT_TEXT,
 		"capture with queries, or file of whole messages as of dnsperf -B"},
 	{'\0', "expect", NULL, "traffic.queries.dns.expect.captured", "[rcode, flags, answer]",
-		FRONT_YAML, "with --wire: answers must be as those in the capture"},
+		FRONT_YAML, "with --wire: answers must match the capture"},
 	{'e', "edns", NULL, "traffic.queries.dns.edns.size", "1232", FRONT_TEXT,
 		"an OPT record in every query"},
 	{'\0', "dnssec", NULL, "traffic.queries.dns.edns.do", "true", FRONT_YAML,
@@ -96,9 +96,9 @@ const char line_dns_help[] =
 		{'A', "again", NULL, "traffic.leases." protocol ".again", "true", FRONT_YAML,      \
 			"clients with a lease start over when no other is free"},                  \
 		{'\0', "leases", "FILE", "traffic.leases." protocol ".leases.load", NULL,          \
-			FRONT_TEXT, "clients begin with the leases of this file"},                 \
+			FRONT_TEXT, "clients begin with the leases in this file"},                 \
 		{'\0', "save-leases", "FILE", "traffic.leases." protocol ".leases.save", NULL,     \
-			FRONT_TEXT, "leases at the end go into this file"},                        \
+			FRONT_TEXT, "write the leases held at the end to this file"},              \
 		{'m', "mac", "ADDRESS", "traffic.leases." protocol ".mac", NULL, FRONT_TEXT,       \
 			"MAC address of the first client"},                                        \
 	{                                                                                          \
@@ -175,7 +175,7 @@ static int set_load(struct front *f, const struct options *o, const char *load, 
 	if (given > 1)
 		return refuse(f, "more than one of -r, -c and -l");
 	if (is_given(o, load) && is_given(o, arena_printf(f->arena, "%s.total", load)))
-		return refuse(f, "-n beside -l (write total into -l)");
+		return refuse(f, "-n together with -l (put total into -l)");
 	if (!given)
 		front_set(f, NULL, arena_printf(f->arena, "%s.%s", load, key), value);
 	return 0;
@@ -330,7 +330,7 @@ static const char *const dhcp_words[][2] = {{"load.slots", "slots of -l"},
 // Replacements for the rest of an error text.
 static const char *const dhcp_advice[][2] = {
 	{" (with a share of ",
-		" (--leases FILE, with those that another run kept by --save-leases FILE)"},
+		" (--leases FILE, written by an earlier run with --save-leases FILE)"},
 	{NULL, NULL}};
 
 // protocol: "dhcp4" or "dhcp6".

@@ -309,7 +309,8 @@ static const struct as_option options[] = {
 		.refused = "a load of bursts is load.burst: {size: COUNT, every: TIME} of a file"},
 	{'B', NULL, "TEXT", "brand of the result, behind the figures", "run.note"},
 	{'c', NULL, NULL, "print the use of this host's CPUs", MEMBER(cpu), .set = set_cpu},
-	{'C', NULL, NULL, "print that of the far end", MEMBER(remote_cpu), .set = set_cpu},
+	{'C', NULL, NULL, "print the use of the far end's CPUs", MEMBER(remote_cpu),
+		.set = set_cpu},
 	{'d', NULL, NULL, "", .ignored = "--json OUT has all figures"},
 	{'D', NULL, "SECONDS", "interim results", NUMBER(interval_s, 0.01, 1e6), .set = set_first},
 	{'f', NULL, "UNITS", "of the throughput: G, M, K, g, m, k, x", .set = set_units},
@@ -339,7 +340,7 @@ static const struct as_option options[] = {
 	{'s', NULL, "SECONDS", "", .refused = "`sleep SECONDS` before the command waits"},
 	{'S', NULL, NULL, "", .ignored = "no connection is idle for so long"},
 	{'t', NULL, "TEST", "test", .set = set_test},
-	{'T', NULL, "CPU[,CPU]", "CPU of the worker, and of that of the far end", .set = set_cpus},
+	{'T', NULL, "CPU[,CPU]", "CPU of the worker, and of the far end's worker", .set = set_cpus},
 	{'v', NULL, "LEVEL", "0: the figure alone", MEMBER(verbosity)},
 	{'V', NULL, NULL, "the version", .set = show_version},
 	{'w', NULL, "TIME", "",
@@ -454,8 +455,7 @@ static const struct as_option test_options[] = {
 	{'L', NULL, "ADDRESS[,FAMILY]", "source address", MEMBER(source), .set = set_host},
 	{'m', NULL, "LOCAL[,REMOTE]", "bytes of a message of a test one way",
 		NUMBER(sends, 1, SIZE_MOST), .set = set_message},
-	{'M', NULL, "REMOTE[,LOCAL]", "",
-		.refused = "reads take what has come, at both ends, whatever its size"},
+	{'M', NULL, "REMOTE[,LOCAL]", "", .refused = "both ends read all available data"},
 	{'n', NULL, NULL, "", .ignored = "sockets of UDP are connected"},
 	{'N', NULL, NULL, "", .refused = "the sockets of a responder are not connected"},
 	{'o', NULL, NULL, "figures as CSV; a list of names may follow", .set = set_output},
@@ -740,7 +740,7 @@ static int check(struct netperf_run *d)
 	bool probe = false;
 
 	if (r->operand_count)
-		return as_refuse(r, "what is %s?", r->operands[0]);
+		return as_refuse(r, "unexpected argument: %s", r->operands[0]);
 	if (d->omni && !d->way && !d->connects)
 		d->way = WAY_SEND;
 	for (unsigned i = 0; i < r->options->assignment_count; i++)
@@ -749,14 +749,15 @@ static int check(struct netperf_run *d)
 		(const struct as_check[]){
 			{d->connects && !d->tcp, "-c is for TCP"},
 			{d->connects && one_way(d),
-				"-c with a test one way is not there (-d rr, or no -d)"},
+				"-c does not work with a one-way test (use -d rr, or no -d)"},
 			{d->way == WAY_RECEIVE && !d->tcp,
-				"over UDP nothing comes that was not asked for (-d rr)"},
+				"over UDP nothing arrives without a request (use -d rr)"},
 			{d->remote_cpu && d->no_control && !probe,
-				"-C: with -N nobody is there to tell it (--set dut.probe='ssh FAR "
-				"cat /proc/stat' asks the far end)"},
+				"-C: with -N there is no control connection to report it (--set "
+				"dut.probe='ssh FAR cat /proc/stat' asks the far end)"},
 			{d->no_control && (d->far_buffers[0] || d->far_buffers[1]),
-				"-S: with -N nobody is there to set it at the far end"},
+				"-S: with -N there is no control connection to set it at the far "
+				"end"},
 			{!d->tcp && ((d->way == WAY_SEND && !d->no_control &&
 					     d->sends[0] > UDP_MOST) ||
 					    (d->way == WAY_BOTH &&
@@ -764,8 +765,8 @@ static int check(struct netperf_run *d)
 							    d->sizes[1] > UDP_MOST))),
 				"more than 1452 bytes in a datagram come in fragments, for which "
 				"driver: socket has no room"},
-			{d->no_control && d->far_cpu >= 0,
-				"-T: with -N nobody is there to set it at the far end"},
+			{d->no_control && d->far_cpu >= 0, "-T: with -N there is no control "
+							   "connection to set it at the far end"},
 			{0},
 		});
 }

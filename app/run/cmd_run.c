@@ -669,8 +669,8 @@ int cmd_run(const struct options *o)
 		return EXIT_CONFIG;
 	}
 	if (o->led && (o->dry_run || o->self_check || o->brief || o->json || o->orders)) {
-		log_error("run: --led takes its orders and tells its results by itself (leave out "
-			  "--json, --orders, --brief, --dry-run and --self-check)");
+		log_error("run: --led has its own orders and results (leave out --json, --orders, "
+			  "--brief, --dry-run and --self-check)");
 		return EXIT_CONFIG;
 	}
 	if (o->intervals && interval_format_check(o->intervals) < 0)
@@ -701,7 +701,7 @@ int cmd_run_front(struct front *f, const struct options *o)
 
 const struct own_option respond_options[] = {
 	{'\0', "control", "ADDRESS", "responder.control.address", NULL, FRONT_TEXT,
-		"tell the counters at 127.0.0.1:PORT or unix:PATH to testers that know the token"},
+		"serve the counters at 127.0.0.1:PORT or unix:PATH to testers with the token"},
 	{'\0', "control-token", "FILE", "responder.control.token", NULL, FRONT_TEXT,
 		"its first line is the token"},
 	{0},

@@ -200,8 +200,8 @@ static struct http_reply start(const struct api *a, const char *file, const json
 		return http_error(MHD_HTTP_BAD_REQUEST, "%s", wrong);
 	if (json_object_get(body, "respond") && (lease < 1 || lease > LEASE_MOST_S || fleet))
 		return http_error(MHD_HTTP_BAD_REQUEST,
-			"\"respond\" is 1 to %d seconds, after which a responder ends for whose "
-			"state nobody has asked; it is no run of a fleet",
+			"\"respond\" is 1 to %d seconds, after which a responder ends if its state "
+			"is not requested; it cannot run on a fleet",
 			LEASE_MOST_S);
 	runs_start(a->runs, (unsigned)lease, file, arguments, count, fleet, id, &e);
 	if (e.code)
@@ -348,8 +348,8 @@ const struct http_route api_routes[] = {
 		0, NULL, api_metrics},
 	{GET, API, "Version of the server, and its agents: state, box, clock", NULL, JSON, 200,
 		false, 0, NULL, get_server},
-	{GET, API "/cpu", "CPU time of this host so far, as /proc/stat has it", NULL, TEXT, 200,
-		false, 0, NULL, get_cpu},
+	{GET, API "/cpu", "CPU time of this host so far, in the format of /proc/stat", NULL, TEXT,
+		200, false, 0, NULL, get_cpu},
 	{GET, API "/openapi.json", "This document", NULL, JSON, 200, true, 0, NULL, get_openapi},
 	{GET, API "/schema", "JSON Schema of a configuration", NULL, JSON, 200, false, 0, NULL,
 		get_schema},
@@ -367,8 +367,7 @@ const struct http_route api_routes[] = {
 	{GET, API "/runs", "Runs, the newest first", NULL, JSON, 200, false, 0, NULL, list_runs},
 	{POST, API "/runs",
 		"Start a run of a file, with settings in place of those in it, or on a fleet; or "
-		"its "
-		"responder, until nobody asks for its state any more",
+		"its responder, until its state is no longer requested",
 		JSON, JSON, 201, false, HTTP_BODY_MAX, NULL, start_run},
 	{GET, API "/runs/{id}", "State of a run", NULL, JSON, 200, false, 0, NULL, get_run},
 	{DEL, API "/runs/{id}", "Delete a run that has ended", NULL, JSON, 200, false, 0, NULL,

@@ -66,7 +66,7 @@ static int set_tcp(struct as_run *r, const char *value)
 		return 0;
 	return as_refuse(r,
 		strlen(value) == 1 && strchr("12357890", value[0])
-			? "-T %s: clients that misbehave are there beside a load (tcp.behave of a "
+			? "-T %s: misbehaving clients need a load beside them (tcp.behave in a "
 			  "file)"
 			: "-T %s: invalid mode",
 		value);

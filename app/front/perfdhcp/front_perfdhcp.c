@@ -65,13 +65,14 @@ static const struct as_option rows[] = {
 	{'l', NULL, "ADDRESS|INTERFACE", "this host's end"},
 	{'L', NULL, "PORT", "UDP port of this host", WHOLE(0, UINT16_MAX)},
 	{'M', NULL, "FILE", "MAC addresses of the clients"},
-	{'n', NULL, "COUNT", "end after so many exchanges", WHOLE(1, INT32_MAX)},
+	{'n', NULL, "COUNT", "end after this many exchanges", WHOLE(1, INT32_MAX)},
 	{'N', NULL, "PORT", "UDP port of the server", WHOLE(0, UINT16_MAX)},
 	{'o', NULL, "CODE,HEX", "one more option in each message"},
 	{'O', NULL, "OFFSET", "last byte of the client's number in -T", WHOLE(3, INT32_MAX)},
 	{'\0', "or", "CODE,HEX", "one more option in each message of the relay (-A)"},
 	{'p', NULL, "SECONDS", "length of the run", WHOLE(1, INT32_MAX)},
-	{'P', NULL, "COUNT", "first send so many requests at once", WHOLE(0, INT32_MAX)},
+	{'P', NULL, "COUNT", "send this many requests at once before the schedule",
+		WHOLE(0, INT32_MAX)},
 	{'r', NULL, "RATE", "exchanges per second", WHOLE(1, INT32_MAX)},
 	{'R', NULL, "COUNT", "clients", WHOLE(0, UINT32_MAX)},
 	{'s', NULL, "SEED", "seed", WHOLE(0, INT32_MAX)},
@@ -215,7 +216,7 @@ static int check_words(const struct perfdhcp *p)
 			return as_refuse(&p->run, "%s: not one of: %s", value, all[i].words);
 	}
 	if (perfdhcp_diagnoses(p, 'l') && has(p, 'i'))
-		as_note(&p->run, "-x l: offers that nobody takes up (-i) are not listed");
+		as_note(&p->run, "-x l: offers that no client accepts (-i) are not listed");
 	return 0;
 }
 

@@ -379,8 +379,8 @@ static int compare_templates(const struct template *first, const struct template
 
 		if (memcmp(first->bytes + f->at, second->bytes + f->at, f->len) != 0)
 			return as_refuse(&first->p->run,
-				"-T %s: %s is not that of %s (all messages of an exchange have the "
-				"same)",
+				"-T %s: %s differs from that in %s (it must be the same in all "
+				"messages of an exchange)",
 				second->file, f->name, first->file);
 	}
 	for (unsigned at = options_at(second); next_option(second, &at, &o);) {
@@ -389,8 +389,8 @@ static int compare_templates(const struct template *first, const struct template
 		if (!find_option(first, o.code, &other) || other.len != o.len ||
 			memcmp(first->bytes + other.at, second->bytes + o.at, o.len) != 0)
 			return as_refuse(&first->p->run,
-				"-T %s: option %u is not that of %s (all messages of an exchange "
-				"have the same options)",
+				"-T %s: option %u differs from that in %s (all messages of an "
+				"exchange have the same options)",
 				second->file, o.code, first->file);
 	}
 	return 0;
