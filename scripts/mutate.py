@@ -48,7 +48,7 @@ CHANGES = [
 NOTICED, SURVIVED = "noticed", "SURVIVED"
 NO_CODE = ("//", "#", "assert", "_Static")
 # `a < b ? a : b`, or its reverse: when both are equal, either is the result.
-EXTREME = re.compile(r"([\w.>\[\]*\- ]*[\w\]]) (<|>)=? ([\w.>\[\]\-]+) \? (?:\1 : \3|\3 : \1)")
+EXTREME = re.compile(r"(?:[=(,?:]|return|&&|\|\|) *([\w.>\[\]*\- ]*[\w\]]) [<>]=? ([\w.>\[\]\-]+) \? (?:\1 : \2|\2 : \1)(?![\w.\[(]|->)")
 
 
 def places(path):
