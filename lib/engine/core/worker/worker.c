@@ -219,7 +219,7 @@ enum item_kind item_kind_of(const struct worker_item *it)
 	               (it->followers ? HAS_FOLLOWERS : 0);
 
 	for (unsigned i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
-		if ((has & ~item_kinds[narrow[i]]) == 0)
+		if ((has & ~kind_features[narrow[i]]) == 0)
 			return narrow[i];
 	return ITEM_FULL;
 }

@@ -29,7 +29,7 @@ enum item_feature {
 	HAS_FOLLOWERS = 1 << 6,
 };
 
-static const unsigned item_kinds[ITEM_KINDS] = {
+static const unsigned kind_features[ITEM_KINDS] = {
 	[ITEM_FULL] = ~0u,
 	[ITEM_PLAIN] = 0,
 	[ITEM_ROUTED] = HAS_PICKS | HAS_ROUTER | HAS_STEPS | HAS_FOLLOWERS,

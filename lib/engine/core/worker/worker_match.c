@@ -406,7 +406,7 @@ HOT void found_end(struct worker_item *it, unsigned has, struct found *f, const 
 
 APART void found_end_one(struct worker_item *it, struct found *one, const struct replies *r)
 {
-	found_end(it, item_kinds[ITEM_FULL], one, r, r->stamped);
+	found_end(it, kind_features[ITEM_FULL], one, r, r->stamped);
 }
 
 // A reply that crossed the last message of its transaction answers the one before. Nothing answers
@@ -564,7 +564,7 @@ HOT void item_match_block(struct worker_item *it, unsigned has, struct replies *
 #define MATCH(name, KIND, stamped)                                                                 \
 	APART void match_##name(struct worker_item *it, struct replies *r)                         \
 	{                                                                                          \
-		item_match_block(it, item_kinds[KIND], r, stamped);                                \
+		item_match_block(it, kind_features[KIND], r, stamped);                             \
 	}
 
 MATCH(full, ITEM_FULL, false)

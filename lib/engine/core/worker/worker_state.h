@@ -36,7 +36,7 @@ struct run_times {
 enum item_kind {
 	ITEM_FULL,   // any item
 	ITEM_PLAIN,  // one message over UDP and its reply, no feature
-	ITEM_ROUTED, // DHCP: the protocol chooses clients and paths
+	ITEM_ROUTED, // the protocol chooses clients and paths
 	ITEM_CONNS,  // plain, but over connections, or truncated answers continue there
 	ITEM_KINDS,
 };

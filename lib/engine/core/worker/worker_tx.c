@@ -510,12 +510,12 @@ HOT uint16_t item_flush(struct worker *w, struct worker_item *it, unsigned has)
 #define SEND(kind, KIND)                                                                           \
 	APART void fill_##kind(struct worker *w, struct worker_item *it, uint64_t now)             \
 	{                                                                                          \
-		item_fill(w, it, item_kinds[KIND], now);                                           \
+		item_fill(w, it, kind_features[KIND], now);                                        \
 	}                                                                                          \
                                                                                                    \
 	APART uint16_t flush_##kind(struct worker *w, struct worker_item *it)                      \
 	{                                                                                          \
-		return item_flush(w, it, item_kinds[KIND]);                                        \
+		return item_flush(w, it, kind_features[KIND]);                                     \
 	}
 
 SEND(full, ITEM_FULL)

@@ -424,9 +424,43 @@ static void a_pass_says_whether_there_was_anything_to_do(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_fresh, rig_over)
 
+static bool begins(struct proto_ctx *ctx, struct proto_txn *t)
+{
+	return false;
+}
+
+static void an_item_has_the_narrowest_kind_with_all_its_features(void **state)
+{
+	static const struct proto_router router;
+	static struct worker_item *followers[1];
+	static const struct {
+		struct worker_item item;
+		enum item_kind kind;
+	} cases[] = {
+		{{0}, ITEM_PLAIN},
+		{{.conns = (void *)&rig}, ITEM_CONNS},
+		{{.conns = (void *)&rig, .begin = begins}, ITEM_FULL},
+		{{.router = &router}, ITEM_ROUTED},
+		{{.begin = begins}, ITEM_ROUTED},
+		{{.steps = (void *)&rig}, ITEM_ROUTED},
+		{{.followers = followers}, ITEM_ROUTED},
+		{{.router = &router, .begin = begins, .conns = (void *)&rig}, ITEM_FULL},
+		{{.router = &router, .servers = (void *)&rig}, ITEM_FULL},
+		{{.servers = (void *)&rig}, ITEM_FULL},
+		{{.any_port = true}, ITEM_FULL},
+		{{.evidence = (void *)&rig}, ITEM_FULL},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(item_kind_of(&cases[i].item), cases[i].kind);
+	worker_begin(&rig.w);
+	assert_int_equal(it->kind, ITEM_PLAIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(an_item_has_the_narrowest_kind_with_all_its_features),
 		TEST(sending_ends_at_the_end_and_grace_is_for_the_backlog),
 		TEST(after_the_grace_a_backlog_stays_unsent),
 		TEST(an_unlimited_item_keeps_its_left_over_in_the_snapshot),
