@@ -67,15 +67,19 @@ static inline void burst_own(const void *p)
 #endif
 }
 
-// The header and the first bytes of an mbuf. Its data begins there in our pools; a prefetch does
-// not need to look.
-static inline void burst_own_mbuf(const struct rte_mbuf *m)
+// The first bytes of an mbuf's data, which begins there in our pools: no look at its header.
+static inline void burst_own_data(const struct rte_mbuf *m)
 {
 	const uint8_t *data = (const uint8_t *)(m + 1) + RTE_PKTMBUF_HEADROOM;
 
-	burst_own(m);
 	burst_own(data);
 	burst_own(data + 64);
+}
+
+static inline void burst_own_mbuf(const struct rte_mbuf *m)
+{
+	burst_own(m);
+	burst_own_data(m);
 }
 
 // A burst was received: fetch its first packets, best some time before they are looked at. Owned,
@@ -98,8 +102,9 @@ static inline void burst_ask_next(struct rte_mbuf **pkts, uint16_t n, uint16_t i
 		burst_own(pkts[i + 2 * BURST_AHEAD]);
 	if (i + BURST_AHEAD >= n)
 		return;
-	m = pkts[i + BURST_AHEAD]; // its header is in the cache, so its data can be found
-	for (uint32_t at = 0; at < m->data_len && at < BURST_OWNED; at += 64)
+	m = pkts[i + BURST_AHEAD]; // its header is in the cache
+	burst_own_data(m);
+	for (uint32_t at = 128; __builtin_expect(at < m->data_len && at < BURST_OWNED, 0); at += 64)
 		burst_own(rte_pktmbuf_mtod_offset(m, const uint8_t *, at));
 }
 

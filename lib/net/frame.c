@@ -145,6 +145,40 @@ uint32_t frame_stamp_tcp(const struct frame_template *t, uint8_t *buf, const uin
 	return front + len;
 }
 
+void frame_mask_make(struct frame_mask *m, uint8_t addr_len, const uint8_t *src, uint16_t src_port,
+	const uint8_t *dst)
+{
+	const uint32_t to_udp = addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6;
+	uint8_t value[64] = {0}, bits[64] = {0};
+	const struct {
+		uint32_t at, len;
+		const uint8_t *bytes; // NULL: any
+		const uint8_t *bits;  // NULL: all
+	} parts[] = {
+		// EtherType, version and header length; not fragmented; protocol.
+		{12, 3, (const uint8_t *)(addr_len == 4 ? "\x08\x00\x45" : "\x86\xdd\x60"),
+			(const uint8_t *)(addr_len == 4 ? "\xff\xff\xff" : "\xff\xff\xf0")},
+		{20, addr_len == 4 ? 2 : 0, (const uint8_t *)"\0\0", (const uint8_t *)"\x3f\xff"},
+		{addr_len == 4 ? 23 : 20, 1, &(const uint8_t){FRAME_PROTOCOL_UDP}, NULL},
+		{to_udp - 2 * addr_len, addr_len, src, NULL},
+		{to_udp - addr_len, addr_len, dst, NULL},
+		{to_udp, 2,
+			src_port ? (const uint8_t *)&(const uint16_t){csum_be16(src_port)} : NULL,
+			NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		for (uint32_t k = 0; parts[i].bytes && k < parts[i].len; k++) {
+			value[parts[i].at + k] = parts[i].bytes[k];
+			bits[parts[i].at + k] = parts[i].bits ? parts[i].bits[k] : 0xff;
+		}
+	}
+	for (uint32_t i = 0; i < FRAME_MASK_WORDS; i++) {
+		memcpy(&m->value[i], value + FRAME_MASK_AT(i), 8);
+		memcpy(&m->bits[i], bits + FRAME_MASK_AT(i), 8);
+	}
+}
+
 bool frame_tcp_checksum_ok(const struct frame *f)
 {
 	uint64_t sum = csum_pseudo(f->src, f->dst, f->addr_len, FRAME_PROTOCOL_TCP, f->payload_len);

@@ -294,44 +294,67 @@ static inline bool frame_is_plain6(const uint8_t *data)
 	       data[FRAME_PLAIN_IP + 6] == FRAME_PROTOCOL_UDP;
 }
 
-// The length of the UDP header and payload of a plain frame over IPv4 (addr_len 4) or IPv6 (16); 0:
-// it is another kind of frame.
-static inline __attribute__((always_inline)) uint32_t frame_plain_len(
+// The length of the UDP header and payload of a frame with plain headers, len bytes long: at least
+// FRAME_PLAIN_UDP or FRAME_PLAIN_UDP6 and FRAME_UDP_LEN. 0: its lengths do not agree.
+static inline __attribute__((always_inline)) uint32_t frame_plain_udp_len(
 	const uint8_t *data, uint32_t len, uint8_t addr_len)
 {
 	const uint32_t to_udp = addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6;
-	uint32_t end, udp_len;
+	uint32_t end = addr_len == 4 ? FRAME_PLAIN_IP + bytes_be16(data + FRAME_PLAIN_IP + 2)
+	                             : FRAME_PLAIN_UDP6 + bytes_be16(data + FRAME_PLAIN_IP + 4);
+	uint32_t udp_len = bytes_be16(data + to_udp + 4);
 
-	if (len < to_udp + FRAME_UDP_LEN)
-		return 0;
-	if (!(addr_len == 4 ? frame_is_plain4(data) : frame_is_plain6(data)))
-		return 0;
-	end = addr_len == 4 ? FRAME_PLAIN_IP + bytes_be16(data + FRAME_PLAIN_IP + 2)
-	                    : FRAME_PLAIN_UDP6 + bytes_be16(data + FRAME_PLAIN_IP + 4);
-	udp_len = bytes_be16(data + to_udp + 4);
 	return end > len || udp_len < FRAME_UDP_LEN || udp_len + to_udp > end ? 0 : udp_len;
 }
 
-// The source address and port of a plain frame over IPv4, as one number; never FRAME_PLAIN_NOBODY.
-#define FRAME_PLAIN_NOBODY UINT64_MAX
-
-static inline uint64_t frame_plain_number(const uint8_t *addr, const uint8_t *port)
+// Like frame_plain_udp_len, for any frame; 0 also if it is not plain or of another family
+// (addr_len: 4 or 16).
+static inline __attribute__((always_inline)) uint32_t frame_plain_len(
+	const uint8_t *data, uint32_t len, uint8_t addr_len)
 {
-	uint32_t a;
-	uint16_t p;
-
-	memcpy(&a, addr, 4);
-	memcpy(&p, port, 2);
-	return (uint64_t)p << 32 | a;
+	if (len < (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6) + FRAME_UDP_LEN)
+		return 0;
+	if (!(addr_len == 4 ? frame_is_plain4(data) : frame_is_plain6(data)))
+		return 0;
+	return frame_plain_udp_len(data, len, addr_len);
 }
 
-// The number of an address and port, if a plain frame can have them.
-static inline uint64_t frame_plain_from_of(const struct addr *a, uint16_t port)
-{
-	uint16_t wire = csum_be16(port);
+// The headers of plain frames from a peer, to be compared at once: words of 64 bits from the
+// EtherType to the source port, three over IPv4 and six over IPv6, of which the first
+// FRAME_MASK_PLAIN are not about addresses and ports. A frame has these headers if its words have
+// these values where the bits are set.
+#define FRAME_MASK_WORDS 6
+#define FRAME_MASK_PLAIN 2
 
-	return a->len == 4 ? frame_plain_number(a->bytes, (const uint8_t *)&wire)
-	                   : FRAME_PLAIN_NOBODY;
+struct frame_mask {
+	uint64_t value[FRAME_MASK_WORDS], bits[FRAME_MASK_WORDS];
+};
+
+// Where the i-th word is: the last one over IPv6 overlaps the one before.
+#define FRAME_MASK_AT(i) ((i) < 5 ? 12u + 8 * (i) : 48u)
+
+// Makes the mask of plain frames from an address and port to an address. src, dst: addr_len bytes
+// (4 or 16), or NULL: any; src_port: host order, 0: any.
+void frame_mask_make(struct frame_mask *m, uint8_t addr_len, const uint8_t *src, uint16_t src_port,
+	const uint8_t *dst);
+
+static inline uint32_t frame_mask_words(uint8_t addr_len)
+{
+	return addr_len == 4 ? 3 : FRAME_MASK_WORDS;
+}
+
+// Does a frame of at least FRAME_PLAIN_UDP or FRAME_PLAIN_UDP6 and FRAME_UDP_LEN bytes have such
+// headers, as far as these words?
+static inline __attribute__((always_inline)) bool frame_has(
+	const struct frame_mask *m, const uint8_t *data, uint32_t words)
+{
+	uint64_t other = 0, word;
+
+	for (uint32_t i = 0; i < words; i++) {
+		memcpy(&word, data + FRAME_MASK_AT(i), 8);
+		other |= (word & m->bits[i]) ^ m->value[i];
+	}
+	return other == 0;
 }
 
 // Like frame_checksum_ok, for a plain frame; udp_len as of frame_plain_len. In both families the

@@ -411,6 +411,15 @@ struct proto_peer {
 #define PROTO_NOT_DUE UINT64_MAX       // result of due: none is due, nor will be without an event
 #define PROTO_NOT_YET (UINT64_MAX - 1) // none is due now, but clients of a follower are waiting
 
+// Where usual replies have their key, so that the engine need not call proto.key. A reply is usual
+// if it has `least` bytes or more, and its first 32 bits equal mark where mask is set.
+struct proto_key_place {
+	uint32_t least; // at least 4 and at + 4; 0: unknown
+	uint32_t mask, mark;
+	uint8_t at;    // offset of the 32 bits (big-endian) that hold the key
+	uint8_t shift; // how far the key is from their lower end
+};
+
 // A protocol, and its client side.
 struct proto {
 	const char *name; // "dns"
@@ -476,6 +485,7 @@ struct proto {
 	// Extract the transaction key of a reply. Returns false if it is too short, not a reply of
 	// this protocol, or handled by `unasked` of the router.
 	bool (*key)(const uint8_t *buf, uint32_t len, uint32_t *key);
+	struct proto_key_place key_place; // key must agree
 	// Validate everything, count and advance: judges replies, one per transaction, from the
 	// first on. Returns how many were judged, n or fewer: it stops after a reply that sets
 	// ctx->noted. A transaction with `over` set comes alone. Counts nothing for STRAY and
@@ -530,6 +540,20 @@ struct proto {
 		}                                                                                  \
 		return n;                                                                          \
 	}
+
+// The key of a reply, as proto.key has it.
+static inline __attribute__((always_inline)) bool proto_key(
+	const struct proto *p, const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	const struct proto_key_place *k = &p->key_place;
+
+	if (__builtin_expect(
+		    len > k->least - 1 && ((bytes_be32(buf) ^ k->mark) & k->mask) == 0, 1)) {
+		*key = bytes_be32(buf + k->at) >> k->shift;
+		return true;
+	}
+	return p->key(buf, len, key);
+}
 
 // Discard the notes that reply has left with ctx->noted.
 static inline void proto_notes_clear(struct proto_ctx *ctx)

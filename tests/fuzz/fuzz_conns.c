@@ -450,7 +450,6 @@ static void start_item(const uint8_t *head, const struct frame_path *path)
 	*it = (struct worker_item){.proto = protos[0],
 		.server = path->dst,
 		.server_port = 53,
-		.server_plain = frame_plain_from_of(&path->dst, 53),
 		.ports = ports,
 		.sources = sources,
 		.source_ranges = 1,

@@ -35,6 +35,8 @@
 #define HEAD_SUMS      64 // no device vouches for checksums
 #define HEAD_TWICE     128
 
+#define HEAD_SEVERAL 1 // of the fourth byte: the items have several sources
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct test_port port;
@@ -47,6 +49,8 @@ static const struct addr_range sources[] = {
 	{{4, {198, 18, 1, 1}}, 1},
 	{{16, {0x20, 0x01, 0x0d, 0xb8, [15] = 1}}, 3},
 };
+static const struct addr_range source[ITEMS] = {
+	{{4, {198, 18, 0, 1}}, 1}, {{16, {0x20, 0x01, 0x0d, 0xb8, [15] = 1}}, 1}};
 static const struct addr servers[ITEMS] = {
 	{4, {198, 18, 0, 9}}, {16, {0x20, 0x01, 0x0d, 0xb8, [15] = 9}}};
 static const uint16_t ports[ITEMS][PORTS] = {{2000, 2001, 3000}, {4000, 4001, 4002}};
@@ -296,7 +300,7 @@ static void start_item(uint32_t number, const uint8_t *head)
 	static struct frame_template frames[ITEMS][1];
 	const struct txn_shape shape = {.count = 1 + head[1] % SLOTS,
 		.ports = PORTS,
-		.clients = 3,
+		.clients = head[3] & HEAD_SEVERAL ? 3 : 1,
 		.key_bits = 16,
 		.seed = 1,
 		.window = head[2] & HEAD_CLOSED ? 64 : 4096,
@@ -311,10 +315,9 @@ static void start_item(uint32_t number, const uint8_t *head)
 	*it = (struct worker_item){.proto = protos[0],
 		.server = path.dst,
 		.server_port = 53,
-		.server_plain = frame_plain_from_of(&path.dst, 53),
 		.ports = ports[number],
-		.sources = sources + (number ? 2 : 0),
-		.source_ranges = number ? 1 : 2,
+		.sources = head[3] & HEAD_SEVERAL ? sources + 2 * number : &source[number],
+		.source_ranges = head[3] & HEAD_SEVERAL ? 2 - number : 1,
 		.waits = waits,
 		.frames = frames[number],
 		.banks = {&banks[0], &banks[1]},

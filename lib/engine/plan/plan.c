@@ -136,7 +136,6 @@ static void place_item(struct plan_item *item)
 		run->asks = load_is_own(&item->settings->load);
 		run->begin = run->proto->begin;
 		run->any_port = item->facts.any_port;
-		run->one_by_one = run->any_port || item->settings->facts.stream;
 		run->vlan_at = (uint8_t)(VLANS_AT + 4 * item->port->vlan_count);
 		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;

@@ -459,7 +459,6 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	env.homes = i->homes;
 	run->server = i->settings->server;
 	run->server_port = f->server_port;
-	run->server_plain = frame_plain_from_of(&run->server, run->server_port);
 	run->frames = arena_zalloc(a, i->path_count * sizeof(*run->frames));
 	run->waits = item_waits(p, i, a);
 	run->sources = f->sources.items;

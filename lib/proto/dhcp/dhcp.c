@@ -138,12 +138,23 @@ static void *facts_add(struct dhcp_plan *p, const struct proto_env *env, struct 
 		.waiting = dhcp_waiting,                                                           \
 		.request = family##_request,                                                       \
 		.key = family##_key,                                                               \
+		.key_place = FAMILY##_KEY_PLACE,                                                   \
 		.reply = family##_reply,                                                           \
 		.reason = family##_reason,                                                         \
 		.timeout = family##_timeout,                                                       \
 		.gives_up = family##_gives_up,                                                     \
 		.peer = dhcp_peer,                                                                 \
 	};
+
+#define DHCP4_KEY_PLACE                                                                            \
+	{                                                                                          \
+		.least = DHCP4_HEADER_LEN, .mask = 0xffu << 24, .mark = DHCP4_REPLY_OP << 24,      \
+		.at = DHCP4_AT_XID                                                                 \
+	}
+#define DHCP6_KEY_PLACE                                                                            \
+	{                                                                                          \
+		0                                                                                  \
+	}
 
 DHCP_PROTO(dhcp4, DHCP4, 4, "DHCPv4", "ack", 32, 175, NULL)
 DHCP_PROTO(dhcp6, DHCP6, 16, "DHCPv6", "reply", DHCP6_KEY_BITS, 285, dhcp6_unasked)

@@ -602,6 +602,7 @@ const struct proto dns_proto = {
 	.request = dns_request,
 	.preface = dns_preface,
 	.key = dns_key,
+	.key_place = DNS_KEY_PLACE,
 	.reply = dns_reply,
 	.reason = dns_reason,
 	.timeout = dns_timeout,

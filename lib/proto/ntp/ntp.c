@@ -111,6 +111,7 @@ const struct proto ntp_proto = {
 	.teardown = free,
 	.request = ntp_request,
 	.key = ntp_key,
+	.key_place = {.least = NTP_LEN, .mask = 7u << 24, .mark = 4u << 24, .at = 28},
 	.reply = ntp_reply,
 	.timeout = ntp_timeout,
 };

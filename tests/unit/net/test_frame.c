@@ -436,6 +436,51 @@ static void takes_the_short_way_to_the_same_view(void **state)
 	}
 }
 
+// Whether frames have the headers of a mask is what their view says, with each bit of them turned.
+static void a_mask_has_the_plain_frames_of_a_peer(void **state)
+{
+	for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+		struct bytes b = sample_load(samples[i].name);
+		uint32_t bits = (b.len < 62 ? b.len : 62) * 8, had = 0;
+		struct frame whole, f;
+
+		if (!frame_parse_plain(b.data, b.len, &whole)) {
+			free(b.data);
+			continue;
+		}
+		for (uint32_t with = 0; with < 8; with++) {
+			struct bytes copy = bytes_copy(b.data, b.len);
+			uint32_t words = with ? frame_mask_words(whole.addr_len) : FRAME_MASK_PLAIN;
+			struct frame_mask mask;
+
+			frame_parse_plain(b.data, b.len, &whole);
+			frame_mask_make(&mask, whole.addr_len, with & 1 ? whole.src : NULL,
+				with & 2 ? whole.src_port : 0, with & 4 ? whole.dst : NULL);
+			for (uint32_t bit = 0; bit <= bits; bit++) {
+				bool due;
+
+				if (bit < bits)
+					copy.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+				due = frame_parse_plain(copy.data, copy.len, &f) &&
+				      f.addr_len == whole.addr_len &&
+				      (!(with & 1) || memcmp(f.src, whole.src, f.addr_len) == 0) &&
+				      (!(with & 2) || f.src_port == whole.src_port) &&
+				      (!(with & 4) || memcmp(f.dst, whole.dst, f.addr_len) == 0);
+				assert_int_equal(frame_has(&mask, copy.data, words) &&
+							 frame_plain_udp_len(copy.data, copy.len,
+								 whole.addr_len),
+					due);
+				had += due;
+				if (bit < bits)
+					copy.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			}
+			free(copy.data);
+		}
+		assert_in_range(had, 9, 8 * bits);
+		free(b.data);
+	}
+}
+
 static void takes_no_short_way_through_a_cut_frame(void **state)
 {
 	static const char *const names[] = {"udp4", "udp6"};
@@ -743,6 +788,7 @@ int main(void)
 		cmocka_unit_test(leaves_icmp_of_the_other_family_alone),
 		cmocka_unit_test(finds_every_flipped_bit_that_a_checksum_covers),
 		cmocka_unit_test(takes_the_short_way_to_the_same_view),
+		cmocka_unit_test(a_mask_has_the_plain_frames_of_a_peer),
 		cmocka_unit_test(takes_no_short_way_through_a_cut_frame),
 		cmocka_unit_test(takes_a_zero_udp_checksum_over_ipv4_only),
 		cmocka_unit_test(stamps_the_very_bytes_that_linux_sent),

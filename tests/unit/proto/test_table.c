@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/rand.h"
 #include "proto/table.h"
 #include "proto/proto.h"
 
@@ -33,6 +34,44 @@ static void every_row_keeps_the_limits_of_the_contract(void **state)
 		assert_string_equal(p->counters->name, p->name);
 		assert_int_equal(p->counters->size % sizeof(uint64_t), 0);
 	}
+}
+
+// The engine reads the key there instead of calling key.
+static void check_key_place(const struct proto *p)
+{
+	const struct proto_key_place *k = &p->key_place;
+	struct rand random = {0};
+	uint32_t usual = 0;
+
+	assert_in_range(k->least, k->at + 4, 512);
+	for (uint32_t n = 0; n < 20000; n++) {
+		uint32_t len = k->least + (uint32_t)rand_scale(rand_next(&random), 512 - k->least);
+		uint32_t key = 0, found = 1;
+		uint8_t buf[512];
+
+		for (uint32_t b = 0; b < len; b++)
+			buf[b] = (uint8_t)rand_next(&random);
+		if ((bytes_be32(buf) & k->mask) != k->mark)
+			continue;
+		usual++;
+		assert_true(p->key(buf, len, &key));
+		assert_true(proto_key(p, buf, len, &found));
+		assert_int_equal(found, key);
+	}
+	assert_true(usual > 0);
+}
+
+static void the_key_of_a_usual_reply_is_in_its_place(void **state)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; protos[i]; i++) {
+		if (protos[i]->key_place.least == 0)
+			continue;
+		check_key_place(protos[i]);
+		known++;
+	}
+	assert_in_range(known, 4, 8);
 }
 
 static void optional_parts_are_whole(void **state)
@@ -96,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(protocols_are_found_by_their_name),
 		cmocka_unit_test(every_row_keeps_the_limits_of_the_contract),
+		cmocka_unit_test(the_key_of_a_usual_reply_is_in_its_place),
 		cmocka_unit_test(optional_parts_are_whole),
 		cmocka_unit_test(only_an_unsolicited_reply_is_sent_beside_the_right_one),
 		cmocka_unit_test(no_two_places_of_a_figure_have_the_same_label),

@@ -224,13 +224,29 @@ enum item_kind item_kind_of(const struct worker_item *it)
 	return ITEM_FULL;
 }
 
+void worker_item_ready(struct worker_item *it)
+{
+	bool one_source = it->source_ranges == 1 && it->sources[0].count == 1;
+
+	it->kind = item_kind_of(it);
+	it->way = it->stream || it->any_port   ? PLAIN_NONE
+	          : it->router                 ? PLAIN_ROUTED
+	          : one_source && !it->servers ? PLAIN_ONE
+	                                       : PLAIN_SEVERAL;
+	if (it->way == PLAIN_ROUTED)
+		frame_mask_make(&it->plain, it->frames->addr_len, NULL, 0, NULL);
+	else
+		frame_mask_make(&it->plain, it->server.len, it->servers ? NULL : it->server.bytes,
+			it->server_port, one_source ? it->sources[0].first.bytes : NULL);
+}
+
 void worker_begin(struct worker *w)
 {
 	w->stop_at = w->times.end;
 	w->look_at = w->times.start + w->look_every;
 	for (uint32_t i = 0; i < w->item_count; i++) {
 		w->items[i].interval = w->times.interval;
-		w->items[i].kind = item_kind_of(&w->items[i]);
+		worker_item_ready(&w->items[i]);
 	}
 	w->next_publish = w->times.measure;
 	while (w->next_publish > w->times.start + w->times.interval)

@@ -10,7 +10,10 @@ void worker_read(const struct worker *w, struct worker_snapshot *to);
 // Returns the kind with the fewest features that has all features of the item. Path: cold.
 enum item_kind item_kind_of(const struct worker_item *it);
 
-// Before the first pass: sets the kinds of the items, the end of sending and the first snapshot.
+// Derives the kind of an item and the headers of its replies from its other members. Path: cold.
+void worker_item_ready(struct worker_item *it);
+
+// Before the first pass: makes the items ready, sets the end of sending and the first snapshot.
 void worker_begin(struct worker *w);
 
 // Makes one pass at tick `now`: receive, send, match the received packets, publish, expire. Returns

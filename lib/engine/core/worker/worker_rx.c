@@ -242,15 +242,6 @@ HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, 
 	return n < it->sources[0].count ? n : client_of(it, addr, 4);
 }
 
-// Does a plain packet come from the item's server? udp: its header.
-HOT bool server_sent_plain(const struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
-{
-	if (addr_len == 4)
-		return frame_plain_number(udp - 8, udp) == it->server_plain;
-	return bytes_be16(udp) == it->server_port &&
-	       addr_bytes_equal(udp - 32, it->server.bytes, 16);
-}
-
 // Plain replies of a burst, with their items.
 struct plain {
 	struct replies r;
@@ -259,10 +250,10 @@ struct plain {
 	struct proto_ends ends[BURST_MAX];
 };
 
-HOT void plain_ends(struct plain *p, const struct rte_mbuf *m, const uint8_t *udp, uint8_t addr_len)
+// Note the ends of the n-th reply, m; udp: its header.
+HOT void plain_ends(
+	struct plain *p, uint32_t n, const struct rte_mbuf *m, const uint8_t *udp, uint8_t addr_len)
 {
-	uint32_t n = p->r.count;
-
 	p->ends[n] = (struct proto_ends){.src = udp - 2 * addr_len,
 		.dst = udp - addr_len,
 		.dst_mac = rte_pktmbuf_mtod(m, const uint8_t *),
@@ -272,95 +263,136 @@ HOT void plain_ends(struct plain *p, const struct rte_mbuf *m, const uint8_t *ud
 	p->r.in[n].ends = &p->ends[n];
 }
 
-// A plain packet that is not from the item's first server: is it from another one?
-APART bool plain_further(struct plain *p, const struct rte_mbuf *m, const struct worker_item *it,
-	const uint8_t *udp, uint8_t addr_len)
+// Returns whether a server of the item sent the n-th reply, m, to a source address of the item.
+APART bool plain_several(struct plain *p, uint32_t n, const struct rte_mbuf *m,
+	const struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
 {
-	plain_ends(p, m, udp, addr_len);
-	return it->servers && bytes_be16(udp) == it->server_port &&
-	       servers_have(it, udp - 2 * addr_len, addr_len);
+	p->r.at[n].client = client_of_plain(it, udp - addr_len, addr_len);
+	if (it->servers)
+		plain_ends(p, n, m, udp, addr_len);
+	return p->r.at[n].client != UINT32_MAX &&
+	       (!it->servers || servers_have(it, udp - 2 * addr_len, addr_len));
 }
 
-// A plain and whole packet for an item with a router; udp: its header. false: it was counted.
-HOT bool plain_routed(struct worker *w, struct plain *p, struct rte_mbuf *m, struct worker_item *it,
-	const uint8_t *udp, uint8_t addr_len)
+// Find the item with a router that the n-th reply, m, is for. NULL: none, and it was counted.
+HOT struct worker_item *plain_routed(struct worker *w, struct plain *p, uint32_t n,
+	struct rte_mbuf *m, struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
 {
-	uint32_t n = p->r.count;
-
-	plain_ends(p, m, udp, addr_len);
+	plain_ends(p, n, m, udp, addr_len);
 	p->r.at[n].port = p->r.at[n].client = 0;
-	if (!it->proto->key(p->r.in[n].buf, p->r.in[n].len, &p->r.at[n].key)) {
+	if (!proto_key(it->proto, p->r.in[n].buf, p->r.in[n].len, &p->r.at[n].key)) {
 		worker_unasked(w, it, &p->r.in[n], m, p->r.now);
-		return false;
+		return NULL;
 	}
 	it = routed_item(w, it, m, p->r.now, &p->r.at[n].key);
-	if (!it)
-		return false;
-	it->ctx.now_ms = worker_ms(w, p->r.now);
-	p->items[n] = it;
-	p->several |= it != p->items[0];
-	return true;
+	if (it)
+		it->ctx.now_ms = worker_ms(w, p->r.now);
+	return it;
 }
 
-// Put a plain and whole packet of this family into the block, or count it. Returns false for any
-// other packet, or if no item awaits it, without looking further.
-HOT bool worker_plain(struct worker *w, struct plain *p, struct rte_mbuf *m, uint8_t addr_len)
-{
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint8_t *udp = data + (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6);
-	uint32_t len = frame_plain_len(data, m->data_len, addr_len), n = p->r.count;
-	struct txn_place *at;
-	struct port_entry entry;
-	struct worker_item *it;
+// The packets from the i-th on that a loop of the kind takes.
+struct plain_part {
+	struct worker_item *it; // that the port of the first belongs to
+	uint16_t item;          // its index
+	uint16_t i;
+};
 
-	if (len == 0 || (w->hand && w->home[bytes_be16(udp + 2)] != w->number))
-		return false;
-	entry = w->by_port[bytes_be16(udp + 2)];
-	if (entry.item == PORT_NOBODY || w->items[entry.item].one_by_one ||
-		!wire_plain_is_whole(&w->wire, m, len, addr_len))
-		return false;
-	it = &w->items[entry.item];
-	p->r.pkts[n] = m;
-	p->r.in[n].buf = udp + FRAME_UDP_LEN;
-	p->r.in[n].len = len - FRAME_UDP_LEN;
-	if (it->router) {
-		p->r.count += plain_routed(w, p, m, it, udp, addr_len);
-		return true;
-	}
-	p->r.in[n].ends = NULL;
-	at = &p->r.at[n];
-	at->port = entry.index;
-	at->client = client_of_plain(it, udp - addr_len, addr_len);
-	if ((!server_sent_plain(it, udp, addr_len) && !plain_further(p, m, it, udp, addr_len)) ||
-		at->client == UINT32_MAX ||
-		!it->proto->key(udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, &at->key))
-		return false;
-	p->items[n] = it;
-	p->several |= it != p->items[0];
-	p->r.count++;
-	return true;
-}
-
-// worker_plain for all packets from the i-th on, up to the first that it rejects: its number.
-HOT uint16_t plain_take(
-	struct worker *w, struct plain *p, struct received *r, uint16_t i, uint8_t addr_len)
+// Put packets into the block, or count them, up to the first that is not plain and whole, or not
+// for the item. Returns its number. way: of the item.
+HOT uint16_t plain_loop(struct worker *w, struct plain *p, struct received *r,
+	struct plain_part part, enum plain_way way, uint8_t addr_len)
 {
+	const uint32_t to_udp = addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6;
+	const uint32_t words = way == PLAIN_ROUTED ? FRAME_MASK_PLAIN : frame_mask_words(addr_len);
+	const uint8_t *home = w->hand ? w->home : NULL;
+	struct worker_item *it = part.it, *of = it;
+	uint32_t n = p->r.count;
+	uint16_t i = part.i;
+
 	for (; i < r->count; i++) {
+		struct rte_mbuf *m = r->pkts[i];
+		const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *), *udp = data + to_udp;
+		struct proto_message *in = &p->r.in[n];
+		struct port_entry entry;
+		uint32_t len;
+
 		burst_ask_next(r->pkts, r->count, i);
-		if (!worker_plain(w, p, r->pkts[i], addr_len))
+		if (m->data_len < to_udp + FRAME_UDP_LEN ||
+			(home && home[bytes_be16(udp + 2)] != w->number))
 			break;
+		entry = w->by_port[bytes_be16(udp + 2)];
+		if (entry.item != part.item || !frame_has(&it->plain, data, words))
+			break;
+		len = frame_plain_udp_len(data, m->data_len, addr_len);
+		if (len == 0 || !wire_plain_is_whole(&w->wire, m, len, addr_len))
+			break;
+		*in = (struct proto_message){udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, NULL};
+		if (way == PLAIN_ROUTED) {
+			of = plain_routed(w, p, n, m, it, udp, addr_len);
+			if (!of)
+				continue;
+			p->several |= n && of != p->items[0];
+		} else {
+			p->r.at[n].client = 0;
+			p->r.at[n].port = entry.index;
+			if (!proto_key(it->proto, in->buf, in->len, &p->r.at[n].key) ||
+				(way == PLAIN_SEVERAL &&
+					!plain_several(p, n, m, it, udp, addr_len)))
+				break;
+		}
+		p->r.pkts[n] = m;
+		p->items[n++] = of;
 	}
+	p->r.count = n;
 	return i;
 }
 
-APART uint16_t plain_take4(struct worker *w, struct plain *p, struct received *r, uint16_t i)
-{
-	return plain_take(w, p, r, i, 4);
-}
+#define PLAIN_LOOP(name, way, addr_len)                                                            \
+	APART uint16_t plain_##name(                                                               \
+		struct worker *w, struct plain *p, struct received *r, struct plain_part part)     \
+	{                                                                                          \
+		return plain_loop(w, p, r, part, way, addr_len);                                   \
+	}
 
-APART uint16_t plain_take6(struct worker *w, struct plain *p, struct received *r, uint16_t i)
+PLAIN_LOOP(one4, PLAIN_ONE, 4)
+PLAIN_LOOP(one6, PLAIN_ONE, 16)
+PLAIN_LOOP(several4, PLAIN_SEVERAL, 4)
+PLAIN_LOOP(several6, PLAIN_SEVERAL, 16)
+PLAIN_LOOP(routed4, PLAIN_ROUTED, 4)
+PLAIN_LOOP(routed6, PLAIN_ROUTED, 16)
+
+static uint16_t (*const plain_loops[PLAIN_WAYS][2])(
+	struct worker *w, struct plain *p, struct received *r, struct plain_part part) = {
+	[PLAIN_ONE] = {plain_one4, plain_one6},
+	[PLAIN_SEVERAL] = {plain_several4, plain_several6},
+	[PLAIN_ROUTED] = {plain_routed4, plain_routed6},
+};
+
+// Takes plain packets from the i-th on, for one item. Returns the number of the first that it does
+// not take, without looking further: i, if no item awaits it in a block.
+static uint16_t plain_take(struct worker *w, struct plain *p, struct received *r, uint16_t i)
 {
-	return plain_take(w, p, r, i, 16);
+	const struct rte_mbuf *m = r->pkts[i];
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct plain_part part = {.i = i};
+	uint32_t to_udp, count = p->r.count;
+	bool is_ipv6;
+
+	if (m->data_len < FRAME_PLAIN_UDP + FRAME_UDP_LEN)
+		return i;
+	is_ipv6 = bytes_be16(data + 12) == FRAME_TYPE_IPV6;
+	to_udp = is_ipv6 ? FRAME_PLAIN_UDP6 : FRAME_PLAIN_UDP;
+	if (m->data_len < to_udp + FRAME_UDP_LEN)
+		return i;
+	part.item = w->by_port[bytes_be16(data + to_udp + 2)].item;
+	if (part.item == PORT_NOBODY)
+		return i;
+	part.it = &w->items[part.item];
+	if (part.it->way == PLAIN_NONE)
+		return i;
+	i = plain_loops[part.it->way][is_ipv6](w, p, r, part);
+	p->several |= p->r.count > count && p->items[count] != p->items[0];
+	return i;
 }
 
 // Replies for several items: one item after the other.
@@ -460,8 +492,7 @@ static void worker_look_all(struct worker *w, struct received *r)
 	for (uint16_t i = 0; i < r->count;) {
 		uint16_t first = i;
 
-		i = plain_take4(w, &p, r, i);
-		i = plain_take6(w, &p, r, i);
+		i = plain_take(w, &p, r, i);
 		if (i == first)
 			worker_packet(w, &r->pkts[first], r->at, received_at(w, r, i++), false);
 	}

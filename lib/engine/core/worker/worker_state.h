@@ -41,6 +41,15 @@ enum item_kind {
 	ITEM_KINDS,
 };
 
+// How replies to an item are recognised in a block.
+enum plain_way {
+	PLAIN_ONE,     // by its headers: from one server to one source
+	PLAIN_SEVERAL, // of several servers or sources
+	PLAIN_ROUTED,  // by its key; the protocol judges addresses and ports
+	PLAIN_WAYS,
+	PLAIN_NONE = PLAIN_WAYS, // not in blocks: over connections, or from any port
+};
+
 // The item that a destination port belongs to, and the port's index among its source ports.
 struct port_entry {
 	uint16_t item; // PORT_NOBODY: none
@@ -146,6 +155,7 @@ struct worker_item {
 	// ctlplane: wo before the launch, dataplane: ro
 	const struct proto *proto;
 	enum item_kind kind;               // item_kind_of: set by worker_begin
+	enum plain_way way;                // set by worker_begin
 	const struct proto_router *router; // of proto; NULL: the engine chooses addresses and ports
 	uint8_t more;                      // most copies of one message, besides itself
 	struct frame_template *frames;     // one per path of the protocol, or a single one
@@ -155,7 +165,6 @@ struct worker_item {
 	uint32_t tag_shift; // where they begin
 	struct addr server;
 	uint16_t server_port;
-	uint64_t server_plain; // server and server_port: frame_plain_from_of
 	const uint16_t *ports;
 	const struct addr_range *sources;
 	uint32_t source_ranges;
@@ -178,6 +187,7 @@ struct worker_item {
 	_Atomic uint64_t gap_from;
 	// dataplane: rw
 	// Scalars used for each packet are adjacent; tables and histograms follow.
+	struct frame_mask plain; // headers of replies in a block: set by worker_begin
 	struct proto_ctx ctx;
 	uint16_t pending_first, pending_count;
 	uint64_t starved_at; // tick: first due transaction without a client; closed loop: since
@@ -202,7 +212,6 @@ struct worker_item {
 	struct hist *waited; // response, by event: transactions due before the end of its gap
 	bool stream;         // all messages travel over connections
 	bool any_port;       // a server replies from any of its ports, and is asked there
-	bool one_by_one;     // stream or any_port: replies are not matched in blocks
 	bool asks;           // the protocol decides when transactions begin (proto.due)
 	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // proto.begin
 	const struct worker_item *follows;                         // NULL: none

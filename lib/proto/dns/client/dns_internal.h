@@ -225,6 +225,10 @@ void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto
 	struct proto_out *out, uint32_t n, uint32_t room);
 uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
+#define DNS_KEY_PLACE                                                                              \
+	{                                                                                          \
+		.least = DNS_HEADER_LEN, .mask = DNS_QR << 8, .mark = DNS_QR << 8, .shift = 16     \
+	}
 uint32_t dns_reply(struct proto_ctx *ctx, struct proto_txn *const *t,
 	const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n);
 const char *dns_reason(

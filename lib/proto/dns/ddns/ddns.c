@@ -217,6 +217,7 @@ const struct proto ddns_proto = {
 	.waiting = ddns_waiting,
 	.request = ddns_request,
 	.key = ddns_key,
+	.key_place = DNS_KEY_PLACE,
 	.reply = ddns_reply,
 	.timeout = ddns_timeout,
 };

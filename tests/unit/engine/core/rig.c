@@ -219,7 +219,6 @@ static void fresh_item(uint32_t i)
 	*it = (struct worker_item){.proto = &rig.proto,
 		.server = path.dst,
 		.server_port = SERVER_PORT,
-		.server_plain = frame_plain_from_of(&path.dst, SERVER_PORT),
 		.ports = ports[i],
 		.sources = sources,
 		.source_ranges = 2,
@@ -337,7 +336,6 @@ void rig_ipv6(void)
 	frame_template_build(&frame, &path);
 	it->frames = &frame;
 	it->server = path.dst;
-	it->server_plain = frame_plain_from_of(&path.dst, SERVER_PORT);
 	it->sources = sources6;
 }
 
@@ -375,7 +373,7 @@ bool rig_pass(uint64_t at)
 {
 	rig.tick = RIG_START + at;
 	for (uint32_t i = 0; i < RIG_ITEMS; i++)
-		rig.items[i].kind = item_kind_of(&rig.items[i]);
+		worker_item_ready(&rig.items[i]);
 	return worker_pass(&rig.w, rig.tick);
 }
 

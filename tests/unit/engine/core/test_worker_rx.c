@@ -289,7 +289,7 @@ static void a_server_may_reply_from_any_port_and_be_asked_there(void **state)
 		rig_fresh(NULL);
 		if (family)
 			rig_ipv6();
-		it->any_port = it->one_by_one = true;
+		it->any_port = true;
 		rig_ask();
 		rig.script[0].to_port = 54;
 		rig_answer((struct rig_answer){
