@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -420,6 +421,20 @@ struct proto_key_place {
 	uint8_t shift; // how far the key is from their lower end
 };
 
+// Messages that differ in a number and in the key, their first 16 bits, and in nothing else. The
+// engine has `write` write each of them once, and sends copies.
+struct proto_images {
+	// Returns how many numbers there are with these settings; 0: messages differ otherwise.
+	uint32_t (*count)(const void *shared);
+	// Writes the message with this number and the key 0. Returns its length; 0: it does not fit
+	// in room. Path: cold.
+	uint32_t (*write)(const void *shared, uint32_t number, uint8_t *buf, uint32_t room);
+	// Writes to `user` the number of the message that request would write for each of n
+	// transactions.
+	void (*choose)(struct proto_ctx *ctx, struct proto_txn *const *t, uint32_t n);
+	size_t bytes_at; // offset in the counters of the one (uint64_t) of the bytes written
+};
+
 // A protocol, and its client side.
 struct proto {
 	const char *name; // "dns"
@@ -475,6 +490,7 @@ struct proto {
 	// writes one message.
 	void (*request)(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 		struct proto_out *out, uint32_t n, uint32_t room);
+	const struct proto_images *images; // over UDP. NULL: there are none
 	// Write the preface of a connection, sent before its first message, and return its length;
 	// 0: none. number: index of the connection on this worker. NULL: no preface.
 	uint32_t (*preface)(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);

@@ -35,7 +35,9 @@
 #define HEAD_SUMS      64 // no device vouches for checksums
 #define HEAD_TWICE     128
 
-#define HEAD_SEVERAL 1 // of the fourth byte: the items have several sources
+// Of the fourth byte.
+#define HEAD_SEVERAL 1 // the items have several sources
+#define HEAD_FIXED   2 // their queries differ only in names: on the short way they are copied
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -81,7 +83,8 @@ static struct {
 	struct item_snapshot snapshots[SNAPSHOTS][ITEMS];
 	struct dns_counters unread[2]; // of all snapshots
 	_Atomic uint32_t phase;
-	void *shared[ITEMS];
+	void *shared[ITEMS], *fixed[ITEMS];
+	struct images images[ITEMS];
 	// of the input
 	const uint8_t *data;
 	size_t size;
@@ -262,12 +265,17 @@ static void setup(void)
 		.cookies = DNS_COOKIES_FULL,
 		.edns = &edns,
 		.expect = &expect};
+	static const char *const fixed_names[] = {
+		"www.example.com A", "h{0-9}.a.longer.name.example AAAA"};
+	const struct dns_settings plain = {
+		.names = {(void *)fixed_names, 2}, .order = DNS_SEQUENTIAL, .expect = &expect};
 	struct diag *d = diag_new();
 
 	log_set_level(LOG_QUIET);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		run.shared[i] = protos[0]->setup(&s, &envs[i], &(struct proto_facts){0}, d);
-		require(run.shared[i] != NULL);
+		run.fixed[i] = protos[0]->setup(&plain, &envs[i], &(struct proto_facts){0}, d);
+		require(run.shared[i] && run.fixed[i]);
 	}
 	diag_free(d);
 }
@@ -294,7 +302,7 @@ static void start_pace(struct pace *p, const uint8_t *head)
 	pace_start(p, &s, START, alone);
 }
 
-static void start_item(uint32_t number, const uint8_t *head)
+static void start_item(uint32_t number, const uint8_t *head, bool long_way)
 {
 	static uint64_t waits[] = {TIMEOUT};
 	static struct frame_template frames[ITEMS][1];
@@ -329,7 +337,11 @@ static void start_item(uint32_t number, const uint8_t *head)
 	hist_clear(&it->books.response);
 	hist_clear(&it->books.service);
 	hist_clear(&it->books.lag);
-	it->ctx.shared = run.shared[number];
+	it->ctx.shared = head[3] & HEAD_FIXED ? run.fixed[number] : run.shared[number];
+	if (head[3] & HEAD_FIXED && !run.images[number].bytes)
+		require(images_make(&run.images[number], protos[0], it->ctx.shared, &path));
+	if (head[3] & HEAD_FIXED && !long_way)
+		it->images = &run.images[number];
 	require(protos[0]->open(&it->ctx, &envs[number]) == 0);
 	require(txn_bytes(&shape) <= sizeof(run.t.items[number].memory));
 	require(txn_init(&it->txns, run.t.items[number].memory, &shape) == 0);
@@ -391,7 +403,7 @@ static void start(const uint8_t *head, bool long_way)
 		start_snapshot(&w->snapshots[s], run.snapshots[s]);
 	hist_clear(&w->passes);
 	for (uint16_t i = 0; i < w->item_count; i++) {
-		start_item(i, head);
+		start_item(i, head, long_way);
 		for (uint16_t n = 0; n < PORTS; n++)
 			by_port[ports[i][n]] = (struct port_entry){i, n};
 	}

@@ -157,6 +157,15 @@ static size_t marks_bytes(const struct proto *proto)
 	return proto->follower ? proto_marks(proto) * sizeof(struct hist) : 0;
 }
 
+// Do all frames go to one server over UDP, so that they may differ in little?
+static bool item_has_images(const struct plan_item *i)
+{
+	const struct item_facts *f = &i->settings->facts;
+
+	return f->proto->images && !f->proto->router && !f->stream && !i->facts.any_port &&
+	       f->asks == 1 && i->layout.paths.count == 1;
+}
+
 uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 {
 	const struct item_facts *f = &i->settings->facts;
@@ -166,12 +175,15 @@ uint64_t plan_item_memory(const struct plan *p, const struct plan_item *i)
 	};
 	uint64_t each = sizeof(struct worker_item) + SNAPSHOTS * sizeof(struct item_snapshot) +
 	                txn_bytes(&shape) + marks_bytes(f->proto) +
-	                plan_conn_memory(i, shape.count, f->port_count * f->addresses);
+	                plan_conn_memory(i, shape.count, f->port_count * f->addresses),
+		 images = 0;
 
 	if (f->proto->steps)
 		each += shape.count * sizeof(*i->run->step_due) +
 		        (1 + SNAPSHOTS) * proto_steps(f->proto) * sizeof(struct step_books);
-	return f->share.count * each + i->facts.memory * f->share.count / f->share.of;
+	if (item_has_images(i))
+		images = images_size(f->proto, i->shared, FRAME_HEADER_MAX + plan_item_longest(i));
+	return f->share.count * each + images + i->facts.memory * f->share.count / f->share.of;
 }
 
 // Without a router there is a path to each server, from the item's source ports.
@@ -486,13 +498,28 @@ static int item_open(struct plan *p, struct plan_item *i, uint32_t worker, struc
 	return rc ? rc : item_servers(run, i, a);
 }
 
+// Makes the images, which the workers share.
+static int item_images(struct plan_item *i)
+{
+	struct frame_vlans vlans = plan_vlans(i, 0);
+	struct frame_path path = {
+		.dst = i->paths[0].dst, .dst_port = i->run->server_port, .vlan_count = vlans.count};
+
+	memcpy(path.vlans, vlans.ids, sizeof(path.vlans));
+	if (!images_make(&i->images, i->settings->facts.proto, i->shared, &path))
+		return -ENOMEM;
+	for (uint32_t k = 0; i->images.bytes && k < i->worker_count; k++)
+		plan_run(i, k)->images = &i->images;
+	return 0;
+}
+
 int plan_item_open(struct plan *p, struct plan_item *i, struct arena *a)
 {
 	int rc = 0;
 
 	for (uint32_t k = 0; k < i->worker_count && rc == 0; k++)
 		rc = item_open(p, i, k, a);
-	return rc;
+	return rc == 0 && item_has_images(i) ? item_images(i) : rc;
 }
 
 static int item_free(const struct proto *proto, struct worker_item *run)
@@ -517,6 +544,7 @@ int plan_item_close(struct plan_item *i)
 
 		rc = rc ? rc : closed;
 	}
+	images_free(&i->images);
 	schedule_free(&i->schedule);
 	timestamps_free(&i->replay);
 	return rc;

@@ -28,6 +28,7 @@ struct plan_item {
 	const struct proto_path *paths; // of layout
 	struct addr *next_hops;         // of each path: the destination, or the gateway
 	uint32_t path_count;
+	struct images images;
 	void *shared; // the protocol's set-up
 	struct proto_facts facts;
 	const char *times_of; // file whose times the protocol reads itself; NULL: none

@@ -600,6 +600,7 @@ const struct proto dns_proto = {
 	.open = dns_open,
 	.close = dns_close,
 	.request = dns_request,
+	.images = &dns_images,
 	.preface = dns_preface,
 	.key = dns_key,
 	.key_place = DNS_KEY_PLACE,

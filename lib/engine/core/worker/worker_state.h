@@ -12,6 +12,7 @@
 #include "engine/core/worker/evidence.h"
 #include "engine/core/counters.h"
 #include "engine/core/idle.h"
+#include "engine/core/images.h"
 #include "engine/core/pace.h"
 #include "engine/core/servers.h"
 #include "engine/core/txn.h"
@@ -161,8 +162,9 @@ struct worker_item {
 	struct frame_template *frames;     // one per path of the protocol, or a single one
 	const uint32_t *hops;              // by frame: index into the port's next hops, or HOP_NONE
 	uint32_t path_count;
-	uint32_t tag;       // with a router: the upper bits of its keys
-	uint32_t tag_shift; // where they begin
+	const struct images *images; // of all messages; NULL: the protocol writes each
+	uint32_t tag;                // with a router: the upper bits of its keys
+	uint32_t tag_shift;          // where they begin
 	struct addr server;
 	uint16_t server_port;
 	const uint16_t *ports;

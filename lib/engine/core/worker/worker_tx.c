@@ -407,6 +407,92 @@ HOT void block_take_buffers(
 	}
 }
 
+// Send copies of images. A frame begins with the MACs of the item's template, which may change.
+// one: the item has a single source address.
+HOT void block_copy(
+	struct worker *w, struct worker_item *it, const struct block *b, uint8_t addr_len, bool one)
+{
+	const struct images images = *it->images;
+	const struct addr_range first = it->sources[0];
+	const uint32_t to_udp = it->frames->len - FRAME_UDP_LEN, count = b->count;
+	const uint16_t *ports = it->ports;
+	struct rte_mbuf **spare = w->spare + w->spare_count;
+	uint64_t bytes = 0;
+	uint8_t front[IMAGE_HEAD], src[16];
+	uint32_t src_sum = 0;
+
+	memcpy(front, it->frames->bytes, sizeof(front));
+	if (one) {
+		memcpy(src, first.first.bytes, addr_len);
+		src_sum = (uint16_t)~csum_fold(csum_add(0, src, addr_len));
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct proto_txn *v = b->views[i];
+		const uint8_t *image = images.bytes + (size_t)v->user * images.stride;
+		uint16_t port = csum_be16(ports[b->ports[i]]), key = csum_be16((uint16_t)v->key);
+		struct rte_mbuf *m = *--spare;
+		uint8_t *data = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM, *udp = data + to_udp;
+		struct image_head head;
+		uint16_t check;
+
+		if (spare - w->spare >= BURST_AHEAD)
+			burst_own_mbuf(spare[-BURST_AHEAD]);
+		if (!one && addr_len == 4) {
+			uint32_t from = source_of(it, &first, v->client);
+
+			memcpy(src, &from, 4);
+			src_sum = (from & 0xffff) + (from >> 16);
+		} else if (!one) {
+			addr_list_nth_bytes(it->sources, v->client, src);
+			src_sum = (uint16_t)~csum_fold(csum_add(0, src, addr_len));
+		}
+		memcpy(&head, image, sizeof(head));
+		memcpy(data, front, sizeof(front));
+		memcpy(data + IMAGE_HEAD, image + IMAGE_HEAD, 16);
+		for (uint32_t at = 32; at < images.stride; at += 64)
+			memcpy(data + at, image + at, 64);
+		if (addr_len == 4) {
+			check = csum_fold32(head.ip_sum + src_sum);
+			memcpy(udp - 10, &check, 2);
+		}
+		check = csum_fold32(head.udp_sum + src_sum + port + key);
+		check = check ? check : 0xffff;
+		memcpy(udp - 2 * addr_len, src, addr_len);
+		memcpy(udp, &port, 2);
+		memcpy(udp + 6, &check, 2);
+		memcpy(udp + FRAME_UDP_LEN, &key, 2);
+		burst_reset(m);
+		m->data_len = head.len;
+		m->pkt_len = head.len;
+		bytes += head.len;
+		it->pending[i] = m;
+	}
+	w->spare_count -= (uint16_t)count;
+	bytes -= (uint64_t)count * (to_udp + FRAME_UDP_LEN);
+	*(uint64_t *)((uint8_t *)it->ctx.counters + it->proto->images->bytes_at) += bytes;
+}
+
+#define BLOCK_COPY(name, addr_len, one)                                                            \
+	APART void copy_##name(struct worker *w, struct worker_item *it, const struct block *b)    \
+	{                                                                                          \
+		block_copy(w, it, b, addr_len, one);                                               \
+	}
+
+BLOCK_COPY(one4, 4, true)
+BLOCK_COPY(one6, 16, true)
+BLOCK_COPY(any4, 4, false)
+BLOCK_COPY(any6, 16, false)
+
+APART void block_images(struct worker *w, struct worker_item *it, struct block *b)
+{
+	static void (*const copies[2][2])(struct worker * w, struct worker_item * it,
+		const struct block *b) = {{copy_any4, copy_one4}, {copy_any6, copy_one6}};
+
+	it->ctx.counters = it->banks[b->judged > 0];
+	it->proto->images->choose(&it->ctx, b->views, b->count);
+	copies[it->frames->addr_len == 16][it->way == PLAIN_ONE](w, it, b);
+}
+
 // Build a burst of the messages that are due. With a router the path of a message is only known
 // when its payload has been written: there is room for the longest headers.
 HOT void item_fill(struct worker *w, struct worker_item *it, unsigned has, uint64_t now)
@@ -435,6 +521,12 @@ HOT void item_fill(struct worker *w, struct worker_item *it, unsigned has, uint6
 	it->pending_count = (uint16_t)b.count;
 	if (b.count == 0)
 		return;
+	// A block is mixed where the measured part begins: each part has its own counters.
+	if (!(has & HAS_ROUTER && it->router) && it->images &&
+		(b.judged == 0 || b.judged == b.count)) {
+		block_images(w, it, &b);
+		return;
+	}
 	block_take_buffers(w, it, &b, head);
 	for (uint32_t i = 0; has & HAS_SERVERS && it->any_port && i < b.count; i++)
 		b.flows[i].dst_port = 0;

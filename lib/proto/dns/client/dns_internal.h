@@ -223,6 +223,7 @@ bool dns_soa_serial(
 // dns_request_wire.c, dns_reply_wire.c: functions for proto.h
 void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room);
+extern const struct proto_images dns_images;
 uint32_t dns_preface(struct proto_ctx *ctx, uint64_t number, uint8_t *buf, uint32_t room);
 bool dns_key(const uint8_t *buf, uint32_t len, uint32_t *key);
 #define DNS_KEY_PLACE                                                                              \

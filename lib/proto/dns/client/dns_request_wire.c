@@ -241,8 +241,7 @@ static inline void queries_choose(const struct dns_plan *p, const struct dns_wor
 	}
 }
 
-static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn *const *t,
-	struct proto_out *out, uint32_t n, uint32_t room)
+static inline struct fixed fixed_of(const struct dns_plan *p, uint32_t room)
 {
 	struct fixed f = {.queries = p->queries,
 		.opt = p->opt.bytes,
@@ -250,9 +249,17 @@ static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn
 		.room = room,
 		.sums = {p->sums[0], p->sums[1]},
 		.own_sum = p->own_sum};
-	uint64_t bytes = 0;
 
 	memcpy(f.header, p->header, sizeof(f.header));
+	return f;
+}
+
+static inline uint64_t requests_fixed(const struct dns_plan *p, struct proto_txn *const *t,
+	struct proto_out *out, uint32_t n, uint32_t room)
+{
+	const struct fixed f = fixed_of(p, room);
+	uint64_t bytes = 0;
+
 	for (uint32_t i = 0; i < n; i++) {
 		request_fixed(&f, t[i], &out[i]);
 		bytes += out[i].len;
@@ -305,3 +312,32 @@ void dns_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto
 		out[i].sum = 0;
 	}
 }
+
+static uint32_t images_count(const void *shared)
+{
+	const struct dns_plan *p = shared;
+
+	return p->fixed ? p->queries.count : 0;
+}
+
+static uint32_t image_write(const void *shared, uint32_t number, uint8_t *buf, uint32_t room)
+{
+	const struct fixed f = fixed_of(shared, room);
+	struct proto_txn t = {.user = number};
+	struct proto_out out = {.buf = buf};
+
+	request_fixed(&f, &t, &out);
+	return out.len;
+}
+
+static void images_choose(struct proto_ctx *ctx, struct proto_txn *const *t, uint32_t n)
+{
+	queries_choose(ctx->shared, ctx->own, t, n);
+}
+
+const struct proto_images dns_images = {
+	.count = images_count,
+	.write = image_write,
+	.choose = images_choose,
+	.bytes_at = offsetof(struct dns_counters, request_bytes),
+};

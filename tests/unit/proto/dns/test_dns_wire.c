@@ -248,6 +248,50 @@ static void a_block_has_the_queries_that_each_has_alone(void **state)
 	}
 }
 
+// The image of each query is what request writes, and there are images exactly while queries differ
+// in nothing else.
+static void an_image_is_the_query_that_is_written(void **state)
+{
+	static const enum dns_order orders[] = {DNS_SEQUENTIAL, DNS_RANDOM, DNS_ZIPF};
+
+	for (uint32_t i = 0; i < 48; i++) {
+		struct dns_fixture *f = fixture_new("h{8-11}.example.com A");
+		const struct proto_images *images = dns_proto.images;
+		bool varies = i >= 24;
+		uint8_t image[512];
+
+		f->names[f->settings.names.count++] =
+			i & 8 ? "b.example AAAA D 10.0.0.0/8" : "b.example AAAA";
+		f->settings.order = orders[i % 3];
+		f->settings.rd = i & 1;
+		f->settings.cd = i & 2;
+		f->edns.nsid = i & 4;
+		f->settings.edns = i & 4 ? &f->edns : NULL;
+		f->settings.case_0x20 = varies && i % 3 == 0;
+		f->settings.cookies = varies && i % 3 == 1 ? DNS_COOKIES_FULL : DNS_COOKIES_NONE;
+		f->edns.padding = varies && i % 3 == 2 ? 128 : 0;
+		if (varies && i % 3 == 2)
+			f->settings.edns = &f->edns;
+		fixture_open(f);
+		assert_int_equal(images->count(f->ctx.shared), varies ? 0 : 5);
+		for (uint64_t seq = 0; seq < 40 && !varies; seq++) {
+			struct proto_txn t = {.seq = seq}, *view = &t;
+			uint32_t len;
+
+			fixture_ask(f, seq);
+			images->choose(&f->ctx, &view, 1);
+			assert_int_equal(t.user, f->txn.user);
+			len = images->write(f->ctx.shared, t.user, image, sizeof(image));
+			assert_int_equal(len, f->query_len);
+			assert_int_equal(bytes_be16(image), 0);
+			bytes_put_be16(image, (uint16_t)f->txn.key);
+			assert_memory_equal(image, f->query, len);
+			assert_int_equal(images->write(f->ctx.shared, t.user, image, len - 1), 0);
+		}
+		fixture_end(f);
+	}
+}
+
 static void random_order_is_even(void **state)
 {
 	struct dns_fixture *f = fixture_new("h{0-9}.x A");
@@ -1096,6 +1140,7 @@ int main(void)
 		cmocka_unit_test(a_query_that_does_not_fit_is_not_written),
 		cmocka_unit_test(sequential_order_goes_round_and_workers_interleave),
 		cmocka_unit_test(a_block_has_the_queries_that_each_has_alone),
+		cmocka_unit_test(an_image_is_the_query_that_is_written),
 		cmocka_unit_test(random_order_is_even),
 		cmocka_unit_test(zipf_order_follows_the_rank),
 		cmocka_unit_test(the_same_seed_gives_the_same_bytes_and_another_seed_others),
