@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A transaction table's memory, and the rare parts of its work: outcomes that leave the window, and
 // the parts of the key space. The rest is inline in txn.h. Path: cold (bytes, init) | hot
-// (enter_part, remember_lost, was_lost, forget). Management thread | the worker that owns the
-// table.
+// (begin_n, give_n, enter_part, remember_lost, was_lost, forget). Management thread | the worker
+// that owns the table.
 #include "engine/core/txn.h"
 
 #include <string.h>
@@ -109,6 +109,74 @@ bool txn_enter_part(struct txn_table *t, uint64_t now)
 	t->ended[next] = 0;
 	t->lost_parts &= ~(1ull << next);
 	return true;
+}
+
+// The table's counters are kept in registers, as the compiler cannot know that no slot overlaps
+// them.
+void txn_begin_n(struct txn_table *t, uint32_t n, const uint64_t *due, bool judged, uint32_t *slots,
+	uint32_t *ports, struct proto_txn **views)
+{
+	const uint64_t taken = (struct txn_slot){.state = TXN_TAKEN, .judged = judged}.word;
+	const uint32_t clients = t->clients, all_ports = t->ports, at_mask = t->at_mask;
+	struct txn_slot *const all = t->slots, *const spare = all + t->in_flight;
+	uint32_t *const places = t->at;
+	struct txn_spot to = t->to;
+	uint64_t k = t->issued;
+
+	t->in_flight += n;
+	t->x += n;
+	t->issued += n;
+	for (uint32_t i = 0; i < n; i++, k++) {
+		uint32_t slot = spare[i].free, *at = &places[k & at_mask];
+		struct txn_slot *s = &all[slot];
+
+		if (k % TXN_WORD_KEYS == 0)
+			txn_forget(t, k);
+		s->k = k;
+		s->key = txn_key(t, &to);
+		s->client = to.client;
+		s->word = taken;
+		s->due = due[i];
+		s->chain = *at;
+		*at = slot;
+		slots[i] = slot;
+		ports[i] = to.port;
+		views[i] = &s->view;
+		to.row++;
+		if (++to.client == clients) {
+			to.client = 0;
+			if (++to.port == all_ports) {
+				txn_next_row(t);
+				to = t->to;
+			}
+		}
+	}
+	t->to = to;
+}
+
+void txn_give_n(struct txn_table *t, const uint32_t *slots, uint32_t n, enum txn_state how)
+{
+	struct txn_slot *const all = t->slots;
+	struct txn_slot *spare = all + t->in_flight;
+	uint32_t *const places = t->at, at_mask = t->at_mask;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = slots[i], *at;
+		struct txn_slot *s = &all[slot];
+
+		all[s->prev].next = s->next;
+		all[s->next].prev = s->prev;
+		at = &places[s->k & at_mask];
+		while (__builtin_expect(*at != slot, 0))
+			at = &all[*at].chain;
+		*at = s->chain;
+		s->state = how & 7;
+		txn_note(t, s->k, how);
+		(--spare)->free = slot;
+	}
+	t->in_flight -= n;
+	for (uint32_t i = 0; t->reuse && i < n; i++)
+		txn_end_key(t, all[slots[i]].k, how);
 }
 
 static uint64_t *lost_at(const struct txn_lost *l, uint32_t i)

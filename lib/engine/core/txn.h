@@ -219,19 +219,21 @@ static inline void txn_place(const struct txn_table *t, uint32_t slot, struct tx
 	txn_place_of(t, t->slots[slot].k, out);
 }
 
-// How many transactions ago a key was last issued, 0 being the last one. t->issued or more: not
-// yet.
-static inline uint64_t txn_ago(
+// The number of the last transaction that had this key. t->issued or more: not yet; that is its
+// number below zero, in the lap before the first one, or TXN_NO_KEY.
+#define TXN_NO_KEY (1ull << 63)
+
+static inline uint64_t txn_number(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
 	uint32_t lane = (uint32_t)((uint64_t)key >> t->key_bits) & t->lane_mask;
 	uint64_t row = (uint64_t)((port & ~t->lane_mask) | lane) * t->clients + client;
 	uint64_t high = perm_unmap(&t->perm, (key ^ txn_shift(row)) & t->perm.mask);
-	uint64_t x = high * t->by_row.divisor + row;
+	uint64_t k = t->issued - t->x + high * t->by_row.divisor + row;
 
-	if (high >= t->highs)
-		return UINT64_MAX;
-	return (t->x > x ? t->x : t->x + t->space) - 1 - x;
+	if (__builtin_expect(high >= t->highs, 0))
+		return TXN_NO_KEY;
+	return k < t->issued ? k : k - t->space; // of the lap before
 }
 
 // The slot of number k, or TXN_NONE when it is not in flight.
@@ -249,12 +251,12 @@ static inline uint32_t txn_slot_of(const struct txn_table *t, uint64_t k)
 static inline enum txn_match txn_find(
 	const struct txn_table *t, struct txn_place *reply, uint32_t *slot)
 {
-	uint64_t ago = txn_ago(t, reply->port, reply->client, reply->key);
+	uint64_t k = txn_number(t, reply->port, reply->client, reply->key);
 
-	if (ago >= t->issued)
+	if (k >= t->issued)
 		return TXN_NO_MATCH;
-	reply->seq = t->issued - 1 - ago;
-	*slot = txn_slot_of(t, reply->seq);
+	reply->seq = k;
+	*slot = txn_slot_of(t, k);
 	return *slot == TXN_NONE ? TXN_EARLIER : TXN_MATCH;
 }
 
@@ -263,9 +265,9 @@ static inline enum txn_match txn_find(
 static inline uint64_t txn_before(
 	const struct txn_table *t, uint32_t port, uint32_t client, uint32_t key)
 {
-	uint64_t ago = txn_ago(t, port, client, key);
+	uint64_t k = txn_number(t, port, client, key);
 
-	return ago < t->issued || ago == UINT64_MAX ? 0 : ago - t->issued + 1;
+	return k < t->issued || k == TXN_NO_KEY ? 0 : -k;
 }
 
 // --- lists ---
@@ -404,6 +406,11 @@ static inline uint32_t txn_begin(struct txn_table *t, uint32_t *port)
 	return slot;
 }
 
+// Begin n transactions, for which there is room, due at these ticks: writes their slots, views and
+// the indices of their source ports.
+void txn_begin_n(struct txn_table *t, uint32_t n, const uint64_t *due, bool judged, uint32_t *slots,
+	uint32_t *ports, struct proto_txn **views);
+
 // Like txn_begin, but returns TXN_NONE if there is no room.
 static inline uint32_t txn_take(struct txn_table *t, uint64_t now, uint32_t *port)
 {
@@ -416,6 +423,7 @@ static inline void txn_arm(struct txn_table *t, uint32_t slot, uint64_t now)
 	struct txn_slot *s = &t->slots[slot];
 
 	s->state = TXN_FLYING;
+	s->begun = 1;
 	s->time = now;
 	txn_append(t, txn_queue(t, s->wait), slot);
 }
@@ -474,15 +482,8 @@ static inline __attribute__((always_inline)) void txn_give(
 	txn_give_back(t, slot, how);
 }
 
-// How many of n slots, from the first on, are due in the same part of the run as it.
-static inline uint32_t txn_alike(const struct txn_table *t, const uint32_t *slots, uint32_t n)
-{
-	uint32_t i = 1;
-
-	while (i < n && t->slots[slots[i]].judged == t->slots[slots[0]].judged)
-		i++;
-	return i;
-}
+// n flying ones have ended alike: txn_give for each.
+void txn_give_n(struct txn_table *t, const uint32_t *slots, uint32_t n, enum txn_state how);
 
 // The oldest flying transaction of a queue, if it was last sent at least `timeout` ticks ago, or
 // TXN_NONE.

@@ -302,7 +302,7 @@ HOT void item_complete(struct worker_item *it, unsigned has, const struct found 
 {
 	struct hist_run response = {0}, service = {0};
 	uint64_t answered = 0, judged = 0;
-	uint32_t ended = 0;
+	uint32_t ended = 0, slots[BURST_MAX];
 
 	if (has & HAS_STEPS && it->steps)
 		item_book_steps(it, f, r);
@@ -325,19 +325,19 @@ HOT void item_complete(struct worker_item *it, unsigned has, const struct found 
 				continue;
 		} else {
 			answered++;
-			judged += s->judged;
 		}
-		ended++;
+		slots[ended++] = slot;
 		if (s->judged) {
+			judged += verdict == PROTO_DONE;
 			hist_run_add(&it->books.response, &response, at - s->due);
 			hist_run_add(&it->books.service, &service, at - s->time);
 			if (__builtin_expect(s->due < it->earlier_than, 0))
 				worker_book_earlier(it, s->due, at, verdict == PROTO_FAIL);
 		}
-		txn_give(&it->txns, slot, TXN_DONE);
 	}
 	if (ended == 0)
 		return;
+	txn_give_n(&it->txns, slots, ended, TXN_DONE);
 	it->books.ledger[0].answered += answered - judged;
 	it->books.ledger[1].answered += judged;
 	hist_run_end(&it->books.response, &response);
@@ -384,14 +384,16 @@ HOT void item_judge(struct worker_item *it, struct found *f, const struct replie
 }
 
 // A transaction in flight, and its reply in the block.
-HOT void found_add(const struct worker_item *it, struct found *f, uint32_t slot, uint32_t reply)
+HOT void found_add(
+	const struct worker_item *it, unsigned has, struct found *f, uint32_t slot, uint32_t reply)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
 	s->state = TXN_JUDGED;
 	f->judged += s->judged;
 	f->index[f->count] = (uint8_t)reply;
-	f->steps[f->count] = s->step;
+	if (has & HAS_STEPS)
+		f->steps[f->count] = s->step;
 	f->slots[f->count] = slot;
 	f->views[f->count++] = &s->view;
 }
@@ -495,7 +497,7 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 		return;
 	}
 	crossed = slot_crossed(it, slot, reply_at(r, i));
-	found_add(it, &one, slot, i);
+	found_add(it, kind_features[ITEM_FULL], &one, slot, i);
 	if (crossed)
 		item_match_crossed(it, &one, r, i);
 	else
@@ -549,7 +551,7 @@ HOT void item_match_block(struct worker_item *it, unsigned has, struct replies *
 			    0))
 			rest[rest_count++] = (uint8_t)i;
 		else
-			found_add(it, &f, slot, i);
+			found_add(it, has, &f, slot, i);
 	}
 	if (rest_count) { // rare: the others close up
 		for (uint32_t n = 0; n < f.count; n++)

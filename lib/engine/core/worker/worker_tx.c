@@ -149,23 +149,6 @@ static void block_again(struct worker_item *it, uint32_t most, struct block *b)
 	}
 }
 
-// A new transaction, for which there is a slot and a key.
-HOT void block_begin_one(
-	struct worker_item *it, unsigned has, uint64_t due, bool judged, struct block *b)
-{
-	uint32_t slot = txn_begin(&it->txns, &b->ports[b->count]);
-	struct txn_slot *s = &it->txns.slots[slot];
-
-	s->due = due;
-	s->judged = judged;
-	if (has & HAS_ROUTER)
-		s->key |= it->tag;
-	if (has & HAS_STEPS && it->steps)
-		it->step_due[slot] = due;
-	b->views[b->count] = &s->view;
-	it->pending_slots[b->count++] = slot;
-}
-
 // New transactions that are due, as far as there are slots and keys.
 HOT void block_begin(struct worker *w, struct worker_item *it, unsigned has, uint64_t now,
 	uint32_t most, struct block *b)
@@ -184,9 +167,22 @@ HOT void block_begin(struct worker *w, struct worker_item *it, unsigned has, uin
 		want = room < want ? (uint32_t)room : want;
 		pace_give_up(&it->pace, now);
 		got = pace_take(&it->pace, now, t->in_flight, want, due);
-		for (uint32_t i = 0; i < got; i++) {
-			block_begin_one(it, has, due[i], due[i] >= measure, b);
-			judged += due[i] >= measure;
+		for (uint32_t from = 0, n; from < got; from += n) {
+			bool is_judged = due[from] >= measure;
+
+			for (n = got - from; (due[from + n - 1] >= measure) != is_judged; n--)
+				; // rare: the measured part begins here
+			txn_begin_n(t, n, due + from, is_judged, it->pending_slots + b->count,
+				b->ports + b->count, b->views + b->count);
+			b->count += n;
+			judged += is_judged ? n : 0;
+		}
+		for (uint32_t i = 0; has & (HAS_ROUTER | HAS_STEPS) && i < got; i++) {
+			uint32_t slot = it->pending_slots[b->count - got + i];
+
+			t->slots[slot].key |= it->tag;
+			if (it->steps)
+				it->step_due[slot] = due[i];
 		}
 		it->books.ledger[1].due += judged;
 		it->books.ledger[0].due += got - judged;
@@ -568,14 +564,14 @@ HOT uint16_t item_flush(struct worker *w, struct worker_item *it, unsigned has)
 		if (has & HAS_ROUTER && slot == TXN_NONE)
 			continue;
 		s = &it->txns.slots[slot];
-		if (!s->begun) { // a further message is not another transaction
-			s->begun = 1;
-			sent++;
-			judged += s->judged;
-			if (s->judged)
-				hist_run_add(&it->books.lag, &lag, now - s->due);
-		} else {
+		if (__builtin_expect(s->begun, 0)) { // a further message is not another transaction
 			it->resent[it->resent_count++] = (struct resent){slot, s->time};
+		} else {
+			sent++;
+			if (s->judged) {
+				judged++;
+				hist_run_add(&it->books.lag, &lag, now - s->due);
+			}
 		}
 		if (has & HAS_STEPS && it->steps && s->judged)
 			item_count_step(it, s);

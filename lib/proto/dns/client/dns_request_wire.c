@@ -219,25 +219,25 @@ static inline void request_fixed(
 	out->len = len;
 }
 
-// Choose the transactions' queries, in t->user: in sequence, each follows from the previous one.
+// Choose the transactions' queries, in t->user: in sequence, each follows from the previous one,
+// unless that one was sent before the run, with a number below zero.
 static inline void queries_choose(const struct dns_plan *p, const struct dns_worker *w,
 	struct proto_txn *const *t, uint32_t n)
 {
 	const uint32_t count = p->queries.count,
 		       stride = (uint32_t)recip_mod(&p->count, w->workers);
 	const bool in_turn = p->order == DNS_SEQUENTIAL && p->run.divisor == 1;
-	uint64_t next = 0; // number of the next transaction; 0: none
-	uint32_t index = 0;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		if (next && t[i]->seq == next) {
+	while (i < n) {
+		uint32_t index = query_index(p, w, number_of(w, t[i]));
+		uint64_t next = t[i]->seq;
+
+		do {
+			t[i]->user = index;
 			index += stride;
 			index -= index >= count ? count : 0;
-		} else {
-			index = query_index(p, w, number_of(w, t[i]));
-		}
-		t[i]->user = index;
-		next = in_turn ? t[i]->seq + 1 : 0;
+		} while (++i < n && in_turn && ++next && t[i]->seq == next);
 	}
 }
 

@@ -499,6 +499,61 @@ static void the_oldest_send_expires_first_and_only_after_the_timeout(void **stat
 	}
 }
 
+// Blocks begin and end transactions as they would one by one: all of the tables is the same, over
+// several laps of the key space.
+static void a_block_leaves_the_table_as_one_by_one_does(void **state)
+{
+	struct txn_shape shape = shape_of(40, 3, 5);
+	struct fixture one, block;
+	uint64_t size, due[40];
+
+	shape.key_bits = 6; // 960 keys
+	make(&one, &shape);
+	make(&block, &shape);
+	size = txn_bytes(&shape);
+	for (uint32_t round = 0; round < 400; round++) {
+		uint32_t n = 1 + round % 17, slots[40], ports[40], ended[40], count = 0;
+		enum txn_state how = round % 3 ? TXN_DONE : TXN_LOST;
+		struct proto_txn *views[40];
+
+		assert_int_equal(txn_room(&one.t, 1000 * round), txn_room(&block.t, 1000 * round));
+		if (n > txn_room(&one.t, 1000 * round))
+			n = (uint32_t)txn_room(&one.t, 1000 * round);
+		for (uint32_t i = 0; i < n; i++)
+			due[i] = 1000 * round + i;
+		txn_begin_n(&block.t, n, due, round & 1, slots, ports, views);
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t port, slot = txn_begin(&one.t, &port);
+
+			one.t.slots[slot].due = due[i];
+			one.t.slots[slot].judged = round & 1;
+			assert_int_equal(slots[i], slot);
+			assert_int_equal(ports[i], port);
+			assert_ptr_equal(views[i], &block.t.slots[slot].view);
+			txn_arm(&one.t, slot, due[i] + 1);
+			txn_arm(&block.t, slot, due[i] + 1);
+			if (round % 5 || i % 2)
+				ended[count++] = slot;
+		}
+		for (uint32_t i = 0; i < count; i++)
+			txn_give(&one.t, ended[i], how);
+		txn_give_n(&block.t, ended, count, how);
+		assert_memory_equal(one.memory, block.memory, size);
+		assert_int_equal(one.t.in_flight, block.t.in_flight);
+		assert_int_equal(one.t.issued, block.t.issued);
+		assert_int_equal(one.t.x, block.t.x);
+		if (one.t.in_flight > 20)
+			for (uint32_t i = 0; i < 40; i++)
+				if (one.t.slots[i].state == TXN_FLYING) {
+					txn_give(&one.t, i, TXN_DONE);
+					txn_give_n(&block.t, &i, 1, TXN_DONE);
+				}
+	}
+	assert_in_range(one.t.issued, 1500, UINT32_MAX);
+	free(one.memory);
+	free(block.memory);
+}
+
 static void a_shape_without_room_is_refused(void **state)
 {
 	struct txn_shape shape = {.count = 65537,
@@ -570,6 +625,7 @@ int main(void)
 		cmocka_unit_test(a_key_that_was_never_sent_is_no_match),
 		cmocka_unit_test(the_last_keys_of_the_space_are_free_for_questions_before_the_run),
 		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
+		cmocka_unit_test(a_block_leaves_the_table_as_one_by_one_does),
 		cmocka_unit_test(a_shape_without_room_is_refused),
 		cmocka_unit_test(the_key_space_may_be_larger_than_any_counter),
 		cmocka_unit_test(memory_follows_what_is_in_flight),
