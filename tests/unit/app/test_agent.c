@@ -478,6 +478,200 @@ static void old_runs_are_forgotten(void **state)
 	assert_true(exists("runs/r1"));
 }
 
+static void child_says(const char *text)
+{
+	assert_int_equal(write(x.events, text, strlen(text)), strlen(text));
+}
+
+static void assert_piece(const char *data)
+{
+	assert_string_equal(x.subject, "ddiperf.run.r1.a");
+	assert_string_equal(x.data, data);
+	assert_int_equal(x.size, strlen(data));
+}
+
+static json_t *an_order(const char *run, int number, const char *text)
+{
+	return json_pack(
+		"{s:s, s:i, s:{s:s}}", "run", run, "number", number, "order", "once", text);
+}
+
+static void an_order_is_taken_once(void **state)
+{
+	ask("order", an_order("r1", 0, "a"));
+	assert_false(is_taken());
+	claim("r1");
+	ask("order", an_order("r2", 0, "a"));
+	assert_false(is_taken());
+	x.full = true;
+	ask("order", an_order("r1", 0, "a"));
+	assert_false(is_taken());
+	x.full = false;
+	ask("order", an_order("r1", 0, "b"));
+	assert_true(is_taken());
+	ask("order", an_order("r1", 0, "b"));
+	assert_true(is_taken());
+	ask("order", an_order("r1", 1, "c"));
+	assert_true(is_taken());
+	assert_true(json_integer_value(json_object_get(x.reply, "number")) == 1);
+	assert_string_equal(x.orders, "{\"once\":\"b\"}\n{\"once\":\"c\"}\n");
+	ask("order", json_pack("{s:s, s:i}", "run", "r1", "number", 2));
+	assert_false(is_taken());
+}
+
+static void events_are_sent_and_kept(void **state)
+{
+	char error[100];
+
+	log_take_error(error, sizeof(error));
+	claim("r1");
+	x.pieces = 0;
+	child_says("{\"up\":true}\n");
+	agent_tick(x.agent);
+	assert_piece("0\n{\"up\":true}\n");
+	child_says("{\"ready\":1}\n");
+	agent_tick(x.agent);
+	assert_piece("12\n{\"ready\":1}\n");
+	assert_file("runs/r1/events.jsonl", "{\"up\":true}\n{\"ready\":1}\n");
+	log_take_error(error, sizeof(error));
+	assert_string_equal(error, "");
+	bus.ms += TALK_BEAT_MS - 1;
+	agent_tick(x.agent);
+	assert_int_equal(x.pieces, 2);
+	bus.ms++;
+	agent_tick(x.agent);
+	assert_int_equal(x.pieces, 3);
+	assert_piece("24\n");
+	agent_tick(x.agent);
+	assert_int_equal(x.pieces, 3);
+}
+
+static json_t *a_read(const char *run, const char *file, int from)
+{
+	return json_pack("{s:s, s:s, s:i}", "run", run, "file", file, "from", from);
+}
+
+static void assert_read(json_t *message, const char *data)
+{
+	ask("read", message);
+	assert_int_equal(x.size, strlen(data));
+	assert_memory_equal(x.data, data, strlen(data));
+}
+
+static void files_of_runs_are_read(void **state)
+{
+	claim("r1");
+	child_says("0123456789");
+	agent_tick(x.agent);
+	assert_read(a_read("r1", "events.jsonl", 0), "0\n0123456789");
+	assert_read(a_read("r1", "events.jsonl", 7), "7\n789");
+	assert_read(a_read("r1", "events.jsonl", 10), "10\n");
+	assert_read(a_read("r1", "events.jsonl", -1), "");
+	assert_read(a_read("r1", "run-1.json", 0), "");
+	assert_read(a_read("r1", "test.yaml", 0), "");
+	assert_read(a_read("..", "events.jsonl", 0), "");
+	mkdir(path_of("runs/r0"), 0700);
+	write_file("runs/r0/run-1.json", "{}");
+	assert_int_equal(symlink("test.yaml", path_of("runs/r1/run-2.json")), 0);
+	assert_read(a_read("r1", "run-2.json", 0), "");
+	assert_read(a_read("r0", "run-1.json", 0), ""); // this would disturb r1
+	x.code = 0;
+	ask("release", json_pack("{s:s}", "run", "r1"));
+	agent_tick(x.agent);
+	assert_read(a_read("r0", "run-1.json", 0), "0\n{}");
+}
+
+static void a_release_ends_the_run(void **state)
+{
+	ask("release", json_pack("{s:s}", "run", ""));
+	assert_false(is_taken());
+	claim("r1");
+	ask("release", json_pack("{s:s}", "run", "r2"));
+	assert_false(is_taken());
+	assert_int_equal(x.ends, 0);
+	ask("release", json_pack("{s:s}", "run", "r1"));
+	assert_true(is_taken());
+	assert_int_equal(x.ends, 1);
+	child_says("last");
+	x.code = 5;
+	agent_tick(x.agent);
+	assert_piece("4\n{\"over\":5}\n");
+	assert_file("runs/r1/events.jsonl", "last{\"over\":5}\n");
+	assert_int_equal(x.events, -1);
+	assert_false(bus_has("ddiperf.run.r1.beat"));
+	claim("r2");
+}
+
+// Its coordinator reads the events first, and releases the agent.
+static void a_run_that_ends_keeps_its_agent(void **state)
+{
+	claim("r1");
+	x.code = 3;
+	agent_tick(x.agent);
+	assert_piece("0\n{\"over\":3}\n");
+	assert_refused("claim", a_claim("r2"), "run r1 of me has it");
+	ask("release", json_pack("{s:s}", "run", "r1"));
+	agent_tick(x.agent);
+	claim("r2");
+}
+
+static void a_silent_coordinator_ends_the_run(void **state)
+{
+	claim("r1");
+	bus.ms += 4000;
+	bus_say("ddiperf.run.r1.beat", NULL, "", 0);
+	bus.ms += 4999;
+	agent_tick(x.agent);
+	assert_int_equal(x.ends, 0);
+	bus.down = true;
+	bus.ms += 60000;
+	agent_tick(x.agent);
+	bus.down = false;
+	bus.ms += 4999;
+	agent_tick(x.agent);
+	assert_int_equal(x.ends, 0);
+	bus.ms++;
+	agent_tick(x.agent);
+	agent_tick(x.agent);
+	assert_int_equal(x.ends, 1);
+}
+
+static void results_are_kept(void **state)
+{
+	static const char sum[] =
+		"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"; // of {}
+
+	assert_refused("kept", json_pack("{s:s}", "run", "."), "a run needs an id");
+	assert_refused("kept", json_pack("{s:s}", "run", "r0"), "it does not have the run");
+	mkdir(path_of("runs/r0"), 0700);
+	assert_refused("kept", json_pack("{s:s}", "run", "r0"), "it kept no result");
+	write_file("runs/r0/run-1.json.part", "{}");
+	ask("kept", json_pack("{s:s}", "run", "r0"));
+	assert_string_equal(document_text(x.reply, "file"), "run-1.json.part");
+	assert_string_equal(document_text(x.reply, "hash"), sum);
+	assert_true(document_number(x.reply, "size") == 2);
+	write_file("runs/r0/run-1.json", "{}\n");
+	ask("kept", json_pack("{s:s}", "run", "r0"));
+	assert_string_equal(document_text(x.reply, "file"), "run-1.json");
+	assert_true(document_number(x.reply, "size") == 3);
+	claim("r1");
+	assert_refused("kept", json_pack("{s:s}", "run", "r1"), "the run is not over there");
+	assert_refused("kept", json_pack("{s:s}", "run", "r0"), "run r1 of me has it");
+}
+
+static void its_end_ends_the_run(void **state)
+{
+	claim("r1");
+	x.code = -2;
+	agent_end(x.agent);
+	assert_int_equal(x.ends, 1);
+	assert_piece("0\n{\"over\":0}\n");
+	agent_end(x.agent);
+	assert_int_equal(x.ends, 1);
+	agent_end(NULL);
+	agent_free(NULL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -490,6 +684,14 @@ int main(void)
 		TEST(a_run_that_cannot_start_leaves_nothing),
 		TEST(a_run_of_the_past_is_not_repeated),
 		TEST(old_runs_are_forgotten),
+		TEST(an_order_is_taken_once),
+		TEST(events_are_sent_and_kept),
+		TEST(files_of_runs_are_read),
+		TEST(a_release_ends_the_run),
+		TEST(a_run_that_ends_keeps_its_agent),
+		TEST(a_silent_coordinator_ends_the_run),
+		TEST(results_are_kept),
+		TEST(its_end_ends_the_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
