@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A coordinator and agents that the test plays: their choice and claims, a whole run and its
+// result, and each fault of an agent. Bus and clocks are the test's, so nothing waits.
+// Path: cold. Test.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "captured.h"
+#include "fake_bus.h"
+#include "base/log.h"
+#include "document/document_reader.h"
+#include "engine/config/config_load.h"
+#include "fleet/agent_files.h"
+#include "fleet/coordinator/fleet.h"
+#include "fleet/fleet_clock.h"
+
+#define MS   INT64_C(1000000)
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+#define PARTS 2
+
+// An agent, and what it does wrong.
+struct part {
+	const char *name;
+	json_t *facts, *document;
+	char subject[TALK_SUBJECT];
+	char events[256 << 10];
+	size_t size, told;     // octets of its events, and how many were sent
+	int64_t ahead_ns;      // its clock
+	unsigned claims, asks; // received
+	unsigned orders;       // accepted
+	char got[512];         // its orders, without times
+	int64_t start_ns;
+	uint64_t said_ms;
+	bool released;
+	const char *refuses;        // its claim
+	bool mute, deaf, timeless;  // says nothing; takes no order; does not tell its clock
+	bool silent_at_ready;       // says nothing from then on
+	bool silent_in_run;         // nor from its begin on
+	bool loses;                 // all of its run's messages but the last one
+	bool stays;                 // does not end when it is released
+	unsigned intervals;         // that it sends
+	const char *at_once, *then; // events in place of its ready, and when it has started
+	int64_t late_ns;            // of its begin
+	int64_t moves_ns;           // of its clock during the run
+	bool keeps_none;            // has no result
+	bool lonely;                // ends by itself after its intervals
+};
+
+static struct {
+	struct part parts[PARTS];
+	unsigned count;
+	char dir[64], file[80];
+	const char *duration;
+	struct arena *arena;
+	struct diag *diag;
+	const struct config *config;
+	struct fleet_wanted wanted;
+	struct fleet *fleet;
+	struct run_options run;
+	volatile sig_atomic_t signals;
+	struct result result;
+	// what the hooks saw
+	unsigned begins, intervals, warmups, kept, ticks;
+	uint64_t sent; // of all intervals
+	char note[512];
+	bool enough;
+	json_t *claim, *found; // the last claim; facts of further agents
+	int put_file;          // -errno
+	const char *order;     // given in the first interval
+	int64_t order_ns;      // when it holds for part 2
+	unsigned beats;
+	int down_ms; // for how long the connection is lost in the run
+} x;
+
+int64_t __wrap_fleet_clock_ns(void);
+int64_t __wrap_fleet_clock_error(void);
+int __wrap_bus_put_file(struct bus *b, const char *path, char hash[65]);
+
+int64_t __wrap_fleet_clock_ns(void)
+{
+	return 1000000 * (1700000000000 + (int64_t)bus.ms);
+}
+
+int64_t __wrap_fleet_clock_error(void)
+{
+	return -1;
+}
+
+int __wrap_bus_put_file(struct bus *b, const char *path, char hash[65])
+{
+	strcpy(hash, HASH);
+	assert_non_null(strstr(path, x.dir));
+	return x.put_file;
+}
+
+// --- agents
+
+static struct part *part_named(const char *subject)
+{
+	for (unsigned i = 0; i < PARTS; i++)
+		if (x.parts[i].name && strncmp(subject, "ddiperf.agent.", 14) == 0 &&
+			subject[14] == *x.parts[i].name && subject[15] == '.')
+			return &x.parts[i];
+	return NULL;
+}
+
+// Sends what it has not sent, or an empty piece.
+static void send_events(struct part *p)
+{
+	char piece[TALK_PIECE + 32];
+	size_t count = p->size - p->told;
+
+	assert_true(count <= TALK_PIECE);
+	p->said_ms = bus.ms;
+	if (p->mute)
+		return;
+	bus_say_later(
+		p->subject, piece, talk_put_piece(piece, p->told, p->events + p->told, count), 0);
+	p->told = p->size;
+}
+
+// An event that will be sent with the next one.
+static void add_text(struct part *p, const char *text)
+{
+	p->size += (size_t)snprintf(p->events + p->size, sizeof(p->events) - p->size, "%s", text);
+}
+
+static void add(struct part *p, json_t *event)
+{
+	char *text = talk_text(event);
+
+	add_text(p, text);
+	add_text(p, "\n");
+	free(text);
+}
+
+static void add_result(struct part *p)
+{
+	json_t *run = json_object_get(p->document, "run");
+
+	json_object_set_new(run, "measured_from_ns", json_integer(p->start_ns + p->late_ns));
+	json_object_set_new(run, "first_sent_ns", json_integer(p->start_ns + 3 * p->late_ns));
+	add(p, json_pack("{s:i, s:O}", "end", 1, "result", p->document));
+	add(p, json_pack("{s:i, s:s}", "result", 1, "file", "run-1.json"));
+}
+
+static void add_run(struct part *p)
+{
+	json_t *begin = json_deep_copy(p->document), *one;
+	json_t *intervals = json_object_get(p->document, "intervals");
+	size_t i;
+
+	json_object_del(begin, "intervals");
+	add(p, json_pack("{s:i, s:I}", "started", 1, "at_ns", (json_int_t)p->start_ns));
+	add(p, json_pack("{s:i, s:o}", "begin", 1, "result", begin));
+	json_array_foreach(intervals, i, one)
+	{
+		json_t *line = json_deep_copy(one);
+
+		json_object_set_new(line, "number", json_integer((json_int_t)i + 1));
+		if (i == 2)
+			json_object_set_new(line, "last", json_true());
+		if (i < p->intervals)
+			add(p, line);
+		else
+			json_decref(line);
+	}
+	if (p->lonely)
+		add_result(p);
+}
+
+static void obey(struct part *p, const json_t *order)
+{
+	const json_t *once = json_object_get(order, "once"), *stop = json_object_get(order, "stop");
+	size_t room = sizeof(p->got) - strlen(p->got);
+
+	snprintf(p->got + strlen(p->got), room, "%s ",
+		json_object_iter_key(json_object_iter((json_t *)order)));
+	if (once) {
+		add_text(p, p->at_once ? p->at_once : "{\"ready\":1}\n");
+		p->mute |= p->silent_at_ready;
+	} else if (json_object_get(order, "start")) {
+		p->start_ns = json_integer_value(json_object_get(order, "start"));
+		add_run(p);
+		if (p->loses)
+			p->told = p->size;
+		p->ahead_ns += p->moves_ns;
+	} else if (stop) {
+		snprintf(p->got + strlen(p->got) - 1, room, "%lld ",
+			(long long)json_integer_value(stop));
+		if (!p->stays)
+			add_result(p);
+	} else {
+		x.order_ns = json_integer_value(json_object_get(order, "at_ns"));
+	}
+	send_events(p);
+	p->mute |= p->silent_in_run && p->start_ns;
+}
+
+static void on_order(struct part *p, const struct bus_message *m)
+{
+	json_t *message = talk_read(m->data, m->size);
+	unsigned number = (unsigned)json_integer_value(json_object_get(message, "number"));
+	char text[80];
+
+	p->asks++;
+	assert_string_equal(document_text(message, "run"), "r1");
+	if (!p->mute && !p->deaf) {
+		bus_say_later(m->reply, text,
+			(size_t)sprintf(text, "{\"taken\":true,\"number\":%u}", number), 0);
+		if (number == p->orders++)
+			obey(p, json_object_get(message, "order"));
+	}
+	json_decref(message);
+}
+
+// 40 us there and 60 us back.
+static void on_time(struct part *p, const struct bus_message *m)
+{
+	int64_t asked = strtoll(m->data, NULL, 10);
+	char text[80];
+
+	if (!p->timeless && !p->mute)
+		bus_say_later(m->reply, text,
+			(size_t)sprintf(text, "%lld %lld -1", (long long)asked,
+				(long long)(asked + 50000 + p->ahead_ns)),
+			asked + 100000);
+}
+
+static void on_published(const struct bus_message *m)
+{
+	struct part *p = part_named(m->subject);
+	json_t *facts;
+	size_t i;
+
+	x.beats += strcmp(m->subject, "ddiperf.run.r1.beat") == 0;
+	if (strcmp(m->subject, "ddiperf.find") == 0) {
+		json_array_foreach(x.found, i, facts)
+		{
+			char *text = json_dumps(facts, 0);
+
+			bus_say_later(m->reply, text, strlen(text), 0);
+			free(text);
+		}
+		return;
+	}
+	if (!p)
+		return;
+	if (strstr(m->subject, ".order")) {
+		on_order(p, m);
+	} else if (strstr(m->subject, ".time")) {
+		on_time(p, m);
+	} else if (strstr(m->subject, ".release")) {
+		p->released = true;
+		if (!p->stays)
+			add_text(p, "{\"over\":0}\n");
+		send_events(p);
+	}
+}
+
+static json_t *a_piece(const char *text, size_t size, size_t from)
+{
+	char piece[TALK_PIECE + 33];
+	size_t count = size - from < TALK_PIECE ? size - from : TALK_PIECE;
+
+	return json_stringn(piece, talk_put_piece(piece, from, text + from, count));
+}
+
+static json_t *on_asked(const char *subject, json_t *message)
+{
+	struct part *p = part_named(subject);
+	size_t from = (size_t)json_integer_value(json_object_get(message, "from"));
+	char *text;
+	json_t *piece;
+
+	assert_string_equal(document_text(message, "run"), "r1");
+	if (strstr(subject, ".claim")) {
+		json_decref(x.claim);
+		x.claim = json_incref(message);
+		p->claims++;
+		if (p->refuses)
+			return *p->refuses ? json_pack("{s:s}", "refused", p->refuses) : NULL;
+		add_text(p, "{\"up\":true}\n");
+		send_events(p);
+		return json_pack("{s:b}", "taken", 1);
+	}
+	if (p->mute || p->keeps_none)
+		return NULL;
+	if (strcmp(document_text(message, "file"), TALK_EVENTS) == 0)
+		return a_piece(p->events, p->size, from);
+	assert_string_equal(document_text(message, "file"), "run-1.json");
+	text = json_dumps(p->document, 0);
+	piece = a_piece(text, strlen(text), from);
+	free(text);
+	return piece;
+}
+
+// They beat, and go on with their run.
+static void on_tick(void)
+{
+	bus.down = x.down_ms > 0 && x.begins;
+	x.down_ms -= bus.down ? 20 : 0;
+	for (unsigned i = 0; i < x.count; i++) {
+		struct part *p = &x.parts[i];
+		bool goes_on = x.begins && p->then;
+
+		if (goes_on)
+			add_text(p, p->then);
+		p->then = goes_on ? NULL : p->then;
+		if (!bus.down && p->claims && (goes_on || bus.ms - p->said_ms >= TALK_BEAT_MS))
+			send_events(p);
+	}
+}
+
+// --- hooks
+
+static void on_begin(void *ctx, const struct result *r, const struct config *c)
+{
+	x.begins++;
+	assert_int_equal(r->number, 1);
+	assert_string_equal(r->run.command, "ddiperf run");
+	assert_ptr_equal(c, x.config);
+}
+
+static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
+{
+	x.intervals += !warmup;
+	x.warmups += warmup;
+	if (x.order && x.intervals == 1)
+		assert_null(fleet_order(x.fleet, x.order, 0));
+}
+
+static void on_kept(void *ctx, const struct result_interval *i)
+{
+	const struct result_interval_item *items = i->traffic.items;
+
+	x.kept++;
+	for (uint32_t k = 0; k < i->traffic.count; k++)
+		x.sent += items[k].sent;
+}
+
+static void on_run_tick(void *ctx)
+{
+	x.ticks++;
+}
+
+static bool is_enough(void *ctx)
+{
+	return x.enough;
+}
+
+static void on_note(void *ctx, const char *text)
+{
+	snprintf(x.note + strlen(x.note), sizeof(x.note) - strlen(x.note), "%s\n", text);
+}
+
+// --- the run
+
+static json_t *facts_of(const char *name, const char *labels, const char *version, const char *run)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", name, "labels", labels,
+		"version", version, "run", run, "coordinator", "you", "host", "box");
+}
+
+static void write_config(const char *more)
+{
+	FILE *f = fopen(x.file, "w");
+
+	assert_non_null(f);
+	fprintf(f,
+		"run: {duration: %s, interval: 100ms, warmup: 0s}\n"
+		"ports:\n"
+		"  - {name: tester, driver: ring, device: dut, addresses: [198.18.0.1/24]}\n"
+		"  - {name: dut, driver: ring, device: tester, addresses: [198.18.0.2/24]}\n"
+		"responder: {port: dut, dns: {}}\n"
+		"traffic:\n"
+		"  - {name: queries, server: 198.18.0.2, load: {rate: 200}, dns: {names: [a A]}}\n"
+		"%s",
+		x.duration ? x.duration : "200ms", more);
+	fclose(f);
+	x.config = config_load(x.file, NULL, 0, x.arena, x.diag);
+	if (!x.config)
+		diag_print(x.diag, stderr);
+	assert_non_null(x.config);
+}
+
+static int begin(void **state)
+{
+	char path[256];
+
+	memset(&x, 0, sizeof(x));
+	memset(&bus, 0, sizeof(bus));
+	bus.published = on_published;
+	bus.asked = on_asked;
+	bus.ticked = on_tick;
+	bus.ms = 100000;
+	bus.room = 1 << 20;
+	x.count = PARTS;
+	x.found = json_array();
+	x.arena = arena_new();
+	x.diag = diag_new();
+	for (unsigned i = 0; i < PARTS; i++) {
+		struct part *p = &x.parts[i];
+
+		p->name = i ? "b" : "a";
+		p->ahead_ns = i ? 5 * MS : 0;
+		p->intervals = 3;
+		p->lonely = true;
+		talk_run(p->subject, "r1", p->name);
+		snprintf(path, sizeof(path), "%s/part%u.json", unit_args[0], i + 1);
+		p->document = json_load_file(path, 0, NULL);
+		assert_non_null(p->document);
+		json_array_insert_new(x.found, 0, facts_of(p->name, "rack=1", DDIPERF_VERSION, ""));
+	}
+	strcpy(x.dir, "/tmp/ddiperf-test-XXXXXX");
+	assert_non_null(mkdtemp(x.dir));
+	snprintf(x.file, sizeof(x.file), "%s/test.yaml", x.dir);
+	write_config("");
+	x.run = (struct run_options){.command = "ddiperf run",
+		.id = "r1",
+		.signals = &x.signals,
+		.hooks = {.begin = on_begin,
+			.interval = on_interval,
+			.kept = on_kept,
+			.tick = on_run_tick,
+			.enough = is_enough,
+			.note = on_note}};
+	return 0;
+}
+
+static int end(void **state)
+{
+	char command[100];
+
+	fleet_close(x.fleet);
+	assert_int_equal(bus.open, 0);
+	while (bus.first != bus.last)
+		free(bus.waiting[bus.first++ % 64].data);
+	for (unsigned i = 0; i < PARTS; i++)
+		json_decref(x.parts[i].document);
+	json_decref(x.found);
+	json_decref(x.claim);
+	arena_free(x.arena);
+	diag_free(x.diag);
+	snprintf(command, sizeof(command), "rm -rf %s", x.dir);
+	return system(command);
+}
+
+static int open_fleet(void *ctx)
+{
+	return fleet_open(&x.wanted, x.config, &x.fleet);
+}
+
+static int open_run(void *ctx)
+{
+	struct run_elsewhere e = fleet_elsewhere(x.fleet);
+
+	x.run.config = x.config;
+	return e.open(e.ctx, &x.run, x.arena);
+}
+
+static int make_run(void *ctx)
+{
+	char *texts[] = {"run.seed=7"};
+	struct run_elsewhere e = fleet_elsewhere(x.fleet);
+
+	return e.once(e.ctx, x.config, texts, 1, &x.result);
+}
+
+static int close_run(void *ctx)
+{
+	struct run_elsewhere e = fleet_elsewhere(x.fleet);
+
+	return e.close(e.ctx);
+}
+
+// Returns the exit code of the first step that fails, or of the run; captured has its messages.
+static int run(void *ctx)
+{
+	int rc = open_fleet(NULL);
+
+	if (rc == 0)
+		rc = open_run(NULL);
+	return rc ? rc : make_run(NULL);
+}
+
+// --- tests
+
+static void a_run_is_the_sum_of_its_parts(void **state)
+{
+	json_t *document = json_object();
+	const json_t *fleet, *member;
+
+	x.parts[1].late_ns = 200000;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_string_equal(captured, "");
+	assert_string_equal(x.result.verdict.status, "pass");
+	assert_int_equal(x.result.verdict.reasons.count, 0);
+	assert_int_equal(x.result.number, 1);
+	assert_int_equal(x.begins, 1);
+	assert_int_equal(x.intervals, 2);
+	assert_int_equal(x.warmups, 0);
+	assert_int_equal(x.kept, 3);
+	assert_int_equal(x.sent, 14 + 4 + 26 + 7);
+	assert_true(x.ticks > 0 && x.beats > 0);
+	assert_string_equal(x.parts[0].got, "once start ");
+	assert_string_equal(x.parts[1].got, "once start ");
+	assert_int_equal(x.parts[1].start_ns - x.parts[0].start_ns, 5 * MS);
+	assert_non_null(strstr(x.note,
+		"agent a: part 1 of 2; its clock is +0.000 ms off, known within 0.050 ms\n"));
+	assert_non_null(strstr(x.note, "agent b: part 2 of 2; its clock is +5.000 ms off"));
+	assert_int_equal(close_run(NULL), 0);
+	assert_true(x.parts[0].released && x.parts[1].released);
+	fleet_complete(x.fleet, 1, document);
+	assert_int_equal(json_array_size(json_object_get(document, "parts")), 2);
+	fleet = json_object_get(document, "fleet");
+	assert_true(document_number(fleet, "agents") == 2);
+	assert_true(document_number(fleet, "skew_within_ns") == 50000);
+	assert_true(document_number(fleet, "start_skew_ns") == 600000);
+	assert_int_equal(json_array_size(json_object_get(fleet, "orders")), 0);
+	member = json_array_get(json_object_get(fleet, "members"), 1);
+	assert_string_equal(document_text(member, "name"), "b");
+	assert_string_equal(document_text(member, "host"), "box");
+	assert_string_equal(document_text(member, "clock_source"), "nats");
+	assert_true(document_number(member, "part") == 2);
+	assert_true(document_number(member, "clock_offset_ns") == 5e6);
+	assert_true(document_number(member, "began_ns") == 200000);
+	json_decref(document);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(a_run_is_the_sum_of_its_parts),
+	};
+
+	assert_non_null(unit_args[0]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
