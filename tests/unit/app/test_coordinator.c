@@ -493,6 +493,16 @@ static int run(void *ctx)
 	return rc ? rc : make_run(NULL);
 }
 
+static void assert_reason(const char *text)
+{
+	const char *const *reasons = x.result.verdict.reasons.items;
+
+	for (uint32_t i = 0; i < x.result.verdict.reasons.count; i++)
+		if (strstr(reasons[i], text))
+			return;
+	fail_msg("\"%s\" is no reason, but %u others", text, x.result.verdict.reasons.count);
+}
+
 // --- tests
 
 static void a_run_is_the_sum_of_its_parts(void **state)
@@ -537,11 +547,369 @@ static void a_run_is_the_sum_of_its_parts(void **state)
 	json_decref(document);
 }
 
+static void assert_has(const char *list, const char *text)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(x.claim, list), i,
+		one) if (strcmp(json_string_value(one), text) == 0) return;
+	fail_msg("%s is not in %s", text, list);
+}
+
+static void a_claim_has_all_that_a_part_needs(void **state)
+{
+	char *sets[] = {"run.seed=2"};
+	const json_t *file;
+
+	x.wanted.assignments = sets;
+	x.wanted.assignment_count = 1;
+	write_config("  - {name: others, server: 198.18.0.2, load: {rate: 1, max_outstanding: 9},\n"
+		     "     dns: {queries: sub/list}}\n");
+	assert_int_equal(open_fleet(NULL), 0);
+	assert_int_equal(open_run(NULL), 0);
+	assert_string_equal(document_text(x.claim, "config.name"), "test.yaml");
+	assert_int_equal(strncmp(document_text(x.claim, "config.text"), "run: {duration", 14), 0);
+	assert_int_equal(strncmp(document_text(x.claim, "coordinator"), "process ", 8), 0);
+	assert_has("set", "run.seed=2");
+	assert_has("part", "fleet.agents=2");
+	assert_has("part", "fleet.part=2");
+	assert_has("part", "run.id=r1");
+	assert_has("part", "stop=[]");
+	assert_has("part", "output.prometheus=null");
+	assert_has("part", "traffic.others.load.max_outstanding=0");
+	file = json_array_get(json_object_get(x.claim, "files"), 0);
+	assert_string_equal(document_text(file, "name"), "sub/list");
+	assert_string_equal(document_text(file, "hash"), HASH);
+	x.put_file = -EIO;
+	assert_int_equal(open_run(NULL), EXIT_ENVIRONMENT);
+}
+
+static void assert_error(const char *text)
+{
+	char last[512];
+
+	log_take_error(last, sizeof(last));
+	if (!strstr(last, text))
+		fail_msg("\"%s\" is not in: %s", text, last);
+}
+
+static void input_files_are_in_the_folder(void **state)
+{
+	static const char *const names[] = {"/etc/list", "a/../../list"};
+	char more[200];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(more, sizeof(more),
+			"  - {name: o, server: 198.18.0.2, load: {rate: 1}, dns: {queries: %s}}\n",
+			names[i]);
+		write_config(more);
+		assert_int_equal(open_fleet(NULL), 0);
+		assert_int_equal(open_run(NULL), EXIT_CONFIG);
+		assert_error("a fleet takes only files in the folder of the configuration");
+		assert_int_equal(x.parts[0].claims, 0);
+		fleet_close(x.fleet);
+		x.fleet = NULL;
+	}
+	assert_int_equal(open_fleet(NULL), 0);
+	unlink(x.file);
+	assert_int_equal(open_run(NULL), EXIT_CONFIG);
+	assert_error("(a fleet needs a file)");
+}
+
+static void fitting_agents_are_chosen_by_name(void **state)
+{
+	x.wanted.labels = "rack=1";
+	json_array_append_new(x.found, facts_of("c", "rack=2", DDIPERF_VERSION, ""));
+	json_array_append_new(x.found, facts_of("A", "rack=1", "0.0.1", ""));
+	json_array_append_new(x.found, facts_of("B", "rack=1", "0.0.1", ""));
+	json_array_append_new(x.found, facts_of("C", "rack=1", DDIPERF_VERSION, "r9"));
+	json_array_append_new(x.found, facts_of("a.b", "rack=1", DDIPERF_VERSION, ""));
+	assert_int_equal(capture_output(open_fleet, NULL), 0);
+	assert_captured("agents A and B are left out: version 0.0.1, not " DDIPERF_VERSION "\n");
+	assert_captured("agent C is left out: run r9 of you has it\n");
+	assert_int_equal(open_run(NULL), 0);
+	assert_int_equal(x.parts[0].claims, 1);
+	assert_int_equal(x.parts[1].claims, 1);
+	assert_has("part", "fleet.part=2"); // b, the last one
+	fleet_close(x.fleet);
+	x.wanted.agents = "1";
+	assert_int_equal(capture_output(open_fleet, NULL), 0);
+	assert_int_equal(open_run(NULL), 0);
+	assert_int_equal(x.parts[0].claims, 2);
+	assert_int_equal(x.parts[1].claims, 1);
+	fleet_close(x.fleet);
+	x.wanted.agents = "3";
+	assert_int_equal(capture_output(open_fleet, NULL), EXIT_ENVIRONMENT);
+	assert_captured("2 agents with the labels rack=1 are free, and 3 are needed");
+	fleet_close(x.fleet);
+	x.wanted.agents = NULL;
+	x.wanted.labels = "rack=3";
+	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
+	assert_error("0 agents with the labels rack=3 are free, and 1 are needed");
+}
+
+static void wrong_wishes_are_refused(void **state)
+{
+	static const char *const counts[] = {"", "0", "x", "1x", "1025", "10000", "-1"};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		x.wanted.agents = counts[i];
+		assert_int_equal(open_fleet(NULL), EXIT_CONFIG);
+		assert_error("not a number (1 to 1024)");
+	}
+	x.wanted.agents = "1024";
+	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
+	fleet_close(x.fleet);
+	x.wanted.agents = NULL;
+	write_config("fleet: {agents: 3}\n");
+	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
+	assert_error("2 agents are free, and 3 are needed");
+	fleet_close(x.fleet);
+	bus.refuses = -EACCES;
+	assert_int_equal(open_fleet(NULL), EXIT_CONFIG);
+	fleet_close(x.fleet);
+	bus.refuses = -ECONNREFUSED;
+	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
+}
+
+static void a_claim_can_fail(void **state)
+{
+	x.parts[1].refuses = "no room";
+	assert_int_equal(run(NULL), EXIT_ENVIRONMENT);
+	assert_error("agent b (part 2): no room");
+	assert_int_equal(close_run(NULL), 0);
+	assert_true(x.parts[0].released);
+	assert_false(x.parts[1].released);
+	fleet_close(x.fleet);
+	x.parts[1].refuses = "";
+	assert_int_equal(run(NULL), EXIT_ENVIRONMENT);
+	assert_error("agent b (part 2): it does not answer: Connection timed out");
+	fleet_close(x.fleet);
+	bus.room = 100;
+	assert_int_equal(run(NULL), EXIT_CONFIG);
+	assert_error("the configuration is too large for a message of NATS");
+}
+
+struct misdeed {
+	struct part part; // what part 2 does wrong
+	int code;
+	const char *reason, *told; // what part 1 was told
+};
+
+// The run goes no further than its begin.
+static void a_run_does_not_begin(void **state)
+{
+	static const struct misdeed faults[] = {
+		{{.at_once = "{\"failed\":4,\"text\":\"no server\"}\n"}, 4, "no server",
+			"once stop2 "},
+		{{.at_once = "{\"failed\":4}\n"}, 4, "the run failed there", "once stop2 "},
+		{{.at_once = "{\"over\":3}\n"}, 5, "its process has ended before the run",
+			"once stop2 "},
+		{{.at_once = "[]\n"}, 5, "it sent a message that cannot be parsed", "once stop2 "},
+		{{.deaf = true}, 5, "it takes no order", "once stop2 "},
+		{{.silent_at_ready = true}, 5, "no message from it for 1.0", "once stop2 "},
+		{{.timeless = true}, 5, "it does not report its clock", "once start stop2 "},
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		const struct part *of = &faults[i].part;
+		struct part *p = &x.parts[1];
+
+		p->at_once = of->at_once;
+		p->deaf = of->deaf;
+		p->silent_at_ready = of->silent_at_ready;
+		p->timeless = of->timeless;
+		assert_int_equal(run(NULL), faults[i].code);
+		assert_error(faults[i].reason);
+		close_run(NULL);
+		assert_string_equal(x.parts[0].got, faults[i].told);
+		assert_int_equal(x.begins, 0);
+		if (of->deaf)
+			assert_int_equal(p->asks, 5);
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+// Its data until then are in the result, and the others are told to end.
+static void a_fault_of_an_agent_makes_a_run_invalid(void **state)
+{
+	static const struct misdeed faults[] = {
+		{{.then = "nonsense\n"}, 5, "it sent a message that cannot be parsed", "stop0 "},
+		{{.then = "{\"failed\":3,\"text\":\"link down\"}\n"}, 5, "link down", "stop0 "},
+		{{.then = "{\"over\":139}\n"}, 5, "its process has ended before the run", "stop0 "},
+		{{.mute = true}, 5, "no message from it for 1.0", "stop0 "},
+		{{.intervals = 2, .stays = true}, 5, "its run does not end", ""},
+		{{.moves_ns = 3 * MS, .lonely = true}, 5, "its clock moved by 3.000 ms", ""},
+		{{.late_ns = 2 * MS, .lonely = true}, 5,
+			"the agents began 2.000 ms apart (validity.fleet_skew: 1.000 ms)", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		const struct part *of = &faults[i].part;
+		struct part *p = &x.parts[1];
+		char got[64];
+
+		p->then = of->then;
+		p->stays = of->stays;
+		p->moves_ns = of->moves_ns;
+		p->late_ns = of->late_ns;
+		p->lonely = x.parts[0].lonely = of->lonely;
+		p->intervals = of->intervals ? of->intervals : 3;
+		p->silent_in_run = of->mute;
+		x.parts[0].lonely |= of->stays;
+		snprintf(got, sizeof(got), "once start %s", faults[i].told);
+		assert_int_equal(capture_output(run, NULL), faults[i].code);
+		assert_reason(faults[i].reason);
+		assert_string_equal(x.result.verdict.status, "invalid");
+		assert_string_equal(x.parts[0].got, got);
+		assert_true(x.sent >= 14 + 4 + 13 + 6);
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+static void clocks_that_nobody_knows_make_a_run_invalid(void **state)
+{
+	write_config("validity: {fleet_skew: 49us}\n");
+	assert_int_equal(capture_output(run, NULL), EXIT_INVALID);
+	assert_reason("the clocks of the agents are known within 0.050 ms only "
+		      "(validity.fleet_skew: 0.049 ms)");
+}
+
+static void a_part_that_is_behind_is_stuck(void **state)
+{
+	x.duration = "2s";
+	write_config("");
+	x.parts[0].lonely = x.parts[1].lonely = false;
+	x.parts[1].intervals = 1;
+	x.parts[0].then = "{\"number\":5}\n";
+	assert_int_equal(capture_output(run, NULL), EXIT_INVALID);
+	assert_reason("agent b (part 2): it is 4 intervals behind the others");
+}
+
+static void a_part_without_a_result_has_its_intervals(void **state)
+{
+	x.parts[1].lonely = false;
+	x.parts[1].then = "{\"failed\":3,\"text\":\"gone\"}\n{\"over\":3}\n";
+	assert_int_equal(capture_output(run, NULL), EXIT_INVALID);
+	assert_reason("agent b (part 2): gone");
+	assert_int_equal(x.sent, 14 + 4 + 26 + 7);
+	assert_int_equal(((struct result_item *)x.result.traffic.items)[0].ledger.sent, 14 + 26);
+}
+
+static void lost_events_are_read_again(void **state)
+{
+	x.parts[1].loses = true;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_int_equal(x.sent, 14 + 4 + 26 + 7);
+	end(NULL);
+	begin(NULL);
+	x.parts[1].loses = x.parts[1].keeps_none = true;
+	assert_int_equal(capture_output(run, NULL), EXIT_INVALID);
+	assert_captured("agent b (part 2): events that it sent are lost");
+}
+
+static void a_rule_of_the_file_stops_all(void **state)
+{
+	write_config("stop: [sent >= 5]\n");
+	x.parts[0].lonely = x.parts[1].lonely = false;
+	assert_int_equal(capture_output(run, NULL), EXIT_FAIL);
+	assert_string_equal(x.parts[0].got, "once start stop0 ");
+	assert_string_equal(x.parts[1].got, "once start stop0 ");
+	assert_reason("stopped 0.1 s after the start of the measured part: ");
+	assert_int_equal(x.result.verdict.stopped_value, 7 + 13);
+}
+
+static void a_purpose_that_is_reached_stops_all(void **state)
+{
+	x.parts[0].lonely = x.parts[1].lonely = false;
+	x.enough = true;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_string_equal(x.parts[0].got, "once start stop0 ");
+}
+
+static void on_interrupt(void *ctx)
+{
+	if (++x.ticks > 60)
+		x.signals = (int)(uintptr_t)ctx;
+}
+
+static void interrupts_go_to_all(void **state)
+{
+	for (int i = 1; i <= 3; i++) {
+		x.run.hooks.tick = on_interrupt;
+		x.run.hooks.ctx = (void *)(uintptr_t)i;
+		x.parts[0].lonely = x.parts[1].lonely = false;
+		x.parts[1].stays = i == 3;
+		capture_output(run, NULL);
+		assert_string_equal(
+			x.parts[0].got, i == 1 ? "once start stop1 " : "once start stop2 ");
+		if (i == 3)
+			assert_captured("agent b (part 2): its run does not end");
+		end(NULL);
+		begin(NULL);
+	}
+	x.signals = 1;
+	assert_int_equal(run(NULL), EXIT_INTERRUPTED);
+	assert_int_equal(x.begins, 0);
+}
+
+static void a_rate_changes_in_the_same_interval(void **state)
+{
+	static const char rate[] = "traffic.queries.load.rate=9";
+
+	assert_int_equal(open_fleet(NULL), 0);
+	assert_string_equal(fleet_order(x.fleet, rate, 0), "no packets flow now");
+	fleet_close(x.fleet);
+	x.order = rate;
+	x.parts[0].lonely = x.parts[1].lonely = false;
+	x.enough = true;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_non_null(strstr(x.parts[1].got, "order "));
+	// The middle of an interval, by its clock, so far ahead that it is there in time.
+	assert_int_equal((x.order_ns - x.parts[1].start_ns) % (100 * MS), 50 * MS);
+	assert_true(x.order_ns - x.parts[1].start_ns >= 0);
+}
+
+static void a_lost_connection_is_no_fault_of_an_agent(void **state)
+{
+	x.down_ms = 5000;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_int_equal(x.result.verdict.reasons.count, 0);
+}
+
+static void an_agent_whose_run_does_not_end_is_named(void **state)
+{
+	x.parts[1].stays = true;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_int_equal(close_run(NULL), EXIT_ENVIRONMENT);
+	assert_error("agent b: its run does not end");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(a_run_is_the_sum_of_its_parts),
+		TEST(a_claim_has_all_that_a_part_needs),
+		TEST(input_files_are_in_the_folder),
+		TEST(fitting_agents_are_chosen_by_name),
+		TEST(wrong_wishes_are_refused),
+		TEST(a_claim_can_fail),
+		TEST(a_run_does_not_begin),
+		TEST(a_fault_of_an_agent_makes_a_run_invalid),
+		TEST(clocks_that_nobody_knows_make_a_run_invalid),
+		TEST(a_part_that_is_behind_is_stuck),
+		TEST(a_part_without_a_result_has_its_intervals),
+		TEST(lost_events_are_read_again),
+		TEST(a_rule_of_the_file_stops_all),
+		TEST(a_purpose_that_is_reached_stops_all),
+		TEST(interrupts_go_to_all),
+		TEST(a_rate_changes_in_the_same_interval),
+		TEST(a_lost_connection_is_no_fault_of_an_agent),
+		TEST(an_agent_whose_run_does_not_end_is_named),
 	};
 
 	assert_non_null(unit_args[0]);
