@@ -556,6 +556,8 @@ static int connect_bus(struct order *o)
 	return rc < 0 ? rc : o->rc;
 }
 
+static unsigned open_count; // buses: with the last one the threads of the library end
+
 static struct bus *new_bus(void)
 {
 	struct bus *b = calloc(1, sizeof(*b));
@@ -570,10 +572,9 @@ static struct bus *new_bus(void)
 	pthread_mutex_init(&b->lock, NULL);
 	b->last = &b->first;
 	b->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	open_count++;
 	return b;
 }
-
-static unsigned open_count; // buses: with the last one the threads of the library end
 
 int bus_open(const struct bus_settings *s, struct bus **out)
 {
