@@ -469,6 +469,127 @@ static void handlers_that_are_too_slow_lose_messages(void **state)
 	free(data);
 }
 
+// --- what goes
+
+static char *request(int *rc)
+{
+	int64_t at_ns = 0;
+	size_t len = 0;
+	char *text = bus_request(x.bus, "ask", "what", 4, 0, &len, &at_ns, rc);
+
+	assert_int_equal(text ? strlen(text) : 0, len);
+	assert_true(!text || at_ns > 0);
+	return text;
+}
+
+static void a_request_has_its_own_reply(void **state)
+{
+	char *text;
+	int rc;
+
+	for (int i = 0; i < 20; i++) {
+		x.answer = "this";
+		text = request(&rc);
+		assert_int_equal(rc, 0);
+		assert_string_equal(text, "this");
+		assert_string_equal(x.subject, "ask");
+		assert_string_equal(x.data, "what");
+		free(text);
+	}
+	x.answer = "";
+	assert_null(request(&rc));
+	assert_int_equal(rc, -EHOSTUNREACH);
+	x.answer = NULL;
+	assert_null(request(&rc));
+	assert_int_equal(rc, -ETIMEDOUT);
+	come(0, x.reply, "late");
+	x.fails = 1;
+	x.publishes = NATS_MAX_PAYLOAD;
+	assert_null(request(&rc));
+	assert_int_equal(rc, -EMSGSIZE);
+}
+
+static void requests_at_a_time_are_limited(void **state)
+{
+	struct bus_question q = {"ask", {"Name", "value"}, "what", 4, 0};
+	struct bus_wait *waits[BUS_WAITS], *more;
+	char subject[sizeof(more->subject)];
+	natsMsg *reply;
+	int rc;
+
+	for (int i = 0; i < BUS_WAITS; i++)
+		assert_int_equal(bus_put_question(x.bus, &q, &waits[i]), 0);
+	assert_string_equal(x.header, "value");
+	assert_int_equal(bus_put_question(x.bus, &q, &more), -EBUSY);
+	strcpy(subject, waits[3]->subject);
+	come(0, subject, "first");
+	come(0, subject, "second");
+	reply = bus_await(x.bus, waits[3], 60000, NULL, &rc);
+	assert_int_equal(rc, 0);
+	assert_int_equal(natsMsg_GetDataLength(reply), 5);
+	assert_memory_equal(natsMsg_GetData(reply), "first", 5);
+	natsMsg_Destroy(reply);
+	assert_int_equal(bus_put_question(x.bus, &q, &more), 0);
+	assert_ptr_equal(more, waits[3]);
+	for (int i = 0; i < BUS_WAITS; i++) {
+		assert_null(bus_await(x.bus, waits[i], 0, NULL, &rc));
+		assert_int_equal(rc, -ETIMEDOUT);
+	}
+	q.size = (size_t)INT32_MAX + 1;
+	assert_int_equal(bus_put_question(x.bus, &q, &more), -EMSGSIZE);
+}
+
+static void a_message_is_sent_again_for_some_time(void **state)
+{
+	assert_int_equal(bus_ask(x.bus, "to", "back", "text", 4), 0);
+	assert_string_equal(x.subject, "to");
+	assert_string_equal(x.reply, "back");
+	assert_string_equal(x.data, "text");
+	assert_int_equal(bus_publish(x.bus, "to", "more", 4), 0);
+	assert_string_equal(x.reply, "");
+	assert_string_equal(x.data, "more");
+	assert_int_equal(x.published, 2);
+	x.fails = 3;
+	x.publishes = NATS_IO_ERROR;
+	assert_int_equal(bus_publish(x.bus, "to", "3", 1), 0);
+	assert_int_equal(x.pauses, 3);
+	x.fails = 1000;
+	assert_int_equal(bus_publish(x.bus, "to", "4", 1), -EIO);
+	assert_int_equal(x.pauses, 203);
+	x.publishes = NATS_TIMEOUT;
+	assert_int_equal(bus_publish(x.bus, "to", "5", 1), -ETIMEDOUT);
+	assert_int_equal(x.pauses, 403);
+	x.publishes = NATS_INSUFFICIENT_BUFFER;
+	assert_int_equal(bus_publish(x.bus, "to", "6", 1), -ENOBUFS);
+	assert_int_equal(x.pauses, 403);
+	assert_string_equal(x.data, "3");
+	assert_int_equal(bus_publish(x.bus, "to", "7", (size_t)INT32_MAX + 1), -EMSGSIZE);
+}
+
+static int lose(void *ctx)
+{
+	x.on_lost(NULL, NULL);
+	x.on_back(NULL, NULL);
+	x.on_closed(NULL, NULL);
+	x.on_error(NULL, NULL, NATS_SLOW_CONSUMER, NULL);
+	return 0;
+}
+
+static void a_lost_connection_is_told(void **state)
+{
+	capture_output(lose, NULL);
+	assert_string_equal(captured,
+		"ddiperf: warning: the connection to NATS is lost; it is tried again\n"
+		"ddiperf: the connection to NATS is back\n"
+		"ddiperf: warning: NATS: Slow Consumer, messages dropped\n");
+	x.closed = true;
+	x.error = "refused";
+	capture_output(lose, NULL);
+	assert_string_equal(captured, "ddiperf: the connection to NATS is back\n"
+				      "ddiperf: NATS ended the connection: refused\n"
+				      "ddiperf: warning: NATS: refused\n");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -482,6 +603,10 @@ int main(void)
 		TEST(nothing_comes_after_the_subscription),
 		TEST(a_subscription_can_fail),
 		TEST(handlers_that_are_too_slow_lose_messages),
+		TEST(a_request_has_its_own_reply),
+		TEST(requests_at_a_time_are_limited),
+		TEST(a_message_is_sent_again_for_some_time),
+		TEST(a_lost_connection_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
