@@ -48,6 +48,33 @@ int rte_eth_link_get_nowait(uint16_t device, struct rte_eth_link *l)
 	return device < 4 ? 0 : -ENODEV;
 }
 
+int rte_eth_dev_info_get(uint16_t device, struct rte_eth_dev_info *info)
+{
+	info->driver_name = "mlx5_pci";
+	return device < 4 ? 0 : -ENODEV;
+}
+
+const char *rte_dev_name(const struct rte_device *device)
+{
+	return "0000:01:00.0";
+}
+
+static int read_rc;
+static const char *interface_driver, *interface_kind;
+
+int __wrap_netif_read(const char *name, struct netif *out);
+int __real_netif_read(const char *name, struct netif *out);
+
+int __wrap_netif_read(const char *name, struct netif *out)
+{
+	if (!interface_driver)
+		return __real_netif_read(name, out);
+	*out = (struct netif){.index = 1};
+	strcpy(out->driver, interface_driver);
+	strcpy(out->kind, interface_kind);
+	return read_rc;
+}
+
 static void assert_counters(struct port *p, uint64_t n)
 {
 	struct port_counters c;
@@ -197,6 +224,38 @@ static void links_are_waited_for_and_complained_about(void **state)
 	}
 }
 
+static void a_card_has_the_name_of_its_driver(void **state)
+{
+	struct port_settings s = port_of("p", "af_packet", "eth0");
+	struct port p = {.settings = &s, .driver = driver_of(&s), .device_count = 1};
+	char text[64] = "";
+
+	interface_driver = "ixgbe";
+	interface_kind = "vlan";
+	assert_true(port_nic(&p, text, sizeof(text)));
+	assert_string_equal(text, "ixgbe");
+	interface_driver = "";
+	assert_true(port_nic(&p, text, sizeof(text)));
+	assert_string_equal(text, "vlan");
+	interface_kind = "";
+	assert_false(port_nic(&p, text, sizeof(text)));
+	interface_driver = "ixgbe";
+	read_rc = -ENODEV;
+	assert_false(port_nic(&p, text, sizeof(text)));
+	interface_driver = NULL;
+	s = port_of("p", "pci", "01:00.0");
+	assert_true(port_nic(&p, text, sizeof(text)));
+	assert_string_equal(text, "mlx5_pci 0000:01:00.0");
+	p.devices[0] = 9;
+	assert_false(port_nic(&p, text, sizeof(text)));
+	p.devices[0] = 0;
+	p.device_count = 0;
+	assert_false(port_nic(&p, text, sizeof(text)));
+	p.device_count = 1;
+	s = port_of("p", "ring", NULL);
+	assert_false(port_nic(&p, text, sizeof(text)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +264,7 @@ int main(void)
 		cmocka_unit_test(packets_of_the_run_before_are_dropped),
 		cmocka_unit_test(links_are_waited_for_and_complained_about),
 		cmocka_unit_test(a_speed_comes_from_the_file_or_the_kernel),
+		cmocka_unit_test(a_card_has_the_name_of_its_driver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sleep ends with its time or with a packet. Path: cold. Test.
+#include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include <rte_ethdev.h>
 
 #include "io/driver/driver.h"
 #include "io/port/wait.h"
@@ -72,6 +77,64 @@ static void a_port_without_sockets_of_the_kernel_is_looked_at(void **state)
 	assert_int_equal(w.fds[0], 7);
 }
 
+// Devices of a process with XDP sockets 10, 12 and 14, among others.
+static const char *const names[] = {"net_af_xdp", "net_null", "net_af_xdp", "", "net_af_xdp"};
+static rlim_t open_max = 100;
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
+int __wrap_getrlimit64(int what, struct rlimit *limit);
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	assert_int_equal(name, SO_DOMAIN);
+	*(int *)value = fd == 10 || fd == 12 || fd == 14 ? AF_XDP : AF_INET;
+	return fd < 5 ? -1 : 0;
+}
+
+int __wrap_getrlimit64(int what, struct rlimit *limit)
+{
+	limit->rlim_cur = open_max;
+	return 0;
+}
+
+uint64_t rte_eth_find_next_owned_by(uint16_t port_id, const uint64_t owner_id)
+{
+	return port_id < 5 ? port_id : RTE_MAX_ETHPORTS;
+}
+
+int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+	info->driver_name = names[port_id];
+	return port_id == 3 ? -ENODEV : 0;
+}
+
+static const struct driver *xdp_driver(void)
+{
+	const struct driver *d = drivers;
+
+	while (!d->xdp)
+		d++;
+	return d;
+}
+
+static void xdp_sockets_are_in_the_order_of_their_devices(void **state)
+{
+	struct port p = {.driver = xdp_driver(), .queues = 2, .queue = {{4, 0}, {2, 0}}};
+
+	assert_int_equal(wait_of(&p, 0).fds[0], 14);
+	assert_int_equal(wait_of(&p, 1).fds[0], 12);
+	p.queue[0].device = 0;
+	assert_int_equal(wait_of(&p, 0).fds[0], 10);
+	assert_int_equal(wait_of(&p, 0).count, 1);
+	open_max = 12;
+	assert_int_equal(wait_of(&p, 0).count, 1);
+	assert_int_equal(wait_of(&p, 1).count, 0);
+	open_max = 13;
+	assert_int_equal(wait_of(&p, 1).count, 1);
+	open_max = RLIM_INFINITY;
+	assert_int_equal(wait_of(&p, 1).fds[0], 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +142,7 @@ int main(void)
 		cmocka_unit_test(without_a_socket_it_takes_its_time),
 		cmocka_unit_test(timers_of_the_thread_are_exact_from_then_on),
 		cmocka_unit_test(a_port_without_sockets_of_the_kernel_is_looked_at),
+		cmocka_unit_test(xdp_sockets_are_in_the_order_of_their_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
