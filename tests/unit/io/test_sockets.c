@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -400,6 +402,174 @@ static void what_has_no_room_in_the_socket_is_missed(void **state)
 	fixture_free(f);
 }
 
+// --- errors of the kernel
+
+static struct {
+	int sends[8], binds[8]; // errors of the next calls; 0 ends them
+	unsigned sent, bound;
+} errors;
+
+int __wrap_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags);
+int __real_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags);
+int __wrap_bind(int fd, const struct sockaddr *at, socklen_t len);
+int __real_bind(int fd, const struct sockaddr *at, socklen_t len);
+
+int __wrap_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
+{
+	if (!errors.sends[errors.sent])
+		return __real_sendmmsg(fd, m, n, flags);
+	errno = errors.sends[errors.sent++];
+	return -1;
+}
+
+int __wrap_bind(int fd, const struct sockaddr *at, socklen_t len)
+{
+	if (!errors.binds[errors.bound])
+		return __real_bind(fd, at, len);
+	errno = errors.binds[errors.bound++];
+	return -1;
+}
+
+static unsigned received(const struct fixture *f)
+{
+	unsigned n = 0;
+	char octet;
+
+	while (recv(f->peer, &octet, 1, MSG_DONTWAIT) >= 0)
+		n++;
+	return n;
+}
+
+// One that is most likely of an earlier message is tried again; a full socket ends the burst.
+static void errors_of_a_send_are_of_one_message(void **state)
+{
+	static const struct {
+		int errors[4];
+		uint16_t taken;
+		unsigned arrive;
+		uint64_t failed;
+	} rows[] = {
+		{{0}, 3, 3, 0},
+		{{EINTR, EINTR, EINTR, EINTR}, 3, 3, 0},
+		{{ECONNREFUSED, ECONNREFUSED}, 3, 3, 0},
+		{{EMSGSIZE, EMSGSIZE, EMSGSIZE}, 3, 2, 1},
+		{{EMSGSIZE, EINTR, EMSGSIZE, EMSGSIZE}, 3, 2, 1},
+		{{EAGAIN}, 0, 0, 0},
+		{{ENOBUFS}, 0, 0, 0},
+		{{ENOMEM}, 0, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture *f = fixture_new("127.0.0.1", true);
+		struct rte_mbuf *m[3];
+
+		for (int k = 0; k < 3; k++)
+			m[k] = frame_new(f, "text", 4, 0);
+		memset(&errors, 0, sizeof(errors));
+		memcpy(errors.sends, rows[i].errors, sizeof(rows[i].errors));
+		assert_int_equal(burst_tx(NUMBER, 0, m, 3), rows[i].taken);
+		assert_int_equal(errors.sends[errors.sent], 0); // all were met
+		assert_int_equal(received(f), rows[i].arrive);
+		assert_int_equal(counted(f).tx_errors, rows[i].failed);
+		assert_int_equal(counted(f).tx_packets, rows[i].arrive);
+		burst_free(m + rows[i].taken, 3 - rows[i].taken);
+		fixture_free(f);
+	}
+}
+
+// Opens the sockets of a group at 127.0.0.1, and returns the error.
+static int open_at(struct socket_group *groups, uint32_t count, struct io_error *e)
+{
+	static struct addr_range own = {{.len = 4, .bytes = {127, 0, 0, 1}}, 1};
+	struct port_settings p = {
+		.name = "lan", .driver = socket_driver(), .mtu = 1500, .groups = {groups, count}};
+	struct sockets *s = NULL;
+	int err;
+
+	for (uint32_t i = 0; i < count; i++)
+		groups[i].addresses = (struct field_list){&own, 1};
+	err = sockets_open(&p, 1, &s, e);
+	sockets_close(s);
+	return err;
+}
+
+static void a_socket_that_cannot_be_says_why(void **state)
+{
+	static const struct {
+		uint16_t port;
+		int error;
+		const char *text;
+	} rows[] = {
+		{1023, EADDRINUSE,
+			"port lan (socket): UDP port 1023 of 127.0.0.1 is in use by another "
+			"program, like a "
+			"server"},
+		{1024, EADDRINUSE,
+			"port lan (socket): UDP port 1024 of 127.0.0.1 is in use by another "
+			"program: other "
+			"source.ports"},
+		{67, EACCES,
+			"port lan (socket): UDP port 67 needs CAP_NET_BIND_SERVICE: run as root, "
+			"or "},
+		{5300, EADDRNOTAVAIL,
+			"port lan (socket): 127.0.0.1 is not an address of this host"},
+		{5300, ENOMEM,
+			"port lan (socket): a socket on UDP port 5300 of 127.0.0.1: Cannot "
+			"allocate memory"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct field_range port = {rows[i].port, rows[i].port};
+		struct socket_group g = {.ports = {&port, 1}};
+		struct io_error e = {""};
+
+		errors.bound = 0;
+		errors.binds[0] = rows[i].error;
+		errors.binds[1] = 0;
+		assert_int_equal(open_at(&g, 1, &e), -rows[i].error);
+		if (strncmp(e.text, rows[i].text, strlen(rows[i].text)) != 0)
+			fail_msg("%s", e.text);
+	}
+}
+
+static void free_ports_are_tried_for(void **state)
+{
+	struct socket_group g = {.free_ports = 2};
+	struct io_error e = {""};
+
+	errors.bound = 0;
+	for (int i = 0; i < 7; i++)
+		errors.binds[i] = EADDRINUSE;
+	assert_int_equal(open_at(&g, 1, &e), 0);
+	assert_int_equal(errors.bound, 7);
+	memset(errors.binds, 0, sizeof(errors.binds));
+	errors.bound = 0;
+	errors.binds[0] = EACCES; // not tried again
+	assert_int_equal(open_at(&g, 1, &e), -EACCES);
+	assert_int_equal(errors.bound, 1);
+}
+
+// A port that two items name is opened once.
+static void items_share_their_ports(void **state)
+{
+	struct field_range port = {1, 1}, two = {1, 2};
+	struct socket_group groups[2] = {{.ports = {&port, 1}}, {.ports = {&two, 1}}};
+	struct io_error e = {""};
+	struct fixture *f = fixture_new("127.0.0.1", true);
+
+	// Two in a row that were free just now.
+	for (port.first = 20000; port.first < 30000; port.first++) {
+		port.last = two.first = port.first;
+		two.last = port.first + 1;
+		if (open_at(groups, 2, &e) == 0)
+			break;
+	}
+	assert_true(port.first < 30000);
+	port.first = port.last = f->port;
+	assert_int_equal(open_at(groups, 1, &e), -EADDRINUSE); // of another
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +583,10 @@ int main(void)
 		cmocka_unit_test(other_frames_are_counted_and_dropped),
 		cmocka_unit_test(a_refusal_by_icmp_is_a_frame),
 		cmocka_unit_test(what_has_no_room_in_the_socket_is_missed),
+		cmocka_unit_test(errors_of_a_send_are_of_one_message),
+		cmocka_unit_test(a_socket_that_cannot_be_says_why),
+		cmocka_unit_test(free_ports_are_tried_for),
+		cmocka_unit_test(items_share_their_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
