@@ -15,9 +15,11 @@
 #include <rte_alarm.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
+#include <rte_log.h>
 
 #include "io/driver/driver.h"
 #include "io/driver/eal.h"
+#include "io/driver/explain.h"
 #include "io/driver/memory.h"
 #include "io/host/privileges.h"
 
@@ -37,6 +39,8 @@ static struct {
 	char args[512], runtime[128];
 	rte_eal_alarm_callback alarm;
 	struct io_error e;
+	unsigned looked, vanishes; // directories that were made, and how many of them are gone
+	const char *more;          // behind its name
 } x;
 
 int __wrap_rte_eal_init(int argc, char **argv);
@@ -120,13 +124,14 @@ int __wrap_cpus_read(struct cpus *out)
 
 int __wrap_state_directory(char *dir, size_t room)
 {
-	snprintf(dir, room, "%s", x.dir);
+	// Another run removes it at first.
+	snprintf(dir, room, "%s%s", x.dir, x.looked++ < x.vanishes ? "/gone" : x.more);
 	return 0;
 }
 
 void __wrap_state_leave_directory(const char *dir)
 {
-	assert_string_equal(dir, x.dir);
+	assert_int_equal(strncmp(dir, x.dir, strlen(x.dir)), 0);
 }
 
 int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
@@ -157,6 +162,7 @@ int __wrap_fcntl64(int fd, int command, ...)
 
 int __wrap_privileges_drop(bool all)
 {
+	assert_false(all);
 	return x.dropped;
 }
 
@@ -186,6 +192,7 @@ static int begin(void **state)
 	x.lcores = 3;
 	x.threads = 2;
 	x.alarm_comes = true;
+	x.more = "";
 	strcpy(x.dir, "/tmp/ddiperf-test-XXXXXX");
 	assert_non_null(mkdtemp(x.dir));
 	return 0;
@@ -216,6 +223,7 @@ static void assert_refused(
 static void cpus_of_others_are_refused(void **state)
 {
 	struct lcore_plan p = two;
+	char text[100];
 
 	p.management_cpu = 5;
 	assert_refused(&plain, &p, -EINVAL,
@@ -230,8 +238,13 @@ static void cpus_of_others_are_refused(void **state)
 	p.worker_cpus[0] = LCORE_ANY_CPU;
 	p.worker_cpus[1] = 9;
 	assert_refused(&plain, &p, -EINVAL, "CPU 9 (ports[].cpus) is not available");
+	memset(p.worker_cpus, 0xff, sizeof(p.worker_cpus)); // any
 	p.worker_count = RTE_MAX_LCORE;
-	assert_refused(&plain, &p, -EINVAL, "workers are too many for this DPDK");
+	snprintf(text, sizeof(text), "%u workers are too many for this DPDK (up to %u)",
+		RTE_MAX_LCORE, RTE_MAX_LCORE - 1);
+	assert_refused(&plain, &p, -EINVAL, text);
+	p.worker_count--;
+	assert_refused(&plain, &p, -EMFILE, "more files");
 }
 
 // 24 of a run, 4 of each thread, 8 of the port.
@@ -273,6 +286,54 @@ static void memory_must_suffice(void **state)
 	x.affinity_rc = -1; // fails later
 	h.memory_size = need;
 	assert_refused(&h, &two, -EINVAL, "CPU 1 cannot be used: Invalid argument");
+	h.memory_size = 0; // automatic
+	assert_refused(&h, &two, -EINVAL, "CPU 1 cannot be used: Invalid argument");
+}
+
+static void ordinary_pages_are_noted_where_they_matter(void **state)
+{
+	static const struct {
+		const char *driver;
+		int32_t memory;
+		bool noted;
+	} rows[] = {{"af_packet", MEMORY_AUTO, true}, {"af_packet", MEMORY_PAGES, false},
+		{"socket", MEMORY_AUTO, false}};
+
+	x.affinity_rc = -1; // it ends there
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct host_settings h = {
+			.memory = rows[i].memory, .memory_size = UINT64_MAX};
+		const struct port_settings p = port_of("a", rows[i].driver, "eth0");
+		struct capture c;
+		char *said;
+
+		capture_begin(&c);
+		assert_int_equal(io_start(&h, &two, &p, 1, &x.e), -EINVAL);
+		said = capture_end(&c);
+		assert_int_equal(
+			strstr(said, "packet memory takes ordinary pages") != NULL, rows[i].noted);
+		free(said);
+	}
+}
+
+static void a_folder_is_made_again(void **state)
+{
+	char path[100];
+
+	x.affinity_rc = -1;
+	x.vanishes = 100;
+	assert_refused(&plain, &two, -EINVAL, "CPU 1 cannot be used");
+	assert_int_equal(x.looked, 101);
+	x.looked = 0;
+	x.vanishes = 101;
+	assert_refused(&plain, &two, -ENOENT, "cannot be made: No such file or directory");
+	snprintf(path, sizeof(path), "%s/file", x.dir);
+	fclose(fopen(path, "w"));
+	x.more = "/file";
+	x.looked = x.vanishes = 0;
+	assert_refused(&plain, &two, -ENOTDIR, "cannot be made: Not a directory");
+	assert_int_equal(x.looked, 1);
+	unlink(path);
 }
 
 static void a_start_that_fails_leaves_nothing(void **state)
@@ -301,8 +362,12 @@ static void dpdk_starts_once_and_ends(void **state)
 	assert_int_equal(x.cleanups, 0);
 	setenv("RUNTIME_DIRECTORY", "/run/before", 1);
 	x.free = 1 << 30;
-	assert_int_equal(start(&h, &two), 0);
 	snprintf(name, sizeof(name), "%s/eal-%d", x.dir, (int)getpid());
+	assert_int_equal(mkdir(name, 0700), 0); // of an earlier process of this number
+	assert_int_equal(start(&h, &two), 0);
+	assert_int_equal(rte_log_get_global_level(), RTE_LOG_CRIT);
+	eal_set_talkative(true);
+	assert_int_equal(rte_log_get_global_level(), RTE_LOG_INFO);
 	assert_string_equal(x.runtime, name);
 	assert_string_equal(getenv("RUNTIME_DIRECTORY"), "/run/before");
 	assert_non_null(strstr(x.args, "--lcores=0@1,1@4 "));
@@ -362,6 +427,8 @@ int main(void)
 		TEST(cpus_of_others_are_refused),
 		TEST(files_are_counted_first),
 		TEST(memory_must_suffice),
+		TEST(ordinary_pages_are_noted_where_they_matter),
+		TEST(a_folder_is_made_again),
 		TEST(a_start_that_fails_leaves_nothing),
 		TEST(dpdk_starts_once_and_ends),
 		TEST(all_threads_give_up_their_capabilities),
