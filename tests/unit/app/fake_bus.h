@@ -34,6 +34,7 @@ static struct {
 	bool down;   // the connection
 	size_t room;
 	int refuses;                                         // -errno of bus_open
+	int silence;                                         // -errno of a request without reply
 	void (*published)(const struct bus_message *m);      // NULL: nobody listens
 	json_t *(*asked)(const char *subject, json_t *data); // NULL: no reply
 	void (*ticked)(void);
@@ -168,8 +169,8 @@ char *__wrap_bus_request(struct bus *b, const char *subject, const void *data, s
 	char *text;
 
 	json_decref(message);
-	*rc = reply ? 0 : -ETIMEDOUT;
-	bus.ms += reply ? 0 : ms;
+	*rc = reply ? 0 : bus.silence ? bus.silence : -ETIMEDOUT;
+	bus.ms += *rc == -ETIMEDOUT ? ms : 0;
 	if (!reply)
 		return NULL;
 	if (!json_is_string(reply)) {

@@ -387,6 +387,9 @@ static void messages_wait_for_a_tick(void **state)
 	assert_int_equal(bus_tick(x.bus, 0), 2);
 	assert_string_equal(x.got, "2:b=now 1:a.x=one 1:a.y=two ");
 	assert_int_equal(bus_tick(x.bus, 0), 0);
+	for (const struct bus_subscription *s = x.bus->subscriptions; s; s = s->next)
+		assert_true(s->busy_ns < 60 * UINT64_C(1000000000));
+	assert_int_equal(__real_poll(&(struct pollfd){x.bus->woken, POLLIN, 0}, 1, 0), 0);
 	come(1, "a.z", "three");
 	assert_int_equal(bus_tick(x.bus, 60000), 1); // does not wait
 	x.connection = NATS_CONN_STATUS_RECONNECTING;

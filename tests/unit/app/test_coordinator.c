@@ -52,6 +52,11 @@ struct part {
 	int64_t late_ns;            // of its begin
 	int64_t moves_ns;           // of its clock during the run
 	bool keeps_none;            // has no result
+	bool runs;                  // sends the lines of its run next
+	size_t repeats;             // sends its events from there on again
+	unsigned times;             // it was asked for its clock
+	json_t *numbers;            // of its intervals; NULL: 1, 2, 3
+	bool warms_up;              // in its first interval
 	bool lonely;                // ends by itself after its intervals
 };
 
@@ -59,7 +64,7 @@ static struct {
 	struct part parts[PARTS];
 	unsigned count;
 	char dir[64], file[80];
-	const char *duration;
+	const char *duration, *warmup, *drain; // NULL: 200 ms, 0, 1 s
 	struct arena *arena;
 	struct diag *diag;
 	const struct config *config;
@@ -70,12 +75,16 @@ static struct {
 	struct result result;
 	// what the hooks saw
 	unsigned begins, intervals, warmups, kept, ticks;
-	uint64_t sent; // of all intervals
+	uint64_t sums[8], sent; // of each interval, and of all
 	char note[512];
 	bool enough;
+	unsigned enough_after; // intervals
+	uint64_t begun_ms;
 	json_t *claim, *found; // the last claim; facts of further agents
 	int put_file;          // -errno
+	char put[100];         // the last file that was put
 	const char *order;     // given in the first interval
+	unsigned order_in_ms;  // from the begin
 	int64_t order_ns;      // when it holds for part 2
 	unsigned beats;
 	int down_ms; // for how long the connection is lost in the run
@@ -98,7 +107,7 @@ int64_t __wrap_fleet_clock_error(void)
 int __wrap_bus_put_file(struct bus *b, const char *path, char hash[65])
 {
 	strcpy(hash, HASH);
-	assert_non_null(strstr(path, x.dir));
+	snprintf(x.put, sizeof(x.put), "%s", path);
 	return x.put_file;
 }
 
@@ -159,14 +168,18 @@ static void add_run(struct part *p)
 	json_t *intervals = json_object_get(p->document, "intervals");
 	size_t i;
 
+	p->runs = false;
 	json_object_del(begin, "intervals");
-	add(p, json_pack("{s:i, s:I}", "started", 1, "at_ns", (json_int_t)p->start_ns));
 	add(p, json_pack("{s:i, s:o}", "begin", 1, "result", begin));
 	json_array_foreach(intervals, i, one)
 	{
 		json_t *line = json_deep_copy(one);
 
 		json_object_set_new(line, "number", json_integer((json_int_t)i + 1));
+		if (p->numbers)
+			json_object_set(line, "number", json_array_get(p->numbers, i));
+		if (p->warms_up && i == 0)
+			json_object_set_new(line, "warmup", json_true());
 		if (i == 2)
 			json_object_set_new(line, "last", json_true());
 		if (i < p->intervals)
@@ -190,9 +203,8 @@ static void obey(struct part *p, const json_t *order)
 		p->mute |= p->silent_at_ready;
 	} else if (json_object_get(order, "start")) {
 		p->start_ns = json_integer_value(json_object_get(order, "start"));
-		add_run(p);
-		if (p->loses)
-			p->told = p->size;
+		add(p, json_pack("{s:i, s:I}", "started", 1, "at_ns", (json_int_t)p->start_ns));
+		p->runs = true;
 		p->ahead_ns += p->moves_ns;
 	} else if (stop) {
 		snprintf(p->got + strlen(p->got) - 1, room, "%lld ",
@@ -203,7 +215,6 @@ static void obey(struct part *p, const json_t *order)
 		x.order_ns = json_integer_value(json_object_get(order, "at_ns"));
 	}
 	send_events(p);
-	p->mute |= p->silent_in_run && p->start_ns;
 }
 
 static void on_order(struct part *p, const struct bus_message *m)
@@ -229,6 +240,7 @@ static void on_time(struct part *p, const struct bus_message *m)
 	int64_t asked = strtoll(m->data, NULL, 10);
 	char text[80];
 
+	p->times++;
 	if (!p->timeless && !p->mute)
 		bus_say_later(m->reply, text,
 			(size_t)sprintf(text, "%lld %lld -1", (long long)asked,
@@ -270,7 +282,7 @@ static void on_published(const struct bus_message *m)
 static json_t *a_piece(const char *text, size_t size, size_t from)
 {
 	char piece[TALK_PIECE + 33];
-	size_t count = size - from < TALK_PIECE ? size - from : TALK_PIECE;
+	size_t count = size - from < 5000 ? size - from : 5000;
 
 	return json_stringn(piece, talk_put_piece(piece, from, text + from, count));
 }
@@ -298,6 +310,7 @@ static json_t *on_asked(const char *subject, json_t *message)
 	if (strcmp(document_text(message, "file"), TALK_EVENTS) == 0)
 		return a_piece(p->events, p->size, from);
 	assert_string_equal(document_text(message, "file"), "run-1.json");
+	json_object_set_new(p->document, "mark", json_integer(1));
 	text = json_dumps(p->document, 0);
 	piece = a_piece(text, strlen(text), from);
 	free(text);
@@ -311,13 +324,21 @@ static void on_tick(void)
 	x.down_ms -= bus.down ? 20 : 0;
 	for (unsigned i = 0; i < x.count; i++) {
 		struct part *p = &x.parts[i];
-		bool goes_on = x.begins && p->then;
+		bool goes_on = p->runs || (x.begins && (p->then || p->repeats));
 
-		if (goes_on)
-			add_text(p, p->then);
-		p->then = goes_on ? NULL : p->then;
+		if (p->runs) {
+			add_run(p);
+			if (p->loses)
+				p->told = p->size;
+		} else if (goes_on) {
+			add_text(p, p->then ? p->then : "");
+			p->then = NULL;
+			p->told = p->repeats ? p->repeats : p->told;
+			p->repeats = 0;
+		}
 		if (!bus.down && p->claims && (goes_on || bus.ms - p->said_ms >= TALK_BEAT_MS))
 			send_events(p);
+		p->mute |= p->silent_in_run && p->start_ns && !p->runs;
 	}
 }
 
@@ -326,6 +347,7 @@ static void on_tick(void)
 static void on_begin(void *ctx, const struct result *r, const struct config *c)
 {
 	x.begins++;
+	x.begun_ms = bus.ms;
 	assert_int_equal(r->number, 1);
 	assert_string_equal(r->run.command, "ddiperf run");
 	assert_ptr_equal(c, x.config);
@@ -336,16 +358,18 @@ static void on_interval(void *ctx, const struct result_interval *i, bool warmup)
 	x.intervals += !warmup;
 	x.warmups += warmup;
 	if (x.order && x.intervals == 1)
-		assert_null(fleet_order(x.fleet, x.order, 0));
+		assert_null(fleet_order(
+			x.fleet, x.order, (uint64_t)(x.parts[0].start_ns + x.order_in_ms * MS)));
 }
 
 static void on_kept(void *ctx, const struct result_interval *i)
 {
 	const struct result_interval_item *items = i->traffic.items;
 
-	x.kept++;
+	x.sums[x.kept++] = 0;
 	for (uint32_t k = 0; k < i->traffic.count; k++)
-		x.sent += items[k].sent;
+		x.sums[x.kept - 1] += items[k].sent;
+	x.sent += x.sums[x.kept - 1];
 }
 
 static void on_run_tick(void *ctx)
@@ -355,7 +379,7 @@ static void on_run_tick(void *ctx)
 
 static bool is_enough(void *ctx)
 {
-	return x.enough;
+	return x.enough || (x.enough_after && x.intervals == x.enough_after);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -377,15 +401,17 @@ static void write_config(const char *more)
 
 	assert_non_null(f);
 	fprintf(f,
-		"run: {duration: %s, interval: 100ms, warmup: 0s}\n"
+		"run: {duration: %s, interval: 100ms, warmup: %s, drain: %s}\n"
 		"ports:\n"
 		"  - {name: tester, driver: ring, device: dut, addresses: [198.18.0.1/24]}\n"
 		"  - {name: dut, driver: ring, device: tester, addresses: [198.18.0.2/24]}\n"
 		"responder: {port: dut, dns: {}}\n"
 		"traffic:\n"
-		"  - {name: queries, server: 198.18.0.2, load: {rate: 200}, dns: {names: [a A]}}\n"
+		"  - {name: queries, server: 198.18.0.2, load: {rate: 200}, timeout: 1s, dns: "
+		"{names: [a A]}}\n"
 		"%s",
-		x.duration ? x.duration : "200ms", more);
+		x.duration ? x.duration : "200ms", x.warmup ? x.warmup : "0s",
+		x.drain ? x.drain : "1s", more);
 	fclose(f);
 	x.config = config_load(x.file, NULL, 0, x.arena, x.diag);
 	if (!x.config)
@@ -445,8 +471,10 @@ static int end(void **state)
 	assert_int_equal(bus.open, 0);
 	while (bus.first != bus.last)
 		free(bus.waiting[bus.first++ % 64].data);
-	for (unsigned i = 0; i < PARTS; i++)
+	for (unsigned i = 0; i < PARTS; i++) {
 		json_decref(x.parts[i].document);
+		json_decref(x.parts[i].numbers);
+	}
 	json_decref(x.found);
 	json_decref(x.claim);
 	arena_free(x.arena);
@@ -522,6 +550,7 @@ static void a_run_is_the_sum_of_its_parts(void **state)
 	assert_int_equal(x.kept, 3);
 	assert_int_equal(x.sent, 14 + 4 + 26 + 7);
 	assert_true(x.ticks > 0 && x.beats > 0);
+	assert_int_equal(x.parts[1].times, 20 + 20); // before and after the run
 	assert_string_equal(x.parts[0].got, "once start ");
 	assert_string_equal(x.parts[1].got, "once start ");
 	assert_int_equal(x.parts[1].start_ns - x.parts[0].start_ns, 5 * MS);
@@ -532,10 +561,13 @@ static void a_run_is_the_sum_of_its_parts(void **state)
 	assert_true(x.parts[0].released && x.parts[1].released);
 	fleet_complete(x.fleet, 1, document);
 	assert_int_equal(json_array_size(json_object_get(document, "parts")), 2);
+	assert_true(document_number(
+			    json_array_get(json_object_get(document, "parts"), 1), "mark") == 1);
 	fleet = json_object_get(document, "fleet");
 	assert_true(document_number(fleet, "agents") == 2);
 	assert_true(document_number(fleet, "skew_within_ns") == 50000);
 	assert_true(document_number(fleet, "start_skew_ns") == 600000);
+	assert_true(document_number(fleet, "start_skew_within_ns") == 100000);
 	assert_int_equal(json_array_size(json_object_get(fleet, "orders")), 0);
 	member = json_array_get(json_object_get(fleet, "members"), 1);
 	assert_string_equal(document_text(member, "name"), "b");
@@ -547,19 +579,21 @@ static void a_run_is_the_sum_of_its_parts(void **state)
 	json_decref(document);
 }
 
-static void assert_has(const char *list, const char *text)
+static bool has(const char *list, const char *text)
 {
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach(json_object_get(x.claim, list), i,
-		one) if (strcmp(json_string_value(one), text) == 0) return;
-	fail_msg("%s is not in %s", text, list);
+		one) if (strcmp(json_string_value(one), text) == 0) return true;
+	return false;
 }
+
+#define assert_has(list, text) assert_true(has(list, text))
 
 static void a_claim_has_all_that_a_part_needs(void **state)
 {
-	char *sets[] = {"run.seed=2"};
+	char *sets[] = {"run.seed=2"}, path[100];
 	const json_t *file;
 
 	x.wanted.assignments = sets;
@@ -577,10 +611,13 @@ static void a_claim_has_all_that_a_part_needs(void **state)
 	assert_has("part", "run.id=r1");
 	assert_has("part", "stop=[]");
 	assert_has("part", "output.prometheus=null");
+	assert_false(has("part", "output.config=null") || has("part", "output.percentiles=null"));
 	assert_has("part", "traffic.others.load.max_outstanding=0");
 	file = json_array_get(json_object_get(x.claim, "files"), 0);
 	assert_string_equal(document_text(file, "name"), "sub/list");
 	assert_string_equal(document_text(file, "hash"), HASH);
+	snprintf(path, sizeof(path), "%s/sub/list", x.dir);
+	assert_string_equal(x.put, path);
 	x.put_file = -EIO;
 	assert_int_equal(open_run(NULL), EXIT_ENVIRONMENT);
 }
@@ -661,6 +698,9 @@ static void wrong_wishes_are_refused(void **state)
 	x.wanted.agents = "1024";
 	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
 	fleet_close(x.fleet);
+	x.wanted.agents = "9";
+	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
+	fleet_close(x.fleet);
 	x.wanted.agents = NULL;
 	write_config("fleet: {agents: 3}\n");
 	assert_int_equal(open_fleet(NULL), EXIT_ENVIRONMENT);
@@ -707,6 +747,7 @@ static void a_run_does_not_begin(void **state)
 		{{.at_once = "{\"over\":3}\n"}, 5, "its process has ended before the run",
 			"once stop2 "},
 		{{.at_once = "[]\n"}, 5, "it sent a message that cannot be parsed", "once stop2 "},
+		{{.at_once = "{}\n"}, 5, "it is not ready after 120 s", "once stop2 "},
 		{{.deaf = true}, 5, "it takes no order", "once stop2 "},
 		{{.silent_at_ready = true}, 5, "no message from it for 1.0", "once stop2 "},
 		{{.timeless = true}, 5, "it does not report its clock", "once start stop2 "},
@@ -856,21 +897,139 @@ static void interrupts_go_to_all(void **state)
 	assert_int_equal(x.begins, 0);
 }
 
+// In the middle of an interval, by its clock, so far ahead that it is there in time.
 static void a_rate_changes_in_the_same_interval(void **state)
 {
+	static const struct {
+		unsigned wanted_ms, warmup_ms, holds_ms; // of the begin
+	} rows[] = {{0, 0, 50}, {1000, 0, 950}, {1049, 0, 1050}, {1050, 0, 1050}, {170, 250, 150},
+		{280, 250, 300}, {380, 250, 400}};
 	static const char rate[] = "traffic.queries.load.rate=9";
 
 	assert_int_equal(open_fleet(NULL), 0);
 	assert_string_equal(fleet_order(x.fleet, rate, 0), "no packets flow now");
 	fleet_close(x.fleet);
-	x.order = rate;
-	x.parts[0].lonely = x.parts[1].lonely = false;
-	x.enough = true;
+	x.fleet = NULL;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char warmup[16];
+
+		snprintf(warmup, sizeof(warmup), "%ums", rows[i].warmup_ms);
+		x.warmup = warmup;
+		write_config("");
+		x.order = rate;
+		x.order_in_ms = rows[i].wanted_ms;
+		x.parts[0].lonely = x.parts[1].lonely = false;
+		x.enough = true;
+		assert_int_equal(capture_output(run, NULL), 0);
+		assert_non_null(strstr(x.parts[1].got, "order "));
+		assert_int_equal(x.order_ns - x.parts[1].start_ns, rows[i].holds_ms * MS);
+		end(NULL);
+		begin(NULL);
+	}
+}
+
+static json_t *an_order(const char *set, int64_t from_ns)
+{
+	return json_pack(
+		"{s:s, s:f, s:I}", "set", set, "at_s", 0.1, "from_ns", (json_int_t)from_ns);
+}
+
+static void orders_are_compared_by_one_clock(void **state)
+{
+	json_t *document = json_object();
+	const json_t *one;
+
+	json_object_set_new(x.parts[0].document, "orders",
+		json_pack("[o, o]", an_order("rate=1", 1000), an_order("rate=2", 5000)));
+	json_object_set_new(x.parts[1].document, "orders",
+		json_pack("[o, o]", an_order("rate=1", 1300 + 5 * MS), an_order("rate=2", 0)));
+	x.parts[0].then = x.parts[1].then =
+		"{\"order\":\"rate=1\",\"refused\":\"too late\"}\n{\"order\":\"rate=2\"}\n";
 	assert_int_equal(capture_output(run, NULL), 0);
-	assert_non_null(strstr(x.parts[1].got, "order "));
-	// The middle of an interval, by its clock, so far ahead that it is there in time.
-	assert_int_equal((x.order_ns - x.parts[1].start_ns) % (100 * MS), 50 * MS);
-	assert_true(x.order_ns - x.parts[1].start_ns >= 0);
+	assert_string_equal(captured, "ddiperf: warning: order rate=1: too late\n"); // once
+	fleet_complete(x.fleet, 1, document);
+	one = json_array_get(document_at(document, "fleet.orders"), 0);
+	assert_string_equal(document_text(one, "set"), "rate=1");
+	assert_true(document_number(one, "parts") == 2);
+	assert_true(document_number(one, "from_ns") == 1000);
+	assert_true(document_number(one, "spread_ns") == 300);
+	one = json_array_get(document_at(document, "fleet.orders"), 1);
+	assert_true(document_number(one, "parts") == 1);
+	assert_true(document_number(one, "spread_ns") == 0);
+	assert_int_equal(json_array_size(document_at(document, "fleet.orders")), 2);
+	json_decref(document);
+}
+
+static void two_agents_are_enough_for_two_parts(void **state)
+{
+	write_config("fleet: {agents: 2}\n");
+	assert_int_equal(capture_output(run, NULL), 0);
+}
+
+// Also when those of a part come later, or twice.
+static void intervals_of_one_time_are_added(void **state)
+{
+	json_t *line = json_deep_copy(
+		json_array_get(json_object_get(x.parts[1].document, "intervals"), 1));
+	char *text, *both;
+
+	json_object_set_new(line, "number", json_integer(2));
+	text = talk_text(line);
+	assert_true(asprintf(&both, "%s\n", text) > 0);
+	x.parts[1].intervals = 1;
+	x.parts[1].lonely = false;
+	x.parts[0].lonely = false;
+	x.parts[0].repeats = 40;
+	x.parts[1].then = both;
+	x.enough_after = 2;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_int_equal(x.sums[0], 7 + 4 + 13 + 6);
+	assert_int_equal(x.sums[1], 7 + 13 + 1);
+	assert_int_equal(x.intervals, 2);
+	free(text);
+	free(both);
+}
+
+// A part whose intervals are shorter has several in the time of one.
+static void short_intervals_are_added_to_a_long_one(void **state)
+{
+	x.parts[0].intervals = 1;
+	x.parts[0].numbers = json_pack("[i]", 2);
+	x.parts[1].intervals = 2;
+	assert_int_equal(capture_output(run, NULL), 0);
+	assert_int_equal(x.intervals, 1);
+	assert_int_equal(x.sums[0], 7 + 4 + 13 + 6 + 13 + 1);
+}
+
+static void the_warmup_is_shown_and_not_judged(void **state)
+{
+	write_config("stop: [sent >= 25]\n");
+	x.parts[0].warms_up = x.parts[1].warms_up = true;
+	assert_int_equal(capture_output(run, NULL), 0); // the first interval has 30
+	assert_int_equal(x.warmups, 1);
+	assert_int_equal(x.intervals, 1);
+	assert_int_equal(x.kept, 2);
+}
+
+// As long as a run may take: with its drain, and half a minute.
+static void a_run_without_an_end_is_ended(void **state)
+{
+	static const struct {
+		const char *drain;
+		unsigned ms;
+	} rows[] = {{"1s", 31200}, {"auto", 30200 + 4 * 1000}};
+
+	for (size_t i = 0; i < 2; i++) {
+		x.drain = rows[i].drain;
+		write_config("");
+		x.parts[1].lonely = false;
+		x.parts[1].intervals = 2;
+		assert_int_equal(capture_output(run, NULL), EXIT_INVALID);
+		assert_reason("agent b (part 2): its run does not end");
+		assert_in_range(bus.ms - x.begun_ms, rows[i].ms, rows[i].ms + 500);
+		end(NULL);
+		begin(NULL);
+	}
 }
 
 static void a_lost_connection_is_no_fault_of_an_agent(void **state)
@@ -908,6 +1067,12 @@ int main(void)
 		TEST(a_purpose_that_is_reached_stops_all),
 		TEST(interrupts_go_to_all),
 		TEST(a_rate_changes_in_the_same_interval),
+		TEST(orders_are_compared_by_one_clock),
+		TEST(two_agents_are_enough_for_two_parts),
+		TEST(intervals_of_one_time_are_added),
+		TEST(short_intervals_are_added_to_a_long_one),
+		TEST(the_warmup_is_shown_and_not_judged),
+		TEST(a_run_without_an_end_is_ended),
 		TEST(a_lost_connection_is_no_fault_of_an_agent),
 		TEST(an_agent_whose_run_does_not_end_is_named),
 	};

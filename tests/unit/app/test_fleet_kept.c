@@ -284,6 +284,37 @@ static void set_text(json_t *at, const char *member, const char *text)
 	json_object_set_new(at, member, json_string(text));
 }
 
+static json_t *no_piece(size_t part, size_t from)
+{
+	return NULL;
+}
+
+// Twenty times, a second each: for the reply, or until its connection may be back.
+static void a_piece_is_asked_for_again(void **state)
+{
+	static const int errors[] = {-ETIMEDOUT, -EHOSTUNREACH};
+	volatile int signals = 2;
+	const struct fleet_ask q = {
+		.agent = "a", .run = "r1", .file = "run-1.json", .signals = &signals};
+	const char *octets;
+	size_t count;
+
+	x.piece = no_piece;
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t before = bus.ms;
+
+		signals = 1;
+		x.asked = 0;
+		bus.silence = errors[i];
+		assert_null(fleet_ask_piece(&q, 0, &octets, &count));
+		assert_int_equal(x.asked, 20);
+		assert_int_equal(bus.ms - before, 20000);
+		signals = 2;
+		assert_null(fleet_ask_piece(&q, 0, &octets, &count));
+		assert_int_equal(x.asked, 20);
+	}
+}
+
 static void results_of_other_runs_are_refused(void **state)
 {
 	json_t *run = json_object_get(x.result, "run"), *members;
@@ -357,11 +388,6 @@ static void parts_together_have_a_limit(void **state)
 	json_array_append(members, json_array_get(members, 1));
 	json_array_append(members, json_array_get(members, 1));
 	assert_fails(EXIT_ENVIRONMENT, "agent b: its part and those before it are more than 4 GiB");
-}
-
-static json_t *no_piece(size_t part, size_t from)
-{
-	return NULL;
 }
 
 static json_t *empty_piece(size_t part, size_t from)
@@ -460,6 +486,7 @@ int main(void)
 		TEST(agents_are_a_table),
 		TEST(agents_come_and_go),
 		TEST(kept_parts_are_fetched),
+		TEST(a_piece_is_asked_for_again),
 		TEST(results_of_other_runs_are_refused),
 		TEST(agents_that_cannot_help_are_named),
 		TEST(files_that_are_not_kept_are_refused),
