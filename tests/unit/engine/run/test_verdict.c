@@ -433,6 +433,7 @@ static void an_address_that_another_host_has_makes_the_run_invalid(void **state)
 					      {2, 0, 0, 0, 0, 8}, .overrides = true}};
 
 	f->more_worker.port = 1;
+	f->plan.worker_count = 2;
 	f->more_worker.wire.conflict.addr = (struct addr){4, {198, 18, 0, 99}};
 	f->worker.wire.conflict =
 		(struct neigh_claim){{4, {198, 18, 0, 1}}, {2, 0, 0, 0, 0, 9}, .overrides = true};
@@ -442,6 +443,12 @@ static void an_address_that_another_host_has_makes_the_run_invalid(void **state)
 	assert_invalid(f,
 		"port lan: the host 02:00:00:00:00:09 also uses 198.18.0.1, an address of "
 		"the tester (3 ARP or ND packets)");
+	f->worker.wire.conflict.addr.len = 0; // of no worker on this port
+	assert_int_equal(reach(f), EXIT_PASS);
+	f->more_worker.port = 0;
+	f->plan.worker_count = 2;
+	assert_invalid(f, "also uses 198.18.0.99, an address");
+	f->plan.worker_count = 1;
 	f->plan.responder_port = 0;
 	f->plan.responders = &responder;
 	assert_invalid(f, "the host 02:00:00:00:00:08 also uses 2001::5");
@@ -456,6 +463,24 @@ static void a_link_that_was_down_makes_the_run_invalid(void **state)
 	assert_invalid(f, "port lan: the link was down 2 times, 0.25 s");
 	f->config.validity.link_down_ns = 250000000;
 	assert_int_equal(reach(f), EXIT_PASS);
+}
+
+static void a_link_that_an_event_takes_down_is_no_fault(void **state)
+{
+	struct fixture *f = *state;
+	struct event_settings events[] = {{.name = "a", .link = EVENT_LINK_NONE},
+		{.name = "b", .link = EVENT_LINK_DOWN, .port = "more"}};
+
+	f->config.events = (struct field_list){events, 2};
+	f->result_port.link_downs = 1;
+	f->result_port.link_down_s = 9;
+	assert_invalid(f, "port lan: the link was down 1 times, 9 s"); // of another port
+	events[1].port = "lan";
+	assert_int_equal(reach(f), EXIT_PASS);
+	events[1].port = NULL; // the only one
+	assert_int_equal(reach(f), EXIT_PASS);
+	events[1].link = EVENT_LINK_NONE;
+	assert_invalid(f, "port lan: the link was down 1 times, 9 s");
 }
 
 static void what_the_port_dropped_makes_the_run_invalid(void **state)
@@ -673,6 +698,8 @@ static void a_server_is_unreachable_when_nothing_was_answered(void **state)
 	f->worker.wire.counters.fragments = 2;
 	reach(f);
 	assert_true(says(f, "2 IP fragments"));
+	f->worker.wire.counters.address_conflicts = 1; // another host may have got the replies
+	assert_int_equal(reach(f), EXIT_PASS);
 }
 
 // Without any reply, the counters of connections describe the server.
@@ -738,6 +765,53 @@ static void causes_are_summed_up_over_the_workers(void **state)
 		for (uint32_t k = 0; k < 4; k++)
 			assert_true(says(f, rows[i].words[k]));
 	}
+}
+
+// The first other place is named with the replies of all workers, the rest is a number.
+static void replies_from_elsewhere_are_summed_up_over_the_workers(void **state)
+{
+	static const struct {
+		struct item_elsewhere first, more;
+		const char *words;
+	} rows[] = {
+		{{{4, {198, 18, 0, 7}}, 53, {1, 2}, {0}}, {{4, {198, 18, 0, 7}}, 53, {0, 3}, {0}},
+			"queries: 5 replies came from 198.18.0.7; the server asked is 198.18.0.2: "
+			"they are strays"},
+		{{{4, {198, 18, 0, 7}}, 54, {0, 2}, {0, 1}},
+			{{4, {198, 18, 0, 7}}, 54, {0, 3}, {0, 2}},
+			"queries: 5 replies came from 198.18.0.7 port 54 (and 3 from elsewhere); "
+			"the server asked is 198.18.0.2 port 53"},
+		{{{4, {198, 18, 0, 7}}, 53, {0, 2}, {0}},
+			{{4, {198, 18, 0, 8}}, 53, {0, 3}, {0, 1}},
+			"queries: 2 replies came from 198.18.0.7 (and 4 from elsewhere); the"},
+		{{{4, {198, 18, 0, 7}}, 53, {0, 2}, {0}}, {{4, {198, 18, 0, 7}}, 54, {0, 3}, {0}},
+			"queries: 2 replies came from 198.18.0.7 (and 3 from elsewhere); the"},
+		{{{0}, 0, {0}, {0}}, {{4, {198, 18, 0, 8}}, 53, {0, 3}, {0}},
+			"queries: 3 replies came from 198.18.0.8; the"},
+	};
+	struct fixture *f = *state;
+
+	f->item.name = "queries";
+	f->plan_item.worker_count = 2;
+	f->run.server = (struct addr){4, {198, 18, 0, 2}};
+	f->run.server_port = 53;
+	f->result_item.ledger =
+		(struct ledger){.due = 20, .sent = 20, .answered = 11, .lost = 9, .stray = 9};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f->run.elsewhere = rows[i].first;
+		f->more_run.elsewhere = rows[i].more;
+		reach(f);
+		assert_true(says(f, rows[i].words));
+	}
+	f->run.elsewhere = f->more_run.elsewhere =
+		(struct item_elsewhere){{4, {198, 18, 0, 7}}, 53, {4, 0}, {2, 0}};
+	reach(f);
+	assert_false(says(f, "replies came from")); // in the warm-up
+	f->run.server.len = 0;
+	f->run.elsewhere = rows[0].first;
+	reach(f);
+	assert_true(says(
+		f, "queries: 2 replies came from 198.18.0.7 port 53, and servers have port 53: "));
 }
 
 static void a_cause_without_an_effect_is_no_reason(void **state)
@@ -930,6 +1004,7 @@ int main(void)
 		TEST(a_clock_that_jumps_makes_the_run_invalid),
 		TEST(an_address_that_another_host_has_makes_the_run_invalid),
 		TEST(a_link_that_was_down_makes_the_run_invalid),
+		TEST(a_link_that_an_event_takes_down_is_no_fault),
 		TEST(what_the_port_dropped_makes_the_run_invalid),
 		TEST(what_the_device_took_and_did_not_send_makes_the_run_invalid),
 		TEST(answers_that_the_tester_dropped_are_no_unreachable_server),
@@ -943,6 +1018,7 @@ int main(void)
 		TEST(a_server_is_unreachable_when_nothing_was_answered),
 		TEST(connections_say_how_a_server_is_silent),
 		TEST(causes_are_summed_up_over_the_workers),
+		TEST(replies_from_elsewhere_are_summed_up_over_the_workers),
 		TEST(a_cause_without_an_effect_is_no_reason),
 		TEST(the_load_is_at_fault_up_to_the_bounds_of_the_tester),
 		TEST(a_fault_that_the_protocol_counts_is_invalid),
