@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include <linux/if_packet.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <rte_mbuf_dyn.h>
 
@@ -246,6 +248,52 @@ static void a_port_has_stamps_where_its_driver_and_its_kernel_make_them(void **s
 	assert_false(stamps_of(&of, 0).known);
 }
 
+// The memory map of a process with rings of the sockets with inodes 7 and 8.
+static char maps[] = "00400000-00452000 r-xp 00000000 08:02 8  /usr/bin/ddiperf\n"
+		     "7f0000001000-7f0000002000 rw-s 00000000 00:08 7  socket:[7]\n"
+		     "7f0000003000-7f0000004000 rw-s 00000000 00:08 8  socket:[8]\n"
+		     "7f0000005000-7f0000006000 rw-s 00000000 00:08 8  socket:[8]\n";
+static bool map_lacks;
+
+FILE *__wrap_fopen64(const char *path, const char *mode);
+int __wrap_fstat64(int fd, struct stat *st);
+
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	assert_string_equal(path, "/proc/self/maps");
+	return map_lacks ? NULL : fmemopen(maps, strlen(maps), "r");
+}
+
+int __wrap_fstat64(int fd, struct stat *st)
+{
+	st->st_ino = (ino_t)fd;
+	return fd < 9 ? 0 : -1;
+}
+
+static void a_ring_is_where_the_map_has_its_socket(void **state)
+{
+	struct port_settings p = {.driver = driver_named("af_packet"), .device = "eth0"};
+	struct port of = {.settings = &p,
+		.driver = &drivers[p.driver],
+		.queues = 2,
+		.drops = {.count = 2, .sockets = {8, 7}}};
+	struct stamps s = stamps_of(&of, 0);
+
+	assert_true(s.known);
+	assert_int_equal((uintptr_t)s.ring, 0x7f0000003000);
+	assert_true(s.frame > 0 && s.frames > 0);
+	assert_int_equal((uintptr_t)stamps_of(&of, 1).ring, 0x7f0000001000);
+	of.drops.sockets[0] = 6; // has none
+	assert_false(stamps_of(&of, 0).known);
+	of.drops.sockets[0] = 9; // is no file
+	assert_false(stamps_of(&of, 0).known);
+	map_lacks = true;
+	assert_false(stamps_of(&of, 1).known);
+	map_lacks = false;
+	of.drops.count = 1; // whose it is, is not known
+	assert_false(stamps_of(&of, 1).known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +304,7 @@ int main(void)
 		cmocka_unit_test_setup(a_ring_that_others_have_read_from_is_found_again, fresh),
 		cmocka_unit_test_setup(a_frame_that_came_after_the_look_came_now, fresh),
 		cmocka_unit_test(a_port_has_stamps_where_its_driver_and_its_kernel_make_them),
+		cmocka_unit_test(a_ring_is_where_the_map_has_its_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
