@@ -600,6 +600,72 @@ static void the_other_workers_packets_go_to_its_lane(void **state)
 	rte_pktmbuf_free(got[0].mbuf);
 }
 
+static struct {
+	unsigned asked;
+	uint32_t worker;
+	bool none;
+} client;
+
+static bool unasked(struct proto_ctx *ctx, const struct proto_message *message, uint32_t *worker)
+{
+	client.asked++;
+	assert_ptr_equal(ctx->counters, it->banks[1]);
+	*worker = client.worker;
+	return !client.none;
+}
+
+// A message that a server sends of itself, to a client of worker 4, which is the first here, or of
+// another one.
+static void a_message_that_nobody_asked_for_goes_to_the_worker_of_its_client(void **state)
+{
+	static const struct proto_router knows = {.unasked = unasked}, knows_none = {0};
+	static const struct proto another;
+	static struct worker_item first = {.proto = &another};
+	static struct worker_item *tagged[] = {&first, &rig.items[0]};
+	static const struct {
+		uint32_t worker;
+		bool none, deaf,
+			alone; // the client is none, there are no such messages, one worker
+		unsigned asked, handed, stray, malformed;
+	} rows[] = {
+		{4, .asked = 1},
+		{5, .asked = 1, .handed = 1},
+		{6, .asked = 1, .stray = 1},
+		{3, .asked = 1, .stray = 1},
+		{UINT32_MAX, .asked = 1, .stray = 1},
+		{5, .alone = true, .asked = 1, .stray = 1},
+		{4, .none = true, .asked = 1, .malformed = 1},
+		{5, .deaf = true, .malformed = 1},
+	};
+	struct handoff_packet got[4];
+
+	rig_routed();
+	rig_ask();
+	rig.w.tagged = tagged;
+	rig.w.tagged_count = 2;
+	rig.w.before = 4;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		share(0);
+		home[RIG_PORT] = PORT_HOME_KEY;
+		rig.w.hand = rows[i].alone ? NULL : rig.w.hand;
+		it->router = rows[i].deaf ? &knows_none : &knows;
+		it->books.ledger[1] = (struct ledger){0};
+		client.asked = 0;
+		client.worker = rows[i].worker;
+		client.none = rows[i].none;
+		rig_answer((struct rig_answer){.payload_len = 5}); // without a key
+		rig_pass(600 + 10 * i);
+		assert_int_equal(client.asked, rows[i].asked);
+		assert_int_equal(ends[0].handed_over, rows[i].handed);
+		assert_int_equal(it->books.ledger[1].stray, rows[i].stray);
+		assert_int_equal(it->books.ledger[1].malformed, rows[i].malformed);
+		assert_int_equal(handoff_ring_take(&rings[1], got, 4), rows[i].handed);
+		if (rows[i].handed)
+			rte_pktmbuf_free(got[0].mbuf);
+	}
+	rig.w.hand = NULL;
+}
+
 static void a_full_lane_loses_the_packet_and_counts_it(void **state)
 {
 	share(0);
@@ -871,6 +937,7 @@ int main(void)
 		TEST(the_same_over_ipv6),
 		TEST(it_owns_what_its_protocol_says),
 		TEST(the_other_workers_packets_go_to_its_lane),
+		TEST(a_message_that_nobody_asked_for_goes_to_the_worker_of_its_client),
 		TEST(a_full_lane_loses_the_packet_and_counts_it),
 		TEST(a_packet_from_another_worker_has_the_time_of_its_coming),
 		TEST(nothing_expires_before_the_other_worker_has_looked),
