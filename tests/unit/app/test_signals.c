@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "base/arena.h"
@@ -41,9 +42,11 @@ static void say(const char *text)
 
 static void last_words(int code)
 {
-	char text[32];
+	char text[64], name[16] = "";
 
-	snprintf(text, sizeof(text), "last words %d\n", code);
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	snprintf(text, sizeof(text), "last words %d%s\n", code,
+		strcmp(name, "last-words") == 0 ? " of the other thread" : "");
 	say(text);
 }
 
@@ -111,7 +114,8 @@ static void interrupts_are_counted_and_answered(void **state)
 static void the_third_interrupt_ends_it(void **state)
 {
 	assert_int_equal(do_alone(interrupt_thrice), 130);
-	assert_string_equal(said, INTERRUPTED AGAIN THIRD "restored\nlast words 130\n");
+	assert_string_equal(
+		said, INTERRUPTED AGAIN THIRD "restored\nlast words 130 of the other thread\n");
 }
 
 static void be_over(void)
@@ -134,8 +138,8 @@ static void crash(void)
 static void a_crash_has_last_words(void **state)
 {
 	assert_int_equal(do_alone(crash), 6);
-	assert_string_equal(
-		said, "ddiperf: internal error: Segmentation fault\nrestored\nlast words 6\n");
+	assert_string_equal(said, "ddiperf: internal error: Segmentation fault\nrestored\nlast "
+				  "words 6 of the other thread\n");
 }
 
 static void exhaust(void)
@@ -179,6 +183,19 @@ static void without_a_terminal_a_hangup_is_none(void **state)
 	assert_string_equal(said, INTERRUPTED);
 }
 
+static void stop(void)
+{
+	signal(SIGTSTP, SIG_IGN);
+	signals_catch(last_words, restore);
+	raise(SIGTSTP);
+}
+
+static void a_stop_that_is_ignored_stays_so(void **state)
+{
+	assert_int_equal(do_alone(stop), 50);
+	assert_string_equal(said, "");
+}
+
 static void count_only(void)
 {
 	signals_count();
@@ -202,6 +219,7 @@ int main(void)
 		cmocka_unit_test(a_lack_of_memory_has_last_words),
 		cmocka_unit_test(a_question_is_heard_once),
 		cmocka_unit_test(without_a_terminal_a_hangup_is_none),
+		cmocka_unit_test(a_stop_that_is_ignored_stays_so),
 		cmocka_unit_test(a_child_only_counts),
 	};
 
