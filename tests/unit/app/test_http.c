@@ -90,6 +90,11 @@ const char *__wrap_MHD_lookup_connection_value(
 enum MHD_Result __wrap_MHD_queue_response(
 	struct MHD_Connection *c, unsigned code, struct MHD_Response *r)
 {
+	const char *asked = MHD_get_response_header(r, "WWW-Authenticate");
+
+	assert_string_equal(MHD_get_response_header(r, "X-Frame-Options"), "DENY");
+	assert_string_equal(MHD_get_response_header(r, "Cache-Control"), "no-store");
+	assert_int_equal(asked != NULL, code == 401);
 	x.code = code;
 	return MHD_YES;
 }
@@ -236,12 +241,20 @@ static void other_names_are_refused(void **state)
 static void paths_and_methods_are_those_of_the_rows(void **state)
 {
 	struct caller *c = come("127.0.0.1");
+	char path[200];
 
 	assert_int_equal(ask(c, "GET", "/a/b-1.c", ""), 200);
 	assert_string_equal(x.text, "{\"name\":\"b-1.c\",\"body\":\"\"}");
 	assert_int_equal(ask(c, "GET", "/a/.b", ""), 404);
 	assert_int_equal(ask(c, "GET", "/a/b/c", ""), 404);
 	assert_int_equal(ask(c, "GET", "/a/", ""), 404);
+	assert_int_equal(ask(c, "GET", "/a", ""), 404);
+	assert_int_equal(ask(c, "GET", "/ope", ""), 404);
+	assert_int_equal(ask(c, "GET", "/openly", ""), 404);
+	snprintf(path, sizeof(path), "/a/%0*d", HTTP_NAME_SIZE - 1, 0);
+	assert_int_equal(ask(c, "GET", path, ""), 200);
+	snprintf(path, sizeof(path), "/a/%0*d", HTTP_NAME_SIZE, 0);
+	assert_int_equal(ask(c, "GET", path, ""), 404);
 	assert_int_equal(ask(c, "POST", "/a/b", ""), 405);
 	assert_string_equal(x.text, "{\"error\":\"not by POST\"}");
 	c->simple = true;
@@ -288,6 +301,21 @@ static void a_token_opens_all_but_the_page(void **state)
 	c->token = "Bearer secret";
 	assert_int_equal(ask(c, "GET", "/a/b", ""), 200);
 	assert_int_equal(ask(c, "GET", "/nowhere", ""), 404);
+}
+
+static void errors_are_json_whatever_their_text(void **state)
+{
+	struct http_reply r = http_error(404, "no %s", "a\xffz\x7f");
+
+	assert_int_equal(r.code, 404);
+	assert_string_equal(x.text, "{\"error\":\"no a?z\x7f\"}");
+	MHD_destroy_response(r.response);
+	r = http_error(404, "no \xc3\xa9");
+	assert_string_equal(x.text, "{\"error\":\"no \xc3\xa9\"}");
+	MHD_destroy_response(r.response);
+	r = http_file("text/plain", -1);
+	assert_int_equal(r.code, 404);
+	MHD_destroy_response(r.response);
 }
 
 static unsigned cuts(void)
@@ -338,6 +366,23 @@ static void who_has_shown_a_token_is_no_stranger(void **state)
 	come("192.0.2.1");
 	assert_int_equal(cuts(), 1);
 	assert_true(x.all[1].cut);
+}
+
+// Without a token a whole request shows it, and not the part of one.
+static void a_request_in_progress_is_a_strangers(void **state)
+{
+	struct caller *slow = come("192.0.2.1"), *done = come("192.0.2.1");
+
+	assert_true(x.daemon.threads);
+	hand(slow, "PUT", "/a/b", "");
+	hand(slow, "PUT", "/a/b", "01");
+	assert_int_equal(ask(done, "GET", "/a/b", ""), 200);
+	for (unsigned i = 0; i < HTTP_STRANGERS_OF_ADDRESS; i++)
+		come_at(1000001 + i, "192.0.2.1");
+	assert_int_equal(cuts(), 1);
+	assert_true(slow->cut);
+	x.daemon.completed(&x.http, (struct MHD_Connection *)slow, &slow->request,
+		MHD_REQUEST_TERMINATED_WITH_ERROR);
 }
 
 // Addresses of a network count as one.
@@ -397,6 +442,8 @@ int main(void)
 		TEST(other_names_are_refused),
 		TEST(paths_and_methods_are_those_of_the_rows),
 		TEST(a_body_has_a_limit),
+		TEST(errors_are_json_whatever_their_text),
+		TEST(a_request_in_progress_is_a_strangers),
 		TEST(a_token_opens_all_but_the_page),
 		TEST(strangers_of_an_address_are_few),
 		TEST(who_has_shown_a_token_is_no_stranger),
