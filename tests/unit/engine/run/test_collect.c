@@ -842,6 +842,53 @@ static void the_responders_counters_are_those_of_all_its_workers(void **state)
 	box_end(b);
 }
 
+// The workers of responders that are asked: each tells after so many pauses.
+static struct {
+	struct responder *all;
+	unsigned count, pauses, after[2];
+} asked;
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *rest);
+
+int __wrap_nanosleep(const struct timespec *t, struct timespec *rest)
+{
+	asked.pauses++;
+	for (unsigned i = 0; i < asked.count; i++)
+		if (asked.pauses == asked.after[i])
+			asked.all[i].told = asked.all[i].asked;
+	return 0;
+}
+
+// Up to 10 000 pauses in all.
+static void responders_that_run_are_asked(void **state)
+{
+	static const struct {
+		unsigned after[2], pauses;
+		bool told;
+	} rows[] = {{{3, 5}, 5, true}, {{5, 3}, 5, true}, {{1, 10000}, 10000, true},
+		{{10001, 1}, 10000, false}, {{1, 10001}, 10000, false}};
+	struct box *b = box_new();
+	struct result_responder out;
+
+	b->f->plan.responder_count = 2;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		asked.all = b->responders;
+		asked.count = 2;
+		asked.pauses = 0;
+		memcpy(asked.after, rows[i].after, sizeof(asked.after));
+		b->responders[0].counts.received = 30;
+		b->responders[1].counts.received = 40;
+		out = (struct result_responder){.received = 1};
+		assert_int_equal(
+			collect_responder_running(&b->f->plan, b->f->a, &out), rows[i].told);
+		assert_int_equal(asked.pauses, rows[i].pauses);
+		assert_int_equal(out.received, rows[i].told ? 70 : 1);
+		for (int k = 0; k < 2; k++)
+			b->responders[k].told = b->responders[k].asked;
+	}
+	box_end(b);
+}
+
 static void a_worker_has_its_share_of_the_time_and_of_the_work(void **state)
 {
 	struct box *b = box_new();
@@ -1075,6 +1122,7 @@ int main(void)
 		cmocka_unit_test(a_port_has_the_counters_of_its_device_and_workers),
 		cmocka_unit_test(a_ring_to_another_port_loses_no_replies),
 		cmocka_unit_test(the_responders_counters_are_those_of_all_its_workers),
+		cmocka_unit_test(responders_that_run_are_asked),
 		cmocka_unit_test(a_worker_has_its_share_of_the_time_and_of_the_work),
 		cmocka_unit_test(an_item_has_the_sums_of_its_workers),
 		cmocka_unit_test(work_is_as_fast_as_its_last_answer),
