@@ -44,7 +44,16 @@ static struct {
 	bool judged, interrupted;
 	double kept[MADE_MAX]; // ends of the intervals that were handed out
 	uint32_t kept_count;
+	struct result_verdict verdict; // that will be reached
+	unsigned users;                // readings of processes
+	const char *busiest;
+	bool near; // the server, to this box
 } seen;
+
+void __wrap_cpu_users_read(struct cpu_users *out);
+void __wrap_cpu_busiest(const struct cpu_users *from, const struct cpu_users *to, int self,
+	char *text, size_t room);
+bool __wrap_verdict_is_near(const struct plan *plan, const struct plan_item *i);
 
 static struct planned *p;
 static struct run r;
@@ -222,7 +231,26 @@ int __wrap_verdict_reach(const struct plan *plan, const struct timeline *t, cons
 	seen.judged = true;
 	seen.interrupted = interrupted;
 	seen.phase_at_verdict = plan->phase;
+	if (seen.busiest)
+		res->verdict = seen.verdict;
 	return 55;
+}
+
+void __wrap_cpu_users_read(struct cpu_users *out)
+{
+	out->count = ++seen.users;
+}
+
+void __wrap_cpu_busiest(
+	const struct cpu_users *from, const struct cpu_users *to, int self, char *text, size_t room)
+{
+	assert_true(from->count == 1 && to->count == 2 && self == getpid());
+	snprintf(text, room, "%s", seen.busiest ? seen.busiest : "");
+}
+
+bool __wrap_verdict_is_near(const struct plan *plan, const struct plan_item *i)
+{
+	return seen.near;
 }
 
 bool __wrap_port_link_up(const struct port *port)
@@ -623,6 +651,49 @@ static void the_cpus_are_read_at_both_ends_of_the_measured_part(void **state)
 	}
 }
 
+// In a run that was disturbed, or whose limit is not known.
+static void the_busiest_programs_are_named_where_they_matter(void **state)
+{
+	static const struct {
+		struct result_verdict verdict;
+		const char *busiest;
+		bool near;
+		const char *says; // NULL: nothing
+	} rows[] = {
+		{{.invalid_by = "disturbance", .limited_by = "none"}, "cc1 (pid 7) 90 %", false,
+			"busiest other programs, in shares of a CPU: cc1 (pid 7) 90 %. To fix: "},
+		{{.limited_by = "undecided"}, "cc1", true,
+			"busiest other programs, in shares of a CPU: cc1; the server runs on this "
+			"box, too. To fix: "},
+		{{.cause = "it was late", .invalid_by = "tester"}, "cc1", false,
+			"busiest other programs, in shares of a CPU: cc1. To fix: "},
+		{{.invalid_by = "tester", .limited_by = "tester"}, "cc1", false, NULL},
+		{{.limited_by = "server"}, "cc1", false, NULL},
+		{{.invalid_by = "disturbance"}, "", false, NULL},
+	};
+	static const char *const before[] = {"a reason"};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *const *reasons;
+
+		begin(TEXT(""), false);
+		seen.pass = finish_at_3;
+		seen.verdict = rows[i].verdict;
+		seen.verdict.reasons = (struct counter_list){(void *)before, 1};
+		seen.busiest = rows[i].busiest;
+		seen.near = rows[i].near;
+		run_course(&r);
+		reasons = result.verdict.reasons.items;
+		assert_int_equal(result.verdict.reasons.count, rows[i].says ? 2 : 1);
+		assert_string_equal(reasons[0], "a reason");
+		if (rows[i].says)
+			assert_int_equal(
+				strncmp(reasons[1], rows[i].says, strlen(rows[i].says)), 0);
+		teardown(state);
+		setup(state);
+	}
+}
+
 #define WITNESSES "output: {capture: {file: /tmp/never.pcapng}}\ndut: {probe: {command: figures}}\n"
 
 // The capture and the probe start when the server is found, and end in any case.
@@ -780,6 +851,7 @@ int main(void)
 		TEST(late_replies_are_waited_for),
 		TEST(the_second_signal_ends_the_wait_for_late_replies),
 		TEST(the_cpus_are_read_at_both_ends_of_the_measured_part),
+		TEST(the_busiest_programs_are_named_where_they_matter),
 		TEST(capture_and_probe_frame_the_run),
 		TEST(a_server_that_is_not_found_is_unreachable),
 		TEST(a_signal_while_it_is_looked_for_is_an_interruption),
