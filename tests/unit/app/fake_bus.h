@@ -30,8 +30,9 @@ static struct {
 	unsigned count, inboxes, open;
 	struct fake_message waiting[64]; // for bus_tick
 	unsigned first, last;
-	uint64_t ms; // the steady clock
-	bool down;   // the connection
+	uint64_t ms;                  // the steady clock
+	bool down, closed;            // the connection; closed: for good
+	struct bus_settings settings; // of the last bus_open
 	size_t room;
 	int refuses;                                         // -errno of bus_open
 	int silence;                                         // -errno of a request without reply
@@ -95,6 +96,8 @@ char *__wrap_bus_request(struct bus *b, const char *subject, const void *data, s
 	unsigned ms, size_t *len, int64_t *at_ns, int *rc);
 unsigned __wrap_bus_tick(struct bus *b, unsigned ms);
 bool __wrap_bus_is_up(struct bus *b);
+bool __wrap_bus_is_closed(struct bus *b);
+const char *__wrap_bus_place(const struct bus *b);
 size_t __wrap_bus_room(const struct bus *b);
 int __wrap_bus_serve(struct bus *b, const struct bus_service *s);
 uint64_t __wrap_clock_steady_ms(void);
@@ -103,6 +106,7 @@ int __real_poll(struct pollfd *fds, nfds_t count, int ms);
 
 int __wrap_bus_open(const struct bus_settings *s, struct bus **out)
 {
+	bus.settings = *s;
 	*out = bus.refuses ? NULL : (struct bus *)&bus;
 	bus.open += bus.refuses == 0;
 	return bus.refuses;
@@ -207,6 +211,16 @@ unsigned __wrap_bus_tick(struct bus *b, unsigned ms)
 bool __wrap_bus_is_up(struct bus *b)
 {
 	return !bus.down;
+}
+
+bool __wrap_bus_is_closed(struct bus *b)
+{
+	return bus.closed;
+}
+
+const char *__wrap_bus_place(const struct bus *b)
+{
+	return "here";
 }
 
 size_t __wrap_bus_room(const struct bus *b)

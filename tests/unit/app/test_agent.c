@@ -17,12 +17,15 @@
 
 #include "captured.h"
 #include "fake_bus.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "document/document_reader.h"
 #include "fleet/agent/agent.h"
 #include "fleet/agent_files.h"
+#include "engine/run/run.h"
 #include "io/doctor/doctor.h"
 #include "process/supervise.h"
+#include "run/commands.h"
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -672,6 +675,76 @@ static void its_end_ends_the_run(void **state)
 	agent_free(NULL);
 }
 
+// --- the command
+
+static uint64_t capable;
+
+uint64_t __wrap_capabilities_now(void);
+
+uint64_t __wrap_capabilities_now(void)
+{
+	return capable;
+}
+
+static void interrupt_later(void)
+{
+	interrupt_count = bus.ms > 101000;
+}
+
+static void close_later(void)
+{
+	bus.closed = bus.ms > 101000;
+}
+
+static int command(void *options)
+{
+	interrupt_count = 0;
+	bus.ms = 100000;
+	bus.closed = false;
+	return cmd_agent(options);
+}
+
+static void the_command_waits_until_it_is_interrupted(void **state)
+{
+	char dir[80];
+	struct options o = {.name = "z", .dir = dir};
+
+	snprintf(dir, sizeof(dir), "%s/command", x.dir);
+	bus.count = 0;
+	bus.ticked = interrupt_later;
+	assert_int_equal(capture_output(command, &o), EXIT_PASS);
+	assert_captured("ddiperf: agent z waits at here\n");
+	assert_in_range(bus.ms, 101001, 101010);
+	assert_string_equal(bus.settings.url, "nats://127.0.0.1:4222");
+	assert_false(bus.settings.demanding);
+	capable = 1;
+	assert_int_equal(capture_output(command, &o), EXIT_PASS);
+	assert_true(bus.settings.demanding);
+	o.local_users = true;
+	o.nats = "nats://there";
+	assert_int_equal(capture_output(command, &o), EXIT_PASS);
+	assert_false(bus.settings.demanding);
+	assert_string_equal(bus.settings.url, "nats://there");
+	bus.ticked = close_later;
+	assert_int_equal(capture_output(command, &o), EXIT_ENVIRONMENT);
+	assert_in_range(bus.ms, 101001, 101020);
+	bus.published = has_twin;
+	o.name = "a";
+	assert_int_equal(capture_output(command, &o), EXIT_ENVIRONMENT);
+	assert_captured("there is an agent a already");
+	assert_null(strstr(captured, "waits at"));
+	bus.refuses = -EINVAL;
+	assert_int_equal(command(&o), EXIT_CONFIG);
+	bus.refuses = -EACCES;
+	assert_int_equal(command(&o), EXIT_CONFIG);
+	bus.refuses = -ECONNREFUSED;
+	assert_int_equal(command(&o), EXIT_ENVIRONMENT);
+	o.name = "a.b";
+	assert_int_equal(capture_output(command, &o), EXIT_CONFIG);
+	assert_captured("agent: --name a.b: up to 63 letters, digits, - and _ are allowed");
+	interrupt_count = 0;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -692,6 +765,7 @@ int main(void)
 		TEST(a_silent_coordinator_ends_the_run),
 		TEST(results_are_kept),
 		TEST(its_end_ends_the_run),
+		TEST(the_command_waits_until_it_is_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
