@@ -966,39 +966,56 @@ static void two_agents_are_enough_for_two_parts(void **state)
 	assert_int_equal(capture_output(run, NULL), 0);
 }
 
-// Also when those of a part come later, or twice.
-static void intervals_of_one_time_are_added(void **state)
+// The second interval of a part, as a line; free() it.
+static char *second_line(struct part *p)
 {
-	json_t *line = json_deep_copy(
-		json_array_get(json_object_get(x.parts[1].document, "intervals"), 1));
+	json_t *line = json_deep_copy(json_array_get(json_object_get(p->document, "intervals"), 1));
 	char *text, *both;
 
 	json_object_set_new(line, "number", json_integer(2));
 	text = talk_text(line);
 	assert_true(asprintf(&both, "%s\n", text) > 0);
+	free(text);
+	return both;
+}
+
+// Also when those of a part come later, or twice.
+static void intervals_of_one_time_are_added(void **state)
+{
+	char *line = second_line(&x.parts[1]);
+
 	x.parts[1].intervals = 1;
 	x.parts[1].lonely = false;
 	x.parts[0].lonely = false;
 	x.parts[0].repeats = 40;
-	x.parts[1].then = both;
+	x.parts[1].then = line;
 	x.enough_after = 2;
 	assert_int_equal(capture_output(run, NULL), 0);
 	assert_int_equal(x.sums[0], 7 + 4 + 13 + 6);
 	assert_int_equal(x.sums[1], 7 + 13 + 1);
 	assert_int_equal(x.intervals, 2);
-	free(text);
-	free(both);
+	free(line);
 }
 
-// A part whose intervals are shorter has several in the time of one.
+// A part whose intervals are shorter has several in the time of one, and the last may come later.
 static void short_intervals_are_added_to_a_long_one(void **state)
 {
-	x.parts[0].intervals = 1;
-	x.parts[0].numbers = json_pack("[i]", 2);
-	x.parts[1].intervals = 2;
-	assert_int_equal(capture_output(run, NULL), 0);
-	assert_int_equal(x.intervals, 1);
-	assert_int_equal(x.sums[0], 7 + 4 + 13 + 6 + 13 + 1);
+	for (int late = 0; late < 2; late++) {
+		char *line = second_line(&x.parts[1]);
+
+		x.parts[0].intervals = 1;
+		x.parts[0].numbers = json_pack("[i]", 2);
+		x.parts[1].intervals = late ? 1 : 2;
+		x.parts[1].then = late ? line : NULL;
+		x.parts[0].lonely = x.parts[1].lonely = !late;
+		x.enough_after = 1;
+		assert_int_equal(capture_output(run, NULL), 0);
+		assert_int_equal(x.intervals, 1);
+		assert_int_equal(x.sums[0], 7 + 4 + 13 + 6 + 13 + 1);
+		free(line);
+		end(NULL);
+		begin(NULL);
+	}
 }
 
 static void the_warmup_is_shown_and_not_judged(void **state)
