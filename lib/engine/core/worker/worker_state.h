@@ -242,7 +242,7 @@ struct worker {
 	uint32_t port;                     // index into the plan's ports
 	uint32_t number;                   // among the workers of that port
 	bool yields;                       // shares its CPU with another worker
-	uint16_t spares;                   // spare buffers at the start of each round
+	uint16_t spares;                   // spare buffers of a burst, up to BURST_MAX
 	const struct port_entry *by_port;  // [65536], of the worker that owns the port
 	const uint8_t *home;               // [65536]: a worker's number, or enum port_home
 	struct handoff *hand;              // NULL: it is the port's only worker
@@ -271,7 +271,7 @@ struct worker {
 	uint32_t moved; // neighbours.moved when the templates were aimed
 	uint32_t held;  // passes by which a snapshot was delayed
 	bool all_ended; // every item has ended: the measured part is over
-	struct rte_mbuf *spare[BURST_MAX];
+	struct rte_mbuf *spare[2 * BURST_MAX];
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_PARTS_MEMBER)
 	struct hist passes; // of the loop in the measured part, including the longest

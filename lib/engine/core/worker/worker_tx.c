@@ -7,16 +7,20 @@
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
 
-// Fill up the spare buffers. false: there are none.
+// Take spare buffers for two bursts when there are too few for one, so that passes with few packets
+// do not all ask the pool. Returns false if there are none.
 static bool spare_fill(struct worker *w)
 {
-	uint16_t want = w->spares - w->spare_count;
+	uint16_t want = 2 * w->spares - w->spare_count;
 
-	if (want == 0)
+	if (w->spare_count >= w->spares)
 		return true;
 	if (!burst_take(w->wire.tx_pool, w->spare + w->spare_count, want)) {
-		w->tx_no_mbuf++;
-		return w->spare_count > 0;
+		want -= w->spares;
+		if (!burst_take(w->wire.tx_pool, w->spare + w->spare_count, want)) {
+			w->tx_no_mbuf++;
+			return w->spare_count > 0;
+		}
 	}
 	w->spare_count += want;
 	for (uint16_t i = 1; i <= BURST_AHEAD && i <= w->spare_count; i++)
@@ -497,16 +501,16 @@ HOT void item_fill(struct worker *w, struct worker_item *it, unsigned has, uint6
 	uint32_t head = routed ? FRAME_HEADER_MAX : it->frames->len, most;
 	struct block b;
 
-	it->pending_first = it->pending_count = 0;
-	it->resent_count = 0;
 	it->ctx.now_ms = worker_ms(w, now);
 	worker_ask(it);
 	if (txn_first(&it->txns, it->txns.again) == TXN_NONE &&
 		!pace_ready(&it->pace, now, it->txns.in_flight))
 		return;
+	it->pending_first = it->pending_count = 0;
+	it->resent_count = 0;
 	if (!spare_fill(w))
 		return;
-	most = w->spare_count < BURST_MAX ? w->spare_count : BURST_MAX;
+	most = w->spare_count < w->spares ? w->spare_count : w->spares;
 	b.count = b.judged = 0;
 	if (has & HAS_PICKS && it->begin) {
 		block_next(w, it, now, most, &b);

@@ -103,6 +103,23 @@ static void a_burst_is_no_larger_than_the_spare_buffers(void **state)
 	assert_int_equal(rig.asked, 64);
 }
 
+// Few packets a pass ask the pool once for two bursts. With few buffers left, one burst will do.
+static void spare_buffers_are_taken_for_two_bursts(void **state)
+{
+	for (uint64_t i = 0; i < 33; i++) {
+		rig_pass(500 + i * RIG_GAP);
+		assert_int_equal(rig.w.spare_count, 63 - i); // 31 of 32 are too few for a burst
+	}
+	rig_pass(500 + 33 * RIG_GAP);
+	assert_int_equal(rig.w.spare_count, 63);
+	rig_over(NULL);
+	rig_fresh(NULL);
+	rig.port.buffers = 40;
+	rig_pass(500);
+	assert_int_equal(rig.w.spare_count, 31);
+	assert_int_equal(rig.w.tx_no_mbuf, 0);
+}
+
 static void without_buffers_sends_wait(void **state)
 {
 	rig.port.buffers = 0;
@@ -379,6 +396,7 @@ int main(void)
 		TEST(checksums_are_left_to_a_device_that_can),
 		TEST(a_closed_loop_keeps_its_number_in_flight),
 		TEST(a_burst_is_no_larger_than_the_spare_buffers),
+		TEST(spare_buffers_are_taken_for_two_bursts),
 		TEST(without_buffers_sends_wait),
 		TEST(when_every_slot_is_used_sends_wait),
 		TEST(a_closed_loop_of_all_slots_never_waits_for_one),
