@@ -410,8 +410,7 @@ static inline struct pattern_vlans dhcp_vlans_of(const struct dhcp_plan *p, uint
 	return (struct pattern_vlans){own[0], own[1]};
 }
 
-// Did the message arrive on the VLANs of this client?
-static inline bool dhcp_vlan_is_ours(
+static __attribute__((noinline)) bool dhcp_vlans_are_ours(
 	const struct dhcp_plan *p, uint32_t number, const struct proto_ends *e)
 {
 	struct pattern_vlans ours = dhcp_vlans_of(p, number);
@@ -422,17 +421,29 @@ static inline bool dhcp_vlan_is_ours(
 	       (e->vlan_count < 2 || e->vlans[1] == ours.inner);
 }
 
+// Did the message arrive on the VLANs of this client?
+static inline bool dhcp_vlan_is_ours(
+	const struct dhcp_plan *p, uint32_t number, const struct proto_ends *e)
+{
+	return p->vlans.places ? dhcp_vlans_are_ours(p, number, e) : e->vlan_count == 0;
+}
+
 // Is the client's nth lease a prefix?
 static inline bool dhcp_is_prefix(const struct dhcp_plan *p, uint32_t nth)
 {
 	return nth >= p->addresses;
 }
 
-// The first of a client's leases.
+// The first of a client's leases, by the client's number in the run and by its index.
+static inline uint32_t dhcp_lease_by(const struct dhcp_plan *p, uint32_t number)
+{
+	return p->owner + number * p->stride;
+}
+
 static inline uint32_t dhcp_lease_of(
 	const struct dhcp_plan *p, const struct dhcp_worker *w, uint32_t client)
 {
-	return w->work.owner + dhcp_work_number(&w->work, client) * p->stride;
+	return dhcp_lease_by(p, dhcp_work_number(&w->work, client));
 }
 
 // The item that owns a lease.

@@ -55,7 +55,7 @@ struct dhcp_messages {
 	void (*leases_drop)(struct dhcp_work *w, uint32_t client);
 	// Returns whether this is the usual reply to t and valid in every part. If so, fills the
 	// message and client as needed by the functions from server_find on, and counts like for
-	// any valid reply. false: unrecognised, nothing has changed. NULL: never recognised.
+	// any valid reply. false: unrecognised, nothing has changed.
 	bool (*is_usual)(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
 		uint32_t len, struct dhcp_heard *h);
 	// Parse the message and find its client. false: malformed.
@@ -346,25 +346,41 @@ DHCP_INLINE enum proto_verdict dhcp_wrong_reply(const struct dhcp_messages *f,
 	return dhcp_apart(ctx, t, &n->wrong_answered[kind]);
 }
 
+// Judges a usual reply. false: it is another one, for dhcp_reply; nothing has changed.
+DHCP_INLINE bool dhcp_reply_usual(const struct dhcp_messages *f, struct proto_ctx *ctx,
+	struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h,
+	enum proto_verdict *verdict)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+
+	if (w->plan->wrong.steps || t->over || !f->is_usual(ctx, t, buf, len, h))
+		return false;
+	n->received[h->type]++;
+	n->reply_bytes += len;
+	w->heard = true;
+	dhcp_attempt_count(n, t);
+	if (h->type == f->offer) {
+		dhcp_peer_count(n, h, DHCP_PEER_OFFERS);
+		*verdict = dhcp_offered(f, ctx, t, h);
+	} else {
+		dhcp_peer_count(n, h, DHCP_PEER_ANSWERS);
+		*verdict = dhcp_leased(f, ctx, t, h);
+	}
+	return true;
+}
+
 DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct proto_ctx *ctx,
 	struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h)
 {
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp_worker *w = ctx->own;
-	uint32_t wrong = w->plan->wrong.steps ? dhcp_wrong_kind(w, t) : DHCP_WRONG_COUNT;
+	uint32_t wrong = dhcp_wrong_kind(w, t);
 	enum proto_verdict verdict;
 	bool kept;
 
 	if (wrong < DHCP_WRONG_COUNT && !t->over)
 		return dhcp_wrong_reply(f, ctx, t, buf, len, h, wrong);
-	if (f->is_usual && !t->over && f->is_usual(ctx, t, buf, len, h)) {
-		n->received[h->type]++;
-		dhcp_peer_count(n, h, h->type == f->offer ? DHCP_PEER_OFFERS : DHCP_PEER_ANSWERS);
-		n->reply_bytes += len;
-		w->heard = true;
-		dhcp_attempt_count(n, t);
-		return h->type == f->offer ? dhcp_offered(f, ctx, t, h) : dhcp_leased(f, ctx, t, h);
-	}
 	if (!f->parse(ctx, t->user, buf, len, h))
 		return PROTO_MALFORMED;
 	verdict = dhcp_match(f, ctx, t, h);
@@ -450,9 +466,9 @@ DHCP_INLINE bool dhcp_happened(
 	return true;
 }
 
-// Defines the functions for struct proto that follow from the family's struct dhcp_messages; len:
-// of its addresses.
-#define DHCP_VERBS(family, len)                                                                    \
+// Defines the functions for struct proto that follow from the family's struct dhcp_messages, and
+// from the one for usual replies; len: of its addresses.
+#define DHCP_VERBS(family, len, usual)                                                             \
 	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t)                            \
 	{                                                                                          \
 		return dhcp_begin(&family##_messages, ctx, t);                                     \
@@ -464,12 +480,23 @@ DHCP_INLINE bool dhcp_happened(
 		return addr_len == (len) && dhcp_owns(&family##_messages, ctx, addr, mac);         \
 	}                                                                                          \
                                                                                                    \
-	DHCP_INLINE enum proto_verdict family##_reply_one(                                         \
+	static __attribute__((noinline)) enum proto_verdict family##_reply_other(                  \
 		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t buf_len)  \
 	{                                                                                          \
 		struct family##_heard h;                                                           \
                                                                                                    \
 		return dhcp_reply(&family##_messages, ctx, t, buf, buf_len, &h.is);                \
+	}                                                                                          \
+                                                                                                   \
+	DHCP_INLINE enum proto_verdict family##_reply_one(                                         \
+		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t buf_len)  \
+	{                                                                                          \
+		enum proto_verdict verdict;                                                        \
+		struct family##_heard h;                                                           \
+                                                                                                   \
+		if (dhcp_reply_usual(&usual, ctx, t, buf, buf_len, &h.is, &verdict))               \
+			return verdict;                                                            \
+		return family##_reply_other(ctx, t, buf, buf_len);                                 \
 	}                                                                                          \
                                                                                                    \
 	PROTO_REPLY(family##_reply, family##_reply_one)                                            \

@@ -13,16 +13,13 @@
 
 typedef uint64_t dhcp_shape_words __attribute__((vector_size(DHCP_SHAPE_BLOCK)));
 
-struct dhcp_shape_block {
-	dhcp_shape_words mask, bytes; // bytes: zero where the mask is
-};
-
 // The last block covers the last bytes and may overlap the block before it, so that nothing beyond
-// len is read.
+// len is read. bytes: zero where the mask is.
 struct dhcp_shape {
 	uint32_t len, at; // at: of the last block
-	struct dhcp_shape_block last;
-	struct dhcp_shape_block blocks[DHCP_SHAPE_MAX / DHCP_SHAPE_BLOCK];
+	dhcp_shape_words last_mask, last;
+	dhcp_shape_words masks[DHCP_SHAPE_MAX / DHCP_SHAPE_BLOCK];
+	dhcp_shape_words bytes[DHCP_SHAPE_MAX / DHCP_SHAPE_BLOCK];
 };
 
 static inline dhcp_shape_words dhcp_shape_load(const uint8_t *p)
@@ -42,29 +39,26 @@ static inline bool dhcp_shape_make(
 	s->len = len;
 	s->at = len - DHCP_SHAPE_BLOCK;
 	for (uint32_t at = 0; at < s->at; at += DHCP_SHAPE_BLOCK) {
-		struct dhcp_shape_block *b = &s->blocks[at / DHCP_SHAPE_BLOCK];
+		uint32_t i = at / DHCP_SHAPE_BLOCK;
 
-		b->mask = dhcp_shape_load(mask + at);
-		b->bytes = dhcp_shape_load(bytes + at) & b->mask;
+		s->masks[i] = dhcp_shape_load(mask + at);
+		s->bytes[i] = dhcp_shape_load(bytes + at) & s->masks[i];
 	}
-	s->last.mask = dhcp_shape_load(mask + s->at);
-	s->last.bytes = dhcp_shape_load(bytes + s->at) & s->last.mask;
+	s->last_mask = dhcp_shape_load(mask + s->at);
+	s->last = dhcp_shape_load(bytes + s->at) & s->last_mask;
 	return true;
 }
 
-static inline dhcp_shape_words dhcp_shape_differs(
-	const struct dhcp_shape_block *b, const uint8_t *p)
-{
-	return (dhcp_shape_load(p) & b->mask) ^ b->bytes;
-}
-
-// Do the bytes, s->len or more, match this shape?
+// Do the bytes, s->len or more, match this shape? One index for all three, in a loop that is not
+// unrolled, takes the fewest instructions: there are two to eight blocks.
 static inline bool dhcp_shape_fits(const struct dhcp_shape *s, const uint8_t *p)
 {
-	dhcp_shape_words differs = dhcp_shape_differs(&s->last, p + s->at);
-	const struct dhcp_shape_block *b = s->blocks;
+	const uint8_t *masks = (const uint8_t *)s->masks, *bytes = (const uint8_t *)s->bytes;
+	dhcp_shape_words differs = (dhcp_shape_load(p + s->at) & s->last_mask) ^ s->last;
 
-	for (const uint8_t *end = p + s->at; p < end; p += DHCP_SHAPE_BLOCK)
-		differs |= dhcp_shape_differs(b++, p);
+#pragma GCC unroll 1
+	for (size_t at = 0; at < s->at; at += DHCP_SHAPE_BLOCK)
+		differs |= (dhcp_shape_load(p + at) & *(const dhcp_shape_words *)(masks + at)) ^
+		           *(const dhcp_shape_words *)(bytes + at);
 	return (differs[0] | differs[1]) == 0;
 }

@@ -31,16 +31,18 @@ void dhcp_turns_free(struct dhcp_turns *t);
 // Bytes that init allocates.
 uint64_t dhcp_turns_memory(const struct proto_env *env, uint32_t clients, uint32_t relays);
 
+static __attribute__((noinline)) uint32_t dhcp_turns_dealt(
+	const struct dhcp_turns *t, uint32_t client)
+{
+	uint32_t whole = recip_mod32(&t->by_round, client), last = t->round + client - t->last;
+
+	return client * t->workers + t->offsets[client < t->last ? whole : last];
+}
+
 // The run-wide number of a client.
 static inline uint32_t dhcp_turns_number(const struct dhcp_turns *t, uint32_t client)
 {
-	uint32_t whole, last;
-
-	if (t->in_turn)
-		return client * t->workers + t->worker;
-	whole = recip_mod32(&t->by_round, client);
-	last = t->round + client - t->last;
-	return client * t->workers + t->offsets[client < t->last ? whole : last];
+	return t->in_turn ? client * t->workers + t->worker : dhcp_turns_dealt(t, client);
 }
 
 // The worker's index of the client with this number; UINT32_MAX: another worker's client.

@@ -148,8 +148,10 @@ struct dhcp4_plan {
 	uint32_t giaddr; // of all relays; 0: each uses its own
 	uint32_t text_count;
 	struct dhcp4_text texts[DHCP4_TEXTS];
-	// Constants for usual replies (dhcp4_is_usual): op, htype and hlen in the upper bits of 64,
-	// 0: no reply is usual; length and htype of the client identifier, 0: none is sent.
+	// Constants for usual replies (dhcp4_is_usual): their type by step, 0: none is usual; op,
+	// htype and hlen in the upper bits of 64; length and htype of the client identifier, 0:
+	// none is sent.
+	uint8_t usual[DHCP4_STEPS];
 	uint64_t usual_head, usual_id;
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count;           // 0: any address
@@ -168,10 +170,10 @@ static inline struct dhcp4_client *dhcp4_client_at(const struct dhcp4_worker *w,
 	return (struct dhcp4_client *)w->is.work.clients.items + client;
 }
 
-// Run-wide number of a client, unique among all items.
-static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t client)
+// Number of a client, unique among all items.
+static inline uint32_t dhcp4_owner(const struct dhcp4_worker *w, uint32_t number)
 {
-	return w->is.work.owner + dhcp_work_number(&w->is.work, client);
+	return w->is.work.owner + number;
 }
 
 struct dhcp4_self {
@@ -199,26 +201,26 @@ static inline void dhcp4_lease_drop(struct dhcp4_worker *w, uint32_t client)
 
 	if (k->address)
 		dhcp_holders_drop(&w->is.common->leases.holders, dhcp4_held(k->address),
-			dhcp4_owner(w, client));
+			dhcp4_owner(w, dhcp_work_number(&w->is.work, client)));
 	k->address = 0;
 	k->head.holds = false;
 }
 
-// Make address (not 0) the client's only lease until then. Returns DHCP_NOBODY, or the owner of a
-// running lease on it, without any change; clients that are one client for a server share the
-// address. DHCP_UNWATCHED: the client holds the address, but duplicates go undetected.
-static inline uint32_t dhcp4_lease_hold(
-	struct dhcp4_worker *w, uint32_t client, uint32_t address, uint32_t until_s, uint32_t now_s)
+// Make address (not 0) the only lease of client k until then; number: its own in the run. Returns
+// DHCP_NOBODY, or the owner of a running lease on it, without any change; clients that are one
+// client for a server share the address. DHCP_UNWATCHED: the client holds the address, but
+// duplicates go undetected.
+static inline uint32_t dhcp4_lease_hold(struct dhcp4_worker *w, struct dhcp4_client *k,
+	uint32_t number, uint32_t address, uint32_t until_s, uint32_t now_s)
 {
-	struct dhcp4_client *k = dhcp4_client_at(w, client);
-	uint32_t owner = dhcp4_owner(w, client);
-	uint32_t other = dhcp_holders_hold(
-		&w->is.common->leases.holders, dhcp4_held(address), owner, until_s, now_s);
+	struct dhcp_holders *holders = &w->is.common->leases.holders;
+	uint32_t owner = dhcp4_owner(w, number);
+	uint32_t other = dhcp_holders_hold(holders, dhcp4_held(address), owner, until_s, now_s);
 
 	if (other < DHCP_UNWATCHED && !dhcp_same_client(w->is.common, owner, other))
 		return other;
-	if (k->address != address)
-		dhcp4_lease_drop(w, client);
+	if (k->address && k->address != address)
+		dhcp_holders_drop(holders, dhcp4_held(k->address), owner);
 	k->address = address;
 	k->head.holds = true;
 	k->head.expires_s = until_s;
@@ -312,7 +314,7 @@ struct dhcp4_heard {
 };
 
 // Find the server that sent the reply.
-static inline void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx *ctx)
+DHCP_INLINE void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx *ctx)
 {
 	const struct dhcp_plan *p = ctx->shared;
 	uint8_t id[4];

@@ -268,7 +268,7 @@ static bool dhcp4_lease_load(
 	struct dhcp4_client *k = dhcp4_client_at(w, client);
 	uint32_t address = bytes_be32(saved->bytes);
 
-	switch (dhcp4_lease_hold(w, client, address, saved->left_s, 0)) {
+	switch (dhcp4_lease_hold(w, k, saved->client, address, saved->left_s, 0)) {
 	case DHCP_NOBODY:
 		break;
 	case DHCP_UNWATCHED:

@@ -386,6 +386,8 @@ static void build_usual(struct dhcp4_plan *p)
 	p->usual_head = (uint64_t)DHCP4_REPLY_OP << 56 | htype | 6ull << 40;
 	if (p->client_id == DHCP4_ID_MAC)
 		p->usual_id = 7ull << 56 | htype;
+	for (uint32_t i = 0; i < DHCP4_STEPS; i++)
+		p->usual[i] = p->templates[i].relay_info ? 0 : dhcp4_kinds[i].usual;
 }
 
 int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)
@@ -404,7 +406,6 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 		build_text(&b, &s->header->file, DHCP4_AT_FILE, DHCP4_AT_COOKIE - DHCP4_AT_FILE);
 	}
 	build_expected(&b);
-	build_usual(p);
 	build_relay(&b);
 	for (uint32_t i = 0; i < s->is.options.count; i++)
 		build_option(&b, &options[i]);
@@ -417,5 +418,6 @@ int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings
 		return -EINVAL;
 	for (uint32_t i = 0; i < DHCP4_STEPS && !b.is.failed; i++)
 		build_message(&b, i);
+	build_usual(p);
 	return b.is.failed ? -EINVAL : 0;
 }

@@ -437,24 +437,33 @@ static inline bool dhcp4_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *he
 	return true;
 }
 
-static inline bool dhcp4_leases_take(
+// The server gave the client an address that another one holds.
+static __attribute__((noinline)) bool address_clashes(
+	struct proto_ctx *ctx, uint32_t number, uint32_t address, uint32_t holder)
+{
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp4_worker *w = ctx->own;
+	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, number)};
+
+	n->duplicate_address++;
+	bytes_put_be32(clash.bytes, address);
+	dhcp_work_clash(&w->is.work, &clash);
+	return false;
+}
+
+DHCP_INLINE bool dhcp4_leases_take(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard, uint32_t until_s)
 {
 	const struct dhcp4_heard *h = (const struct dhcp4_heard *)heard;
 	struct dhcp_counters *n = ctx->counters;
-	struct dhcp4_worker *w = ctx->own;
-	uint32_t holder = dhcp4_lease_hold(w, t->user, h->m.yiaddr, until_s, dhcp_now_s(ctx));
-	struct dhcp_clash clash = {.holder = holder, .taker = dhcp4_owner(w, t->user)};
+	uint32_t holder = dhcp4_lease_hold(
+		ctx->own, h->self.client, heard->number, h->m.yiaddr, until_s, dhcp_now_s(ctx));
 
-	if (holder >= DHCP_UNWATCHED) {
-		n->unwatched += holder == DHCP_UNWATCHED;
-		server_keep(ctx, h);
-		return true;
-	}
-	n->duplicate_address++;
-	bytes_put_be32(clash.bytes, h->m.yiaddr);
-	dhcp_work_clash(&w->is.work, &clash);
-	return false;
+	if (holder < DHCP_UNWATCHED)
+		return address_clashes(ctx, heard->number, h->m.yiaddr, holder);
+	n->unwatched += holder == DHCP_UNWATCHED;
+	server_keep(ctx, h);
+	return true;
 }
 
 static inline uint32_t dhcp4_lease_find(
@@ -508,4 +517,4 @@ bool dhcp4_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct pro
 	return true;
 }
 
-DHCP_VERBS(dhcp4, 4)
+DHCP_VERBS(dhcp4, 4, dhcp4_messages)

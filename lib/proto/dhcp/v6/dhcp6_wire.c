@@ -405,4 +405,4 @@ bool dhcp6_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct pro
 	return true;
 }
 
-DHCP_VERBS(dhcp6, 16)
+DHCP_VERBS(dhcp6, 16, dhcp6_messages)
