@@ -306,7 +306,7 @@ struct dhcp6_given {
 // The reply being processed.
 struct dhcp6_heard {
 	struct dhcp_heard is;
-	const struct dhcp6_usual *usual; // NULL: parsed
+	const struct dhcp6_usual *usual; // of a usual reply
 	const uint8_t *buf;
 	uint32_t len;
 	struct dhcp6_self self;

@@ -404,7 +404,6 @@ static bool dhcp6_lease_load(
 	struct dhcp6_worker *w = (struct dhcp6_worker *)worker;
 	struct dhcp6_client *k = dhcp6_client_at(w, client);
 	uint32_t first = dhcp_lease_of(p, worker, client);
-	struct dhcp_clash clash;
 	struct dhcp_key keys[DHCP6_IAS_MAX];
 	uint64_t unwatched = 0;
 
@@ -418,7 +417,7 @@ static bool dhcp6_lease_load(
 		dhcp_lease_set(&worker->common->leases, first + i, &keys[i]);
 	}
 	k->head.expires_s = saved->left_s;
-	k->head.holds = dhcp6_leases_hold(w, client, keys, saved->left_s, 0, &clash, &unwatched);
+	k->head.holds = dhcp6_leases_hold(w, client, keys, saved->left_s, &unwatched);
 	if (!unwatched)
 		return k->head.holds;
 	for (uint32_t i = 0; k->head.holds && i < p->stride; i++)

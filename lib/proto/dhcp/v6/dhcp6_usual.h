@@ -1,18 +1,135 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast path: requests copied from earlier ones, and replies compared with earlier ones.
-// Path: hot. The worker that owns ctx.
+// The fast path for plans whose messages differ between clients at few offsets: a request is copied
+// from an earlier one, and a reply is compared with an earlier valid one. All others take the slow
+// path (dhcp6_request_wire.c, dhcp6_wire.c). Path: hot. The worker that owns ctx.
 #pragma once
 
+#include "base/bytes.h"
+#include "proto/dhcp/client/dhcp_patch.h"
 #include "proto/dhcp/v6/dhcp6_plan.h"
 
-// See struct dhcp_messages.
-bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
-	uint32_t len, struct dhcp_heard *h);
-// Learn from a valid reply that made a lease, after its client has chosen the server.
+#define DHCP6_MAC_BITS 0xffffffffffffu
+
+// dhcp6_usual_wire.c: learn from a valid reply that made a lease, after its client has chosen the
+// server.
 void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h);
 // Learn from the message of t just written; learns only from a few.
 void dhcp6_image_learn(
 	struct dhcp6_worker *w, const struct proto_txn *t, const uint8_t *buf, uint32_t len);
+
+static inline uint32_t dhcp6_head_of(uint8_t type, const struct proto_txn *t)
+{
+	return (uint32_t)type << 24 | dhcp6_xid_of(t);
+}
+
 // Write the message of t from an image, with its sum in ctx; returns its length, 0: no image.
-uint32_t dhcp6_image_write(
-	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf);
+DHCP_INLINE uint32_t dhcp6_image_write(
+	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp6_image *m = &w->images[t->step];
+	const struct dhcp_message_kind *kind = &dhcp6_kinds[t->step];
+	uint32_t number = dhcp_work_number(&w->is.work, t->user);
+	uint64_t mac, sum = m->sum;
+	struct dhcp_key key;
+
+	if (!m->len || ((kind->has & DHCP6_HAS_SERVER_ID) &&
+			       m->chosen != dhcp6_client_at(w, t->user)->chosen))
+		return 0;
+	memcpy(buf, m->bytes, m->len);
+	mac = dhcp_mac_number(&p->is, number);
+	sum += dhcp_patch32(buf, m->at.inner, dhcp6_head_of(kind->type, t));
+	sum += dhcp_patch16(buf, m->at.inner + DHCP6_AT_ELAPSED, elapsed);
+	sum += dhcp_patch48(buf, m->at.mac, mac);
+	if (m->at.peer)
+		sum += dhcp_patch64(buf, m->at.peer, dhcp6_interface_id(mac));
+	if (m->at.link)
+		sum += dhcp_patch_address(buf, m->at.link,
+			dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, number)));
+	if (m->at.lease) {
+		dhcp_lease_get(&w->is.common->leases, dhcp_lease_by(&p->is, number), &key);
+		sum += dhcp_patch_address(buf, m->at.lease, key.bytes);
+	}
+	ctx->sum = sum;
+	return m->len;
+}
+
+// Combines dhcp6_way_is_ours and !dhcp6_is_elsewhere. relay: the client's, NULL: none.
+DHCP_INLINE bool dhcp6_usual_way(
+	const struct dhcp6_plan *p, const struct proto_ends *e, const uint8_t *relay, uint64_t mac)
+{
+	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
+		(p->unicast && !addr_bytes_equal(e->src, p->is.servers[0], 16)))
+		return false;
+	if (relay)
+		return dhcp_is_to_relay(&p->is, e->dst, relay, 16) &&
+		       e->dst_port == p->is.relay_port;
+	return e->dst_port == DHCP6_CLIENT_PORT && bytes_be64(e->dst) == 0xfe80ull << 48 &&
+	       bytes_be64(e->dst + 8) == dhcp6_interface_id(mac);
+}
+
+// Do the variable fields belong to the client?
+DHCP_INLINE bool dhcp6_usual_names(
+	const struct dhcp6_places *at, const uint8_t *relay, uint64_t mac, const uint8_t *buf)
+{
+	return (bytes_be64(buf + at->mac - 2) & DHCP6_MAC_BITS) == mac &&
+	       (!at->peer || bytes_be64(buf + at->peer) == dhcp6_interface_id(mac)) &&
+	       (!at->link || addr_bytes_equal(buf + at->link, relay, 16));
+}
+
+// In a REPLY, is the address the requested one, and does the server match the one asked?
+DHCP_INLINE bool dhcp6_usual_lease(const struct dhcp6_plan *p, const struct dhcp6_usual *u,
+	const struct proto_txn *t, const struct dhcp6_heard *h)
+{
+	bool fixed = t->step == DHCP6_STEP_REQUEST || p->is.same_lease;
+
+	if ((dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) && h->self.client->chosen != u->chosen)
+		return false;
+	return !fixed || dhcp_key_equal(&h->given.keys[0], &h->self.keys[0]);
+}
+
+// See struct dhcp_messages.
+DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t,
+	const uint8_t *buf, uint32_t len, struct dhcp_heard *heard)
+{
+	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
+	const struct dhcp6_plan *p = ctx->shared;
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp6_worker *w = ctx->own;
+	uint8_t type = dhcp6_kinds[t->step].usual;
+	const struct dhcp6_usual *u = &w->usual[type == DHCP6_REPLY];
+	const uint8_t *relay = NULL;
+	uint64_t mac;
+
+	if (!type || !u->len || len != u->len || !dhcp_shape_fits(&u->shape, buf) ||
+		bytes_be32(buf + u->at.inner) != dhcp6_head_of(type, t))
+		return false;
+	heard->number = dhcp_work_number(&w->is.work, t->user);
+	mac = dhcp_mac_number(&p->is, heard->number);
+	memcpy(h->given.keys[0].bytes, buf + u->at.lease, 16);
+	if (p->is.relays)
+		relay = dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, heard->number));
+	if (!dhcp6_usual_names(&u->at, relay, mac, buf) ||
+		!dhcp6_is_in(&p->pool, h->given.keys[0].bytes) ||
+		(ctx->ends && (!dhcp6_usual_way(p, ctx->ends, relay, mac) ||
+				      !dhcp_vlan_is_ours(&p->is, heard->number, ctx->ends))))
+		return false;
+	h->self.client = dhcp6_client_at(w, t->user);
+	h->self.lease = dhcp_lease_by(&p->is, heard->number);
+	dhcp_lease_get(&w->is.common->leases, h->self.lease, &h->self.keys[0]);
+	if (type == DHCP6_REPLY && !dhcp6_usual_lease(p, u, t, h))
+		return false;
+	heard->client = &h->self.client->head;
+	heard->type = type;
+	heard->peer = u->peer;
+	heard->valid_s = u->valid_s;
+	heard->t1_s = u->t1_s;
+	heard->t2_s = u->t2_s;
+	h->self.p = p;
+	h->usual = u;
+	h->m.preference = u->preference;
+	if (type == DHCP6_REPLY && u->lacks)
+		dhcp_count_missing(&p->is, u->present, n);
+	return true;
+}

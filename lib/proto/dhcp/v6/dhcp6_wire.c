@@ -80,7 +80,6 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 {
 	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 
-	h->usual = NULL;
 	h->buf = buf;
 	h->len = len;
 	if (!dhcp6_unwrap(buf, len, &h->envelope)) {
@@ -100,7 +99,7 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 	return true;
 }
 
-static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_heard *heard)
+static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_client *k)
 {
 	const struct dhcp_plan *p = ctx->shared;
 	uint32_t server;
@@ -109,7 +108,7 @@ static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_he
 		return;
 	server = dhcp_server_of(p, ctx->ends->src, 16);
 	if (server < p->server_count)
-		heard->client->server = (uint8_t)server;
+		k->server = (uint8_t)server;
 }
 
 static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_heard *heard)
@@ -117,7 +116,7 @@ static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_hea
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	struct dhcp_counters *n = ctx->counters;
 
-	dhcp6_server_find(ctx, heard);
+	dhcp6_server_find(ctx, heard->client);
 	n->preferred += h->m.preference == URGENT;
 }
 
@@ -149,12 +148,6 @@ static inline bool server_choose(
 	struct dhcp6_client *k = h->self.client;
 	uint8_t before = k->chosen;
 
-	if (h->usual) {
-		k->keyed = k->keyed && before == h->usual->chosen;
-		k->chosen = h->usual->chosen & 0x7f;
-		k->unicast = h->usual->unicast;
-		return true;
-	}
 	if (!dhcp6_server_keep(w, &h->m.server_id, k))
 		return false;
 	k->keyed = k->keyed && before == k->chosen;
@@ -162,6 +155,12 @@ static inline bool server_choose(
 	n->unicast_elsewhere += p->asks_unicast && told && !k->unicast;
 	dhcp6_usual_learn(w, h);
 	return true;
+}
+
+DHCP_INLINE void lease_offered(struct dhcp6_worker *w, uint32_t lease, const struct dhcp_key *key)
+{
+	dhcp_lease_set(&w->is.common->leases, lease, key);
+	dhcp_lease_expect(&w->is.common->leases, *key);
 }
 
 static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
@@ -175,10 +174,8 @@ static inline bool dhcp6_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *he
 		n->servers_beyond++;
 		return false;
 	}
-	for (uint32_t i = 0; i < p->stride; i++) {
-		dhcp_lease_set(&w->is.common->leases, h->self.lease + i, &h->given.keys[i]);
-		dhcp_lease_expect(&w->is.common->leases, &h->given.keys[i]);
-	}
+	for (uint32_t i = 0; i < p->stride; i++)
+		lease_offered(w, h->self.lease + i, &h->given.keys[i]);
 	return true;
 }
 
@@ -226,32 +223,85 @@ static inline void dhcp6_request_begins(struct dhcp_client *k, uint64_t now_ms)
 	k->began_ms = (uint32_t)now_ms;
 }
 
-bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
-	uint32_t until_s, uint32_t now_s, struct dhcp_clash *clash, uint64_t *unwatched)
+// Hold one lease of a client. Returns DHCP_NOBODY, or another client's lease that clashes.
+DHCP_INLINE uint32_t lease_hold(struct dhcp6_worker *w, uint32_t lease, bool prefix,
+	struct dhcp_key key, uint32_t until_s, uint32_t now_s, uint64_t *unwatched)
+{
+	uint32_t other = dhcp_lease_hold(&w->is.common->leases, lease, key, prefix, until_s, now_s);
+
+	if (__builtin_expect(other == DHCP_NOBODY, 1))
+		return other;
+	*unwatched += other == DHCP_UNWATCHED;
+	return other == DHCP_UNWATCHED || dhcp_same_client(w->is.common, lease, other) ? DHCP_NOBODY
+	                                                                               : other;
+}
+
+// Hold all leases of a client. Returns DHCP_NOBODY, or another client's lease that clashes: then
+// none is held, and *at is the index of the client's own.
+static uint32_t leases_hold(struct dhcp6_worker *w, uint32_t first, const struct dhcp_key *keys,
+	uint32_t until_s, uint32_t now_s, uint32_t *at, uint64_t *unwatched)
 {
 	const struct dhcp_plan *p = w->is.plan;
-	struct dhcp_leases *l = &w->is.common->leases;
-	uint32_t first = dhcp_lease_of(p, &w->is, client);
 
 	for (uint32_t i = 0; i < p->stride; i++) {
-		bool prefix = dhcp_is_prefix(p, i);
-		uint32_t other = dhcp_lease_hold(l, first + i, &keys[i], prefix, until_s, now_s);
+		uint32_t other = lease_hold(
+			w, first + i, dhcp_is_prefix(p, i), keys[i], until_s, now_s, unwatched);
 
 		if (other == DHCP_NOBODY)
 			continue;
-		*unwatched += other == DHCP_UNWATCHED;
-		if (other == DHCP_UNWATCHED || dhcp_same_client(w->is.common, first + i, other))
-			continue;
-		*clash = (struct dhcp_clash){.prefix = prefix, .holder = other, .taker = first + i};
-		memcpy(clash->bytes, keys[i].bytes, sizeof(clash->bytes));
+		*at = i;
 		while (i-- > 0)
-			dhcp_lease_drop(l, first + i);
+			dhcp_lease_drop(&w->is.common->leases, first + i);
+		return other;
+	}
+	return DHCP_NOBODY;
+}
+
+bool dhcp6_leases_hold(struct dhcp6_worker *w, uint32_t client, const struct dhcp_key *keys,
+	uint32_t until_s, uint64_t *unwatched)
+{
+	uint32_t first = dhcp_lease_of(w->is.plan, &w->is, client), at;
+
+	return leases_hold(w, first, keys, until_s, 0, &at, unwatched) == DHCP_NOBODY;
+}
+
+// A server gave the client a lease that another one holds.
+static __attribute__((noinline)) void lease_clashes(
+	struct proto_ctx *ctx, uint32_t taker, uint32_t at, struct dhcp_key key, uint32_t holder)
+{
+	struct dhcp_clash clash = {
+		.prefix = dhcp_is_prefix(ctx->shared, at), .holder = holder, .taker = taker + at};
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_worker *w = ctx->own;
+
+	memcpy(clash.bytes, key.bytes, sizeof(clash.bytes));
+	n->duplicate_address += !clash.prefix;
+	n->duplicate_prefix += clash.prefix;
+	dhcp_work_clash(&w->work, &clash);
+}
+
+// Count the leases that the client holds until then. had: it held leases before; holder: of a lease
+// that clashes, DHCP_NOBODY: none does; at, key: of this lease.
+DHCP_INLINE bool leases_taken(struct proto_ctx *ctx, const struct dhcp6_heard *h, bool had,
+	uint32_t until_s, uint32_t holder, uint32_t at, struct dhcp_key key)
+{
+	const struct dhcp_plan *p = ctx->shared;
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp_client *k = h->is.client;
+
+	k->holds = holder == DHCP_NOBODY;
+	k->expires_s = until_s;
+	if (holder != DHCP_NOBODY) {
+		lease_clashes(ctx, h->self.lease, at, key, holder);
 		return false;
 	}
+	n->addresses += had ? 0 : p->addresses;
+	n->prefixes += had ? 0 : p->prefixes;
+	dhcp6_server_find(ctx, k);
 	return true;
 }
 
-static inline bool dhcp6_leases_take(
+static bool dhcp6_leases_take(
 	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard, uint32_t until_s)
 {
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
@@ -259,33 +309,21 @@ static inline bool dhcp6_leases_take(
 	const struct dhcp_plan *p = ctx->shared;
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
-	bool had = heard->client->holds;
 	bool same = memcmp(h->self.keys, keys, p->stride * sizeof(keys[0])) == 0;
-	struct dhcp_clash clash;
+	bool had = heard->client->holds;
+	uint32_t holder, at = 0;
 
 	if (!server_choose(w, h, n)) {
 		n->servers_beyond++;
 		return false;
 	}
-	if (!h->usual)
-		dhcp6_key_keep(h, t->user);
+	dhcp6_key_keep(h, t->user);
 	if (had && !same)
 		dhcp6_leases_drop(&w->is.work, t->user);
 	for (uint32_t i = 0; !same && i < p->stride; i++)
 		dhcp_lease_set(&w->is.common->leases, h->self.lease + i, &keys[i]);
-	heard->client->holds = dhcp6_leases_hold(
-		w, t->user, keys, until_s, dhcp_now_s(ctx), &clash, &n->unwatched);
-	heard->client->expires_s = until_s;
-	if (!heard->client->holds) {
-		n->duplicate_address += !clash.prefix;
-		n->duplicate_prefix += clash.prefix;
-		dhcp_work_clash(&w->is.work, &clash);
-		return false;
-	}
-	n->addresses += had ? 0 : p->addresses;
-	n->prefixes += had ? 0 : p->prefixes;
-	dhcp6_server_find(ctx, heard);
-	return true;
+	holder = leases_hold(w, h->self.lease, keys, until_s, dhcp_now_s(ctx), &at, &n->unwatched);
+	return leases_taken(ctx, h, had, until_s, holder, at, keys[at]);
 }
 
 static inline void dhcp6_ended(
@@ -334,7 +372,6 @@ static const struct dhcp_messages dhcp6_messages = {
 	.rests_after = DHCP6_STEP_DECLINE,
 	.begun = dhcp6_begun,
 	.leases_drop = dhcp6_leases_drop,
-	.is_usual = dhcp6_is_usual,
 	.parse = dhcp6_heard_parse,
 	.way_is_ours = dhcp6_way_is_ours,
 	.is_elsewhere = dhcp6_is_elsewhere,
@@ -356,6 +393,56 @@ static const struct dhcp_messages dhcp6_messages = {
 	.ended = dhcp6_ended,
 };
 
+// The server of a usual reply is known, and it has one lease.
+DHCP_INLINE void usual_choose(struct dhcp6_client *k, const struct dhcp6_usual *u)
+{
+	if (k->chosen != u->chosen) {
+		k->chosen = u->chosen & 0x7f;
+		k->keyed = 0;
+	}
+	k->unicast = u->unicast;
+}
+
+DHCP_INLINE bool usual_offer_keep(struct proto_ctx *ctx, struct dhcp_heard *heard)
+{
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+
+	usual_choose(h->self.client, h->usual);
+	lease_offered(ctx->own, h->self.lease, &h->given.keys[0]);
+	return true;
+}
+
+DHCP_INLINE bool usual_leases_take(
+	struct proto_ctx *ctx, struct proto_txn *t, struct dhcp_heard *heard, uint32_t until_s)
+{
+	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
+	struct dhcp_key key = h->given.keys[0];
+	struct dhcp_counters *n = ctx->counters;
+	struct dhcp6_worker *w = ctx->own;
+	bool had = heard->client->holds;
+	uint32_t holder;
+
+	usual_choose(h->self.client, h->usual);
+	if (!dhcp_key_equal(&h->self.keys[0], &key)) {
+		if (had)
+			dhcp6_leases_drop(&w->is.work, t->user);
+		dhcp_lease_set(&w->is.common->leases, h->self.lease, &key);
+	}
+	holder = lease_hold(w, h->self.lease, false, key, until_s, dhcp_now_s(ctx), &n->unwatched);
+	return leases_taken(ctx, h, had, until_s, holder, 0, key);
+}
+
+static const struct dhcp_messages dhcp6_usual_messages = {
+	.kinds = dhcp6_kinds,
+	.offer = DHCP6_ADVERTISE,
+	.rests_after = DHCP6_STEP_DECLINE,
+	.is_usual = dhcp6_is_usual,
+	.server_find = dhcp6_advertised,
+	.offer_keep = usual_offer_keep,
+	.leases_take = usual_leases_take,
+	.request_begins = dhcp6_request_begins,
+};
+
 // Another ADVERTISE while one is kept: keeps the better, and the client drops the other. An invalid
 // one has no effect.
 static __attribute__((noinline)) enum proto_verdict dhcp6_another(
@@ -373,7 +460,7 @@ static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	n->other_advertises++;
 	if (!right || h->m.preference < h->self.client->kept || !dhcp6_offer_keep(ctx, heard))
 		return PROTO_DUPLICATE;
-	dhcp6_server_find(ctx, heard);
+	dhcp6_server_find(ctx, heard->client);
 	h->self.client->kept = h->m.preference + 1;
 	if (h->m.preference != URGENT)
 		return PROTO_DUPLICATE;
@@ -405,4 +492,4 @@ bool dhcp6_happened(struct proto_ctx *ctx, const struct proto_txn *t, struct pro
 	return true;
 }
 
-DHCP_VERBS(dhcp6, 16, dhcp6_messages)
+DHCP_VERBS(dhcp6, 16, dhcp6_usual_messages)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of leases: the table of holders stores hashes, this one the keys. Prefixes overlap if
 // one contains the other; usually all have one length, and only equal ones overlap. Path: hot
-// (dhcp_lease_is, dhcp_lease_set, dhcp_lease_get, dhcp_lease_hold, dhcp_lease_drop,
+// (dhcp_lease_is, dhcp_lease_hold, dhcp_lease_drop,
 // dhcp_lease_expect, dhcp_leases_find, dhcp_key_prefix) | cold (init, free, memory). Any thread.
 
 #include "proto/dhcp/client/lease/dhcp_leases.h"
@@ -68,27 +68,9 @@ bool dhcp_lease_is(const void *of, uint32_t lease, const void *key)
 	return memcmp(k.bytes, key, sizeof(k.bytes)) == 0;
 }
 
-void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k)
+void dhcp_lease_expect(const struct dhcp_leases *l, struct dhcp_key k)
 {
-	uint64_t words[2];
-
-	memcpy(words, k->bytes, sizeof(words));
-	atomic_store_explicit(&l->words[lease].high, words[0], memory_order_relaxed);
-	atomic_store_explicit(&l->words[lease].low, words[1], memory_order_relaxed);
-}
-
-void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k)
-{
-	const uint64_t words[2] = {
-		atomic_load_explicit(&l->words[lease].high, memory_order_relaxed),
-		atomic_load_explicit(&l->words[lease].low, memory_order_relaxed)};
-
-	memcpy(k->bytes, words, sizeof(words));
-}
-
-void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k)
-{
-	dhcp_holders_expect(&l->holders, hash_of(k));
+	dhcp_holders_expect(&l->holders, hash_of(&k));
 }
 
 // The n-th prefix of length `bits` in a shorter one.
@@ -152,16 +134,16 @@ static inline bool is_only_length(struct dhcp_leases *l, uint8_t bits)
 	return atomic_load(word) == own && atomic_load(&l->lengths[1 - (bits >> 6)]) == 0;
 }
 
-uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k,
-	bool prefix, uint32_t until_s, uint32_t now_s)
+uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, struct dhcp_key k, bool prefix,
+	uint32_t until_s, uint32_t now_s)
 {
-	uint32_t other = dhcp_holders_hold(&l->holders, held(k), lease, until_s, now_s);
+	uint32_t other = dhcp_holders_hold(&l->holders, held(&k), lease, until_s, now_s);
 
-	if (other != DHCP_NOBODY || !prefix || is_only_length(l, k->bytes[15]))
+	if (other != DHCP_NOBODY || !prefix || is_only_length(l, k.bytes[15]))
 		return other;
-	other = overlap_of(l, k, now_s);
+	other = overlap_of(l, &k, now_s);
 	if (other != DHCP_NOBODY)
-		dhcp_holders_drop(&l->holders, held(k), lease);
+		dhcp_holders_drop(&l->holders, held(&k), lease);
 	return other;
 }
 

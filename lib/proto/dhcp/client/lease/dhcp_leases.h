@@ -34,9 +34,14 @@ void dhcp_leases_free(struct dhcp_leases *l);
 // Bytes that init allocates.
 uint64_t dhcp_leases_memory(uint64_t count, bool keys);
 
+// As words, which may stay in registers; memcmp() reads memory.
 static inline bool dhcp_key_equal(const struct dhcp_key *a, const struct dhcp_key *b)
 {
-	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+	uint64_t x[2], y[2];
+
+	memcpy(x, a->bytes, sizeof(x));
+	memcpy(y, b->bytes, sizeof(y));
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
 
 // An IPv4 address in the form that the table of holders uses.
@@ -57,17 +62,33 @@ static inline uint8_t dhcp_key_split(const struct dhcp_key *k, uint8_t prefix[16
 bool dhcp_key_prefix(struct dhcp_key *k, const uint8_t prefix[16], uint8_t bits);
 
 // The address or prefix of a lease that is not held.
-void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k);
-void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k);
+static inline void dhcp_lease_set(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k)
+{
+	uint64_t words[2];
+
+	memcpy(words, k->bytes, sizeof(words));
+	atomic_store_explicit(&l->words[lease].high, words[0], memory_order_relaxed);
+	atomic_store_explicit(&l->words[lease].low, words[1], memory_order_relaxed);
+}
+
+static inline void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, struct dhcp_key *k)
+{
+	const uint64_t words[2] = {
+		atomic_load_explicit(&l->words[lease].high, memory_order_relaxed),
+		atomic_load_explicit(&l->words[lease].low, memory_order_relaxed)};
+
+	memcpy(k->bytes, words, sizeof(words));
+}
+
 // For the table of holders: does the lease have this key?
 bool dhcp_lease_is(const void *of, uint32_t lease, const void *key);
 // Prefetch for an upcoming hold of this key.
-void dhcp_lease_expect(const struct dhcp_leases *l, const struct dhcp_key *k);
+void dhcp_lease_expect(const struct dhcp_leases *l, struct dhcp_key k);
 // Hold the lease, whose key must be set to k, until until_s (UINT32_MAX: forever). Returns
 // DHCP_NOBODY, or a running lease with an equal or overlapping key, which prevents the hold.
 // DHCP_UNWATCHED: as in dhcp_holders_hold.
-uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k,
-	bool prefix, uint32_t until_s, uint32_t now_s);
+uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, struct dhcp_key k, bool prefix,
+	uint32_t until_s, uint32_t now_s);
 // Stop holding the lease. No effect if it is not held.
 void dhcp_lease_drop(struct dhcp_leases *l, uint32_t lease);
 // The running lease on this address, or DHCP_NOBODY.
