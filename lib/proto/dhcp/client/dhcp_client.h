@@ -398,6 +398,27 @@ static inline const struct proto_path *dhcp_path_of(const struct dhcp_plan *p, u
 	return paths + dhcp_vlans_place(&p->vlans, number) * p->path_stride;
 }
 
+static __attribute__((noinline)) void dhcp_flow_vlans(
+	const struct dhcp_plan *p, uint32_t number, struct proto_flow *out)
+{
+	out->path = dhcp_vlans_place(&p->vlans, number) * p->path_stride;
+	dhcp_vlans_own(&p->vlans, number, out->vlans);
+}
+
+// Write the VLANs and the MAC of a client into the flow of its message, and the first of the paths
+// on these VLANs.
+static inline void dhcp_flow_begin(
+	const struct dhcp_plan *p, uint32_t number, struct proto_flow *out)
+{
+	out->path = 0;
+	out->vlans[0] = out->vlans[1] = 0;
+	if (p->vlans.places)
+		dhcp_flow_vlans(p, number, out);
+	out->own_mac = !p->relays;
+	if (out->own_mac)
+		dhcp_mac_write(p, number, out->mac);
+}
+
 // The VLANs of a client, 0: absent.
 static inline struct pattern_vlans dhcp_vlans_of(const struct dhcp_plan *p, uint32_t number)
 {

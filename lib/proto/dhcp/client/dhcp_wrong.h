@@ -9,7 +9,8 @@
 #include "proto/dhcp/client/dhcp_client.h"
 
 // Kind of error in the message that t sends; DHCP_WRONG_COUNT: none.
-static inline uint32_t dhcp_wrong_kind(const struct dhcp_worker *w, const struct proto_txn *t)
+static __attribute__((noinline)) uint32_t dhcp_wrong_kind(
+	const struct dhcp_worker *w, const struct proto_txn *t)
 {
 	const struct dhcp_wrong *wrong = &w->plan->wrong;
 	uint64_t number = t->seq * w->work.workers + w->work.worker, drawn;
@@ -22,6 +23,12 @@ static inline uint32_t dhcp_wrong_kind(const struct dhcp_worker *w, const struct
 	while (kind < DHCP_WRONG_COUNT && drawn >= wrong->below[kind])
 		kind++;
 	return kind;
+}
+
+static inline bool dhcp_is_wrong(const struct dhcp_worker *w, const struct proto_txn *t)
+{
+	return __builtin_expect(w->plan->wrong.steps, 0) &&
+	       dhcp_wrong_kind(w, t) < DHCP_WRONG_COUNT;
 }
 
 // The switch case of a kind listed as X(number, name, help, edit).

@@ -14,6 +14,13 @@
 
 #define MS_PER_S 1000
 
+// The bytes between these offsets are zero in every template.
+#define DHCP4_AT_ZEROS 48
+#define DHCP4_AT_REST  208
+
+_Static_assert(DHCP4_OPTIONS_AT + 4 - DHCP4_AT_REST >= DHCP_COPY_LEAST,
+	"the rest of the shortest message, with a type and an end, can be copied");
+
 #define BIT(type)    (1u << (type))
 #define OFFERS       BIT(DHCP4_OFFER)
 #define ACKS         BIT(DHCP4_ACK)
@@ -115,26 +122,31 @@ DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct pr
 
 // Write the MAC into the header field and the client identifier. The common case is the first half
 // of the field; the rest is zero.
-DHCP_INLINE uint64_t chaddr_patch(const struct asking *a, uint8_t *buf)
+static __attribute__((noinline)) uint64_t chaddr_patch(
+	const struct dhcp4_plan *p, const struct dhcp4_template *m, uint32_t number, uint8_t *buf)
 {
-	const struct dhcp4_plan *p = a->p;
-	const struct dhcp4_template *m = a->m;
 	uint8_t chaddr[DHCP4_CHADDR_LEN];
-	uint32_t len = p->is.mac_len <= 8 ? 8 : DHCP4_CHADDR_LEN;
 	uint64_t sum;
 
-	dhcp_mac_of(&p->is, a->number, chaddr);
-	sum = len == 8 ? csum_add(0, chaddr, 8) : csum_add(0, chaddr, DHCP4_CHADDR_LEN);
+	dhcp_mac_of(&p->is, number, chaddr);
+	sum = csum_add(0, chaddr, DHCP4_CHADDR_LEN);
 	if (m->id_at)
 		dhcp_mac_copy(&p->is, chaddr, buf + m->id_at);
-	if (m->chaddr && len == 8)
-		memcpy(buf + DHCP4_AT_CHADDR, chaddr, 8);
-	else if (m->chaddr)
+	if (m->chaddr)
 		memcpy(buf + DHCP4_AT_CHADDR, chaddr, DHCP4_CHADDR_LEN);
 	return (m->chaddr ? sum : 0) + (m->id_at ? dhcp_sum_at(sum, m->id_at) : 0);
 }
 
-// Write the client's values into a copy of the template. Returns the sum of both.
+// Write an Ethernet MAC into both.
+DHCP_INLINE uint64_t mac_patch(const struct asking *a, uint8_t *buf)
+{
+	uint64_t mac = dhcp_mac_number(&a->p->is, a->number);
+	uint64_t sum = dhcp_patch64(buf, DHCP4_AT_CHADDR, mac << 16);
+
+	return sum + (a->m->id_at ? dhcp_patch48(buf, a->m->id_at, mac) : 0);
+}
+
+// Write the client's other values into a copy of the template. Returns the sum of both.
 DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct proto_txn *t,
 	const struct asking *a, uint8_t *buf)
 {
@@ -151,8 +163,6 @@ DHCP_INLINE uint64_t template_patch(const struct proto_ctx *ctx, const struct pr
 		memcpy(buf + DHCP4_AT_GIADDR, &a->relay, 4);
 		sum += a->relay;
 	}
-	if (m->chaddr || m->id_at)
-		sum += chaddr_patch(a, buf);
 	if (m->requested_at)
 		sum += dhcp_patch32(buf, m->requested_at, k->offered);
 	if (m->server_at)
@@ -269,55 +279,83 @@ static __attribute__((noinline)) void message_spoil(struct proto_ctx *ctx,
 	n->wrong_sent[kind]++;
 }
 
-DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
-	struct proto_out *out, uint32_t room)
+// A relay sends copies to all its servers (RFC 1542 section 4.1.1).
+DHCP_INLINE void message_count(const struct proto_ctx *ctx, struct proto_txn *t,
+	const struct asking *a, const struct proto_flow *flow, const struct proto_out *out)
 {
-	// A relay sends copies to all its servers (RFC 1542 section 4.1.1).
-	uint32_t copies = 1u + (a->has & DHCP4_IS_UNICAST ? 0 : a->p->is.layout.more);
 	struct dhcp_counters *n = ctx->counters;
+	uint32_t copies = 1u + flow->more;
 
-	out->len = 0;
-	if (a->m->room > room)
-		return;
-	if (a->p->is.raw[t->step]) {
-		raw_make(ctx, t, a->p->is.raw[t->step], out, room);
-	} else {
-		memcpy(out->buf, a->m->bytes, a->m->len);
-		out->sum = template_patch(ctx, t, a, out->buf);
-		out->len = a->m->open ? template_end(ctx, t, out, room) : a->m->len;
-	}
-	if (a->p->is.wrong.steps && dhcp_wrong_kind(&a->w->is, t) < DHCP_WRONG_COUNT)
-		message_spoil(ctx, t, out, room, dhcp_wrong_kind(&a->w->is, t));
 	n->sent[a->type] += copies;
 	n->request_bytes += (uint64_t)out->len * copies;
 	t->wait = dhcp_work_wait(&a->w->is.work, t, 0, false);
-	if (a->has & DHCP_IS_SILENT)
+}
+
+// Write a message that may be of any kind.
+static __attribute__((noinline)) void other_make(struct proto_ctx *ctx, struct proto_txn *t,
+	const struct proto_flow *flow, struct proto_out *out, uint32_t room)
+{
+	const struct asking a = asking_of(ctx, t);
+	const struct dhcp4_template *m = a.m;
+
+	out->len = 0;
+	if (m->room > room)
+		return;
+	if (a.p->is.raw[t->step]) {
+		raw_make(ctx, t, a.p->is.raw[t->step], out, room);
+	} else {
+		memcpy(out->buf, m->bytes, m->len);
+		out->sum = template_patch(ctx, t, &a, out->buf);
+		if (m->chaddr || m->id_at)
+			out->sum += chaddr_patch(a.p, m, a.number, out->buf);
+		out->len = m->open ? template_end(ctx, t, out, room) : m->len;
+	}
+	if (dhcp_is_wrong(&a.w->is, t))
+		message_spoil(ctx, t, out, room, dhcp_wrong_kind(&a.w->is, t));
+	message_count(ctx, t, &a, flow, out);
+	if (a.has & DHCP_IS_SILENT)
 		silent_sent(ctx, t);
+}
+
+DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
+	const struct proto_flow *flow, struct proto_out *out, uint32_t room)
+{
+	const struct dhcp4_template *m = a->m;
+	uint8_t *buf = out->buf;
+
+	if (!m->usual || a->p->is.wrong.steps || m->len > room) {
+		other_make(ctx, t, flow, out, room);
+		return;
+	}
+	memcpy(buf, m->bytes, DHCP4_AT_ZEROS);
+	memset(buf + DHCP4_AT_ZEROS, 0, DHCP4_AT_REST - DHCP4_AT_ZEROS);
+	dhcp_copy(buf + DHCP4_AT_REST, m->bytes + DHCP4_AT_REST, m->len - DHCP4_AT_REST);
+	out->sum = template_patch(ctx, t, a, buf) + mac_patch(a, buf);
+	out->len = m->len;
+	message_count(ctx, t, a, flow, out);
 }
 
 DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 {
-	const struct dhcp4_plan *p = a->p;
-	uint32_t set = dhcp_vlans_place(&p->is.vlans, a->number) * p->is.path_stride;
+	const struct dhcp_plan *p = &a->p->is;
 	bool unicast = a->has & DHCP4_IS_UNICAST;
 
-	*out = (struct proto_flow){.own_mac = !p->is.relays};
-	dhcp_vlans_own(&p->is.vlans, a->number, out->vlans);
-	if (out->own_mac)
-		dhcp_mac_write(&p->is, a->number, out->mac);
+	dhcp_flow_begin(p, a->number, out);
 	if (a->m->relayed) {
-		out->more = unicast ? 0 : p->is.layout.more;
-		out->path = set + (out->more ? 0 : a->client->head.server);
-		out->src_port = p->is.relay_port;
-		memcpy(out->src, dhcp_source_of(&p->is, (const uint8_t *)&a->relay), 4);
+		out->more = unicast ? 0 : p->layout.more;
+		out->path += out->more ? 0 : a->client->head.server;
+		out->src_port = p->relay_port;
+		if (p->from)
+			memcpy(out->src, p->from, 4);
+		else
+			memcpy(out->src, &a->relay, 4);
 		return;
 	}
-	out->path = set;
-	if (unicast && (a->client->known || p->known_server))
-		out->path += p->path_server + a->client->head.server;
+	out->more = 0;
+	if (unicast && (a->client->known || a->p->known_server))
+		out->path += a->p->path_server + a->client->head.server;
 	out->src_port = DHCP4_CLIENT_PORT;
-	if (a->has & DHCP4_HAS_CIADDR)
-		bytes_put_be32(out->src, a->client->offered);
+	bytes_put_be32(out->src, a->has & DHCP4_HAS_CIADDR ? a->client->offered : 0);
 }
 
 void dhcp4_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
@@ -327,7 +365,7 @@ void dhcp4_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct pro
 		const struct asking a = asking_of(ctx, t[i]);
 
 		flow_make(&a, &flow[i]); // before writing: a silent message drops the lease
-		message_make(ctx, t[i], &a, &out[i], room);
+		message_make(ctx, t[i], &a, &flow[i], &out[i], room);
 	}
 }
 

@@ -357,6 +357,7 @@ static void build_message(struct build *b, uint32_t step)
 		m->len = m->room;
 	}
 	m->sum = csum_add(0, m->bytes, m->len);
+	m->usual = !m->open && m->chaddr && p->is.mac_len == 6 && !(has & DHCP_IS_SILENT);
 }
 
 static void build_expected(struct build *b)

@@ -153,12 +153,13 @@ static inline uint16_t elapsed_of(
 	const struct proto_ctx *ctx, const struct dhcp6_client *k, const struct proto_txn *t)
 {
 	const struct dhcp_pretend *pretend = &((const struct dhcp6_plan *)ctx->shared)->is.pretend;
-	uint32_t elapsed = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_CS;
+	uint32_t elapsed;
 
 	if (dhcp_pretends(pretend, ctx->now_ms))
 		return dhcp_pretended(pretend, ctx->now_ms, MS_PER_CS);
 	if (t->tries == 0)
 		return 0;
+	elapsed = dhcp_client_age_ms(&k->head, ctx->now_ms) / MS_PER_CS;
 	return elapsed < UINT16_MAX ? (uint16_t)elapsed : UINT16_MAX;
 }
 
@@ -291,73 +292,94 @@ static __attribute__((noinline)) uint32_t whole_write(const struct proto_ctx *ct
 	return len;
 }
 
-static uint32_t request_write(
-	struct proto_ctx *ctx, struct proto_txn *t, uint8_t *buf, uint32_t room)
+// A server may limit the growth of waits (RFC 8415 sections 21.24 and 21.25). The first wait of a
+// SOLICIT is longer than IRT (section 18.2.1).
+static __attribute__((noinline)) uint8_t wait_of(
+	const struct dhcp_work *w, const struct dhcp6_client *k, const struct proto_txn *t)
 {
-	const struct dhcp6_plan *p = ctx->shared;
-	const struct dhcp6_worker *w = ctx->own;
-	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
-	struct dhcp_counters *n = ctx->counters;
-	uint16_t elapsed = elapsed_of(ctx, k, t);
-	uint32_t len = 0, wrong = DHCP_WRONG_COUNT;
-	uint8_t growing;
-	bool solicits;
+	bool solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
+	uint8_t growing = solicits                            ? k->sol_waits
+	                  : t->step == DHCP6_STEP_INFORMATION ? k->inf_waits
+	                                                      : 0;
 
-	if (p->templates[t->step].room > room)
-		return 0;
-	if (p->is.wrong.steps)
-		wrong = dhcp_wrong_kind(&w->is, t);
-	if (wrong == DHCP_WRONG_COUNT)
-		len = dhcp6_image_write(ctx, t, elapsed, buf);
-	else
-		n->wrong_sent[wrong]++;
-	if (!len)
-		len = whole_write(ctx, t, elapsed, buf, room);
-	n->sent[dhcp6_kinds[t->step].type] += 1 + p->is.layout.more;
-	n->request_bytes += (uint64_t)len * (1 + p->is.layout.more);
-	n->unicast += dhcp6_is_unicast(k, t->step);
-	// A server may limit the growth of waits (RFC 8415 sections 21.24 and 21.25). The first
-	// wait of a SOLICIT is longer than IRT (section 18.2.1).
-	solicits = dhcp6_kinds[t->step].type == DHCP6_SOLICIT;
-	growing = solicits ? k->sol_waits : t->step == DHCP6_STEP_INFORMATION ? k->inf_waits : 0;
-	t->wait = dhcp_work_wait(&w->is.work, t, growing, solicits && t->tries == 0);
-	return len;
+	return dhcp_work_wait(w, t, growing, solicits && t->tries == 0);
 }
 
-static void flow_make(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+// A message about to be written.
+struct asking {
+	const struct dhcp6_plan *p;
+	const struct dhcp6_worker *w;
+	const struct dhcp6_client *k;
+	const uint8_t *relay; // NULL: none
+	uint32_t number;      // of the client in the run
+	bool unicast;
+};
+
+DHCP_INLINE struct asking asking_of(const struct proto_ctx *ctx, const struct proto_txn *t)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	const struct dhcp6_worker *w = ctx->own;
-	const struct dhcp6_client *k = dhcp6_client_at(w, t->user);
-	uint32_t number = dhcp_work_number(&w->is.work, t->user);
+	struct asking a = {.p = p,
+		.w = w,
+		.k = dhcp6_client_at(w, t->user),
+		.number = dhcp_work_number(&w->is.work, t->user)};
 
-	out->own_mac = !p->is.relays;
-	out->more = p->is.layout.more;
-	out->path = dhcp_vlans_place(&p->is.vlans, number) * p->is.path_stride;
-	if (dhcp6_is_unicast(k, t->step))
-		out->path += p->is.server_count;
-	else
-		out->path += out->more ? 0 : k->head.server;
-	dhcp_vlans_own(&p->is.vlans, number, out->vlans);
-	out->src_port =
-		p->is.relays && !dhcp6_asks_about(t->step) ? p->is.relay_port : DHCP6_CLIENT_PORT;
-	if (p->is.relays) {
-		number = dhcp_relay_number(&w->is, t->user, number);
-		memcpy(out->src, dhcp_source_of(&p->is, dhcp6_relay_of(p, number)), 16);
-		return;
+	a.unicast = dhcp6_is_unicast(a.k, t->step);
+	if (p->is.relays)
+		a.relay = dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, a.number));
+	return a;
+}
+
+DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
+	struct proto_out *out, uint32_t room)
+{
+	uint16_t elapsed = elapsed_of(ctx, a->k, t);
+	struct dhcp_counters *n = ctx->counters;
+	const struct dhcp6_plan *p = a->p;
+	uint32_t copies = 1u + p->is.layout.more;
+	bool wrong = dhcp_is_wrong(&a->w->is, t);
+
+	if (wrong || !dhcp6_image_write(a->w, t, a->number, a->relay, elapsed, out, room)) {
+		out->len = out->sum = 0;
+		if (p->templates[t->step].room > room)
+			return;
+		out->len = whole_write(ctx, t, elapsed, out->buf, room);
+		if (wrong)
+			n->wrong_sent[dhcp_wrong_kind(&a->w->is, t)]++;
 	}
-	dhcp_mac_write(&p->is, number, out->mac);
-	addr_link_local(out->mac, out->src);
+	n->sent[dhcp6_kinds[t->step].type] += copies;
+	n->request_bytes += (uint64_t)out->len * copies;
+	if (a->unicast)
+		n->unicast++;
+	t->wait = p->is.course.waits.count ? wait_of(&a->w->is.work, a->k, t) : 0;
+}
+
+DHCP_INLINE void flow_make(
+	const struct asking *a, const struct proto_txn *t, struct proto_flow *out)
+{
+	const struct dhcp_plan *p = &a->p->is;
+
+	dhcp_flow_begin(p, a->number, out);
+	out->more = p->layout.more;
+	if (a->unicast)
+		out->path += p->server_count;
+	else if (!out->more)
+		out->path += a->k->head.server;
+	out->src_port = a->relay && !dhcp6_asks_about(t->step) ? p->relay_port : DHCP6_CLIENT_PORT;
+	if (a->relay)
+		memcpy(out->src, dhcp_source_of(p, a->relay), 16);
+	else
+		addr_link_local(out->mac, out->src);
 }
 
 void dhcp6_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		flow_make(ctx, t[i], &flow[i]);
-		ctx->sum = 0;
-		out[i].len = request_write(ctx, t[i], out[i].buf, room);
-		out[i].sum = ctx->sum;
+		const struct asking a = asking_of(ctx, t[i]);
+
+		flow_make(&a, t[i], &flow[i]);
+		message_make(ctx, t[i], &a, &out[i], room);
 	}
 }
 

@@ -22,37 +22,38 @@ static inline uint32_t dhcp6_head_of(uint8_t type, const struct proto_txn *t)
 	return (uint32_t)type << 24 | dhcp6_xid_of(t);
 }
 
-// Write the message of t from an image, with its sum in ctx; returns its length, 0: no image.
-DHCP_INLINE uint32_t dhcp6_image_write(
-	struct proto_ctx *ctx, const struct proto_txn *t, uint16_t elapsed, uint8_t *buf)
+// Write the message of t from an image, with its sum. number, relay: the client's; relay NULL:
+// none. false: there is no image, or no room.
+DHCP_INLINE bool dhcp6_image_write(const struct dhcp6_worker *w, const struct proto_txn *t,
+	uint32_t number, const uint8_t *relay, uint16_t elapsed, struct proto_out *out,
+	uint32_t room)
 {
-	const struct dhcp6_plan *p = ctx->shared;
-	const struct dhcp6_worker *w = ctx->own;
+	const struct dhcp_plan *p = w->is.plan;
 	const struct dhcp6_image *m = &w->images[t->step];
 	const struct dhcp_message_kind *kind = &dhcp6_kinds[t->step];
-	uint32_t number = dhcp_work_number(&w->is.work, t->user);
 	uint64_t mac, sum = m->sum;
+	uint8_t *buf = out->buf;
 	struct dhcp_key key;
 
-	if (!m->len || ((kind->has & DHCP6_HAS_SERVER_ID) &&
-			       m->chosen != dhcp6_client_at(w, t->user)->chosen))
-		return 0;
-	memcpy(buf, m->bytes, m->len);
-	mac = dhcp_mac_number(&p->is, number);
+	if (m->len - 1u >= room || ((kind->has & DHCP6_HAS_SERVER_ID) &&
+					   m->chosen != dhcp6_client_at(w, t->user)->chosen))
+		return false;
+	dhcp_copy(buf, m->bytes, m->len);
+	mac = dhcp_mac_number(p, number);
 	sum += dhcp_patch32(buf, m->at.inner, dhcp6_head_of(kind->type, t));
 	sum += dhcp_patch16(buf, m->at.inner + DHCP6_AT_ELAPSED, elapsed);
 	sum += dhcp_patch48(buf, m->at.mac, mac);
 	if (m->at.peer)
 		sum += dhcp_patch64(buf, m->at.peer, dhcp6_interface_id(mac));
 	if (m->at.link)
-		sum += dhcp_patch_address(buf, m->at.link,
-			dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, number)));
+		sum += dhcp_patch_address(buf, m->at.link, relay);
 	if (m->at.lease) {
-		dhcp_lease_get(&w->is.common->leases, dhcp_lease_by(&p->is, number), &key);
+		dhcp_lease_get(&w->is.common->leases, dhcp_lease_by(p, number), &key);
 		sum += dhcp_patch_address(buf, m->at.lease, key.bytes);
 	}
-	ctx->sum = sum;
-	return m->len;
+	out->len = m->len;
+	out->sum = sum;
+	return true;
 }
 
 // Combines dhcp6_way_is_ours and !dhcp6_is_elsewhere. relay: the client's, NULL: none.

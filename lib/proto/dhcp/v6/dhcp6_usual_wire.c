@@ -44,8 +44,8 @@ void dhcp6_image_learn(
 	struct dhcp6_envelope e;
 	struct dhcp6_message own;
 
-	if (m->missed++ % LEARN_EVERY || len > sizeof(m->bytes) || !dhcp6_unwrap(buf, len, &e) ||
-		!dhcp6_parse(e.inner, e.inner_len, &own))
+	if (m->missed++ % LEARN_EVERY || len < DHCP_COPY_LEAST || len > sizeof(m->bytes) ||
+		!dhcp6_unwrap(buf, len, &e) || !dhcp6_parse(e.inner, e.inner_len, &own))
 		return;
 	m->at = places_of((const struct dhcp6_plan *)w->is.plan, buf, &e, &own);
 	m->len = (uint16_t)len;

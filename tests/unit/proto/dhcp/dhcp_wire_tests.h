@@ -30,7 +30,7 @@ static void a_block_of_messages_is_as_they_are_one_by_one(void **state)
 		FIXTURE *f = fixture_new(BLOCK);
 		struct proto_txn txns[BLOCK], *views[BLOCK];
 		static uint8_t bytes[BLOCK][sizeof(f->sent)];
-		struct proto_flow flow, flows[BLOCK];
+		struct proto_flow flow, flows[BLOCK] = {0};
 		struct proto_out out[BLOCK];
 
 		f->settings.is.relay = relayed ? &f->relay.is : NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A reply recognised as usual is judged like any other one: two workers get identical replies,
-// valid ones and every small mistake, and one of them knows no layout. Path: tests only.
+// valid ones and every small mistake, and one of them knows no layout. A usual message is written
+// like any other one. Path: tests only.
 
 #include "dhcp4_client_fixture.h"
 
@@ -179,12 +180,47 @@ static void what_a_layout_lacks_is_counted_for_each_reply(void **state)
 	}
 }
 
+// The plan as one without usual messages.
+static struct dhcp4_fixture *none_usual(struct dhcp4_fixture *f)
+{
+	struct dhcp4_plan *p = (struct dhcp4_plan *)(uintptr_t)f->ctx.shared;
+
+	for (uint32_t i = 0; i < DHCP4_STEPS; i++)
+		p->templates[i].usual = false;
+	return f;
+}
+
+static void a_usual_message_is_written_like_any_other(void **state)
+{
+	uint32_t usual = 0;
+
+	for (uint32_t i = 0; i < COURSES; i++) {
+		struct dhcp4_fixture *f = course_begin(&courses[i]);
+		struct dhcp4_fixture *g = none_usual(course_begin(&courses[i]));
+		const struct dhcp4_plan *p = f->ctx.shared;
+
+		usual += p->templates[f->txn.step].usual;
+		f->ctx.now_ms = g->ctx.now_ms += 3000;
+		fixture_send(f);
+		fixture_send(g);
+		assert_int_not_equal(f->ctx.sum, 0);
+		assert_int_equal(f->ctx.sum, g->ctx.sum);
+		assert_int_equal(f->sent_len, g->sent_len);
+		assert_memory_equal(f->sent, g->sent, f->sent_len);
+		assert_same(f, g);
+		fixture_end(f);
+		fixture_end(g);
+	}
+	assert_int_equal(usual, COURSES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_right_reply_is_usual_when_one_came_before),
 		cmocka_unit_test(each_mistake_is_judged_as_if_none_came_before),
 		cmocka_unit_test(other_layouts_are_judged_as_without_a_known_one),
+		cmocka_unit_test(a_usual_message_is_written_like_any_other),
 		cmocka_unit_test(a_reply_that_ends_too_early_is_not_usual),
 		cmocka_unit_test(a_reply_that_came_another_way_is_judged_as_if_none_came_before),
 		cmocka_unit_test(what_a_plan_asks_for_beyond_the_usual_goes_the_long_way),
