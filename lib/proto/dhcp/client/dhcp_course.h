@@ -452,7 +452,7 @@ DHCP_INLINE bool dhcp_happened(
 {
 	const struct dhcp_family *f = w->plan->family;
 
-	if (w->plan->wrong.steps && dhcp_wrong_kind(w, t) < DHCP_WRONG_COUNT)
+	if (dhcp_is_wrong(w, t))
 		return false;
 	if (t->step == f->starts[f->life.release].step)
 		out->what = PROTO_RELEASED;

@@ -162,8 +162,8 @@ static inline bool is_found(
 }
 
 // A cell of the address other than `mine`, with its word; NULL: none.
-static inline _Atomic uint64_t *seek(const struct dhcp_holders *h, const struct home *at,
-	const _Atomic uint64_t *mine, enum see which, uint64_t *word)
+static inline __attribute__((always_inline)) _Atomic uint64_t *seek(const struct dhcp_holders *h,
+	const struct home *at, const _Atomic uint64_t *mine, enum see which, uint64_t *word)
 {
 	uint32_t reach = atomic_load(&h->reach[at->line]);
 	uint64_t tags = (1ull << h->owner_shift) - 1;
