@@ -95,7 +95,7 @@ uint32_t dhcp_clients_draw(
 
 		if (from == DHCP_IS_BOUND && dhcp_client_ended(k, now_s))
 			continue;
-		dhcp_ring_put(r, at, dhcp_ring_at(r, 0));
+		dhcp_ring_put(r, at, dhcp_ring_first(r));
 		dhcp_ring_pop(r);
 		k->state = DHCP_IS_BUSY;
 		return client;
@@ -109,7 +109,7 @@ void dhcp_clients_wake(struct dhcp_clients *c, uint64_t now_ms)
 	struct dhcp_ring *resting = &c->rings[DHCP_IS_RESTING];
 
 	for (uint32_t n = 0; n < WAKE_MAX && resting->count > 0; n++) {
-		uint32_t client = dhcp_ring_at(resting, 0);
+		uint32_t client = dhcp_ring_first(resting);
 
 		if (dhcp_client_age_ms(dhcp_client_at(c, client), now_ms) < c->rest_ms)
 			return;

@@ -78,7 +78,7 @@ static inline bool dhcp_clients_any_ended(const struct dhcp_clients *c, uint32_t
 {
 	const struct dhcp_ring *bound = &c->rings[DHCP_IS_BOUND];
 
-	return bound->count && dhcp_client_ended(dhcp_client_at(c, dhcp_ring_at(bound, 0)), now_s);
+	return bound->count && dhcp_client_ended(dhcp_client_at(c, dhcp_ring_first(bound)), now_s);
 }
 
 // Has any client ever been bound, other than by a transaction still in flight?
@@ -96,7 +96,7 @@ static inline uint32_t dhcp_clients_ended(struct dhcp_clients *c, uint32_t now_s
 
 	if (!dhcp_clients_any_ended(c, now_s))
 		return DHCP_NOBODY;
-	client = dhcp_ring_at(bound, 0);
+	client = dhcp_ring_first(bound);
 	dhcp_client_at(c, client)->state = DHCP_IS_FREE;
 	dhcp_ring_pop(bound);
 	dhcp_ring_push(&c->rings[DHCP_IS_FREE], client);
@@ -115,7 +115,7 @@ static inline uint32_t dhcp_clients_take(
 		return DHCP_NOBODY;
 	if (r->count > DHCP_CLIENTS_AHEAD)
 		__builtin_prefetch(dhcp_client_at(c, dhcp_ring_at(r, DHCP_CLIENTS_AHEAD)), 1);
-	client = dhcp_ring_at(r, 0);
+	client = dhcp_ring_first(r);
 	k = dhcp_client_at(c, client);
 	if (from == DHCP_IS_BOUND && dhcp_client_ended(k, now_s))
 		return DHCP_NOBODY;

@@ -82,8 +82,11 @@ void dhcp_work_close(struct dhcp_work *w)
 #define MS_PER_S   1000
 #define EXPIRE_MAX 64 // expired leases ended per new exchange
 
-static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number, uint32_t client)
+// number: of the draw.
+static inline uint8_t server_choose(const struct dhcp_work *w, uint64_t number, uint32_t client)
 {
+	const struct dhcp_course *c = w->course;
+
 	switch (c->spread) {
 	case DHCP_FIRST:
 	case DHCP_TO_EACH: // until a server has answered
@@ -91,13 +94,15 @@ static inline uint8_t server_choose(const struct dhcp_course *c, uint64_t number
 	case DHCP_ROUND_ROBIN:
 		return (uint8_t)recip_mod(&c->by_server, number);
 	case DHCP_BY_CLIENT:
-		return (uint8_t)recip_mod(&c->by_server, rand_hash(client) >> 32);
+		return (uint8_t)recip_mod(
+			&c->by_server, rand_hash(dhcp_work_number(w, client)) >> 32);
 	}
 	return 0;
 }
 
 // A closed loop retries the same transaction: count it once.
-static enum dhcp_begun nobody(struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
+static __attribute__((noinline)) enum dhcp_begun nobody(
+	struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
 {
 	if (!w->paced && w->refused_seq[from] == t->seq + 1)
 		return DHCP_NOBODY_STILL;
@@ -123,8 +128,9 @@ static __attribute__((noinline)) uint64_t leases_end(
 }
 
 // The exchange of the client whose turn has come; a client that starts over drops its lease.
-static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
-	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
+static __attribute__((noinline)) enum dhcp_begun life_begin(struct dhcp_work *w,
+	const struct proto_ctx *ctx, struct proto_txn *t,
+	void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
 {
 	const struct dhcp_course *c = w->course;
 	enum dhcp_begun begun = DHCP_BEGUN;
@@ -140,8 +146,7 @@ static enum dhcp_begun life_begin(struct dhcp_work *w, const struct proto_ctx *c
 	t->step = c->starts[k->exchange].step;
 	if (c->starts[k->exchange].from != DHCP_IS_FREE || dhcp_life_is_called(&w->life, t->user))
 		return DHCP_BEGUN;
-	k->server =
-		server_choose(c, w->draws++ * w->workers + w->worker, dhcp_work_number(w, t->user));
+	k->server = server_choose(w, w->draws++ * w->workers + w->worker, t->user);
 	if (k->holds) {
 		if (dhcp_life_expired(&w->life, t->user))
 			++*expired;
@@ -218,7 +223,7 @@ enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx
 	t->user = client;
 	t->step = start->step;
 	if (start->from == DHCP_IS_FREE)
-		k->server = server_choose(c, number, dhcp_work_number(w, client));
+		k->server = server_choose(w, number, client);
 	return again ? DHCP_BEGUN_AGAIN : DHCP_BEGUN;
 }
 

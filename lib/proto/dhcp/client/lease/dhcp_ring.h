@@ -21,6 +21,11 @@ static inline uint32_t dhcp_share(uint32_t all, uint32_t worker, uint32_t worker
 	return all > worker ? (all - worker - 1) / workers + 1 : 0;
 }
 
+static inline uint32_t dhcp_ring_first(const struct dhcp_ring *r)
+{
+	return r->items[r->head];
+}
+
 static inline uint32_t dhcp_ring_at(const struct dhcp_ring *r, uint32_t n)
 {
 	uint64_t at = (uint64_t)r->head + n;
