@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/dhcp/v6/dhcp6_message.h"
+#include "proto/dhcp/v6/dhcp6_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -116,22 +116,36 @@ static void check_relays(const uint8_t *buf, uint32_t len, const struct dhcp6_en
 	check_inside(buf, len, e->inner, e->inner_len);
 }
 
+// Usual replies have a way of their own to the transaction ID.
+static void check_key(const uint8_t *buf, uint32_t len)
+{
+	uint32_t key, xid;
+	bool found = dhcp6_xid(buf, len, DHCP6_RELAY_REPL, &xid) ||
+	             dhcp6_xid(buf, len, DHCP6_RELAY_FORW, &xid);
+
+	if (dhcp6_key(buf, len, &key) != found || (found && key != xid >> 1))
+		abort();
+}
+
 static void read_message(const uint8_t *buf, uint32_t len)
 {
 	static struct dhcp6_envelope e;
 	static struct dhcp6_message m;
 	enum dhcp6_type relay =
 		len && buf[0] == DHCP6_RELAY_REPL ? DHCP6_RELAY_REPL : DHCP6_RELAY_FORW;
+	bool right = dhcp6_unwrap(buf, len, &e), named;
 	uint32_t xid;
-	bool right = dhcp6_unwrap(buf, len, &e);
 
+	check_key(buf, len);
 	if (right)
 		check_relays(buf, len, &e);
-	if (right && e.inner_len >= DHCP6_HEADER_LEN && !dhcp6_xid(buf, len, relay, &xid))
+	// A RECONFIGURE has no transaction ID.
+	named = right && e.inner_len >= DHCP6_HEADER_LEN && e.inner[0] != DHCP6_RECONFIGURE;
+	if (named && !dhcp6_xid(buf, len, relay, &xid))
 		abort();
 	if (!right || !dhcp6_parse(e.inner, e.inner_len, &m))
 		return;
-	if (m.xid != xid)
+	if (named && m.xid != xid)
 		abort();
 	check_pointers(buf, len, &m);
 	check_places(e.inner, e.inner_len, &m);

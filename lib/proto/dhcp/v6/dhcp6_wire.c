@@ -468,14 +468,37 @@ static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	return dhcp_requested(&dhcp6_messages, ctx, t, heard->client);
 }
 
-// Accepts messages of relays and clients as well: if one comes back to us, it is counted as such.
-bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+// The key of an ADVERTISE or REPLY in one relay message that begins with it.
+static inline bool relayed_key(const uint8_t *buf, uint32_t len, uint32_t *key)
 {
-	if (!dhcp6_xid(buf, len, DHCP6_RELAY_REPL, key) &&
-		!dhcp6_xid(buf, len, DHCP6_RELAY_FORW, key))
+	const uint32_t least = DHCP6_RELAY_LEN + DHCP6_OPTION_LEN + DHCP6_HEADER_LEN;
+	uint32_t option, inner, type;
+
+	if (len < least || buf[0] != DHCP6_RELAY_REPL)
+		return false;
+	option = bytes_be32(buf + DHCP6_RELAY_LEN);
+	inner = bytes_be32(buf + DHCP6_RELAY_LEN + DHCP6_OPTION_LEN);
+	type = inner >> 24;
+	*key = (inner & DHCP6_XID_MAX) >> 1;
+	return option >> 16 == DHCP6_OPT_RELAY_MESSAGE &&
+	       (option & 0xffff) - DHCP6_HEADER_LEN <= len - least &&
+	       (type == DHCP6_ADVERTISE || type == DHCP6_REPLY);
+}
+
+static __attribute__((noinline)) bool any_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	bool sent = len && buf[0] == DHCP6_RELAY_FORW;
+
+	if (!dhcp6_xid(buf, len, sent ? DHCP6_RELAY_FORW : DHCP6_RELAY_REPL, key))
 		return false;
 	*key >>= 1;
 	return true;
+}
+
+// Accepts messages of relays and clients as well: if one comes back to us, it is counted as such.
+bool dhcp6_key(const uint8_t *buf, uint32_t len, uint32_t *key)
+{
+	return relayed_key(buf, len, key) || any_key(buf, len, key);
 }
 
 // The event carries the first address.
