@@ -189,7 +189,7 @@ struct dhcp6_image {
 // An earlier valid reply: the next one equals it outside client-specific fields.
 struct dhcp6_usual {
 	uint16_t len; // 0: not learnt yet
-	uint8_t chosen, preference, peer;
+	uint8_t type, chosen, preference, peer;
 	uint64_t present[4]; // options of the reply, as in a message
 	bool lacks;          // a requested parameter is missing
 	bool unicast;        // has the server's address (option 12)
@@ -201,7 +201,8 @@ struct dhcp6_usual {
 
 struct dhcp6_worker {
 	struct dhcp_worker is;
-	struct dhcp6_usual usual[2]; // ADVERTISE, REPLY
+	struct dhcp6_usual usual[2];                     // ADVERTISE, REPLY
+	const struct dhcp6_usual *usual_of[DHCP6_STEPS]; // by step, or NULL
 	struct dhcp6_image images[DHCP6_STEPS];
 	struct dhcp6_duid_bytes servers[DHCP_SERVERS_MAX]; // in the order met
 	uint32_t server_count;

@@ -98,13 +98,12 @@ DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 	const struct dhcp6_plan *p = ctx->shared;
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
-	uint8_t type = dhcp6_kinds[t->step].usual;
-	const struct dhcp6_usual *u = &w->usual[type == DHCP6_REPLY];
+	const struct dhcp6_usual *u = w->usual_of[t->step];
 	const uint8_t *relay = NULL;
 	uint64_t mac;
 
-	if (!type || !u->len || len != u->len || !dhcp_shape_fits(&u->shape, buf) ||
-		bytes_be32(buf + u->at.inner) != dhcp6_head_of(type, t))
+	if (!u || len != u->len || !dhcp_shape_fits(&u->shape, buf) ||
+		bytes_be32(buf + u->at.inner) != dhcp6_head_of(u->type, t))
 		return false;
 	heard->number = dhcp_work_number(&w->is.work, t->user);
 	mac = dhcp_mac_number(&p->is, heard->number);
@@ -119,10 +118,10 @@ DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 	h->self.client = dhcp6_client_at(w, t->user);
 	h->self.lease = dhcp_lease_by(&p->is, heard->number);
 	dhcp_lease_get(&w->is.common->leases, h->self.lease, &h->self.keys[0]);
-	if (type == DHCP6_REPLY && !dhcp6_usual_lease(p, u, t, h))
+	if (u->type == DHCP6_REPLY && !dhcp6_usual_lease(p, u, t, h))
 		return false;
 	heard->client = &h->self.client->head;
-	heard->type = type;
+	heard->type = u->type;
 	heard->peer = u->peer;
 	heard->valid_s = u->valid_s;
 	heard->t1_s = u->t1_s;
@@ -130,7 +129,7 @@ DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 	h->self.p = p;
 	h->usual = u;
 	h->m.preference = u->preference;
-	if (type == DHCP6_REPLY && u->lacks)
+	if (u->type == DHCP6_REPLY && u->lacks)
 		dhcp_count_missing(&p->is, u->present, n);
 	return true;
 }

@@ -74,6 +74,10 @@ void dhcp6_usual_learn(struct dhcp6_worker *w, const struct dhcp6_heard *h)
 	u->at = places_of(p, h->buf, &h->envelope, &h->m);
 	places_fill(mask, &u->at, 0);
 	u->len = dhcp_shape_make(&u->shape, h->buf, mask, h->len) ? (uint16_t)h->len : 0;
+	for (uint32_t i = 0; i < DHCP6_STEPS; i++)
+		if (dhcp6_kinds[i].usual == h->m.type)
+			w->usual_of[i] = u->len ? u : NULL;
+	u->type = h->m.type;
 	u->chosen = h->self.client->chosen;
 	u->preference = h->m.preference;
 	u->peer = h->is.peer;

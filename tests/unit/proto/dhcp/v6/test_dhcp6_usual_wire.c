@@ -66,6 +66,7 @@ static const struct course *course_nth(uint32_t n)
 static void forget(struct dhcp6_fixture *f)
 {
 	memset(worker_of(f)->usual, 0, sizeof(worker_of(f)->usual));
+	memset(worker_of(f)->usual_of, 0, sizeof(worker_of(f)->usual_of));
 	memset(worker_of(f)->images, 0, sizeof(worker_of(f)->images));
 }
 
