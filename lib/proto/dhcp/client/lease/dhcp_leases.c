@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of leases: the table of holders stores hashes, this one the keys. Prefixes overlap if
 // one contains the other; usually all have one length, and only equal ones overlap. Path: hot
-// (dhcp_lease_is, dhcp_lease_hold, dhcp_lease_drop,
-// dhcp_lease_expect, dhcp_leases_find, dhcp_key_prefix) | cold (init, free, memory). Any thread.
+// (dhcp_lease_is, dhcp_lease_overlap, dhcp_lease_drop, dhcp_leases_find, dhcp_key_prefix) | cold
+// (init, free, memory). Any thread.
 
 #include "proto/dhcp/client/lease/dhcp_leases.h"
 
@@ -10,25 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rand.h"
 #include "proto/dhcp/client/lease/dhcp_ring.h"
 
-#define SPREAD     0x9e3779b97f4a7c15u // odd
 #define INNER_BITS 12 // maximum extra length of the prefixes searched for in a new one
-
-static inline uint32_t hash_of(const struct dhcp_key *k)
-{
-	uint64_t high, low;
-
-	memcpy(&high, k->bytes, 8);
-	memcpy(&low, k->bytes + 8, 8);
-	return (uint32_t)(rand_hash(high * SPREAD ^ low) >> 32);
-}
-
-static inline struct dhcp_held held(const struct dhcp_key *k)
-{
-	return (struct dhcp_held){hash_of(k), k};
-}
 
 // The upper `bits` of 64; none if bits <= 0.
 static inline uint64_t upper(int bits)
@@ -68,11 +52,6 @@ bool dhcp_lease_is(const void *of, uint32_t lease, const void *key)
 	return memcmp(k.bytes, key, sizeof(k.bytes)) == 0;
 }
 
-void dhcp_lease_expect(const struct dhcp_leases *l, struct dhcp_key k)
-{
-	dhcp_holders_expect(&l->holders, hash_of(&k));
-}
-
 // The n-th prefix of length `bits` in a shorter one.
 static struct dhcp_key key_inner(const struct dhcp_key *k, uint8_t bits, uint32_t n)
 {
@@ -94,7 +73,7 @@ static uint32_t inner_of(
 	for (uint32_t n = 0; more <= INNER_BITS && n < 1u << more && lease == DHCP_NOBODY; n++) {
 		struct dhcp_key inner = key_inner(k, bits, n);
 
-		lease = dhcp_holders_find(&l->holders, held(&inner), now_s);
+		lease = dhcp_holders_find(&l->holders, dhcp_key_held(&inner), now_s);
 	}
 	return lease;
 }
@@ -106,7 +85,7 @@ static uint32_t outer_of(
 
 	bits_clear(outer.bytes, bits);
 	outer.bytes[15] = bits;
-	return dhcp_holders_find(&l->holders, held(&outer), now_s);
+	return dhcp_holders_find(&l->holders, dhcp_key_held(&outer), now_s);
 }
 
 static __attribute__((noinline)) uint32_t overlap_of(
@@ -134,16 +113,15 @@ static inline bool is_only_length(struct dhcp_leases *l, uint8_t bits)
 	return atomic_load(word) == own && atomic_load(&l->lengths[1 - (bits >> 6)]) == 0;
 }
 
-uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, struct dhcp_key k, bool prefix,
-	uint32_t until_s, uint32_t now_s)
+uint32_t dhcp_lease_overlap(
+	struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k, uint32_t now_s)
 {
-	uint32_t other = dhcp_holders_hold(&l->holders, held(&k), lease, until_s, now_s);
+	uint32_t other = DHCP_NOBODY;
 
-	if (other != DHCP_NOBODY || !prefix || is_only_length(l, k.bytes[15]))
-		return other;
-	other = overlap_of(l, &k, now_s);
+	if (!is_only_length(l, k->bytes[15]))
+		other = overlap_of(l, k, now_s);
 	if (other != DHCP_NOBODY)
-		dhcp_holders_drop(&l->holders, held(&k), lease);
+		dhcp_holders_drop(&l->holders, dhcp_key_held(k), lease);
 	return other;
 }
 
@@ -152,7 +130,7 @@ void dhcp_lease_drop(struct dhcp_leases *l, uint32_t lease)
 	struct dhcp_key k;
 
 	dhcp_lease_get(l, lease, &k);
-	dhcp_holders_drop(&l->holders, held(&k), lease);
+	dhcp_holders_drop(&l->holders, dhcp_key_held(&k), lease);
 }
 
 uint32_t dhcp_leases_find(const struct dhcp_leases *l, const uint8_t address[16], uint32_t now_s)
@@ -160,7 +138,7 @@ uint32_t dhcp_leases_find(const struct dhcp_leases *l, const uint8_t address[16]
 	struct dhcp_key k;
 
 	memcpy(k.bytes, address, 16);
-	return dhcp_holders_find(&l->holders, held(&k), now_s);
+	return dhcp_holders_find(&l->holders, dhcp_key_held(&k), now_s);
 }
 
 uint64_t dhcp_leases_memory(uint64_t count, bool keys)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/rand.h"
 #include "proto/dhcp/client/lease/dhcp_holders.h"
 
 #define DHCP_PREFIX_MAX 120 // longer prefixes are unsupported
@@ -50,6 +51,16 @@ static inline struct dhcp_held dhcp4_held(uint32_t address)
 	return (struct dhcp_held){address, NULL};
 }
 
+// A key in that form: its number is a hash.
+static inline struct dhcp_held dhcp_key_held(const struct dhcp_key *k)
+{
+	uint64_t words[2];
+
+	memcpy(words, k->bytes, sizeof(words));
+	return (struct dhcp_held){
+		(uint32_t)(rand_hash(words[0] * 0x9e3779b97f4a7c15u ^ words[1]) >> 32), k};
+}
+
 // Split a prefix's key: returns its length and writes the prefix.
 static inline uint8_t dhcp_key_split(const struct dhcp_key *k, uint8_t prefix[16])
 {
@@ -83,12 +94,26 @@ static inline void dhcp_lease_get(const struct dhcp_leases *l, uint32_t lease, s
 // For the table of holders: does the lease have this key?
 bool dhcp_lease_is(const void *of, uint32_t lease, const void *key);
 // Prefetch for an upcoming hold of this key.
-void dhcp_lease_expect(const struct dhcp_leases *l, struct dhcp_key k);
+static inline void dhcp_lease_expect(const struct dhcp_leases *l, struct dhcp_key k)
+{
+	dhcp_holders_expect(&l->holders, dhcp_key_held(&k).number);
+}
+
+// For a prefix that the lease holds: a running lease with an overlapping one, which ends the hold,
+// or DHCP_NOBODY.
+uint32_t dhcp_lease_overlap(
+	struct dhcp_leases *l, uint32_t lease, const struct dhcp_key *k, uint32_t now_s);
 // Hold the lease, whose key must be set to k, until until_s (UINT32_MAX: forever). Returns
 // DHCP_NOBODY, or a running lease with an equal or overlapping key, which prevents the hold.
 // DHCP_UNWATCHED: as in dhcp_holders_hold.
-uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, struct dhcp_key k, bool prefix,
-	uint32_t until_s, uint32_t now_s);
+static inline uint32_t dhcp_lease_hold(struct dhcp_leases *l, uint32_t lease, struct dhcp_key k,
+	bool prefix, uint32_t until_s, uint32_t now_s)
+{
+	uint32_t other = dhcp_holders_hold(&l->holders, dhcp_key_held(&k), lease, until_s, now_s);
+
+	return other != DHCP_NOBODY || !prefix ? other : dhcp_lease_overlap(l, lease, &k, now_s);
+}
+
 // Stop holding the lease. No effect if it is not held.
 void dhcp_lease_drop(struct dhcp_leases *l, uint32_t lease);
 // The running lease on this address, or DHCP_NOBODY.
