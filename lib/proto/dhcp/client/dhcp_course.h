@@ -148,14 +148,14 @@ DHCP_INLINE bool dhcp_begin(
 	enum dhcp_begun begun;
 
 	begun = dhcp_work_begin(&w->work, ctx, t, f->leases_drop, &n->expired);
-	n->no_free_client += begun == DHCP_NO_FREE;
-	n->forgotten += begun == DHCP_BEGUN_AGAIN;
-	if (begun != DHCP_BEGUN && begun != DHCP_BEGUN_AGAIN) {
-		if (begun == DHCP_NO_BOUND || begun == DHCP_NO_BOUND_YET) {
+	if (__builtin_expect(begun != DHCP_BEGUN, 0)) {
+		n->no_free_client += begun == DHCP_NO_FREE;
+		n->no_bound_client += begun == DHCP_NO_BOUND || begun == DHCP_NO_BOUND_YET;
+		n->forgotten += begun == DHCP_BEGUN_AGAIN;
+		if (begun == DHCP_NO_BOUND || begun == DHCP_NO_BOUND_YET)
 			ctx->lack = begun == DHCP_NO_BOUND ? PROTO_NO_BOUND : PROTO_NO_BOUND_YET;
-			n->no_bound_client++;
-		}
-		return false;
+		if (begun != DHCP_BEGUN_AGAIN)
+			return false;
 	}
 	f->begun(ctx, t);
 	return true;

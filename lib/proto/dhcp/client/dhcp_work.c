@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The next exchange and its client, expired leases, and notes for the log. Path: hot (begin,
-// refused, clash) | cold (the rest). The worker that owns it.
+// Rare ways to the next exchange and its client, expired leases, and notes for the log. Path: hot |
+// cold (open, close, bind, rest_ms, mix_share, mix_check, mix_init). The worker that owns it.
 
 #include "proto/dhcp/client/dhcp_work.h"
 
@@ -79,30 +79,10 @@ void dhcp_work_close(struct dhcp_work *w)
 	dhcp_turns_free(&w->turns);
 }
 
-#define MS_PER_S   1000
 #define EXPIRE_MAX 64 // expired leases ended per new exchange
 
-// number: of the draw.
-static inline uint8_t server_choose(const struct dhcp_work *w, uint64_t number, uint32_t client)
-{
-	const struct dhcp_course *c = w->course;
-
-	switch (c->spread) {
-	case DHCP_FIRST:
-	case DHCP_TO_EACH: // until a server has answered
-		return 0;
-	case DHCP_ROUND_ROBIN:
-		return (uint8_t)recip_mod(&c->by_server, number);
-	case DHCP_BY_CLIENT:
-		return (uint8_t)recip_mod(
-			&c->by_server, rand_hash(dhcp_work_number(w, client)) >> 32);
-	}
-	return 0;
-}
-
 // A closed loop retries the same transaction: count it once.
-static __attribute__((noinline)) enum dhcp_begun nobody(
-	struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
+enum dhcp_begun dhcp_work_nobody(struct dhcp_work *w, const struct proto_txn *t, uint8_t from)
 {
 	if (!w->paced && w->refused_seq[from] == t->seq + 1)
 		return DHCP_NOBODY_STILL;
@@ -113,7 +93,7 @@ static __attribute__((noinline)) enum dhcp_begun nobody(
 	return dhcp_clients_ever_bound(&w->clients) ? DHCP_NO_BOUND : DHCP_NO_BOUND_YET;
 }
 
-static __attribute__((noinline)) uint64_t leases_end(
+uint64_t dhcp_work_leases_end(
 	struct dhcp_work *w, uint32_t now_s, void (*drop)(struct dhcp_work *w, uint32_t client))
 {
 	uint32_t n = 0, client;
@@ -128,9 +108,8 @@ static __attribute__((noinline)) uint64_t leases_end(
 }
 
 // The exchange of the client whose turn has come; a client that starts over drops its lease.
-static __attribute__((noinline)) enum dhcp_begun life_begin(struct dhcp_work *w,
-	const struct proto_ctx *ctx, struct proto_txn *t,
-	void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
+enum dhcp_begun dhcp_work_life_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
+	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
 {
 	const struct dhcp_course *c = w->course;
 	enum dhcp_begun begun = DHCP_BEGUN;
@@ -146,7 +125,7 @@ static __attribute__((noinline)) enum dhcp_begun life_begin(struct dhcp_work *w,
 	t->step = c->starts[k->exchange].step;
 	if (c->starts[k->exchange].from != DHCP_IS_FREE || dhcp_life_is_called(&w->life, t->user))
 		return DHCP_BEGUN;
-	k->server = server_choose(w, w->draws++ * w->workers + w->worker, t->user);
+	k->server = dhcp_work_server(w, w->draws++ * w->workers + w->worker, t->user);
 	if (k->holds) {
 		if (dhcp_life_expired(&w->life, t->user))
 			++*expired;
@@ -158,8 +137,7 @@ static __attribute__((noinline)) enum dhcp_begun life_begin(struct dhcp_work *w,
 }
 
 // A random client that may start the exchange; *again: it has a lease and starts over.
-static __attribute__((noinline)) uint32_t client_draw(
-	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
+uint32_t dhcp_work_draw(struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
 {
 	const struct dhcp_course *c = w->course;
 	enum dhcp_client_state from = c->starts[exchange].from;
@@ -175,56 +153,6 @@ static __attribute__((noinline)) uint32_t client_draw(
 		return client;
 	*again = false;
 	return dhcp_clients_draw(&w->clients, from, now_s, random);
-}
-
-// The client of the next exchange; *again as in client_draw.
-static inline uint32_t client_choose(
-	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
-{
-	const struct dhcp_course *c = w->course;
-	enum dhcp_client_state from = c->starts[exchange].from;
-	uint32_t client;
-
-	if (__builtin_expect(c->order != DHCP_IN_TURN, 0) &&
-		(c->order == DHCP_BY_CHANCE || from == DHCP_IS_BOUND))
-		return client_draw(w, exchange, now_s, again);
-	client = dhcp_clients_take(&w->clients, from, now_s);
-	*again = client == DHCP_NOBODY && c->again && exchange <= DHCP_RAPID;
-	return *again ? dhcp_clients_take(&w->clients, DHCP_IS_BOUND, now_s) : client;
-}
-
-// The draw advances even if no client can start: waiting for a suitable client could last forever.
-enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
-	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
-{
-	const struct dhcp_course *c = w->course;
-	uint64_t number = w->draws * w->workers + w->worker;
-	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
-	const struct dhcp_start *start = &c->starts[exchange];
-	uint32_t client, now_s = (uint32_t)(ctx->now_ms / MS_PER_S);
-	struct dhcp_client *k;
-	bool again;
-
-	if (w->life.of)
-		return life_begin(w, ctx, t, drop, expired);
-	w->draws++;
-	if (w->clients.rings[DHCP_IS_RESTING].count)
-		dhcp_clients_wake(&w->clients, ctx->now_ms);
-	if (dhcp_clients_any_ended(&w->clients, now_s))
-		*expired += leases_end(w, now_s, drop);
-	client = client_choose(w, exchange, now_s, &again);
-	if (client == DHCP_NOBODY)
-		return nobody(w, t, start->from);
-	if (again)
-		drop(w, client);
-	k = dhcp_client_at(&w->clients, client);
-	k->exchange = (uint8_t)exchange;
-	k->began_ms = (uint32_t)ctx->now_ms;
-	t->user = client;
-	t->step = start->step;
-	if (start->from == DHCP_IS_FREE)
-		k->server = server_choose(w, number, client);
-	return again ? DHCP_BEGUN_AGAIN : DHCP_BEGUN;
 }
 
 void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len)

@@ -126,11 +126,15 @@ enum dhcp_begun {
 	DHCP_NOBODY_STILL, // as before, on a retry of the same transaction in a closed loop
 };
 
-// First frees a bounded number of clients whose rest is over or whose lease has expired; drop ends
-// their leases, and *expired counts them. Then chooses the kind, server and client of the next
-// exchange. The client becomes busy; its index is in t->user.
-enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
+// Parts of dhcp_work_begin: there is no client in this state; end expired leases, returns how many;
+// the exchange of the client whose turn has come, and a random client for an exchange, which has a
+// lease if *again.
+enum dhcp_begun dhcp_work_nobody(struct dhcp_work *w, const struct proto_txn *t, uint8_t from);
+uint64_t dhcp_work_leases_end(
+	struct dhcp_work *w, uint32_t now_s, void (*drop)(struct dhcp_work *w, uint32_t client));
+enum dhcp_begun dhcp_work_life_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
 	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired);
+uint32_t dhcp_work_draw(struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again);
 void dhcp_work_refused(struct dhcp_work *w, uint16_t status, const uint8_t *text, uint32_t len);
 void dhcp_work_clash(struct dhcp_work *w, const struct dhcp_clash *clash);
 
@@ -194,4 +198,75 @@ static inline uint32_t dhcp_work_expiry(
 	uint32_t began_s = (uint32_t)((now_ms - dhcp_client_age_ms(k, now_ms)) / 1000);
 
 	return lifetime_s < UINT32_MAX - began_s ? began_s + lifetime_s : UINT32_MAX;
+}
+
+// The server of a client's exchange; number: of the draw.
+static inline uint8_t dhcp_work_server(const struct dhcp_work *w, uint64_t number, uint32_t client)
+{
+	const struct dhcp_course *c = w->course;
+
+	switch (c->spread) {
+	case DHCP_FIRST:
+	case DHCP_TO_EACH: // until a server has answered
+		return 0;
+	case DHCP_ROUND_ROBIN:
+		return (uint8_t)recip_mod(&c->by_server, number);
+	case DHCP_BY_CLIENT:
+		return (uint8_t)recip_mod(
+			&c->by_server, rand_hash(dhcp_work_number(w, client)) >> 32);
+	}
+	return 0;
+}
+
+// The client of the next exchange; *again: it has a lease and starts over.
+static inline uint32_t dhcp_work_client(
+	struct dhcp_work *w, uint32_t exchange, uint32_t now_s, bool *again)
+{
+	const struct dhcp_course *c = w->course;
+	enum dhcp_client_state from = c->starts[exchange].from;
+	uint32_t client;
+
+	if (__builtin_expect(c->order != DHCP_IN_TURN, 0) &&
+		(c->order == DHCP_BY_CHANCE || from == DHCP_IS_BOUND))
+		return dhcp_work_draw(w, exchange, now_s, again);
+	client = dhcp_clients_take(&w->clients, from, now_s);
+	*again = client == DHCP_NOBODY && c->again && exchange <= DHCP_RAPID;
+	return *again ? dhcp_clients_take(&w->clients, DHCP_IS_BOUND, now_s) : client;
+}
+
+// First frees a bounded number of clients whose rest is over or whose lease has expired; drop ends
+// their leases, and *expired counts them. Then chooses the kind, server and client of the next
+// exchange. The client becomes busy; its index is in t->user.
+// The draw advances even if no client can start: waiting for a suitable client could last forever.
+static inline enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
+	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
+{
+	const struct dhcp_course *c = w->course;
+	uint64_t number = w->draws * w->workers + w->worker;
+	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
+	const struct dhcp_start *start = &c->starts[exchange];
+	uint32_t client, now_s = (uint32_t)(ctx->now_ms / 1000);
+	struct dhcp_client *k;
+	bool again;
+
+	if (w->life.of)
+		return dhcp_work_life_begin(w, ctx, t, drop, expired);
+	w->draws++;
+	if (w->clients.rings[DHCP_IS_RESTING].count)
+		dhcp_clients_wake(&w->clients, ctx->now_ms);
+	if (dhcp_clients_any_ended(&w->clients, now_s))
+		*expired += dhcp_work_leases_end(w, now_s, drop);
+	client = dhcp_work_client(w, exchange, now_s, &again);
+	if (client == DHCP_NOBODY)
+		return dhcp_work_nobody(w, t, start->from);
+	if (again)
+		drop(w, client);
+	k = dhcp_client_at(&w->clients, client);
+	k->exchange = (uint8_t)exchange;
+	k->began_ms = (uint32_t)ctx->now_ms;
+	t->user = client;
+	t->step = start->step;
+	if (start->from == DHCP_IS_FREE)
+		k->server = dhcp_work_server(w, number, client);
+	return again ? DHCP_BEGUN_AGAIN : DHCP_BEGUN;
 }

@@ -338,7 +338,7 @@ static inline enum dhcp_judgement dhcp4_judge(
 }
 
 // Set the address of the exchange: the client's lease, otherwise the desired address.
-static inline void dhcp4_begun(struct proto_ctx *ctx, struct proto_txn *t)
+DHCP_INLINE void dhcp4_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp4_worker *w = ctx->own;

@@ -29,7 +29,7 @@ static void dhcp6_leases_drop(struct dhcp_work *work, uint32_t client)
 
 // Prefetches the keys of a client that will begin soon. A lease to be released is unused from the
 // first try on (RFC 8415 section 18.2.7).
-static inline void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
+DHCP_INLINE void dhcp6_begun(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	const struct dhcp6_plan *p = ctx->shared;
 	struct dhcp6_worker *w = ctx->own;
