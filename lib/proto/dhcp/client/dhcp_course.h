@@ -354,7 +354,7 @@ DHCP_INLINE bool dhcp_reply_usual(const struct dhcp_messages *f, struct proto_ct
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp_worker *w = ctx->own;
 
-	if (w->plan->wrong.steps || t->over || !f->is_usual(ctx, t, buf, len, h))
+	if (dhcp_is_wrong(w, t) || t->over || !f->is_usual(ctx, t, buf, len, h))
 		return false;
 	n->received[h->type]++;
 	n->reply_bytes += len;

@@ -304,7 +304,7 @@ static __attribute__((noinline)) void other_make(struct proto_ctx *ctx, struct p
 	if (a.p->is.raw[t->step]) {
 		raw_make(ctx, t, a.p->is.raw[t->step], out, room);
 	} else {
-		memcpy(out->buf, m->bytes, m->len);
+		dhcp_copy(out->buf, m->bytes, m->len);
 		out->sum = template_patch(ctx, t, &a, out->buf);
 		if (m->chaddr || m->id_at)
 			out->sum += chaddr_patch(a.p, m, a.number, out->buf);
