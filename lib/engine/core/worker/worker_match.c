@@ -318,6 +318,10 @@ HOT void item_complete(struct worker_item *it, unsigned has, const struct found 
 		enum proto_verdict verdict = f->verdicts[n];
 		uint64_t at = stamped ? r->came[f->index[n]] : r->now;
 
+		if (has & HAS_STEPS && verdict == PROTO_AGAIN) {
+			txn_again(&it->txns, slot);
+			continue;
+		}
 		if (__builtin_expect(verdict != PROTO_DONE, 0)) {
 			s->state = TXN_FLYING;
 			item_other_answer(it, f, n, r);
