@@ -60,6 +60,7 @@ static char said[4096];
 // The exit code of a process that does so.
 static int do_alone(void (*act)(void))
 {
+	static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
 	int pipes[2], status;
 	size_t len = 0;
 	ssize_t got;
@@ -71,6 +72,9 @@ static int do_alone(void (*act)(void))
 	if (pid == 0) {
 		dup2(pipes[1], STDERR_FILENO);
 		signal(SIGSEGV, SIG_DFL); // not a sanitizer's
+		for (size_t i = 0; i < sizeof(interrupts) / sizeof(interrupts[0]); i++)
+			signal(interrupts[i], SIG_DFL); // a job in the background ignores some
+		alarm(20);
 		interrupt_count = 0;
 		signals_catch(last_words, restore);
 		act();
