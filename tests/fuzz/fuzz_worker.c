@@ -37,7 +37,8 @@
 
 // Of the fourth byte.
 #define HEAD_SEVERAL 1 // the items have several sources
-#define HEAD_FIXED   2 // their queries differ only in names: on the short way they are copied
+#define HEAD_FIXED                                                                                 \
+	2 // queries differ only in names: the short way copies them; no list of those in flight
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -309,6 +310,7 @@ static void start_item(uint32_t number, const uint8_t *head, bool long_way)
 	const struct txn_shape shape = {.count = 1 + head[1] % SLOTS,
 		.ports = PORTS,
 		.clients = head[3] & HEAD_SEVERAL ? 3 : 1,
+		.in_order = head[3] & HEAD_FIXED,
 		.key_bits = 16,
 		.seed = 1,
 		.window = head[2] & HEAD_CLOSED ? 64 : 4096,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transaction table's memory, and the rare parts of its work: outcomes that leave the window, and
-// the parts of the key space. The rest is inline in txn.h. Path: cold (bytes, init) | hot
-// (begin_n, give_n, enter_part, remember_lost, was_lost, forget). Management thread | the worker
-// that owns the table.
+// A transaction table's memory, blocks of transactions, and the rare parts of its work: outcomes
+// that leave the window, and the parts of the key space. The rest is inline in txn.h. Path: cold
+// (bytes, init) | hot (begin_n, give_n, settle, enter_part, remember_lost, was_lost, forget).
+// Management thread | the worker that owns the table.
 #include "engine/core/txn.h"
 
 #include <string.h>
@@ -11,6 +11,8 @@
 #define LOST_MIN  64
 #define LOST_MAX  32768 // 256 KiB
 #define SPACE_MAX (1ull << 56)
+#define ENDED     0x5555555555555555u // a bit of each outcome in a word
+#define SETTLES   8192                // steps of a call of txn_settle
 
 // The least power of two that is not below n.
 static uint64_t power_for(uint64_t n)
@@ -80,6 +82,7 @@ int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape)
 		.part = (highs * row + TXN_PARTS - 1) / TXN_PARTS,
 		.rest = shape->rest,
 		.reuse = shape->reuse,
+		.in_order = shape->in_order,
 		.waits = 1 + shape->more_waits,
 	};
 	t->again = txn_queue(t, t->waits);
@@ -136,6 +139,7 @@ void txn_begin_n(struct txn_table *t, uint32_t n, const uint64_t *due, bool judg
 		s->key = txn_key(t, &to);
 		s->client = to.client;
 		s->word = taken;
+		s->next = TXN_NONE;
 		s->due = due[i];
 		s->chain = *at;
 		*at = slot;
@@ -164,8 +168,10 @@ void txn_give_n(struct txn_table *t, const uint32_t *slots, uint32_t n, enum txn
 		uint32_t slot = slots[i], *at;
 		struct txn_slot *s = &all[slot];
 
-		all[s->prev].next = s->next;
-		all[s->next].prev = s->prev;
+		if (s->next != TXN_NONE) {
+			all[s->prev].next = s->next;
+			all[s->next].prev = s->prev;
+		}
 		at = &places[s->k & at_mask];
 		while (__builtin_expect(*at != slot, 0))
 			at = &all[*at].chain;
@@ -216,11 +222,64 @@ bool txn_was_lost(const struct txn_table *t, uint64_t k)
 	return (low < l->count && *lost_at(l, low) == k) || k < l->unknown;
 }
 
+// A step of txn_settle. Returns false at a transaction in flight that is in no list.
+static bool settle_step(struct txn_table *t)
+{
+	uint64_t word = t->outcomes[t->settled / TXN_WORD_KEYS & t->word_mask];
+	uint32_t in_word = t->settled % TXN_WORD_KEYS, slot;
+	uint64_t ended = (word | word >> 1) & ENDED;
+
+	if (in_word == 0 && ended == ENDED) {
+		t->settled += TXN_WORD_KEYS;
+		return true;
+	}
+	slot = ended >> 2 * in_word & 1 ? TXN_NONE : txn_slot_of(t, t->settled);
+	if (slot != TXN_NONE && t->slots[slot].next == TXN_NONE)
+		return false;
+	t->settled++;
+	return true;
+}
+
+bool txn_settle(struct txn_table *t)
+{
+	for (uint32_t i = 0; t->in_order && t->settled < t->issued; i++) {
+		if (i == SETTLES)
+			return false;
+		if (!settle_step(t))
+			return true;
+	}
+	return true;
+}
+
+// The outcomes of transactions up to the oldest remembered one are gone: those in flight go into
+// the queue, in the order of their messages.
+static void list_forgotten(struct txn_table *t)
+{
+	uint32_t list = txn_queue(t, 0);
+
+	for (; t->settled < t->oldest; t->settled++) {
+		uint32_t slot = txn_slot_of(t, t->settled), after = t->slots[list].prev;
+		struct txn_slot *s = &t->slots[slot];
+
+		if (slot == TXN_NONE || s->next != TXN_NONE || s->state == TXN_TAKEN)
+			continue;
+		while (after != list && txn_since(t->slots[after].time, s->time) > 0)
+			after = t->slots[after].prev;
+		s->prev = after;
+		s->next = t->slots[after].next;
+		t->slots[s->next].prev = slot;
+		t->slots[after].next = slot;
+	}
+}
+
 void txn_forget(struct txn_table *t, uint64_t k)
 {
 	uint64_t *word = &t->outcomes[k / TXN_WORD_KEYS & t->word_mask];
 	uint64_t lost = *word & LOST_BITS;
 
+	// Two steps for each word that begins keep up with it.
+	for (uint32_t i = 0; i < 2 && t->in_order && t->settled < k && settle_step(t); i++)
+		;
 	*word = 0;
 	if (k / TXN_WORD_KEYS <= t->word_mask)
 		return;
@@ -228,4 +287,6 @@ void txn_forget(struct txn_table *t, uint64_t k)
 	t->oldest = k + TXN_WORD_KEYS;
 	for (; lost; lost &= lost - 1)
 		txn_remember_lost(t, k + (uint64_t)__builtin_ctzll(lost) / 2);
+	if (t->in_order)
+		list_forgotten(t);
 }

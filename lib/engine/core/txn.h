@@ -64,9 +64,10 @@ struct txn_slot {
 	};
 	uint64_t due;        // tick
 	uint64_t time;       // tick of the last send
-	uint32_t next, prev; // in the list that belongs to its state
+	uint32_t next, prev; // in the list that belongs to its state; next TXN_NONE: in none
 	uint32_t chain;      // an older transaction at the same place of `at`, or TXN_NONE
 	uint32_t free;       // entry of the stack of free slots: those from in_flight on
+	uint64_t unused;     // a slot is a cache line
 };
 
 #define SAME_PLACE(slot, view)                                                                     \
@@ -81,7 +82,7 @@ SAME_PLACE(step, step);
 SAME_PLACE(tries, tries);
 SAME_PLACE(wait, wait);
 _Static_assert(sizeof(struct proto_txn) == offsetof(struct txn_slot, due), "slot and view differ");
-_Static_assert(sizeof(struct txn_slot) == 56, "at most 64 bytes per transaction with `at`");
+_Static_assert(sizeof(struct txn_slot) == 64, "a slot is a cache line");
 
 // Which flow a transaction belongs to, and its upper number.
 struct txn_spot {
@@ -119,6 +120,10 @@ struct txn_table {
 	uint32_t waits;                 // queues in use
 	uint32_t again;                 // head of the list of transactions to be sent again
 	uint32_t stream; // head of the list of transactions that continue over a connection
+	// With in_order, transactions that were sent once are in no list: those in flight have
+	// numbers from `settled` on, and the lowest of them expires first.
+	bool in_order;
+	uint64_t settled;
 	struct txn_lost lost;
 	uint64_t highs;           // upper numbers in use
 	uint64_t part;            // keys of a part of the key space
@@ -159,13 +164,14 @@ struct txn_shape {
 	uint64_t rest;   // ticks after the use of a key before it may be used again
 	bool reuse;      // answered ones need not rest: a connection brings each answer once, or
 	                 // there are few keys
+	bool in_order;   // first messages are sent in the order of numbers, and wait equally long
 };
 
 // Bytes of memory that a table takes beside itself.
 size_t txn_bytes(const struct txn_shape *shape);
 
-// memory: txn_bytes zeroed bytes, aligned to 8, owned by the caller. 0, or -ERANGE: no slots, or
-// more than there are keys, or too many waits.
+// memory: txn_bytes zeroed bytes, aligned to 8 (better 64), owned by the caller. 0, or -ERANGE: no
+// slots, or more than there are keys, or too many waits.
 int txn_init(struct txn_table *t, void *memory, const struct txn_shape *shape);
 
 // Bits of a number below n.
@@ -299,6 +305,8 @@ static inline void txn_append(struct txn_table *t, uint32_t list, uint32_t slot)
 
 static inline void txn_unlink(struct txn_table *t, const struct txn_slot *s)
 {
+	if (s->next == TXN_NONE)
+		return;
 	t->slots[s->prev].next = s->next;
 	t->slots[s->next].prev = s->prev;
 }
@@ -390,6 +398,7 @@ static inline uint32_t txn_begin(struct txn_table *t, uint32_t *port)
 	s->key = txn_key(t, &t->to);
 	s->client = t->to.client;
 	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
+	s->next = TXN_NONE;
 	s->chain = *at;
 	*at = slot;
 	*port = t->to.port;
@@ -422,10 +431,11 @@ static inline void txn_arm(struct txn_table *t, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &t->slots[slot];
 
+	if (!t->in_order || s->begun || __builtin_expect(s->k < t->settled, 0))
+		txn_append(t, txn_queue(t, s->wait), slot);
 	s->state = TXN_FLYING;
 	s->begun = 1;
 	s->time = now;
-	txn_append(t, txn_queue(t, s->wait), slot);
 }
 
 // One in flight continues with another message.
@@ -485,12 +495,31 @@ static inline __attribute__((always_inline)) void txn_give(
 // n flying ones have ended alike: txn_give for each.
 void txn_give_n(struct txn_table *t, const uint32_t *slots, uint32_t n, enum txn_state how);
 
+// Moves `settled` up to the oldest transaction in flight that is in no list. Returns false if it
+// has not come that far yet: the work of a call is bounded.
+bool txn_settle(struct txn_table *t);
+
+// The flying transaction of a queue that was sent first, or TXN_NONE. After txn_settle.
+static inline uint32_t txn_oldest(const struct txn_table *t, uint32_t wait)
+{
+	uint32_t listed = txn_first(t, txn_queue(t, wait)), slot = TXN_NONE;
+
+	if (t->in_order && t->settled < t->issued)
+		slot = txn_slot_of(t, t->settled);
+	if (slot == TXN_NONE || t->slots[slot].next != TXN_NONE ||
+		t->slots[slot].state == TXN_TAKEN)
+		return listed;
+	if (listed != TXN_NONE && txn_since(t->slots[slot].time, t->slots[listed].time) > 0)
+		return listed;
+	return slot;
+}
+
 // The oldest flying transaction of a queue, if it was last sent at least `timeout` ticks ago, or
 // TXN_NONE.
 static inline uint32_t txn_expired(
-	const struct txn_table *t, uint32_t wait, uint64_t now, uint64_t timeout)
+	struct txn_table *t, uint32_t wait, uint64_t now, uint64_t timeout)
 {
-	uint32_t slot = txn_first(t, txn_queue(t, wait));
+	uint32_t slot = txn_settle(t) ? txn_oldest(t, wait) : TXN_NONE;
 
 	if (slot == TXN_NONE || txn_since(now, t->slots[slot].time) < (int64_t)timeout)
 		return TXN_NONE;

@@ -102,6 +102,7 @@ static int item_slots(struct plan *p, struct plan_item *i, uint32_t worker, uint
 		.seed = key_seed(i, i->settings->facts.share.first + worker),
 		.rest = clock_ticks(&p->clock, 3 * wait_ns),
 		.reuse = i->settings->facts.reuses_keys,
+		.in_order = i->layout.waits.count == 0 && !i->settings->facts.tcp,
 	};
 	double all = (double)shape.ports * shape.clients * (double)(1ull << shape.key_bits);
 	void *memory;

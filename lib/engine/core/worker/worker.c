@@ -254,10 +254,13 @@ void worker_begin(struct worker *w)
 }
 
 // Returns the tick before which nothing in a queue expires; later sends are appended to it.
-static uint64_t item_next_expiry(const struct worker_item *it, uint32_t wait, uint64_t now)
+static uint64_t item_next_expiry(struct worker_item *it, uint32_t wait, uint64_t now)
 {
-	uint32_t first = txn_first(&it->txns, txn_queue(&it->txns, wait));
+	uint32_t first;
 
+	if (!txn_settle(&it->txns))
+		return now;
+	first = txn_oldest(&it->txns, wait);
 	return it->waits[wait] + (first == TXN_NONE ? now : it->txns.slots[first].time);
 }
 

@@ -189,10 +189,10 @@ static void slots_source_ports_and_tables_follow_from_rate_and_timeout(void **st
 	assert_int_equal(item_of(&small)->source_ports_needed, 1);
 	assert_int_equal(item_of(&large)->source_ports_needed, 49); // keys of three timeouts
 	assert_int_equal(item_of(&large)->source_ports, 64512);
-	// A slot of 56 bytes and its place in the index; the outcomes, and the lost ones.
+	// A slot of 64 bytes and its place in the index; the outcomes, and the lost ones.
 	assert_in_range(item_of(&large)->memory - item_of(&small)->memory,
-		60 * (item_of(&large)->slots - item_of(&small)->slots),
-		64 * item_of(&large)->slots + (2u << 20));
+		68 * (item_of(&large)->slots - item_of(&small)->slots),
+		72 * item_of(&large)->slots + (2u << 20));
 	assert_int_equal(
 		large.f.memory, large.f.input + item_of(&large)->memory + port_of(&large)->memory);
 	file_close(&small);
