@@ -912,24 +912,29 @@ static void messages_are_sent_again_with_the_same_xid_and_longer_waits(void **st
 	fixture_end(f);
 }
 
+// Also after a DISCOVER with rapid commit that is answered by an OFFER.
 static void the_request_has_the_secs_of_its_discover_and_tries_of_its_own(void **state)
 {
-	struct dhcp4_fixture *f = fixture_new(1);
+	for (uint32_t rapid = 0; rapid < 2; rapid++) {
+		struct dhcp4_fixture *f = fixture_new(1);
 
-	f->settings.is.retransmit = &f->retransmit;
-	fixture_start(f);
-	assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
-	f->ctx.now_ms = 4500;
-	fixture_send(f);
-	assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
-	assert_int_equal(f->n.attempt[1], 1);
-	assert_int_equal(f->txn.tries, 0);
-	f->ctx.now_ms = 9000;
-	fixture_send(f);
-	assert_int_equal(f->sent[DHCP4_AT_SECS + 1], 4);
-	assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
-	assert_int_equal(f->n.attempt[0], 1);
-	fixture_end(f);
+		f->settings.is.retransmit = &f->retransmit;
+		if (rapid)
+			f->settings.is.exchange = DHCP_RAPID;
+		fixture_start(f);
+		assert_int_equal(dhcp4_timeout(&f->ctx, &f->txn), PROTO_AGAIN);
+		f->ctx.now_ms = 4500;
+		fixture_send(f);
+		assert_int_equal(fixture_answer(f, DHCP4_OFFER), PROTO_AGAIN);
+		assert_int_equal(f->n.attempt[1], 1);
+		assert_int_equal(f->txn.tries, 0);
+		f->ctx.now_ms = 9000;
+		fixture_send(f);
+		assert_int_equal(f->sent[DHCP4_AT_SECS + 1], 4);
+		assert_int_equal(fixture_answer(f, DHCP4_ACK), PROTO_DONE);
+		assert_int_equal(f->n.attempt[0], 1);
+		fixture_end(f);
+	}
 }
 
 static void tries_that_wait_for_as_long_share_a_wait(void **state)
