@@ -200,7 +200,7 @@ def describe(tree, place):
     path, number, begin, end, new = place
     line = path.read_text().split("\n")[number]
     old = line[begin:end].strip()
-    return f"{path.relative_to(tree)}:{number + 1}: {old} -> {new.strip()} in: {line.strip()[:90]}"
+    return f"{path.relative_to(tree)}:{number + 1}:{begin + 1}: {old} -> {new.strip()} in: {line.strip()[:90]}"
 
 
 def must(result, what):
