@@ -169,6 +169,7 @@ static void every_error_names_its_message(void **state)
 		{"", 0, "holds no message"},
 		{BYTES("\0"), "message 1, at byte 0: the length is cut off (two bytes)"},
 		{BYTES(PCAP("\x65")), "holds no query over UDP to port 53 (it has no packet)"},
+		{BYTES(PCAP("\x69")), "holds no query over UDP to port 53 (it has no packet)"},
 		{BYTES(PCAP("\x69") PACKET("\x01") "\0"),
 			"its link is IEEE802_11, and none of Ethernet"},
 		{BYTES(PCAP("\x65") PACKET("\x2f") "\0"),
