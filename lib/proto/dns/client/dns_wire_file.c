@@ -209,7 +209,7 @@ static int capture_empty(const struct wire_file *f, const struct captured *c)
 	char other[128] = "";
 	size_t at = 0;
 
-	if (c->packets > 0 && c->link) {
+	if (c->link) {
 		diag_error(f->diag, f->setting, NULL,
 			"%s: its link is %s, and none of Ethernet, raw IP, loopback and Linux "
 			"cooked",
