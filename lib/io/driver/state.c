@@ -49,7 +49,9 @@ static int check_owner(const char *dir)
 
 	if (lstat(dir, &st) < 0)
 		return -errno;
-	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() ? 0 : -EPERM;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return st.st_uid == geteuid() ? 0 : -EPERM;
 }
 
 int state_directory(char *dir, size_t room)

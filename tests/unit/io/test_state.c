@@ -301,7 +301,7 @@ static void a_directory_that_is_not_ours_is_refused(void **state)
 	fake.mkdir_error = EEXIST;
 	strcpy(file, path);
 	close(open(file, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(state_directory(path, sizeof(path)), -EPERM);
+	assert_int_equal(state_directory(path, sizeof(path)), -ENOTDIR);
 	unlink(file);
 }
 
