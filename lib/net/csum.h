@@ -32,24 +32,6 @@ static inline uint64_t csum_32(uint64_t sum, const uint8_t *p)
 		: "cc");
 	return sum;
 }
-
-// Add 64 bytes.
-static inline uint64_t csum_64(uint64_t sum, const uint8_t *p)
-{
-	__asm__("addq 0(%[p]), %[sum]\n\t"
-		"adcq 8(%[p]), %[sum]\n\t"
-		"adcq 16(%[p]), %[sum]\n\t"
-		"adcq 24(%[p]), %[sum]\n\t"
-		"adcq 32(%[p]), %[sum]\n\t"
-		"adcq 40(%[p]), %[sum]\n\t"
-		"adcq 48(%[p]), %[sum]\n\t"
-		"adcq 56(%[p]), %[sum]\n\t"
-		"adcq $0, %[sum]"
-		: [sum] "+r"(sum)
-		: [p] "r"(p), "m"(*(const uint8_t(*)[64])p)
-		: "cc");
-	return sum;
-}
 #endif
 
 // The 64-bit sum of 8 bytes or more, and of a number below 2^32. By words, not by vectors: the
@@ -72,7 +54,7 @@ static inline uint64_t csum_wide_from(uint64_t start, const uint8_t *p, size_t l
 	len--;
 #if defined(__x86_64__)
 	for (; len >= 64; len -= 64, p += 64)
-		sum = csum_64(sum, p);
+		sum = csum_32(csum_32(sum, p), p + 32);
 	if (len & 32) {
 		sum = csum_32(sum, p);
 		p += 32;
@@ -136,6 +118,12 @@ static inline uint16_t csum_fold32(uint32_t sum)
 static inline uint16_t csum_fold(uint64_t sum)
 {
 	return csum_fold32((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
+}
+
+// The sum in 16 bits, without the complement: to be added to others.
+static inline uint16_t csum_16(uint64_t sum)
+{
+	return (uint16_t)~csum_fold(sum);
 }
 
 // Is the sum of a message with its checksum, not all of it zero, correct? Then it is a multiple of

@@ -139,8 +139,7 @@ uint32_t frame_stamp_tcp(const struct frame_template *t, uint8_t *buf, const uin
 	memcpy(tcp + 2, t->bytes + front + 2, 2);
 	memset(tcp + 16, 0, 2);
 	sum = t->udp_sum + src_sum + csum_be16((uint16_t)len);
-	check = t->checksum_offload ? (uint16_t)~csum_fold(sum)
-	                            : csum_fold(csum_add(sum, tcp, len));
+	check = t->checksum_offload ? csum_16(sum) : csum_fold(csum_add(sum, tcp, len));
 	memcpy(tcp + 16, &check, 2);
 	return front + len;
 }

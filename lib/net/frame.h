@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp(const struct f
 		sum = csum_add(sum, src, 16);
 	}
 	if (t->checksum_offload) {
-		check = (uint16_t)~csum_fold(sum);
+		check = csum_16(sum);
 	} else {
 		sum += port + dst_port + udp_len;
 		sum = payload.sum ? sum + payload.sum : csum_add(sum, buf + len, payload_len);
@@ -142,8 +142,7 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp_plain(
 	struct frame_payload payload)
 {
 	uint8_t *ip = buf + FRAME_PLAIN_IP, *udp = buf + FRAME_PLAIN_UDP;
-	const uint32_t ip_sum = (uint16_t)~csum_fold(t->ip_sum),
-		       src_sum = (src & 0xffff) + (src >> 16);
+	const uint32_t ip_sum = csum_16(t->ip_sum), src_sum = (src & 0xffff) + (src >> 16);
 	uint16_t total = csum_be16((uint16_t)(FRAME_IPV4_LEN + FRAME_UDP_LEN + payload.len));
 	uint16_t udp_len = csum_be16((uint16_t)(FRAME_UDP_LEN + payload.len));
 	uint16_t port = csum_be16(src_port), ip_check = csum_fold32(ip_sum + total + src_sum);

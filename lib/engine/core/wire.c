@@ -237,7 +237,7 @@ static bool wire_is_unfinished(const struct frame *f, enum frame_kind kind)
 						   FRAME_PROTOCOL_UDP, 8 + f->payload_len)
 	                                 : csum_pseudo(f->src, f->dst, f->addr_len,
 						   FRAME_PROTOCOL_TCP, f->payload_len);
-	uint16_t pseudo = ~csum_fold(sum), check;
+	uint16_t pseudo = csum_16(sum), check;
 
 	memcpy(&check, f->l4 + (kind == FRAME_UDP ? 6 : 16), 2);
 	return check == pseudo;

@@ -394,7 +394,7 @@ void dns_loader_add(struct dns_loader *l, const struct dns_line *line, const uin
 	bytes_put_be16(p + DNS_ENTRY_HEAD + len, line->type);
 	bytes_put_be16(p + DNS_ENTRY_HEAD + len + 2, line->class);
 	own = own_opt_write(l->form, line, p + DNS_ENTRY_HEAD + question);
-	sum = ~csum_fold(csum_add(0, p + DNS_ENTRY_HEAD, question + own));
+	sum = csum_16(csum_add(0, p + DNS_ENTRY_HEAD, question + own));
 	memcpy(p + 2, &sum, sizeof(sum));
 	l->to->own_opts |= own > 0;
 	loader_added(l, DNS_ENTRY_HEAD + question + own);

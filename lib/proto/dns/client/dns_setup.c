@@ -401,7 +401,7 @@ static void build_header(struct dns_plan *p, const struct dns_settings *s)
 static void build_sums(struct dns_plan *p)
 {
 	uint64_t header = csum_add(0, p->header, DNS_HEADER_LEN);
-	uint16_t opt = ~csum_fold(csum_add(0, p->opt.bytes, p->opt.len));
+	uint16_t opt = csum_16(csum_add(0, p->opt.bytes, p->opt.len));
 
 	p->plain = !p->tsig && !p->varies && !p->opt.subnet_at && !p->opt.cookie_at &&
 	           !p->queries.whole && !p->padding.divisor && !p->wrong;
