@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path: cold. Management thread.
+// Writes the images of an item, before the run. Path: cold. Management thread.
 #include "engine/core/images.h"
-
-#include <string.h>
 
 #include "engine/core/pages.h"
 
 #define ROOM 2048 // of a frame
 
-_Static_assert(sizeof(struct image_head) == IMAGE_HEAD, "a head replaces the first bytes");
+_Static_assert(sizeof(struct image_head) <= IMAGE_HEAD, "a head replaces the first bytes");
 
 // Writes a whole frame, from address and port zero and with the key zero. Returns its length; 0:
 // the message does not fit.

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "net/frame.h"
 #include "proto/proto.h"
@@ -25,7 +26,12 @@ struct image_head {
 	uint32_t udp_sum; // of the UDP checksum, 16 bits
 	uint16_t ip_sum;  // of the IPv4 checksum; 0: IPv6
 	uint16_t len;     // of the frame
-	uint64_t unused;
+};
+
+// The source address of a copy.
+struct image_source {
+	uint8_t addr[16];
+	uint32_t sum; // of its bytes, up to 17 bits
 };
 
 // Bytes for each image of frames of up to len bytes: 96, 160 and so on, as they are copied by 64
@@ -44,3 +50,33 @@ bool images_make(struct images *images, const struct proto *proto, const void *s
 	const struct frame_path *path);
 
 void images_free(struct images *images);
+
+// Copies an image to data, with room for the stride: from this source address and port, with this
+// key, both as on the wire. addr_len: of the template, whose MACs and VLANs the frame gets. Returns
+// its length.
+static inline __attribute__((always_inline)) uint16_t image_copy(const struct images *images,
+	uint32_t number, const struct frame_template *t, const struct image_source *src,
+	uint16_t port, uint16_t key, uint8_t addr_len, uint8_t *data)
+{
+	const uint8_t *image = images->bytes + (size_t)number * images->stride;
+	uint8_t *udp = data + t->len - FRAME_UDP_LEN;
+	struct image_head head;
+	uint16_t check;
+
+	memcpy(&head, image, sizeof(head));
+	memcpy(data, t->bytes, IMAGE_HEAD);
+	memcpy(data + IMAGE_HEAD, image + IMAGE_HEAD, 32 - IMAGE_HEAD);
+	for (uint32_t at = 32; at < images->stride; at += 64)
+		memcpy(data + at, image + at, 64);
+	if (addr_len == 4) {
+		check = csum_fold32(head.ip_sum + src->sum);
+		memcpy(udp - 10, &check, 2);
+	}
+	check = csum_fold32(head.udp_sum + src->sum + port + key);
+	check = check ? check : 0xffff;
+	memcpy(udp - 2 * addr_len, src->addr, addr_len);
+	memcpy(udp, &port, 2);
+	memcpy(udp + 6, &check, 2);
+	memcpy(udp + FRAME_UDP_LEN, &key, 2);
+	return head.len;
+}

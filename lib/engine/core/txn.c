@@ -120,8 +120,8 @@ void txn_begin_n(struct txn_table *t, uint32_t n, const uint64_t *due, bool judg
 	uint32_t *ports, struct proto_txn **views)
 {
 	const uint64_t taken = (struct txn_slot){.state = TXN_TAKEN, .judged = judged}.word;
-	const uint32_t clients = t->clients, all_ports = t->ports, at_mask = t->at_mask;
-	struct txn_slot *const all = t->slots, *const spare = all + t->in_flight;
+	const struct txn_slot *const spare = t->slots + t->in_flight;
+	const uint32_t at_mask = t->at_mask;
 	uint32_t *const places = t->at;
 	struct txn_spot to = t->to;
 	uint64_t k = t->issued;
@@ -130,30 +130,18 @@ void txn_begin_n(struct txn_table *t, uint32_t n, const uint64_t *due, bool judg
 	t->x += n;
 	t->issued += n;
 	for (uint32_t i = 0; i < n; i++, k++) {
-		uint32_t slot = spare[i].free, *at = &places[k & at_mask];
-		struct txn_slot *s = &all[slot];
+		uint32_t slot = spare[i].free;
+		struct txn_slot *s;
 
 		if (k % TXN_WORD_KEYS == 0)
 			txn_forget(t, k);
-		s->k = k;
-		s->key = txn_key(t, &to);
-		s->client = to.client;
+		s = txn_enter(t, slot, &places[k & at_mask], &to, k);
 		s->word = taken;
-		s->next = TXN_NONE;
 		s->due = due[i];
-		s->chain = *at;
-		*at = slot;
 		slots[i] = slot;
 		ports[i] = to.port;
 		views[i] = &s->view;
-		to.row++;
-		if (++to.client == clients) {
-			to.client = 0;
-			if (++to.port == all_ports) {
-				txn_next_row(t);
-				to = t->to;
-			}
-		}
+		txn_next_spot(t, &to);
 	}
 	t->to = to;
 }
@@ -168,10 +156,7 @@ void txn_give_n(struct txn_table *t, const uint32_t *slots, uint32_t n, enum txn
 		uint32_t slot = slots[i], *at;
 		struct txn_slot *s = &all[slot];
 
-		if (s->next != TXN_NONE) {
-			all[s->prev].next = s->next;
-			all[s->next].prev = s->prev;
-		}
+		txn_unlink(t, s);
 		at = &places[s->k & at_mask];
 		while (__builtin_expect(*at != slot, 0))
 			at = &all[*at].chain;
@@ -258,17 +243,14 @@ static void list_forgotten(struct txn_table *t)
 	uint32_t list = txn_queue(t, 0);
 
 	for (; t->settled < t->oldest; t->settled++) {
-		uint32_t slot = txn_slot_of(t, t->settled), after = t->slots[list].prev;
-		struct txn_slot *s = &t->slots[slot];
+		uint32_t slot = txn_slot_of(t, t->settled), prev = t->slots[list].prev;
+		const struct txn_slot *all = t->slots;
 
-		if (slot == TXN_NONE || s->next != TXN_NONE || s->state == TXN_TAKEN)
+		if (slot == TXN_NONE || all[slot].next != TXN_NONE || all[slot].state == TXN_TAKEN)
 			continue;
-		while (after != list && txn_since(t->slots[after].time, s->time) > 0)
-			after = t->slots[after].prev;
-		s->prev = after;
-		s->next = t->slots[after].next;
-		t->slots[s->next].prev = slot;
-		t->slots[after].next = slot;
+		while (prev != list && txn_since(all[prev].time, all[slot].time) > 0)
+			prev = all[prev].prev;
+		txn_link(t, prev, slot);
 	}
 }
 

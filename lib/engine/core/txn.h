@@ -293,22 +293,30 @@ static inline uint32_t txn_first(const struct txn_table *t, uint32_t list)
 	return first == list ? TXN_NONE : first;
 }
 
-static inline void txn_append(struct txn_table *t, uint32_t list, uint32_t slot)
+// Put a slot into a list behind `prev`, which may be the head.
+static inline void txn_link(struct txn_table *t, uint32_t prev, uint32_t slot)
 {
-	struct txn_slot *s = &t->slots[slot], *ring = &t->slots[list];
+	struct txn_slot *s = &t->slots[slot];
 
-	s->next = list;
-	s->prev = ring->prev;
-	t->slots[ring->prev].next = slot;
-	ring->prev = slot;
+	s->next = t->slots[prev].next;
+	s->prev = prev;
+	t->slots[s->next].prev = slot;
+	t->slots[prev].next = slot;
 }
 
-static inline void txn_unlink(struct txn_table *t, const struct txn_slot *s)
+static inline void txn_append(struct txn_table *t, uint32_t list, uint32_t slot)
+{
+	txn_link(t, t->slots[list].prev, slot);
+}
+
+// Take a slot out of its list, if it is in one.
+static inline void txn_unlink(struct txn_table *t, struct txn_slot *s)
 {
 	if (s->next == TXN_NONE)
 		return;
 	t->slots[s->prev].next = s->next;
 	t->slots[s->next].prev = s->prev;
+	s->next = TXN_NONE;
 }
 
 // Ticks from `then` to `now`. One pass of a loop works with several clock readings, so `now` may be
@@ -384,34 +392,48 @@ static inline void txn_next_row(struct txn_table *t)
 	t->to = (struct txn_spot){.high = high, .mapped = perm_map(&t->perm, high)};
 }
 
-// Begin the next transaction, for which there is room: its slot. port: index of its source port.
-static inline uint32_t txn_begin(struct txn_table *t, uint32_t *port)
+// Give a slot to transaction k, which has this place in the key space.
+static inline __attribute__((always_inline)) struct txn_slot *txn_enter(const struct txn_table *t,
+	uint32_t slot, uint32_t *at, const struct txn_spot *spot, uint64_t k)
 {
-	uint32_t slot = t->slots[t->in_flight++].free, *at;
 	struct txn_slot *s = &t->slots[slot];
-	uint64_t k = t->issued;
 
-	if (k % TXN_WORD_KEYS == 0)
-		txn_forget(t, k);
-	at = &t->at[k & t->at_mask];
 	s->k = k;
-	s->key = txn_key(t, &t->to);
-	s->client = t->to.client;
-	s->word = (struct txn_slot){.state = TXN_TAKEN}.word;
+	s->key = txn_key(t, spot);
+	s->client = spot->client;
 	s->next = TXN_NONE;
 	s->chain = *at;
 	*at = slot;
-	*port = t->to.port;
-	// The next one has the next client; after the last one, the next port; then the next upper
-	// number.
-	t->issued++;
-	t->x++;
-	t->to.row++;
-	if (++t->to.client == t->clients) {
-		t->to.client = 0;
-		if (++t->to.port == t->ports)
-			txn_next_row(t);
+	return s;
+}
+
+// The next one has the next client; after the last one, the next port; then the next upper number.
+static inline __attribute__((always_inline)) void txn_next_spot(
+	struct txn_table *t, struct txn_spot *spot)
+{
+	spot->row++;
+	if (++spot->client < t->clients)
+		return;
+	spot->client = 0;
+	if (++spot->port == t->ports) {
+		txn_next_row(t);
+		*spot = t->to;
 	}
+}
+
+// Begin the next transaction, for which there is room: its slot. port: index of its source port.
+static inline uint32_t txn_begin(struct txn_table *t, uint32_t *port)
+{
+	uint32_t slot = t->slots[t->in_flight++].free;
+	uint64_t k = t->issued++;
+
+	if (k % TXN_WORD_KEYS == 0)
+		txn_forget(t, k);
+	txn_enter(t, slot, &t->at[k & t->at_mask], &t->to, k)->word =
+		(struct txn_slot){.state = TXN_TAKEN}.word;
+	*port = t->to.port;
+	t->x++;
+	txn_next_spot(t, &t->to);
 	return slot;
 }
 
@@ -468,32 +490,13 @@ static inline void txn_end_key(struct txn_table *t, uint64_t k, enum txn_state h
 	t->lost_parts |= (uint64_t)(how == TXN_LOST) << part;
 }
 
-// A taken one, in no list, has ended: its slot is free.
-static inline void txn_give_back(struct txn_table *t, uint32_t slot, enum txn_state how)
-{
-	struct txn_slot *s = &t->slots[slot];
-	uint32_t *at = &t->at[s->k & t->at_mask];
-
-	while (*at != slot)
-		at = &t->slots[*at].chain;
-	*at = s->chain;
-	s->state = how & 7;
-	txn_note(t, s->k, how);
-	if (t->reuse)
-		txn_end_key(t, s->k, how);
-	t->slots[--t->in_flight].free = slot;
-}
-
-// A flying one has ended.
-static inline __attribute__((always_inline)) void txn_give(
-	struct txn_table *t, uint32_t slot, enum txn_state how)
-{
-	txn_unlink(t, &t->slots[slot]);
-	txn_give_back(t, slot, how);
-}
-
-// n flying ones have ended alike: txn_give for each.
+// n transactions, taken or in flight, have ended alike: their slots are free.
 void txn_give_n(struct txn_table *t, const uint32_t *slots, uint32_t n, enum txn_state how);
+
+static inline void txn_give(struct txn_table *t, uint32_t slot, enum txn_state how)
+{
+	txn_give_n(t, &slot, 1, how);
+}
 
 // Moves `settled` up to the oldest transaction in flight that is in no list. Returns false if it
 // has not come that far yet: the work of a call is bounded.

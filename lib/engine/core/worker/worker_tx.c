@@ -407,68 +407,54 @@ HOT void block_take_buffers(
 	}
 }
 
-// Send copies of images. A frame begins with the MACs of the item's template, which may change.
-// one: the item has a single source address.
+HOT struct image_source image_source_of(const struct worker_item *it,
+	const struct addr_range *first, uint32_t client, uint8_t addr_len)
+{
+	struct image_source out;
+	uint32_t src;
+
+	if (addr_len == 4) {
+		src = source_of(it, first, client);
+		memcpy(out.addr, &src, 4);
+		out.sum = (src & 0xffff) + (src >> 16);
+	} else {
+		addr_list_nth_bytes(it->sources, client, out.addr);
+		out.sum = csum_16(csum_add(0, out.addr, 16));
+	}
+	return out;
+}
+
+// Send copies of images. one: the item has a single source address.
 HOT void block_copy(
 	struct worker *w, struct worker_item *it, const struct block *b, uint8_t addr_len, bool one)
 {
 	const struct images images = *it->images;
+	const struct frame_template t = *it->frames;
 	const struct addr_range first = it->sources[0];
-	const uint32_t to_udp = it->frames->len - FRAME_UDP_LEN, count = b->count;
-	const uint16_t *ports = it->ports;
+	struct image_source src = image_source_of(it, &first, 0, addr_len);
 	struct rte_mbuf **spare = w->spare + w->spare_count;
+	const uint32_t count = b->count;
 	uint64_t bytes = 0;
-	uint8_t front[IMAGE_HEAD], src[16];
-	uint32_t src_sum = 0;
 
-	memcpy(front, it->frames->bytes, sizeof(front));
-	if (one) {
-		memcpy(src, first.first.bytes, addr_len);
-		src_sum = (uint16_t)~csum_fold(csum_add(0, src, addr_len));
-	}
 	for (uint32_t i = 0; i < count; i++) {
 		const struct proto_txn *v = b->views[i];
-		const uint8_t *image = images.bytes + (size_t)v->user * images.stride;
-		uint16_t port = csum_be16(ports[b->ports[i]]), key = csum_be16((uint16_t)v->key);
+		uint16_t port = csum_be16(it->ports[b->ports[i]]), len;
 		struct rte_mbuf *m = *--spare;
-		uint8_t *data = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM, *udp = data + to_udp;
-		struct image_head head;
-		uint16_t check;
 
 		if (spare - w->spare >= BURST_AHEAD)
 			burst_own_mbuf(spare[-BURST_AHEAD]);
-		if (!one && addr_len == 4) {
-			uint32_t from = source_of(it, &first, v->client);
-
-			memcpy(src, &from, 4);
-			src_sum = (from & 0xffff) + (from >> 16);
-		} else if (!one) {
-			addr_list_nth_bytes(it->sources, v->client, src);
-			src_sum = (uint16_t)~csum_fold(csum_add(0, src, addr_len));
-		}
-		memcpy(&head, image, sizeof(head));
-		memcpy(data, front, sizeof(front));
-		memcpy(data + IMAGE_HEAD, image + IMAGE_HEAD, 16);
-		for (uint32_t at = 32; at < images.stride; at += 64)
-			memcpy(data + at, image + at, 64);
-		if (addr_len == 4) {
-			check = csum_fold32(head.ip_sum + src_sum);
-			memcpy(udp - 10, &check, 2);
-		}
-		check = csum_fold32(head.udp_sum + src_sum + port + key);
-		check = check ? check : 0xffff;
-		memcpy(udp - 2 * addr_len, src, addr_len);
-		memcpy(udp, &port, 2);
-		memcpy(udp + 6, &check, 2);
-		memcpy(udp + FRAME_UDP_LEN, &key, 2);
+		if (!one)
+			src = image_source_of(it, &first, v->client, addr_len);
+		len = image_copy(&images, v->user, &t, &src, port, csum_be16((uint16_t)v->key),
+			addr_len, (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM);
 		burst_reset(m);
-		m->data_len = head.len;
-		m->pkt_len = head.len;
-		bytes += head.len;
+		m->data_len = len;
+		m->pkt_len = len;
+		bytes += len;
 		it->pending[i] = m;
 	}
 	w->spare_count -= (uint16_t)count;
-	bytes -= (uint64_t)count * (to_udp + FRAME_UDP_LEN);
+	bytes -= (uint64_t)count * t.len;
 	*(uint64_t *)((uint8_t *)it->ctx.counters + it->proto->images->bytes_at) += bytes;
 }
 
@@ -655,7 +641,7 @@ void worker_drop(struct worker_item *it, uint32_t slot, uint64_t now)
 		it->ctx.counters = it->shadow;
 		it->proto->timeout(&it->ctx, &view);
 	}
-	txn_give_back(&it->txns, slot, s->begun ? TXN_LOST : TXN_FREE);
+	txn_give(&it->txns, slot, s->begun ? TXN_LOST : TXN_FREE);
 }
 
 void worker_drop_pending(struct worker_item *it, uint64_t now)

@@ -285,7 +285,7 @@ static void one_that_was_not_sent_has_no_outcome(void **state)
 	simple(&f, 4, 1, 1);
 	slot = take(&f.t, 1);
 	txn_place(&f.t, slot, &place);
-	txn_give_back(&f.t, slot, TXN_FREE);
+	txn_give(&f.t, slot, TXN_FREE);
 	assert_int_equal(f.t.in_flight, 0);
 	found(&f.t, &place, TXN_NONE);
 	assert_int_equal(txn_outcome(&f.t, place.seq), TXN_FREE);
@@ -525,7 +525,7 @@ static void a_block_leaves_the_table_as_one_by_one_does(void **state)
 			due[i] = 1000 * round + i;
 		txn_begin_n(&block.t, n, due, round & 1, slots, ports, views);
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t port, slot = txn_begin(&one.t, &port);
+			uint32_t port, slot = txn_take(&one.t, 1000 * round, &port);
 
 			one.t.slots[slot].due = due[i];
 			one.t.slots[slot].judged = round & 1;
@@ -579,8 +579,8 @@ static void a_table_in_order_expires_what_a_list_does(void **state)
 				slot = txn_take(&list.t, now, &port);
 				assert_int_equal(txn_take(&order.t, now, &port), slot);
 				if (rand_next(&random) % 50 == 0) { // is not sent
-					txn_give_back(&list.t, slot, TXN_FREE);
-					txn_give_back(&order.t, slot, TXN_FREE);
+					txn_give(&list.t, slot, TXN_FREE);
+					txn_give(&order.t, slot, TXN_FREE);
 					continue;
 				}
 				txn_arm(&list.t, slot, now);
@@ -605,6 +605,11 @@ static void a_table_in_order_expires_what_a_list_does(void **state)
 				slot = again[--again_count];
 				txn_unlink(&list.t, &list.t.slots[slot]);
 				txn_unlink(&order.t, &order.t.slots[slot]);
+				if (rand_next(&random) % 4 == 0) { // cannot be sent
+					txn_give(&list.t, slot, TXN_LOST);
+					txn_give(&order.t, slot, TXN_LOST);
+					continue;
+				}
 				txn_arm(&list.t, slot, now);
 				txn_arm(&order.t, slot, now);
 			}
@@ -627,6 +632,48 @@ static void a_table_in_order_expires_what_a_list_does(void **state)
 		free(list.memory);
 		free(order.memory);
 	}
+}
+
+// Its neighbours in the list may have left since.
+static void one_out_of_its_list_leaves_no_trace_there(void **state)
+{
+	struct txn_place place;
+	struct fixture f;
+
+	simple(&f, 3, 1, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		txn_again(&f.t, send_one(&f.t, 1, &place));
+	txn_unlink(&f.t, &f.t.slots[0]);
+	txn_unlink(&f.t, &f.t.slots[1]);
+	txn_give(&f.t, 0, TXN_LOST); // cannot be sent
+	assert_int_equal(txn_first(&f.t, f.t.again), 2);
+	txn_give(&f.t, 1, TXN_LOST);
+	txn_give(&f.t, 2, TXN_LOST);
+	assert_int_equal(txn_first(&f.t, f.t.again), TXN_NONE);
+	free(f.memory);
+}
+
+static void one_that_is_sent_after_the_window_has_passed_expires(void **state)
+{
+	struct txn_shape shape = shape_of(4, 1, 1);
+	uint32_t late, port;
+	struct fixture f;
+
+	shape.in_order = true;
+	shape.rest = 0;
+	shape.window = 64;
+	make(&f, &shape);
+	late = txn_take(&f.t, 1, &port);
+	for (uint64_t n = 0; n < 1000; n++) {
+		uint32_t slot = txn_take(&f.t, 1, &port);
+
+		txn_arm(&f.t, slot, 1);
+		txn_give(&f.t, slot, TXN_DONE);
+	}
+	txn_arm(&f.t, late, 50);
+	assert_int_equal(txn_expired(&f.t, 0, 149, 100), TXN_NONE);
+	assert_int_equal(txn_expired(&f.t, 0, 150, 100), late);
+	free(f.memory);
 }
 
 static void settling_has_bounded_steps(void **state)
@@ -732,6 +779,8 @@ int main(void)
 		cmocka_unit_test(the_oldest_send_expires_first_and_only_after_the_timeout),
 		cmocka_unit_test(a_block_leaves_the_table_as_one_by_one_does),
 		cmocka_unit_test(a_table_in_order_expires_what_a_list_does),
+		cmocka_unit_test(one_out_of_its_list_leaves_no_trace_there),
+		cmocka_unit_test(one_that_is_sent_after_the_window_has_passed_expires),
 		cmocka_unit_test(settling_has_bounded_steps),
 		cmocka_unit_test(a_shape_without_room_is_refused),
 		cmocka_unit_test(the_key_space_may_be_larger_than_any_counter),
