@@ -95,11 +95,11 @@ void frame_template_build(struct frame_template *t, const struct frame_path *pat
 	write_space(&w, path->tcp ? FRAME_TCP_LEN - 4 : FRAME_UDP_LEN - 4);
 	t->len = (uint8_t)(w.at - t->bytes);
 
-	t->udp_sum = csum_pseudo(none, ip.dst, ip.addr_len, ip.protocol, 0);
+	t->udp_sum = csum_16(csum_pseudo(none, ip.dst, ip.addr_len, ip.protocol, 0));
 	if (ip.addr_len == 4) {
 		memset(t->bytes + t->ip + 2, 0, 2);
 		memset(t->bytes + t->ip + 10, 0, 2);
-		t->ip_sum = csum_add(0, t->bytes + t->ip, FRAME_IPV4_LEN);
+		t->ip_sum = csum_16(csum_add(0, t->bytes + t->ip, FRAME_IPV4_LEN));
 	}
 }
 
@@ -112,8 +112,7 @@ void frame_template_aim_tcp(
 	memcpy(t->bytes, mac, 6);
 	memcpy(tcp - t->addr_len, dst, t->addr_len);
 	bytes_put_be16(tcp + 2, dst_port);
-	t->ip_sum += sum;
-	t->udp_sum += sum;
+	frame_template_add(t, sum);
 }
 
 uint32_t frame_stamp_tcp(const struct frame_template *t, uint8_t *buf, const uint8_t *src,

@@ -63,8 +63,8 @@ struct frame_template {
 	uint8_t ip;       // offset of the IP header
 	uint8_t addr_len; // 4 or 16
 	bool checksum_offload; // leave checksums to the device; cleared by build, set it after
-	uint64_t ip_sum;       // of the constant part of the IPv4 header
-	uint64_t udp_sum;      // of the constant part of the pseudo-header, of TCP too
+	uint16_t ip_sum;       // of the constant part of the IPv4 header (csum_16)
+	uint16_t udp_sum;      // of the constant part of the pseudo-header, of TCP too
 };
 
 // Where the payload starts: Ethernet, tags, IP and UDP. addr_len: 4 or 16.
@@ -142,14 +142,14 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp_plain(
 	struct frame_payload payload)
 {
 	uint8_t *ip = buf + FRAME_PLAIN_IP, *udp = buf + FRAME_PLAIN_UDP;
-	const uint32_t ip_sum = csum_16(t->ip_sum), src_sum = (src & 0xffff) + (src >> 16);
+	const uint32_t src_sum = (src & 0xffff) + (src >> 16);
 	uint16_t total = csum_be16((uint16_t)(FRAME_IPV4_LEN + FRAME_UDP_LEN + payload.len));
 	uint16_t udp_len = csum_be16((uint16_t)(FRAME_UDP_LEN + payload.len));
-	uint16_t port = csum_be16(src_port), ip_check = csum_fold32(ip_sum + total + src_sum);
+	uint16_t port = csum_be16(src_port), ip_check = csum_fold32(t->ip_sum + total + src_sum);
 	uint16_t dst_port, check;
 
 	memcpy(&dst_port, t->bytes + FRAME_PLAIN_UDP + 2, 2);
-	check = csum_fold(t->udp_sum + dst_port + port + 2u * udp_len + src_sum + payload.sum);
+	check = csum_fold(payload.sum + t->udp_sum + dst_port + port + 2u * udp_len + src_sum);
 	check = check ? check : 0xffff;
 	memcpy(buf, t->bytes, 32);
 	memcpy(buf + 26, t->bytes + 26, 16);
@@ -160,6 +160,13 @@ static inline __attribute__((always_inline)) uint32_t frame_stamp_plain(
 	memcpy(udp + 4, &udp_len, 2);
 	memcpy(udp + 6, &check, 2);
 	return FRAME_PLAIN_UDP + FRAME_UDP_LEN + payload.len;
+}
+
+// Adds an address to the sums of a template.
+static inline void frame_template_add(struct frame_template *t, uint64_t sum)
+{
+	t->ip_sum = csum_16(t->ip_sum + sum);
+	t->udp_sum = csum_16(t->udp_sum + sum);
 }
 
 // Makes a template for another destination of the same family and VLANs from a template for the
@@ -173,8 +180,7 @@ static inline void frame_template_aim(
 	memcpy(t->bytes, mac, 6);
 	memcpy(t->bytes + t->len - FRAME_UDP_LEN - t->addr_len, dst, t->addr_len);
 	memcpy(t->bytes + t->len - FRAME_UDP_LEN + 2, &port, sizeof(port));
-	t->ip_sum += sum;
-	t->udp_sum += sum;
+	frame_template_add(t, sum);
 }
 
 // Turns a template to another port of its destination.
@@ -195,8 +201,7 @@ static inline void frame_template_turn(
 
 	memcpy(t->bytes, mac, 6);
 	memcpy(at, dst, t->addr_len);
-	t->ip_sum += sum;
-	t->udp_sum += sum;
+	frame_template_add(t, sum);
 }
 
 // As frame_template_aim, of a template for TCP.
