@@ -273,7 +273,7 @@ struct proto_ctx {
 	uint64_t mark_from;
 	uint32_t idle_ms;     // written by reply with `stream`: the server closes a connection that
 	                      // carries no message for this time
-	enum proto_lack lack; // PROTO_NO_FREE before begin; written when it returns false
+	enum proto_lack lack; // PROTO_NO_FREE before begin; written when it returns less than n
 	uint32_t clients;     // written by open: clients on this worker that a follower may see
 	struct proto_ctx *followed; // on the same worker; NULL: the item follows none
 	// Written by answer, 0 before:
@@ -474,9 +474,10 @@ struct proto {
 	// NULL: nothing to do.
 	int (*close)(struct proto_ctx *ctx);
 
-	// A new transaction is due (seq is set, key is not): choose its client. Returns false if
-	// none is free; the protocol counts the reason. NULL: every client is free.
-	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t);
+	// n new transactions are due (seq is set, key is not): choose their clients, in order.
+	// Returns how many have one: n, or fewer if none is free for the next; the protocol counts
+	// the reason. NULL: every client is free. PROTO_BEGIN derives it from a function for one.
+	uint32_t (*begin)(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n);
 	// For protocols that schedule transactions themselves (proto_terms.begun, or a follower):
 	// the time of the next one in ms since the start of the run, if not after ctx->now_ms;
 	// otherwise PROTO_NOT_DUE or PROTO_NOT_YET. begin consumes it. In a dry run: its time,
@@ -525,6 +526,18 @@ struct proto {
 	// no more. After the run. NULL: messages do not identify their server.
 	bool (*peer)(const void *shared, const void *counters, uint32_t i, struct proto_peer *out);
 };
+
+// Defines `name` for proto.begin from a function that chooses the client of one transaction, or
+// returns false:
+//   bool one(struct proto_ctx *ctx, struct proto_txn *t)
+#define PROTO_BEGIN(name, one)                                                                     \
+	uint32_t name(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n)                      \
+	{                                                                                          \
+		for (uint32_t i = 0; i < n; i++)                                                   \
+			if (!(one)(ctx, &t[i]))                                                    \
+				return i;                                                          \
+		return n;                                                                          \
+	}
 
 // Defines `name` for proto.request from a function that writes the next message of t and returns
 // its length, 0 if it does not fit in room:

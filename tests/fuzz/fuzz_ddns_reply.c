@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (event.what == PROTO_RELEASED)
 		w->clients[0].seen = 0;
 	ddns_happened(&ctx, &event);
-	require(ddns_due(&ctx) == 0 && ddns_begin(&ctx, &t));
+	require(ddns_due(&ctx) == 0 && ddns_begin(&ctx, &t, 1) == 1);
 	head = proto_request(&ddns_proto, &ctx, &t, query, sizeof(query));
 	require(head > DNS_HEADER_LEN);
 	len = (uint32_t)size - 1;

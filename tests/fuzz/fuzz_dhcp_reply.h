@@ -124,7 +124,7 @@ static void begin(struct side *d, struct flight *f, uint8_t exchange)
 	p->course.mix.otherwise = exchange % (fuzzed.exchanges - !p->relays);
 	last_key++;
 	f->txn = (struct proto_txn){.seq = last_key, .key = last_key & fuzzed.key_mask};
-	f->begun = fuzzed.proto->begin(&d->ctx, &f->txn);
+	f->begun = fuzzed.proto->begin(&d->ctx, &f->txn, 1) == 1;
 	if (f->begun)
 		send(d, f);
 }

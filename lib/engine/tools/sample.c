@@ -98,7 +98,7 @@ static void exchange(struct pair *p, uint64_t seq)
 	struct proto_txn t = {
 		.seq = seq, .key = (uint32_t)((seq + 1) & ((1ull << p->proto->key_bits) - 1))};
 
-	if (p->proto->begin && !p->proto->begin(&p->ctx, &t))
+	if (p->proto->begin && p->proto->begin(&p->ctx, &t, 1) == 0)
 		return;
 	p->sum->exchanges++;
 	for (int i = 0; i < MESSAGES_MAX; i++)

@@ -215,10 +215,10 @@ struct worker_item {
 	bool stream;         // all messages travel over connections
 	bool any_port;       // a server replies from any of its ports, and is asked there
 	bool asks;           // the protocol decides when transactions begin (proto.due)
-	bool (*begin)(struct proto_ctx *ctx, struct proto_txn *t); // proto.begin
-	const struct worker_item *follows;                         // NULL: none
-	struct hist *marks;                                        // of a follower, by mark
-	struct worker_item **followers;                            // follower_count; NULL: none
+	uint32_t (*begin)(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n); // proto.begin
+	const struct worker_item *follows;                                         // NULL: none
+	struct hist *marks;             // of a follower, by mark
+	struct worker_item **followers; // follower_count; NULL: none
 	uint32_t follower_count;
 	uint8_t vlan_at; // offset in a frame of the first VLAN after the port's
 	struct pace pace;

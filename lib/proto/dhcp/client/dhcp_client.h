@@ -230,7 +230,7 @@ uint64_t dhcp_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 	const char *family##_no_server(const void *settings);                                      \
 	int family##_templates(                                                                    \
 		struct dhcp_plan *p, const struct dhcp_settings *s, struct diag *d);               \
-	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t);                           \
+	uint32_t family##_begin(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n);           \
 	void family##_request(struct proto_ctx *ctx, struct proto_txn *const *t,                   \
 		struct proto_flow *flow, struct proto_out *out, uint32_t n, uint32_t room);        \
 	bool family##_key(const uint8_t *buf, uint32_t len, uint32_t *key);                        \

@@ -469,10 +469,12 @@ DHCP_INLINE bool dhcp_happened(
 // Defines the functions for struct proto that follow from the family's struct dhcp_messages, and
 // from the one for usual replies; len: of its addresses.
 #define DHCP_VERBS(family, len, usual)                                                             \
-	bool family##_begin(struct proto_ctx *ctx, struct proto_txn *t)                            \
+	DHCP_INLINE bool family##_begin_one(struct proto_ctx *ctx, struct proto_txn *t)            \
 	{                                                                                          \
 		return dhcp_begin(&family##_messages, ctx, t);                                     \
 	}                                                                                          \
+                                                                                                   \
+	PROTO_BEGIN(family##_begin, family##_begin_one)                                            \
                                                                                                    \
 	bool family##_owns(                                                                        \
 		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])      \

@@ -181,7 +181,7 @@ uint64_t ddns_due(struct proto_ctx *ctx)
 	return w->waited ? PROTO_NOT_YET : PROTO_NOT_DUE;
 }
 
-bool ddns_begin(struct proto_ctx *ctx, struct proto_txn *t)
+static bool begin_one(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct ddns_worker *w = ctx->own;
 	struct ddns_list *l = list_due(w, ctx->now_ms);
@@ -198,6 +198,8 @@ bool ddns_begin(struct proto_ctx *ctx, struct proto_txn *t)
 		turn_over(w, ctx->shared, l, ctx->now_ms);
 	return true;
 }
+
+PROTO_BEGIN(ddns_begin, begin_one)
 
 uint64_t ddns_waiting(struct proto_ctx *ctx, uint64_t until_ms)
 {

@@ -114,7 +114,7 @@ enum ddns_found { DDNS_ABSENT, DDNS_OTHERS, DDNS_OURS, DDNS_OURS_BESIDE };
 // ddns_clients.c: the functions of struct proto_follower, and the result of a transaction: a reply,
 // or none (ddns_lost).
 void ddns_happened(struct proto_ctx *ctx, const struct proto_event *event);
-bool ddns_begin(struct proto_ctx *ctx, struct proto_txn *t);
+uint32_t ddns_begin(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n);
 uint64_t ddns_due(struct proto_ctx *ctx);
 uint64_t ddns_waiting(struct proto_ctx *ctx, uint64_t until_ms);
 void ddns_over(struct proto_ctx *ctx);

@@ -31,20 +31,25 @@ static uint64_t step_due[RIG_SLOTS];
 static struct port_entry by_port[65536];
 static struct worker_item *tagged[1];
 
-static bool begin(struct proto_ctx *ctx, struct proto_txn *t)
+static bool begin_one(struct proto_ctx *ctx, struct proto_txn *t)
 {
 	struct rig_script *s = ctx->own;
 
 	s->counters = ctx->counters;
 	s->now_ms = ctx->now_ms;
-	if (s->nobody)
+	if (s->nobody || (s->clients && s->begun == s->clients)) {
+		ctx->lack = s->lack;
 		return false;
+	}
 	s->begun++;
 	t->user = 1000 + (uint32_t)t->seq;
+	t->step = s->first_step;
 	return true;
 }
 
-static void flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+static PROTO_BEGIN(begin, begin_one)
+
+	static void flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
 {
 	struct rig_script *s = ctx->own;
 
@@ -321,6 +326,7 @@ void rig_steps(void)
 		hist_clear(&step_books[i].service);
 	}
 	rig.items[0].steps = step_books;
+	memset(step_due, 0, sizeof(step_due));
 	rig.items[0].step_due = step_due;
 }
 

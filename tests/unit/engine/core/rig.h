@@ -46,7 +46,10 @@ struct rig_query {
 // The next actions of the protocol, and its recorded inputs.
 struct rig_script {
 	enum proto_verdict timeout;
-	bool nobody;       // begin: no client is free
+	bool nobody;      // begin: no client is free
+	uint32_t clients; // begin: as many are free, all in all; 0: any number
+	enum proto_lack lack;
+	uint8_t first_step;
 	bool silent;       // request: nothing answers
 	bool no_sum;       // request: the sum is not known
 	uint8_t wait;      // request

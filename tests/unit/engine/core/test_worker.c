@@ -424,9 +424,9 @@ static void a_pass_says_whether_there_was_anything_to_do(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_fresh, rig_over)
 
-static bool begins(struct proto_ctx *ctx, struct proto_txn *t)
+static uint32_t begins(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n)
 {
-	return false;
+	return 0;
 }
 
 static void an_item_has_the_narrowest_kind_with_all_its_features(void **state)

@@ -284,9 +284,68 @@ static void a_closed_loop_just_waits_for_a_client(void **state)
 	rig_pass(200);
 	assert_int_equal(it->books.counts[0].no_client, 0);
 	assert_int_equal(rig_ledger(0).due, 0);
+	assert_int_equal(it->starved_at, RIG_START + 100);
 	rig.script[0].nobody = false;
 	rig_pass(300);
 	assert_int_equal(rig.asked, 3);
+	assert_int_equal(it->starved_at, 0);
+}
+
+// What was due beside the first one without a client is not given up.
+static void transactions_after_one_without_a_client_stay_due(void **state)
+{
+	rig_routed();
+	rig.script[0].clients = 2;
+	rig.script[0].lack = PROTO_NO_BOUND_YET;
+	rig_pass(5500); // six are due
+	assert_int_equal(rig.asked, 2);
+	assert_int_equal(rig_ledger(0).due, 3);
+	assert_int_equal(it->books.counts[0].no_client, 1);
+	assert_int_equal(it->books.counts[0].no_bound, 1);
+	assert_int_equal(it->books.counts[0].no_bound_yet, 1);
+	assert_int_equal(it->ctx.lack, PROTO_NO_FREE);
+	assert_int_equal(it->pace.next, RIG_START + 3500);
+	assert_int_equal(it->txns.in_flight, 2);
+	rig.script[0].clients = 0;
+	rig_pass(5501);
+	assert_int_equal(rig.asked, 5);
+	assert_int_equal(rig.slots[0][2].due, RIG_START + 3500);
+	assert_int_equal(rig_ledger(0).due, 6);
+}
+
+static void a_closed_loop_takes_as_many_as_have_clients(void **state)
+{
+	rig_measured();
+	rig_routed();
+	rig_closed(8);
+	it->pace.left = 6;
+	rig.script[0].clients = 2;
+	rig_pass(0);
+	assert_int_equal(rig.asked, 2);
+	assert_int_equal(it->pace.left, 4);
+	assert_int_equal(rig_ledger(0).due, 2);
+	assert_int_equal(it->books.counts[1].no_client, 0);
+	rig.script[0].clients = 0;
+	rig_pass(1);
+	assert_int_equal(rig.asked, 6);
+	assert_int_equal(it->pace.left, 0);
+}
+
+// Ten are due in the warm-up, the other two after it.
+static void a_block_is_split_where_the_measured_part_begins(void **state)
+{
+	rig_routed();
+	rig.script[0].first_step = 1;
+	rig_pass(11500);
+	assert_int_equal(rig.asked, 12);
+	assert_int_equal(it->books.ledger[0].due, 10);
+	assert_int_equal(it->books.ledger[1].due, 2);
+	assert_ptr_equal(rig.script[0].counters, it->banks[1]);
+	for (uint32_t i = 0; i < 12; i++) {
+		assert_int_equal(rig.slots[0][i].user, 1000 + i);
+		assert_int_equal(rig.queries[i].step, 1);
+		assert_int_equal(rig.slots[0][i].judged, i >= 10);
+	}
 }
 
 static void a_client_is_asked_for_only_when_a_slot_is_free(void **state)
@@ -384,6 +443,25 @@ static void a_transaction_can_be_taken_without_a_frame(void **state)
 	assert_int_equal(rig.asked, 0);
 }
 
+static void a_step_keeps_when_it_was_due(void **state)
+{
+	rig_steps();
+	assert_int_equal(worker_take(&rig.w, it, RIG_START + 500), 0);
+	assert_int_equal(it->step_due[0], RIG_START + 500);
+}
+
+static void a_client_takes_a_transaction_without_a_frame(void **state)
+{
+	rig_routed();
+	rig.script[0].clients = 1;
+	assert_int_equal(worker_take(&rig.w, it, RIG_START + 500), 0);
+	assert_int_equal(rig.slots[0][0].user, 1000);
+	assert_int_equal(rig.slots[0][0].due, RIG_START + 500);
+	assert_int_equal(worker_take(&rig.w, it, RIG_START + 1500), TXN_NONE);
+	assert_int_equal(it->books.counts[0].no_client, 1);
+	assert_int_equal(rig_ledger(0).due, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_fresh, rig_over)
 
 int main(void)
@@ -407,6 +485,9 @@ int main(void)
 		TEST(a_retransmission_is_no_message_of_its_step),
 		TEST(with_nobody_to_make_it_an_open_loop_goes_on_without_it),
 		TEST(a_closed_loop_just_waits_for_a_client),
+		TEST(transactions_after_one_without_a_client_stay_due),
+		TEST(a_closed_loop_takes_as_many_as_have_clients),
+		TEST(a_block_is_split_where_the_measured_part_begins),
 		TEST(a_client_is_asked_for_only_when_a_slot_is_free),
 		TEST(a_routed_message_goes_as_its_protocol_says),
 		TEST(copies_go_to_the_paths_after_the_first),
@@ -414,6 +495,8 @@ int main(void)
 		TEST(items_are_served_in_turn),
 		TEST(a_message_made_again_is_the_same_with_complete_checksums),
 		TEST(a_transaction_can_be_taken_without_a_frame),
+		TEST(a_step_keeps_when_it_was_due),
+		TEST(a_client_takes_a_transaction_without_a_frame),
 	};
 
 	return cmocka_run_group_tests_name("engine worker_tx", tests, NULL, NULL);

@@ -75,7 +75,7 @@ static uint32_t play(const struct plan_item *i, uint32_t worker, uint32_t *all)
 		struct steer_flow reply = {i->settings->server.bytes, flow.src,
 			i->settings->server.len, run->server_port, 0};
 
-		if (!run->proto->begin(&run->ctx, &t))
+		if (run->proto->begin(&run->ctx, &t, 1) == 0)
 			return home;
 		flow_one(run->proto, &run->ctx, &t, &flow);
 		reply.dst_port = flow.src_port;

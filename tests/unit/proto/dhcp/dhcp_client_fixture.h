@@ -112,7 +112,7 @@ static inline bool fixture_begin(FIXTURE *f)
 	uint64_t seq = f->txn.seq + 1;
 
 	f->txn = (struct proto_txn){.seq = seq};
-	if (!VERB(begin)(&f->ctx, &f->txn))
+	if (VERB(begin)(&f->ctx, &f->txn, 1) == 0)
 		return false;
 	f->txn.key = KEY;
 	return true;

@@ -89,7 +89,7 @@ static bool ask(uint64_t now_ms)
 	if (ddns_due(&ctx) > now_ms)
 		return false;
 	txn = (struct proto_txn){.key = 0x1234};
-	if (!ddns_begin(&ctx, &txn))
+	if (ddns_begin(&ctx, &txn, 1) == 0)
 		return false;
 	query_len = proto_request(&ddns_proto, &ctx, &txn, query, sizeof(query));
 	assert_true(query_len > DNS_HEADER_LEN);

@@ -616,7 +616,7 @@ static void a_closed_loop_that_asks_again_is_counted_once(void **state)
 	fixture_dora(f);
 	for (int i = 0; i < 5; i++) {
 		f->txn.seq = 41;
-		assert_false(dhcp4_begin(&f->ctx, &f->txn));
+		assert_false(dhcp4_begin(&f->ctx, &f->txn, 1));
 	}
 	assert_int_equal(f->n.no_free_client, 1);
 	fixture_end(f);
@@ -631,7 +631,7 @@ static void what_nobody_can_do_does_not_stop_the_others(void **state)
 	fixture_open(f);
 	for (int i = 0; i < 20; i++) {
 		f->txn = (struct proto_txn){0};
-		begun += dhcp4_begin(&f->ctx, &f->txn);
+		begun += dhcp4_begin(&f->ctx, &f->txn, 1);
 	}
 	assert_in_range(begun, 8, 12);
 	assert_int_equal(f->n.no_bound_client, 20 - begun);
@@ -650,7 +650,7 @@ static void shares_of_a_mix_are_exact_in_the_long_run(void **state)
 		uint64_t free_before = f->n.no_free_client, bound_before = f->n.no_bound_client;
 
 		f->txn = (struct proto_txn){.seq = i};
-		if (!dhcp4_begin(&f->ctx, &f->txn)) {
+		if (!dhcp4_begin(&f->ctx, &f->txn, 1)) {
 			count[DHCP4_DORA] += f->n.no_free_client > free_before;
 			count[DHCP4_RENEW] += f->n.no_bound_client > bound_before;
 			continue;
