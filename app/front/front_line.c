@@ -41,13 +41,20 @@
 		{'a', "address", "PREFIX", "ports.lan.addresses", NULL, FRONT_PREFIX,              \
 			"address of the tester, like 198.18.0.1/24; default: the host's; may be "  \
 			"repeated"},                                                               \
-		{'G', "gateway", "ADDRESS", "ports.lan.gateway", NULL, FRONT_LIST,                 \
+		{'\0', "gateway", "ADDRESS", "ports.lan.gateway", NULL, FRONT_LIST,                \
 			"next hop of servers off the subnet; not with socket"},                    \
 		{'\0', "force", NULL, "ports.lan.force", "true", FRONT_YAML,                       \
 			"use the interface even if the host uses it"},                             \
 		{'C', "criterion", "TEXT", "criteria", NULL, FRONT_LIST,                           \
 			"fail unless this holds, like 'loss <= 0.1%' or 'p99 <= 5ms'; may be "     \
 			"repeated"},                                                               \
+		{'\0', "find-max", NULL, "search.variable", "traffic." item ".load.rate",          \
+			FRONT_TEXT,                                                                \
+			"find the highest rate with less than 0.1 % lost or failed, rising from "  \
+			"a low one; -r: at most, -t: in this time; default: 2m"},                  \
+		{'G', "goal", "TEXT", "search.goals", NULL, FRONT_TEXT,                            \
+			"with --find-max: a limit at that rate, like 'p99 <= 20ms' or "            \
+			"'loss <= 1%'; may be repeated"},                                          \
 	{                                                                                          \
 		'l', "load", "YAML", "traffic." item ".load", NULL, FRONT_YAML,                    \
 			"another load shape, like '{ramp: {from: 0, to: 50k, over: 30s}}'"         \
@@ -83,6 +90,7 @@ const char line_dns_help[] =
 	"examples:\n"
 	"  ddiperf dns 127.0.0.1 example.com A         100 queries in flight, 10 seconds\n"
 	"  ddiperf dns 192.0.2.1 -d queries.txt -r 20k -t 60 -C 'loss <= 0.1%'\n"
+	"  ddiperf dns 192.0.2.1 -d queries.txt --find-max -G 'p99 <= 20ms'\n"
 	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
 	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
 
@@ -116,6 +124,7 @@ const char line_dhcp_help[] =
 	"examples:\n"
 	"  ddiperf dhcp 192.0.2.1                      100 leases a second, 10 seconds\n"
 	"  ddiperf dhcp --interface eth1 -r 500 -t 30 -C 'loss <= 1%'\n"
+	"  ddiperf dhcp 192.0.2.1 --find-max -G 'p99 <= 100ms'\n"
 	"  ddiperf dhcp 192.0.2.1 -x discover -r 5k --dump >test.yaml\n"
 	"  ddiperf dhcp 192.0.2.1 -n 500 --save-leases leases.csv\n"
 	"  ddiperf dhcp 192.0.2.1 -n 500 -x renew --leases leases.csv\n";
@@ -135,14 +144,14 @@ const char line_dhcp6_help[] =
 	"  ddiperf dhcp6 2001:db8::1                   100 leases a second, 10 seconds\n"
 	"  ddiperf dhcp6 --interface eth1 -r 500 -L both\n";
 
-static void apply(struct front *f, const struct given_option *g)
+// The option as typed.
+static const char *typed(const struct front *f, const struct given_option *g)
 {
 	const struct own_option *r = g->row;
-	const char *option = arena_printf(f->arena, "%s%s%s%s", r->letter ? "-" : "--",
+
+	return arena_printf(f->arena, "%s%s%s%s", r->letter ? "-" : "--",
 		r->letter ? (char[]){r->letter, '\0'} : r->name, r->argument ? " " : "",
 		r->argument ? g->value : "");
-
-	front_take(f, r->kind, option, r->path, g->value);
 }
 
 // The value of the option for that setting; NULL: not given.
@@ -159,6 +168,18 @@ static bool is_given(const struct options *o, const char *path)
 	return given(o, path) != NULL;
 }
 
+// With --find-max, options of a run are those of the search.
+static const char *path_of(const struct options *o, const struct own_option *r)
+{
+	static const char *const searched[][2] = {
+		{"rate", "search.to"}, {"duration", "search.time"}, {"warmup", "search.warmup"}};
+
+	for (size_t i = 0; is_given(o, "search.variable") && i < 3; i++)
+		if (strcmp(r->name, searched[i][0]) == 0)
+			return searched[i][1];
+	return r->path;
+}
+
 static int refuse(const struct front *f, const char *text)
 {
 	log_error("%s: %s (see ddiperf %s --help)", f->name, text, f->name);
@@ -172,6 +193,8 @@ static int set_load(struct front *f, const struct options *o, const char *load, 
 	unsigned given = is_given(o, load) + is_given(o, arena_printf(f->arena, "%s.rate", load)) +
 	                 is_given(o, arena_printf(f->arena, "%s.outstanding", load));
 
+	if (is_given(o, "search.variable"))
+		return 0;
 	if (given > 1)
 		return refuse(f, "more than one of -r, -c and -l");
 	if (is_given(o, load) && is_given(o, arena_printf(f->arena, "%s.total", load)))
@@ -179,6 +202,62 @@ static int set_load(struct front *f, const struct options *o, const char *load, 
 	if (!given)
 		front_set(f, NULL, arena_printf(f->arena, "%s.%s", load, key), value);
 	return 0;
+}
+
+// One goal of the search, with all limits of -G: "{loss: 0.1%, p99: 20ms}".
+static int set_goal(struct front *f, const struct options *o)
+{
+	const char *text = "{", *names = "loss failed p99";
+	bool loss = false;
+
+	for (unsigned i = 0; i < o->given_count; i++) {
+		const char *name, *value, *goal = o->given[i].value;
+		size_t len = strcspn(goal, " <=");
+
+		if (o->given[i].row->letter != 'G')
+			continue;
+		name = arena_printf(f->arena, "%.*s", (int)len, goal);
+		value = goal + len + strspn(goal + len, " ");
+		if (*value != '<' || !word_is_among(name, names)) {
+			log_error("%s: %s: not a limit of a goal (loss <= SHARE, failed <= SHARE "
+				  "or p99 <= TIME)",
+				f->name, typed(f, &o->given[i]));
+			return EXIT_CONFIG;
+		}
+		value += strspn(value, "<= ");
+		loss = loss || strcmp(name, "loss") == 0;
+		json_object_set_new(f->origins, arena_printf(f->arena, "search.goals[0].%s", name),
+			json_string_nocheck(typed(f, &o->given[i])));
+		text = arena_printf(f->arena, "%s%s%s: %s", text, text[1] ? ", " : "", name, value);
+	}
+	front_set_yaml(f, NULL, "search.goals",
+		arena_printf(f->arena, "[%s%s%s}]", text, text[1] && !loss ? ", " : "",
+			loss ? "" : "loss: 0.1%"));
+	return 0;
+}
+
+// The search of --find-max, from a rate that any server can answer. load: "traffic.queries.load".
+static int set_search(
+	struct front *f, const struct options *o, const char *load, const char *lowest)
+{
+	if (!is_given(o, "search.variable") && is_given(o, "search.goals"))
+		return refuse(f, "-G without --find-max (a limit of a run is a criterion: -C)");
+	if (!is_given(o, "search.variable"))
+		return 0;
+	if (is_given(o, load) || is_given(o, arena_printf(f->arena, "%s.outstanding", load)) ||
+		is_given(o, arena_printf(f->arena, "%s.total", load)))
+		return refuse(f, "--find-max with -c, -n or -l (it sets the rate)");
+	front_set(f, NULL, arena_printf(f->arena, "%s.rate", load), lowest);
+	front_set(f, NULL, "search.variable", arena_printf(f->arena, "%s.rate", load));
+	front_set(f, NULL, "search.start", "lowest");
+	front_set(f, NULL, "search.from", lowest);
+	front_set(f, NULL, "search.to", "10M");
+	front_set(f, NULL, "search.width", "5%");
+	front_set(f, NULL, "search.warmup", "300ms");
+	front_set(f, NULL, "search.settle", "300ms");
+	front_set(f, NULL, "search.final", "5s");
+	front_set(f, NULL, "search.time", "2m");
+	return set_goal(f, o);
 }
 
 // Does the driver use a kernel interface, but not kernel sockets? Also false for an unknown driver.
@@ -273,7 +352,7 @@ static bool paced_as_captured(const struct front *f, const struct options *o)
 {
 	static const char *const loads[] = {"", ".rate", ".outstanding", ".total"};
 	const char *wire = given(o, "traffic.queries.dns.wire");
-	bool is = wire != NULL;
+	bool is = wire && !is_given(o, "search.variable");
 	int fd;
 
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
@@ -300,7 +379,8 @@ static int build_dns(struct front *f, const struct options *o)
 	int err;
 
 	f->words = dns_words;
-	front_set(f, NULL, "run.duration", "10s");
+	if (!is_given(o, "search.variable")) // which has trials of its own length
+		front_set(f, NULL, "run.duration", "10s");
 	front_set(f, NULL, "ports.lan.driver", "socket");
 	front_set(f, o->operands[0], "traffic.queries.server", o->operands[0]);
 	if (file && words)
@@ -313,6 +393,8 @@ static int build_dns(struct front *f, const struct options *o)
 	} else {
 		err = set_load(f, o, "traffic.queries.load", "outstanding", "100");
 	}
+	if (!err)
+		err = set_search(f, o, "traffic.queries.load", "1k");
 	if (!err)
 		err = follow_route(f, o, NULL, AF_UNSPEC);
 	if (words)
@@ -341,11 +423,14 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 
 	if (!o->operand && !is_given(o, "ports.lan.device"))
 		return refuse(f, "neither SERVER nor --interface");
-	front_set(f, NULL, "run.duration", "10s");
+	if (!is_given(o, "search.variable")) // which has trials of its own length
+		front_set(f, NULL, "run.duration", "10s");
 	front_set(f, NULL, "ports.lan.driver", o->operand ? "socket" : "af_packet");
 	if (o->operand)
 		front_set(f, o->operand, "traffic.leases.server", o->operand);
 	err = set_load(f, o, "traffic.leases.load", "rate", "100");
+	if (!err)
+		err = set_search(f, o, "traffic.leases.load", "100");
 	front_set(f, NULL, arena_printf(o->arena, "%s.exchange", section),
 		strcmp(protocol, "dhcp4") == 0 ? "dora" : "sarr");
 	if (!err && o->operand)
@@ -365,10 +450,12 @@ static int build_dhcp(struct front *f, const struct options *o, const char *prot
 static int finish(struct front *f, const struct options *o, int err)
 {
 	for (unsigned i = 0; i < o->given_count && !err; i++) {
-		if (front_is_no_port(o->given[i].row->path, o->given[i].value))
+		const struct given_option *g = &o->given[i];
+
+		if (front_is_no_port(g->row->path, g->value))
 			err = refuse(f, "-p 0: no server has port 0");
-		else
-			apply(f, &o->given[i]);
+		else if (g->row->letter != 'G') // set_goal
+			front_take(f, g->row->kind, typed(f, g), path_of(o, g->row), g->value);
 	}
 	log_set_words(f->words);
 	if (!err)

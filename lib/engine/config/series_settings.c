@@ -12,6 +12,9 @@
 const char *const search_methods[] = {
 	[SEARCH_BISECT] = "bisect", [SEARCH_MLR] = "mlr", [SEARCH_RAMP] = "ramp", NULL};
 
+static const char *const search_starts[] = {
+	[SEARCH_HIGHEST] = "highest", [SEARCH_LOWEST] = "lowest", NULL};
+
 static const struct field goal_fields[] = {
 	{"loss", "share of sent transactions lost or failed, at most", FIELD_PERCENT,
 		AT(search_goal, loss), .def = "0%", .max = 1},
@@ -34,6 +37,11 @@ static const struct field search_fields[] = {
 		.max = 256},
 	{"method", "bisection (RFC 2544, RFC 8219), MLRsearch (RFC 9971), or one ramp (resperf)",
 		FIELD_ENUM, AT(search_settings, method), .names = search_methods, .def = "bisect"},
+	{"start",
+		"value to try first: the highest, as in RFC 2544, or the lowest, then four times "
+                "as much "
+		"each time until a load does not meet a goal",
+		FIELD_ENUM, AT(search_settings, start), .names = search_starts, .def = "highest"},
 	{"from", "lowest value", FIELD_RATE, .required = true, AT(search_settings, from),
 		.min = 0.001, .max = 1e9},
 	{"to", "highest value", FIELD_RATE, .required = true, AT(search_settings, to), .min = 0.001,

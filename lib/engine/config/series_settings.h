@@ -18,9 +18,13 @@ enum search_method { SEARCH_BISECT, SEARCH_MLR, SEARCH_RAMP };
 
 extern const char *const search_methods[]; // by enum search_method, NULL-terminated
 
+// Which value is tried first, of bisect and mlr.
+enum search_start { SEARCH_HIGHEST, SEARCH_LOWEST };
+
 struct search_settings {
 	const char *variable; // path of a rate or a count
 	int32_t method;
+	int32_t start; // enum search_start
 	double from, to;
 	struct field_list goals; // struct search_goal
 	double width;

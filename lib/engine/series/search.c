@@ -17,6 +17,7 @@
 #define KNEE       3.0 // times the lowest p99 so far
 #define KNEE_LOADS 3   // needed before a knee
 #define PHASES_MAX 16  // of mlr: halvings of the length
+#define RISE       4   // from the lowest value up
 
 enum bound { BOUND_UNKNOWN, BOUND_OPEN, BOUND_LOWER, BOUND_UPPER, BOUND_TESTER };
 
@@ -208,6 +209,14 @@ static bool bounds_settled(const struct search *s, const struct bounds *b, doubl
 	       (b->upper - b->lower <= width * b->upper || !bounds_inside(b, bounds_middle(s, b)));
 }
 
+// The next load as long as none has failed.
+static double bounds_beyond(const struct search *s, const struct bounds *b)
+{
+	if (s->settings->start == SEARCH_HIGHEST)
+		return s->settings->to;
+	return b->lower == 0 ? s->settings->from : tidy(s, RISE * b->lower);
+}
+
 // --- bisect ---
 
 static struct target bisect_target(const struct search *s, const struct search_goal *g)
@@ -240,7 +249,7 @@ static bool bisect_next(
 		return verify || (b.lower > 0 && longest_at(s, b.lower) < s->settings->final_ns);
 	}
 	if (b.upper == INFINITY)
-		out->load = s->settings->to;
+		out->load = bounds_beyond(s, &b);
 	else if (b.lower == 0)
 		out->load = s->settings->from;
 	else
@@ -317,9 +326,11 @@ static double above(const struct search *s, const struct target *t, const struct
 	if (b->lower == 0 && coarse->lower > 0)
 		return coarse->lower;
 	if (b->lower == 0)
-		return coarse->upper <= s->settings->from ? s->settings->from : s->settings->to;
+		return coarse->upper <= s->settings->from ? s->settings->from : bounds_beyond(s, b);
 	if (coarse->upper > b->lower && coarse->upper < INFINITY && !coarse->tester)
 		return coarse->upper;
+	if (coarse->upper == INFINITY && s->settings->start == SEARCH_LOWEST)
+		return bounds_beyond(s, b);
 	if (b->lower2 > 0)
 		gap = fmax(gap, 2 * (b->lower - b->lower2));
 	return tidy(s, b->lower + gap);
@@ -462,6 +473,8 @@ double search_left_s(const struct search *s)
 
 	if (s->settings->method == SEARCH_RAMP || !(upper >= lower))
 		return NAN;
+	if (now.upper == INFINITY && s->settings->start == SEARCH_LOWEST)
+		middle = fmin(middle, RISE * lower);
 	trials = calloc(s->count + GUESSES, sizeof(*trials));
 	if (!trials)
 		return NAN;

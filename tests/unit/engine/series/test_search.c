@@ -495,6 +495,45 @@ static void intervals_become_trials_when_their_losses_are_known(void **state)
 	}
 }
 
+// No load above four times the capacity, and each below four times the best so far.
+static void a_search_from_the_lowest_value_rises_to_the_answer(void **state)
+{
+	for (enum search_method method = SEARCH_BISECT; method <= SEARCH_MLR; method++) {
+		for (double capacity = 1200; capacity < 200000; capacity *= 3) {
+			struct server v = {.capacity = capacity};
+			struct fixture f;
+			double best = 0;
+
+			prepare(&f, method);
+			f.settings.start = SEARCH_LOWEST;
+			assert_near(find(&f, &v).load, capacity, 0.02 * capacity);
+			assert_near(f.trials[0].load, 1000, 0);
+			for (uint32_t i = 0; i < f.search.count; i++) {
+				assert_true(f.trials[i].load <= fmax(1000, 4 * best));
+				if (f.trials[i].load <= capacity)
+					best = fmax(best, f.trials[i].load);
+			}
+		}
+	}
+}
+
+static void a_search_that_rises_ends_at_the_highest_value(void **state)
+{
+	for (enum search_method method = SEARCH_BISECT; method <= SEARCH_MLR; method++) {
+		struct server v = {.capacity = 1e9};
+		struct fixture f;
+
+		prepare(&f, method);
+		f.settings.start = SEARCH_LOWEST;
+		assert_near(find(&f, &v).load, 200000, 0);
+		v.capacity = 500; // not even the lowest
+		prepare(&f, method);
+		f.settings.start = SEARCH_LOWEST;
+		assert_true(isnan(find(&f, &v).load));
+		assert_near(f.trials[f.search.count - 1].load, 1000, 0);
+	}
+}
+
 static void every_goal_has_its_answer(void **state)
 {
 	for (enum search_method m = SEARCH_BISECT; m <= SEARCH_RAMP; m++) {
@@ -922,6 +961,8 @@ int main(void)
 		cmocka_unit_test(the_throughput_of_a_ramp_is_a_mean_of_neighbours),
 		cmocka_unit_test(a_ramp_that_goes_on_may_recover),
 		cmocka_unit_test(intervals_become_trials_when_their_losses_are_known),
+		cmocka_unit_test(a_search_from_the_lowest_value_rises_to_the_answer),
+		cmocka_unit_test(a_search_that_rises_ends_at_the_highest_value),
 		cmocka_unit_test(every_goal_has_its_answer),
 		cmocka_unit_test(latency_is_a_limit_as_well),
 		cmocka_unit_test(a_server_that_never_meets_the_goal_has_no_answer),
