@@ -90,8 +90,9 @@ static int report_books(const struct options *o, struct reporting *r)
 int cmd_report(const struct options *o)
 {
 	const struct format *of_file = o->format ? NULL : format_of_file(o->output);
+	const char *wanted = o->format ? o->format : o->select || o->units ? "keyval" : "text";
 	struct reporting r = {.options = o,
-		.format = of_file ? of_file : format_find(o->format ? o->format : "keyval"),
+		.format = of_file ? of_file : format_find(wanted),
 		.in.select = o->select,
 		.in.units = o->units ? o->units[0] : 0};
 	int code;

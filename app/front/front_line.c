@@ -2,6 +2,7 @@
 // Path: cold. Main thread.
 #include "front/front_line.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 // Options shared by all three commands. item: the name of the traffic item.
 #define COMMON_OPTIONS(item)                                                                       \
 	{'r', "rate", "RATE", "traffic." item ".load.rate", NULL, FRONT_TEXT,                      \
-		"open loop: transactions per second, like 20k; max: all that can be sent"},        \
+		"open loop: transactions per second, like 20k"},                                   \
 		{'c', "outstanding", "COUNT", "traffic." item ".load.outstanding", NULL,           \
 			FRONT_TEXT, "closed loop: transactions kept in flight"},                   \
 		{'t', "duration", "TIME", "run.duration", NULL, FRONT_SECONDS,                     \
@@ -133,6 +134,8 @@ const struct own_option line_dhcp6_options[] = {
 	CLIENT_OPTIONS("dhcp6"),
 	{'L', "lease", "NAME", "traffic.leases.dhcp6.lease", NULL, FRONT_TEXT,
 		"address, prefix or both; default: address"},
+	{'\0', "pd", NULL, "traffic.leases.dhcp6.lease", "prefix", FRONT_TEXT,
+		"prefix delegation: as -L prefix"},
 	{0},
 };
 
@@ -168,7 +171,7 @@ static bool is_given(const struct options *o, const char *path)
 	return given(o, path) != NULL;
 }
 
-// With --find-max, options of a run are those of the search.
+// With --find-max, some options of a run set the search.
 static const char *path_of(const struct options *o, const struct own_option *r)
 {
 	static const char *const searched[][2] = {
@@ -186,20 +189,34 @@ static int refuse(const struct front *f, const char *text)
 	return EXIT_CONFIG;
 }
 
+static bool has_load(const struct options *o, const char *load)
+{
+	return is_given(o, load) || is_given(o, arena_printf(o->arena, "%s.rate", load)) ||
+	       is_given(o, arena_printf(o->arena, "%s.outstanding", load));
+}
+
 // Set one shape of the load, from an option, or by key and value. load: "traffic.queries.load".
 static int set_load(struct front *f, const struct options *o, const char *load, const char *key,
 	const char *value)
 {
-	unsigned given = is_given(o, load) + is_given(o, arena_printf(f->arena, "%s.rate", load)) +
+	const char *rate = given(o, arena_printf(f->arena, "%s.rate", load));
+	unsigned count = is_given(o, load) + (rate != NULL) +
 	                 is_given(o, arena_printf(f->arena, "%s.outstanding", load));
 
 	if (is_given(o, "search.variable"))
 		return 0;
-	if (given > 1)
+	if (count > 1)
 		return refuse(f, "more than one of -r, -c and -l");
+	if (rate && strcmp(rate, "max") == 0) {
+		log_error("%s: -r max: a flood loses most of what it sends, which says little "
+			  "about the server (--find-max: the highest rate that it answers; -l "
+			  "'{rate: max}': a flood)",
+			f->name);
+		return EXIT_CONFIG;
+	}
 	if (is_given(o, load) && is_given(o, arena_printf(f->arena, "%s.total", load)))
 		return refuse(f, "-n together with -l (put total into -l)");
-	if (!given)
+	if (!count)
 		front_set(f, NULL, arena_printf(f->arena, "%s.%s", load, key), value);
 	return 0;
 }
@@ -261,13 +278,26 @@ static int set_search(
 }
 
 // Does the driver use a kernel interface, but not kernel sockets? Also false for an unknown driver.
-static bool goes_around_kernel(const struct options *o)
+static bool goes_around_kernel(const char *driver)
 {
-	for (unsigned i = 0; i < o->given_count; i++)
-		for (unsigned n = 0; n < driver_count; n++)
-			if (strcmp(o->given[i].row->path, "ports.lan.driver") == 0 &&
-				strcasecmp(o->given[i].value, drivers[n].name) == 0)
-				return drivers[n].device == DEVICE_INTERFACE;
+	for (unsigned n = 0; n < driver_count; n++)
+		if (strcasecmp(driver, drivers[n].name) == 0)
+			return drivers[n].device == DEVICE_INTERFACE;
+	return false;
+}
+
+// The next -a of this family, from the *at-th option on. false: no more.
+static bool own_address(const struct options *o, uint8_t len, unsigned *at, struct addr_prefix *own)
+{
+	const char *what;
+
+	while (*at < o->given_count) {
+		const struct given_option *g = &o->given[(*at)++];
+
+		if (strcmp(g->row->path, "ports.lan.addresses") == 0 &&
+			addr_parse_prefix(g->value, own, &what) == 0 && own->addr.len == len)
+			return true;
+	}
 	return false;
 }
 
@@ -276,55 +306,109 @@ static bool goes_around_kernel(const struct options *o)
 static bool is_on_link(const struct options *o, const struct addr *server)
 {
 	struct addr_prefix own;
-	const char *what;
+	unsigned at = 0;
 
-	for (unsigned i = 0; i < o->given_count; i++)
-		if (strcmp(o->given[i].row->path, "ports.lan.addresses") == 0 &&
-			addr_parse_prefix(o->given[i].value, &own, &what) == 0 &&
-			addr_in_prefix(server, &own))
+	while (own_address(o, server->len, &at, &own))
+		if (addr_in_prefix(server, &own))
 			return true;
 	return false;
 }
 
+// Does this host have the address? link: of this interface; NULL: any. addr NULL: any of the
+// family.
+static bool host_has(const struct addr *addr, uint8_t len, const char *link)
+{
+	struct netif *list;
+	unsigned count;
+	bool has = addr && len == 4 && addr->bytes[0] == 127;
+
+	if (netif_list(&list, &count) < 0)
+		return has;
+	for (unsigned i = 0; i < count && !has; i++) {
+		const struct netif *n = &list[i];
+
+		for (uint32_t k = 0; k < n->addr_count && (!link || strcmp(n->name, link) == 0);
+			k++)
+			has = has || (addr ? addr_equal(&n->addrs[k].addr, addr)
+					   : n->addrs[k].addr.len == len);
+	}
+	free(list);
+	return has;
+}
+
+// With an address that this host does not have, the tester is a host of its own.
+static const char *line_driver(const struct options *o, uint8_t len)
+{
+	const char *driver = given(o, "ports.lan.driver");
+	struct addr_prefix own;
+	unsigned at = 0;
+
+	if (driver)
+		return driver;
+	if (!o->operand)
+		return "af_packet";
+	return own_address(o, len, &at, &own) && !host_has(&own.addr, len, NULL) ? "af_packet"
+	                                                                         : "socket";
+}
+
 // Derive settings from the kernel's route to the server: the relay's address, and for drivers that
 // bypass the kernel, interface and next hop.
-static int follow_route(struct front *f, const struct options *o, const char *relay, int family)
+static int follow_route(struct front *f, const struct options *o, const char *relay,
+	const struct addr_server *server)
 {
-	bool bypass = goes_around_kernel(o);
-	char text[ADDR_TEXT_SIZE];
+	const char *driver = line_driver(o, server->addr.len), *link = given(o, "ports.lan.device");
+	bool bypass = goes_around_kernel(driver), sockets = strcasecmp(driver, "socket") == 0;
+	char text[ADDR_TEXT_SIZE], own_text[ADDR_TEXT_SIZE];
 	struct netif_route route;
-	struct addr_server server;
-	int err = front_look_up(f, o->operands[0], family, &server);
+	struct netif interface;
+	struct addr_prefix own;
+	unsigned at = 0;
+	int err;
 
-	if (err)
-		return err;
-	if (addr_is_link_local(&server.addr) && server.addr.len == 16 && !server.link[0] &&
-		!is_given(o, "ports.lan.device")) {
+	front_set(f, NULL, "ports.lan.driver", driver);
+	if (addr_is_link_local(&server->addr) && server->addr.len == 16 && !server->link[0] &&
+		!link) {
 		log_error("%s: %s: a link-local address needs an interface (-i eth0, or %s%%eth0)",
-			f->name, o->operands[0], server.host);
+			f->name, o->operands[0], server->host);
 		return EXIT_CONFIG;
 	}
-	if (server.link[0] && !is_given(o, "ports.lan.device"))
-		front_set(f, NULL, "ports.lan.device", server.link);
-	err = netif_route(&server.addr, server.link[0] ? server.link : NULL, &route);
+	if (server->link[0] && !link)
+		front_set(f, NULL, "ports.lan.device", server->link);
+	if (sockets && link && netif_read(link, &interface) == -ENODEV) {
+		log_error("%s: no such interface: %s (ip link shows those of this host)", f->name,
+			link);
+		return EXIT_ENVIRONMENT;
+	}
+	if (sockets && link && !host_has(NULL, server->addr.len, link)) {
+		log_error("%s: %s has no IPv%d address, which the driver socket needs. Give the "
+			  "tester an address of its own (-a ADDRESS/BITS)",
+			f->name, link, server->addr.len == 4 ? 4 : 6);
+		return EXIT_CONFIG;
+	}
+	if (relay && !is_given(o, relay) && !sockets &&
+		own_address(o, server->addr.len, &at, &own)) {
+		front_add(f, NULL, relay, addr_format(&own.addr, own_text, sizeof(own_text)));
+		relay = NULL;
+	}
+	err = netif_route(&server->addr, server->link[0] ? server->link : NULL, &route);
 	// On its own interface, the tester needs no kernel route.
-	if (err < 0 && bypass && is_given(o, "ports.lan.device") && (!relay || is_given(o, relay)))
+	if (err < 0 && !sockets && link && (!relay || is_given(o, relay)))
 		return 0;
 	if (err < 0) {
-		log_error("%s: no route to %s: %s (ip route get %s%s%s)", f->name, o->operands[0],
-			strerror(-err), addr_format(&server.addr, text, sizeof(text)),
-			server.link[0] ? " oif " : "", server.link);
+		log_error("%s: no route to %s: %s. Give this host a route (ip route), or the "
+			  "tester an address of its own on an interface (-i IFACE -a ADDRESS/BITS)",
+			f->name, o->operands[0], strerror(-err));
 		return EXIT_ENVIRONMENT;
 	}
 	if (relay && !is_given(o, relay))
 		front_add(f, NULL, relay, addr_format(&route.source, text, sizeof(text)));
-	if (bypass && !is_given(o, "ports.lan.device") && !server.link[0])
+	if (bypass && !link && !server->link[0])
 		front_set(f, NULL, "ports.lan.device", route.name);
 	if (bypass && route.next_hop.len && !is_given(o, "ports.lan.gateway") &&
-		!is_on_link(o, &server.addr))
+		!is_on_link(o, &server->addr))
 		front_add(f, NULL, "ports.lan.gateway",
 			addr_format(&route.next_hop, text, sizeof(text)));
-	if (!is_given(o, "ports.lan.driver") && strcmp(route.name, "lo") != 0)
+	if (sockets && !is_given(o, "ports.lan.driver") && strcmp(route.name, "lo") != 0)
 		log_note("%s: through the kernel's sockets on %s; faster, as root and with an "
 			 "address that no host has: -D af_xdp -a ADDRESS/BITS",
 			f->name, route.name);
@@ -375,7 +459,8 @@ static int build_dns(struct front *f, const struct options *o)
 {
 	bool file = is_given(o, "traffic.queries.dns.queries") ||
 	            is_given(o, "traffic.queries.dns.wire");
-	bool words = o->operand_count > 1;
+	bool words = o->operand_count > 1, is_gentle = false;
+	struct addr_server server;
 	int err;
 
 	f->words = dns_words;
@@ -383,6 +468,9 @@ static int build_dns(struct front *f, const struct options *o)
 		front_set(f, NULL, "run.duration", "10s");
 	front_set(f, NULL, "ports.lan.driver", "socket");
 	front_set(f, o->operands[0], "traffic.queries.server", o->operands[0]);
+	err = front_look_up(f, o->operands[0], AF_UNSPEC, &server);
+	if (err)
+		return err;
 	if (file && words)
 		return refuse(f, "queries both in a file and on the command line");
 	if (paced_as_captured(f, o)) {
@@ -391,12 +479,20 @@ static int build_dns(struct front *f, const struct options *o)
 			given(o, "traffic.queries.dns.wire"));
 		err = 0;
 	} else {
-		err = set_load(f, o, "traffic.queries.load", "outstanding", "100");
+		is_gentle = !has_load(o, "traffic.queries.load") &&
+		            !is_given(o, "search.variable") &&
+		            !host_has(&server.addr, server.addr.len, NULL);
+		err = set_load(
+			f, o, "traffic.queries.load", is_gentle ? "rate" : "outstanding", "100");
 	}
 	if (!err)
 		err = set_search(f, o, "traffic.queries.load", "1k");
 	if (!err)
-		err = follow_route(f, o, NULL, AF_UNSPEC);
+		err = follow_route(f, o, NULL, &server);
+	if (!err && is_gentle)
+		log_note("dns: 100 queries a second, as %s is not this host (-r, -c, -l: other "
+			 "loads)",
+			o->operands[0]);
 	if (words)
 		add_queries(f, o->operands + 1, o->operand_count - 1);
 	else if (!file)
@@ -415,31 +511,56 @@ static const char *const dhcp_advice[][2] = {
 		" (--leases FILE, written by an earlier run with --save-leases FILE)"},
 	{NULL, NULL}};
 
+// An exchange of clients with a lease needs leases, from a file or from half of the exchanges.
+static void set_exchange(struct front *f, const struct options *o, const char *section, bool four)
+{
+	const char *first = four ? "dora" : "sarr",
+		   *of_bound = four ? "inform renew rebind reboot release decline leasequery"
+	                            : "renew rebind release decline confirm leasequery";
+	const char *path = arena_printf(f->arena, "%s.exchange", section);
+	const char *exchange = given(o, path);
+
+	if (!exchange || !word_is_among(exchange, of_bound) ||
+		is_given(o, arena_printf(f->arena, "%s.leases.load", section))) {
+		front_set(f, NULL, path, exchange ? exchange : first);
+		return;
+	}
+	front_set(f, NULL, arena_printf(f->arena, "%s.mix.%s", section, first), "50%");
+	front_set(f, arena_printf(f->arena, "-x %s", exchange),
+		arena_printf(f->arena, "%s.mix.%s", section, exchange), "50%");
+	log_note("%s: half of the exchanges get leases (%s), the other half are %s; %s alone: "
+		 "--leases FILE, which an earlier run wrote with --save-leases FILE",
+		f->name, first, exchange, exchange);
+}
+
 // protocol: "dhcp4" or "dhcp6".
 static int build_dhcp(struct front *f, const struct options *o, const char *protocol)
 {
 	const char *section = arena_printf(o->arena, "traffic.leases.%s", protocol);
+	bool four = strcmp(protocol, "dhcp4") == 0;
+	const char *relay = arena_printf(o->arena, "%s.relay.addresses", section);
+	struct addr_server server;
 	int err;
 
 	if (!o->operand && !is_given(o, "ports.lan.device"))
 		return refuse(f, "neither SERVER nor --interface");
 	if (!is_given(o, "search.variable")) // which has trials of its own length
 		front_set(f, NULL, "run.duration", "10s");
-	front_set(f, NULL, "ports.lan.driver", o->operand ? "socket" : "af_packet");
+	front_set(f, NULL, "ports.lan.driver", line_driver(o, four ? 4 : 16));
 	if (o->operand)
 		front_set(f, o->operand, "traffic.leases.server", o->operand);
 	err = set_load(f, o, "traffic.leases.load", "rate", "100");
 	if (!err)
 		err = set_search(f, o, "traffic.leases.load", "100");
-	front_set(f, NULL, arena_printf(o->arena, "%s.exchange", section),
-		strcmp(protocol, "dhcp4") == 0 ? "dora" : "sarr");
+	if (!err)
+		set_exchange(f, o, section, four);
 	if (!err && o->operand)
-		err = follow_route(f, o, arena_printf(o->arena, "%s.relay.addresses", section),
-			strcmp(protocol, "dhcp4") == 0 ? AF_INET : AF_INET6);
+		err = front_look_up(f, o->operand, four ? AF_INET : AF_INET6, &server);
+	if (!err && o->operand)
+		err = follow_route(f, o, relay, &server);
 	for (unsigned i = 0; i < o->given_count; i++)
-		if (o->operand && o->given[i].row->letter == 'x' &&
-			word_is_among(o->given[i].value, "renew release inform") && // by unicast
-			strcmp(protocol, "dhcp4") == 0)
+		if (o->operand && o->given[i].row->letter == 'x' && four &&
+			word_is_among(o->given[i].value, "renew release inform")) // by unicast
 			front_set_yaml(
 				f, NULL, arena_printf(o->arena, "%s.relay.all", section), "true");
 	f->advice = dhcp_advice;
@@ -454,7 +575,7 @@ static int finish(struct front *f, const struct options *o, int err)
 
 		if (front_is_no_port(g->row->path, g->value))
 			err = refuse(f, "-p 0: no server has port 0");
-		else if (g->row->letter != 'G') // set_goal
+		else if (!strchr("Gx", g->row->letter) || !g->row->letter) // set_goal, set_exchange
 			front_take(f, g->row->kind, typed(f, g), path_of(o, g->row), g->value);
 	}
 	log_set_words(f->words);

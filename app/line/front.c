@@ -78,8 +78,7 @@ static json_t *holder_of(const struct front *f, const char *path, bool make, cha
 	}
 }
 
-// Quotes the text if YAML would change its meaning.
-static const char *quote(const char *value, struct arena *a)
+const char *front_quote(const char *value, struct arena *a)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "_./%+";
@@ -118,7 +117,7 @@ void front_set_yaml(struct front *f, const char *option, const char *path, const
 
 void front_set(struct front *f, const char *option, const char *path, const char *value)
 {
-	front_set_yaml(f, option, path, quote(value, f->arena));
+	front_set_yaml(f, option, path, front_quote(value, f->arena));
 }
 
 void front_setv(
@@ -159,7 +158,7 @@ void front_add_yaml(struct front *f, const char *option, const char *path, const
 
 void front_add(struct front *f, const char *option, const char *path, const char *value)
 {
-	front_add_yaml(f, option, path, quote(value, f->arena));
+	front_add_yaml(f, option, path, front_quote(value, f->arena));
 }
 
 void front_copy(struct front *f, const char *item, const char *name)

@@ -48,6 +48,9 @@ enum front_kind {
 void front_init(struct front *f, const char *name, struct arena *a);
 void front_free(struct front *f);
 
+// A text in YAML, quoted if YAML would change its meaning. In a, or the text itself.
+const char *front_quote(const char *value, struct arena *a);
+
 // path: as in --set, with list items by name, "traffic.queries.load.rate". Settings appear in the
 // text in the order of first mention. option: as typed, for messages; NULL: none. A second value
 // replaces the first. The value is quoted if YAML needs it.

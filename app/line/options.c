@@ -24,6 +24,8 @@ static const struct option_row {
 		"override a setting of the file; may be repeated"},
 	{OPTION_JSON, 'j', "json", "OUT", AT(json),
 		"write the result as JSON to OUT; -: standard output"},
+	{OPTION_DRY_RUN, '\0', "html", "OUT", AT(html),
+		"write the result as a page with charts to OUT"},
 	{OPTION_DRY_RUN, 'n', "dry-run", "PCAP", AT(dry_run),
 		"open no port; write the first packets of each item to PCAP"},
 	{OPTION_SELF_CHECK, 'c', "self-check", NULL, AT(self_check),
@@ -45,8 +47,9 @@ static const struct option_row {
 	{OPTION_BASELINE, 'B', "baseline", "RESULT", AT(baseline),
 		"take differences from this result; default: the first one"},
 	{OPTION_FORMAT, 'F', "format", "FORMAT", AT(format),
-		"format of the report (ddiperf list formats); default: by the suffix of OUT, or "
-		"keyval"},
+		"format of the report (ddiperf list formats); default: by the suffix of OUT, "
+		"keyval "
+		"with --select, or text"},
 	{OPTION_OUTPUT, 'o', "output", "OUT", AT(output), "write to OUT; default: standard output"},
 	{OPTION_SELECT, 'S', "select", "FIGURES", AT(select),
 		"figures of keyval or csv: A,B;C, a file of such lines, all, or ? to list them"},

@@ -82,6 +82,7 @@ struct options {
 	struct given_option *given; // own options, in command-line order
 	unsigned given_count;
 	const char *json;                     // NULL: none; "-": standard output
+	const char *html;                     // NULL: none; page to write
 	const char *dry_run;                  // NULL: none; file to write
 	const char *format, *output, *select; // of report; NULL: not given
 	const char *units;                    // of report; NULL: not given

@@ -60,17 +60,31 @@ const struct config *command_confine(const struct config *c, bool commands, stru
 	return diag_count(d) ? NULL : c;
 }
 
+// The assignments of --set, then of --html.
+static char **assignments_of(const struct options *o, unsigned *count)
+{
+	char **all = arena_zalloc(o->arena, (o->assignment_count + 1) * sizeof(*all));
+
+	for (*count = 0; *count < o->assignment_count; ++*count)
+		all[*count] = o->assignments[*count];
+	if (o->html)
+		all[(*count)++] =
+			arena_printf(o->arena, "output.html=%s", front_quote(o->html, o->arena));
+	return all;
+}
+
 const struct config *command_config(const struct options *o, struct diag **d)
 {
 	const char *text = o->front ? front_yaml(o->front) : NULL;
+	unsigned count;
+	char **assignments = assignments_of(o, &count);
 	const struct config *c;
 
 	*d = diag_new();
 	if (text)
 		front_own_errors(o->front, *d);
-	c = text ? config_load_text_assigned(
-			   o->front->name, text, o->assignments, o->assignment_count, o->arena, *d)
-	         : config_load(o->operand, o->assignments, o->assignment_count, o->arena, *d);
+	c = text ? config_load_text_assigned(o->front->name, text, assignments, count, o->arena, *d)
+	         : config_load(o->operand, assignments, count, o->arena, *d);
 	if (c && o->confined)
 		c = command_confine(c, o->commands, *d);
 	diag_print(*d, stderr);

@@ -693,6 +693,9 @@ int cmd_run_front(struct front *f, const struct options *o)
 	struct options line = *o;
 
 	line.front = f;
+	if (o->html)
+		front_set(f, arena_printf(o->arena, "--html %s", o->html), "output.html", o->html);
+	line.html = NULL;
 	if (!o->dump)
 		return cmd_run(&line);
 	printf("# %s\n%s", o->command_line, front_yaml(f));

@@ -8,9 +8,11 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "engine/result/result_read.h"
 #include "format/format_select.h"
 #include "format/format_writers.h"
 #include "report/page.h"
+#include "report/report.h"
 
 // Its file in `output:` is the member of the same name.
 #define FILE_OF(member, help)                                                                      \
@@ -19,6 +21,25 @@
 		return o->member;                                                                  \
 	}
 OUTPUT_FILES(FILE_OF)
+
+static int text_write(const struct format_input *in, FILE *out)
+{
+	struct arena *a = arena_new();
+	struct result *result = arena_zalloc(a, sizeof(*result));
+	const struct document_reader *from = in->readers[0];
+	struct report r;
+	const char *why;
+	int rc = result_read(&result_section, from->document, result, a, &why);
+
+	if (rc < 0) {
+		log_error("%s: %s", from->file, why);
+	} else {
+		report_init(&r, out, false);
+		report_result(&r, result);
+	}
+	arena_free(a);
+	return rc;
+}
 
 static int html_write(const struct format_input *in, FILE *out)
 {
@@ -61,6 +82,7 @@ static int keyval_write(const struct format_input *in, FILE *out)
 }
 
 const struct format formats[] = {
+	{"text", "the report of the end of a run", text_write},
 	{"html", "a page with charts, of one result or of several beside each other", html_write,
 		.several = true, .file = html_file},
 	{"keyval", "lines of NAME=VALUE, for scripts", keyval_write, .selects = true,

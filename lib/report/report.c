@@ -36,6 +36,12 @@ static void print_run(FILE *out, const struct result *r)
 	stats_print(result_of(r), "<, {run.host.dpdk}><, {run.host.memory}>\n", out);
 }
 
+// A result that is read back may lack any text.
+static bool is(const char *text, const char *other)
+{
+	return text && other && strcmp(text, other) == 0;
+}
+
 // Tables of an item: latencies, and a row for each step, mark and server.
 static const char latencies[] = "  latency            min      mean       p50       p90       p99  "
 				"   p99.9    p99.99       "
@@ -267,8 +273,7 @@ static void print_tester_delay(FILE *out, const struct result *result)
 	const struct latency *worst = NULL;
 
 	for (uint32_t i = 0; d && i < result->workers.count; i++)
-		if (strcmp(all[i].port, d->port) == 0 &&
-			(!worst || all[i].passes.p99_ns > worst->p99_ns))
+		if (is(all[i].port, d->port) && (!worst || all[i].passes.p99_ns > worst->p99_ns))
 			worst = &all[i].passes;
 	if (!worst)
 		return;
@@ -303,7 +308,7 @@ static void print_sharing(FILE *out, const struct result *result, const struct r
 	uint64_t received = 0, workers = 0;
 
 	for (uint32_t k = 0; k < result->workers.count; k++)
-		if (strcmp(all[k].port, port->name) == 0) {
+		if (is(all[k].port, port->name)) {
 			received += all[k].received;
 			workers++;
 		}
@@ -518,15 +523,17 @@ static void print_search_answer(FILE *out, const struct result_search *s)
 {
 	const struct result_goal *goal = s->goals.items;
 
+	if (s->goals.count == 0)
+		return;
 	if (isnan(goal->answer)) {
 		fprintf(out, "no %s was found that meets %s", s->variable, goal->goal);
 		return;
 	}
 	fprintf(out, "%s is the highest %s found that meets %s", search_value(goal->answer),
 		s->variable, goal->goal);
-	if (strcmp(goal->limited_by, "undecided") == 0)
+	if (is(goal->limited_by, "undecided"))
 		fprintf(out, "; whether the server does more is undecided, as others had the CPU");
-	else if (strcmp(goal->limited_by, "server") != 0)
+	else if (!is(goal->limited_by, "server"))
 		fprintf(out, ", but the server's own limit was not reached");
 }
 
@@ -547,11 +554,12 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 	for (uint32_t i = 0; i < c->figures.count; i++) {
 		const double cells[] = {s[i].mean, s[i].low, s[i].high, s[i].stddev, s[i].min,
 			s[i].p25, s[i].median, s[i].p75, s[i].max};
-		const size_t len = strlen(s[i].figure);
-		const bool is_time = len > 3 && strcmp(s[i].figure + len - 3, "_ns") == 0;
+		const char *figure = s[i].figure ? s[i].figure : "";
+		const size_t len = strlen(figure);
+		const bool is_time = len > 3 && is(figure + len - 3, "_ns");
 		const char *unit = is_time ? "ns" : s[i].item ? "per_s" : "1";
 
-		fprintf(out, "  %-12s%-24s", s[i].item ? s[i].item : "", s[i].figure);
+		fprintf(out, "  %-12s%-24s", s[i].item ? s[i].item : "", figure);
 		for (size_t k = 0; k < sizeof(cells) / sizeof(cells[0]); k++)
 			fprintf(out, "%12s", isinf(cells[k]) ? "any" : stats_shown(cells[k], unit));
 		fputs(s[i].reached || isnan(s[i].mean) ? "\n" : "  wider than asked for\n", out);
@@ -560,7 +568,7 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 
 static bool is_invalid_by(const struct result_verdict *v, const char *cause)
 {
-	return v->invalid_by && strcmp(v->invalid_by, cause) == 0;
+	return is(v->invalid_by, cause);
 }
 
 static void print_limit(FILE *out, const struct result *r)
@@ -578,18 +586,18 @@ static void print_limit(FILE *out, const struct result *r)
 	const struct result_item *items = r->traffic.items;
 	uint64_t failed = 0;
 	bool judged = v->limited_by && !is_invalid_by(v, "load") &&
-	              (strcmp(v->status, "invalid") != 0 || strcmp(v->limited_by, "none") != 0) &&
+	              (!is(v->status, "invalid") || !is(v->limited_by, "none")) && v->status &&
 	              !word_is_among(v->status, "unreachable interrupted");
 
 	for (uint32_t i = 0; i < r->traffic.count; i++)
 		failed += items[i].ledger.failed;
-	if (judged && failed && strcmp(v->limited_by, "none") == 0)
+	if (judged && failed && is(v->limited_by, "none"))
 		fprintf(out,
 			"\nlimited by nothing: the load was sent as asked for, and %llu failed\n",
 			(unsigned long long)failed);
 	else
 		for (size_t i = 0; judged && i < sizeof(limits) / sizeof(limits[0]); i++)
-			if (strcmp(v->limited_by, limits[i].by) == 0)
+			if (is(v->limited_by, limits[i].by))
 				fprintf(out, "\nlimited by %s\n", limits[i].text);
 	if (is_invalid_by(v, "load"))
 		fputs("\nlimited by the load: no client was free for a part of it\n", out);
@@ -635,7 +643,7 @@ static uint32_t reasons_with(const struct counter_list *reasons, const char *wor
 // Returns the row of its text: the status, or a special case of it.
 static const char *verdict_key(const struct result_verdict *v)
 {
-	bool invalid = strcmp(v->status, "invalid") == 0;
+	bool invalid = is(v->status, "invalid");
 
 	if (v->exit_code == EXIT_INTERNAL)
 		return "broken";
@@ -735,7 +743,7 @@ static void print_verdict(FILE *out, bool colour, const struct result *result)
 	const char *key = verdict_key(&result->verdict);
 	const struct verdict_text *t = verdict_texts;
 
-	while (t->key && strcmp(t->key, key) != 0)
+	while (t->key && !is(t->key, key))
 		t++;
 	fprintf(out, "%s%s%s: ", colour ? t->colour : "", t->word, colour ? "\033[0m" : "");
 	if (result->verdict.cause)
@@ -759,7 +767,7 @@ static void print_tables(FILE *out, const struct result *result)
 	const struct stats_figures all = result_of(result);
 	const struct result_item *items = result->traffic.items;
 	const struct result_port *ports = result->ports.items;
-	bool good = word_is_among(result->verdict.status, "pass done");
+	bool good = is(result->verdict.status, "pass") || is(result->verdict.status, "done");
 
 	print_run(out, result);
 	print_routers(out, result);
