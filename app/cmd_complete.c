@@ -191,7 +191,8 @@ static void complete_tool(const struct line *l, const struct as_tool *const *too
 static void complete_first(const struct program *p)
 {
 	for (unsigned i = 0; i < p->command_count; i++)
-		offer(p->commands[i].name, p->commands[i].help);
+		if (!p->commands[i].hidden)
+			offer(p->commands[i].name, p->commands[i].help);
 	offer("as", "Act as another tool: its options and output");
 	offer("--help", "print the commands");
 	offer("--version", "print the version");

@@ -75,17 +75,19 @@ static const struct command commands[] = {
 		"examples:\n  ddiperf merge part1.json part2.json --json result.json\n"
 		"  ddiperf merge --fleet nats://127.0.0.1:4222 result.json --json whole.json\n",
 		.prints = true},
-	{"report", "RESULT.json...", "Print results in another format: figures, table or file",
+	{"report", "RESULT.json...", "Print a result: report, page, figures, table or file",
 		OPTION_FORMAT | OPTION_OUTPUT | OPTION_SELECT | OPTION_BRIEF | OPTION_APPEND,
 		cmd_report, NULL, EXAMPLE("ddiperf report result.json -o page.html"),
 		.prints = true},
 	{"doctor", "[FILE]", "Check what this machine can do and how to fix what is missing",
 		OPTION_SET, cmd_doctor, NULL, EXAMPLE("ddiperf doctor dns-steady.yaml"),
 		.prints = true},
-	{"bind", "[CARD]...", "Give network cards to DPDK; without CARD: list them",
-		OPTION_FORCE | OPTION_USER, cmd_bind, NULL, EXAMPLE("ddiperf bind 0000:01:00.0")},
-	{"unbind", "CARD...", "Give network cards back to the kernel", 0, cmd_unbind, NULL,
-		EXAMPLE("ddiperf unbind 0000:01:00.0")},
+	{"bind", "[CARD]...", "Give network cards to DPDK, or back; without CARD: list them",
+		OPTION_FORCE | OPTION_USER, cmd_bind, NULL,
+		"examples:\n  ddiperf bind 0000:01:00.0\n"
+		"  ddiperf bind --release 0000:01:00.0\n"},
+	{"unbind", "CARD...", "Give network cards back to the kernel, as bind --release", 0,
+		cmd_unbind, NULL, EXAMPLE("ddiperf unbind 0000:01:00.0"), .hidden = true},
 	{"list", "drivers|protocols|settings|responder|campaign|counters|formats|selectors|agents",
 		"Print a reference table, or the agents of a fleet",
 		OPTION_SCHEMA | OPTION_JSON | OPTION_AGENTS | OPTION_NATS, cmd_list, NULL,
@@ -93,7 +95,7 @@ static const struct command commands[] = {
 		"  ddiperf list agents --fleet nats://127.0.0.1:4222\n",
 		.prints = true},
 	{"complete", "[WORD]...", "Print shell completions of a command line", 0, cmd_complete,
-		NULL, EXAMPLE("ddiperf complete -- run --j"), .prints = true},
+		NULL, EXAMPLE("ddiperf complete -- run --j"), .prints = true, .hidden = true},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -109,12 +111,32 @@ static void print_help(FILE *out)
 	      "Load-test DNS, DHCP and NTP servers and account for every transaction.\n\n",
 		out);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
+		if (!commands[i].hidden)
+			fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
 	fputs("  as        Act as dnsperf, resperf, perfdhcp, kxdpgun or netperf: options and "
 	      "output\n"
 	      "\n  ddiperf COMMAND --help   the options of a command\n"
 	      "  ddiperf --version        the version\n"
 	      "  man ddiperf              exit codes, examples; man ddiperf.yaml: settings\n",
+		out);
+}
+
+// For a user who has not read --help.
+static void print_first_lines(FILE *out)
+{
+	static const char *const first[] = {"dns", "dhcp", "run", "report", "doctor"};
+
+	fputs("usage: ddiperf COMMAND [OPTION]... [FILE]\n\n"
+	      "  ddiperf dns 127.0.0.1 www.example.com A     load a DNS server, print a report\n"
+	      "  ddiperf dhcp 192.0.2.1 --find-max           how many leases a second?\n"
+	      "  ddiperf run test.yaml --html page.html      a test from a file, its page\n\n",
+		out);
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		for (size_t k = 0; k < COMMANDS; k++)
+			if (strcmp(commands[k].name, first[i]) == 0)
+				fprintf(out, "  %-8s  %s\n", first[i], commands[k].help);
+	fputs("\n  ddiperf --help           all commands\n"
+	      "  ddiperf COMMAND --help   the options of a command\n",
 		out);
 }
 
@@ -239,6 +261,6 @@ int commands_run(int argc, char **argv)
 			return run_command(&commands[i], argc, argv);
 	if (*word)
 		return refuse_command(word);
-	print_help(stderr);
+	print_first_lines(stderr);
 	return EXIT_CONFIG;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf bind [CARD]... and unbind CARD...: hands network cards to DPDK, and back to the kernel.
+// ddiperf bind [CARD]..., bind --release CARD... and unbind CARD...: hands network cards to DPDK,
+// and back to the kernel.
 // Path: cold. Main thread.
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static int change(const struct options *o, bool binds)
 	for (unsigned i = 0; !err && !binds && i < o->operand_count; i++)
 		err = pci_unbind(&b, o->operands[i], dir, &e);
 	if (err)
-		log_error("%s: %s", binds ? "bind" : "unbind", e.text);
+		log_error("bind: %s", e.text);
 	state_leave_directory(dir);
 	pci_free(&b);
 	return err ? EXIT_ENVIRONMENT : print_cards(o);
@@ -82,7 +83,19 @@ static int change(const struct options *o, bool binds)
 
 int cmd_bind(const struct options *o)
 {
-	int rc = o->operand_count ? change(o, true) : print_cards(o);
+	int rc;
+
+	if (o->release && !o->operand_count) {
+		log_error("bind: --release needs the cards to give back (CARD...)");
+		return EXIT_CONFIG;
+	}
+	if (o->release && (o->force || o->user)) {
+		log_error("bind: --release has no --%s", o->force ? "force" : "user");
+		return EXIT_CONFIG;
+	}
+	if (o->release)
+		return change(o, false);
+	rc = o->operand_count ? change(o, true) : print_cards(o);
 
 	if (rc == EXIT_PASS && o->operand_count && !hugepages_free())
 		printf("no hugepages are free: `sysctl -w vm.nr_hugepages=512` makes a run "

@@ -80,6 +80,7 @@ static const struct option_row {
 		"route"},
 	{OPTION_USER, 'u', "user", "USER", AT(user),
 		"let this user run tests on the card, besides root"},
+	{OPTION_USER, '\0', "release", NULL, AT(release), "give the cards back to the kernel"},
 	{OPTION_CONFINED, '\0', "confined", NULL, AT(confined),
 		"refuse commands, and files outside the folder of FILE and the working directory"},
 	{OPTION_ORDERS, '\0', "orders", NULL, AT(orders),

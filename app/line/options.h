@@ -100,7 +100,7 @@ struct options {
 	const char *nats, *name, *labels;     // of agent; NULL: not given. labels: of run too
 	const char *fleet, *agents;           // of run, fleet: of others too; NULL: not given
 	const char *creds, *ca, *cert, *key;  // for NATS; NULL: not given
-	bool quiet, verbose, dump, self_check, brief, schema, force, all;
+	bool quiet, verbose, dump, self_check, brief, schema, force, all, release;
 	bool confined, commands, orders, led, local_users;
 	const char *command_line;  // as typed, for the result
 	const struct front *front; // settings from a command line; NULL: the operand is a file
@@ -117,6 +117,7 @@ struct command {
 	const struct own_option *own;        // terminated by a row without name; NULL: none
 	const char *more_help;               // examples; NULL: none
 	bool prints;                         // only prints: a closed output ends it, by SIGPIPE
+	bool hidden;                         // not in the list of --help
 };
 
 enum options_outcome { OPTIONS_GO, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };

@@ -158,7 +158,7 @@ def bind_lists_the_cards_and_refuses_what_it_cannot_bind():
     assert listed.code == 0 and (cards or listed.stdout == "no network card on the PCI bus\n"), listed
     offered = [line.partition("\t")[0] for line in call("complete", "--", "bind", "").stdout.splitlines()]
     assert offered == cards, offered
-    for words in (("bind", "ffff:ff:1f.7"), ("bind", "--force", "lo"), ("unbind", "ffff:ff:1f.7")):
+    for words in (("bind", "ffff:ff:1f.7"), ("bind", "--force", "lo"), ("bind", "--release", "ffff:ff:1f.7"), ("unbind", "ffff:ff:1f.7")):
         result = call(*words)
         assert result.code == EXIT["environment"] and "there is no network card" in result.stderr, result
         assert all(card in result.stderr for card in cards), result

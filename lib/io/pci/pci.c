@@ -459,7 +459,8 @@ const char *pci_advice(const struct pci_box *b, const struct pci_card *c, char *
 		snprintf(buf, room, "%s", e.text);
 	else if (!strcmp(c->driver, VFIO))
 		snprintf(buf, room,
-			"ready: driver: pci, device: \"%s\"; `ddiperf unbind %s` gives it back",
+			"ready: driver: pci, device: \"%s\"; `ddiperf bind --release %s` gives it "
+			"back",
 			c->bdf, c->bdf);
 	else if (pci_is_bound(c))
 		snprintf(buf, room, "ready: driver: pci, device: \"%s\"", c->bdf);

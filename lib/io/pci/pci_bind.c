@@ -263,7 +263,8 @@ static int bind_one(const struct pci_box *b, const struct pci_card *c, const str
 		return 0;
 	undone = give_back(b, c, r);
 	if (undone)
-		log_error("%s could not be given back to %s either (%s): `ddiperf unbind %s`",
+		log_error(
+			"%s could not be given back to %s either (%s): `ddiperf bind --release %s`",
 			c->bdf, r->driver[0] ? r->driver : "no driver", strerror(-undone), c->bdf);
 	return err;
 }

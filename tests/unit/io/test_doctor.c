@@ -393,7 +393,7 @@ static void each_card_has_its_next_step(void **state)
 	assert_row("cards", "0000:01:00.0", DOCTOR_WARN,
 		"8086:10d3, driver e1000e, interface eth1, no IOMMU", "default route");
 	assert_row("cards", "0000:02:00.0", DOCTOR_OK, "driver vfio-pci, IOMMU group 7",
-		"`ddiperf unbind 0000:02:00.0`");
+		"`ddiperf bind --release 0000:02:00.0`");
 	assert_row("cards", "0000:03:00.0", DOCTOR_OK, "driver mlx5_core", "needs no binding");
 	assert_row(
 		"cards", "0000:04:00.0", DOCTOR_WARN, "driver none", "`ddiperf bind 0000:04:00.0`");

@@ -700,7 +700,7 @@ static void a_card_is_bound_and_given_back(void **state)
 	pci_node(&box, box.cards, path);
 	assert_string_equal(path, at("/dev/vfio/7"));
 	assert_string_equal(pci_advice(&box, box.cards, advice, sizeof(advice)),
-		"ready: driver: pci, device: \"" FIRST "\"; `ddiperf unbind " FIRST
+		"ready: driver: pci, device: \"" FIRST "\"; `ddiperf bind --release " FIRST
 		"` gives it back");
 	assert_int_equal(bind_first(), 0); // again: it stays
 	assert_int_equal(unbind_first(), 0);
