@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -111,6 +112,48 @@ static bool is_chosen(const struct parser *p, const char *word)
 		if (strcmp(word, chosen[i].name) == 0)
 			return true;
 	return false;
+}
+
+// The percentage that a word stands for, by its name: "p95", "p975", "p05"; 0: it is no percentile.
+static double percentage_of(const char *word, struct arena *a)
+{
+	size_t digits = strspn(word + 1, "0123456789");
+	double percent;
+
+	if (word[0] != 'p' || digits < 2 || word[1 + digits])
+		return 0;
+	percent = strcmp(word, "p100") == 0
+	                  ? 100
+	                  : strtod(arena_printf(a, "%.2s.%s", word + 1, word + 3), NULL);
+	return strcmp(word, percentile_name(percent, a)) == 0 ? percent : 0;
+}
+
+static void add_percentile(struct field_list *to, double percent, struct arena *a)
+{
+	double *all = arena_zalloc(a, (to->count + 1) * sizeof(*all));
+
+	for (uint32_t i = 0; i < to->count; i++)
+		all[i] = ((const double *)to->items)[i];
+	all[to->count] = percent;
+	*to = (struct field_list){all, to->count + 1};
+}
+
+void condition_name_percentiles(struct config *c, struct arena *a)
+{
+	static const char parts[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+	const struct parser p = {.config = c, .arena = a};
+	const char *const *texts = c->criteria.items;
+
+	for (uint32_t i = 0; i < c->criteria.count; i++)
+		for (const char *at = texts[i]; *at;) {
+			size_t len = strspn(at, parts);
+			const char *word = arena_printf(a, "%.*s", (int)len, at);
+			double percent = len ? percentage_of(word, a) : 0;
+
+			if (percent > 0 && !is_latency(word) && !is_chosen(&p, word))
+				add_percentile(&c->output.percentiles, percent, a);
+			at += len + (at[len] != '\0');
+		}
 }
 
 // "steps.request-ack.p99" -> "steps.request-ack.latency.response.p99_ns"; NULL if the last word is

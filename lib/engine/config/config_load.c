@@ -752,6 +752,7 @@ static const struct config *load_tree(struct conf_tree *t, const char *file,
 	config_fit(c);
 	events_fit(c, a, d);
 	config_complete(c, a);
+	condition_name_percentiles(c, a);
 	config_check(c, a, d);
 	return diag_count(d) ? NULL : c;
 }

@@ -96,6 +96,28 @@ static void conditions_are_taken_apart(void **state)
 	assert_true(k.limit == 1e9);
 }
 
+static void criteria_choose_the_percentiles_that_they_name(void **state)
+{
+	struct fixture *f = *state;
+	struct config *c = arena_zalloc(f->a, sizeof(*c));
+	static const double chosen[] = {75};
+	static const char *const texts[] = {"p95 <= 5ms", "queries.p975 < 1s", "p99 <= 1s",
+		"steps.request-ack.p05 <= 1s", "p95 >= 1us", "max(interval.p99) <= 1s",
+		"p100 <= 9s", "p950 <= 1s", "p00 <= 1s", "p75 <= 1s", "loss <= 5%", "xp96 <= 1s",
+		"p"};
+	static const double wanted[] = {75, 95, 97.5, 5, 100};
+	const double *found;
+
+	*c = *f->c;
+	c->output.percentiles = (struct field_list){(void *)(uintptr_t)chosen, 1};
+	c->criteria = (struct field_list){(void *)(uintptr_t)texts, sizeof(texts) / sizeof(*texts)};
+	condition_name_percentiles(c, f->a);
+	found = c->output.percentiles.items;
+	assert_int_equal(c->output.percentiles.count, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_true(found[i] == wanted[i]);
+}
+
 static void chosen_percentiles_have_names(void **state)
 {
 	static const double percents[] = {95, 99.999, 5, 97.5, 100, 10};
@@ -292,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(conditions_are_taken_apart),
+		TEST(criteria_choose_the_percentiles_that_they_name),
 		TEST(chosen_percentiles_have_names),
 		TEST(what_is_wrong_is_told_at_its_column),
 		TEST(a_condition_has_to_hold_for_its_time_without_a_break),
