@@ -54,6 +54,15 @@ def a_connection_takes_as_many_messages_as_it_may():
 
 
 @test
+def a_connection_that_has_all_its_messages_is_replaced_before_their_answers():
+    """Two messages, then the third after 100 ms; the next connection has two while the third waits for its answer."""
+    one = tcp(load={"outstanding": "8"}, connections=1, pipeline=2, queries_per_connection=3)
+    found, _ = run({**one, "timeout": "2s"}, run={"duration": "1s"}, responder={"dns": {}, "faults": {"delay": {"constant": "100ms"}}})
+    assert found["answered"] >= 25 and found["lost"] == 0, found
+    assert found["connections"]["opened"] >= 9, found["connections"]
+
+
+@test
 def each_message_may_have_a_connection_of_its_own():
     found, _ = all_answered(tcp(connections=50, queries_per_connection=1))
     conns = found["connections"]

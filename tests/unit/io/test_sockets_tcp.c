@@ -463,6 +463,21 @@ static void a_port_is_used_again_at_once(void **state)
 	fixture_free(f);
 }
 
+// No more is possible: each port of the item has one.
+static void every_port_has_a_connection_at_once(void **state)
+{
+	struct fixture *f = fixture_new("127.0.0.1", false);
+
+	for (uint16_t i = 0; i < 100; i++) {
+		f->port = PORT_FIRST + i;
+		begin(f);
+		tcp_drop(&f->host, &f->tcp);
+	}
+	assert_int_equal(counted(f).tx_errors, 0);
+	assert_int_equal(counted(f).tx_packets, 100);
+	fixture_free(f);
+}
+
 // It listens, so nobody can have it, too.
 static int taken(struct fixture *f)
 {
@@ -694,6 +709,7 @@ int main(void)
 		cmocka_unit_test(no_more_is_read_than_the_worker_has_room_for),
 		cmocka_unit_test(without_a_buffer_the_kernel_keeps_the_bytes),
 		cmocka_unit_test(a_port_is_used_again_at_once),
+		cmocka_unit_test(every_port_has_a_connection_at_once),
 		cmocka_unit_test(a_port_that_is_taken_is_replaced_unless_it_was_asked_for),
 		cmocka_unit_test(a_connection_has_the_buffers_that_were_given),
 		cmocka_unit_test(connections_come_to_a_port_that_listens),

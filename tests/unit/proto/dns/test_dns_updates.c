@@ -179,6 +179,23 @@ static void counts_go_beyond_a_byte(void **state)
 	assert_error(text, "the message is longer than a datagram may be");
 }
 
+static void a_message_may_be_as_long_as_the_limit(void **state)
+{
+	static const char text[] = "example.com\nadd h 60 A 10.0.0.1\nsend\n";
+	struct loaded l = load(text, UINT16_MAX);
+	uint32_t len;
+
+	assert_int_equal(l.rc, 0);
+	len = l.q.offsets[1] - l.q.offsets[0] - (uint32_t)sizeof(struct dns_whole) + 2;
+	loaded_free(&l);
+	l = load(text, len);
+	assert_int_equal(l.rc, 0);
+	loaded_free(&l);
+	l = load(text, len - 1);
+	assert_int_equal(l.rc, -EINVAL);
+	loaded_free(&l);
+}
+
 static int load_inline(struct loaded *l, const char *text)
 {
 	const struct field_list texts = {&text, 1};
@@ -378,6 +395,7 @@ int main(void)
 		cmocka_unit_test(errors_name_their_place_and_remedy),
 		cmocka_unit_test(an_update_with_a_bad_line_is_left_out_on_demand),
 		cmocka_unit_test(counts_go_beyond_a_byte),
+		cmocka_unit_test(a_message_may_be_as_long_as_the_limit),
 		cmocka_unit_test(numbers_of_the_same_text_are_one),
 		cmocka_unit_test(a_random_name_stands_in_one_place),
 		cmocka_unit_test(texts_that_cannot_be_are_refused),

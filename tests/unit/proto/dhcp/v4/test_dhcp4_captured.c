@@ -52,6 +52,14 @@ static void assert_options(const void *bytes, uint32_t count)
 	assert_memory_equal(client.options.bytes, bytes, count);
 }
 
+static void an_option_that_is_too_long_in_pieces_is_refused(void **state)
+{
+	start(DHCP4_DISCOVER);
+	for (uint8_t i = 0; i < 5; i++)
+		add(224, 254, i);
+	assert_string_equal(take(), "with more than 1024 octets of options");
+}
+
 static void only_messages_of_clients_are_taken(void **state)
 {
 	static const uint8_t types[] = {DHCP4_DISCOVER, DHCP4_REQUEST, DHCP4_INFORM};
@@ -156,6 +164,7 @@ static void too_many_options_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_option_that_is_too_long_in_pieces_is_refused),
 		cmocka_unit_test(only_messages_of_clients_are_taken),
 		cmocka_unit_test(a_client_has_its_own_options),
 		cmocka_unit_test(a_lease_time_is_the_clients_unless_it_is_set),
