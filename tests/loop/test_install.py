@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# What `meson install` leaves on a disk: its files, pages, and completion in bash and zsh, asked as a user at a keyboard
+# What `meson install` leaves on a disk: its files, pages, and completion in bash, fish and zsh, asked as a user at a keyboard
 # would. In real time, for it is the real program that is installed and that the shells start.
 
 import contextlib
@@ -39,7 +39,8 @@ def installed_files_are_where_others_look_for_them():
     prefix = install()
     share = prefix / "share"
     services = [f"lib/systemd/system/ddiperf{name}.service" for name in ("@", "-serve@", "-agent")]
-    for path in ("share/bash-completion/completions/ddiperf", "share/zsh/site-functions/_ddiperf", *services):
+    for path in ("share/bash-completion/completions/ddiperf", "share/zsh/site-functions/_ddiperf",
+                 "share/fish/vendor_completions.d/ddiperf.fish", *services):
         assert (prefix / path).is_file(), path
     assert all("\nExecStart=/usr/local/bin/ddiperf " in (prefix / path).read_text() for path in services)
     samples = {path.name for path in (share / "ddiperf" / "config").iterdir()}
@@ -107,6 +108,25 @@ def bash_completes_commands_files_and_settings():
     assert bash("ddiperf-dnsperf -Q") == ["-Q"] and bash("ddiperf as dnsperf -Q") == ["-Q"]
     # bash has parted the word at "=".
     assert bash(f"ddiperf run {FILE} --set ports.tester.driver=af_") == ["af_xdp", "af_packet"]
+
+
+@test
+def fish_completes_commands_files_and_settings():
+    if not shutil.which("fish"):
+        skip("fish is not installed: sudo ./scripts/deps install test")
+
+    def complete(line):
+        script = install() / "share" / "fish" / "vendor_completions.d" / "ddiperf.fish"
+        command = ["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"]
+        code, out, err = execute(command, cwd=ROOT, env={**ENVIRONMENT, "HOME": FOLDER.name})
+        assert code == 0 and not err, out + err
+        return [one.partition("\t")[0] for one in out.splitlines()]
+
+    assert complete("ddiperf resp") == ["respond"]
+    assert complete("ddiperf check config/selft") == [FILE]
+    assert complete("ddiperf run --j") == ["--json"]
+    assert complete(f"ddiperf run {FILE} --set ports.tester.dri") == ["ports.tester.driver="]
+    assert complete("ddiperf-dnsperf -Q") == ["-Q"] and complete("ddiperf as dnsp") == ["dnsperf"]
 
 
 SHOW = r"""show() { zle -I; print -r -- "line<$BUFFER>"; BUFFER= }; zle -N show; bindkey "^T" show"""
