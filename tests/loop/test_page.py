@@ -186,6 +186,19 @@ def a_run_of_dns_has_its_sections_charts_and_tables_with_its_verdict_first():
 
 
 @test
+def a_tab_says_which_server_had_which_load():
+    document = json.loads(json.dumps(dns()))
+    for server, port, load, title in (("192.0.2.1", 5353, {"rate": 5000}, "192.0.2.1:5353, 5 000 per second"),
+                                      ("2001:db8::1", 0, {"outstanding": 100}, "2001:db8::1, 100 in flight"),
+                                      ("2001:db8::1", 5353, {"ramp": {}}, "[2001:db8::1]:5353")):
+        document["config"]["traffic"][0].update(server=server, server_port=port, load=load)
+        b = browser()
+        b.open(page_of(document, name="title"))
+        found = b.value("document.title").replace("\u202f", " ").replace("\u00a0", " ")
+        assert found == f"{document['run']['name']}, {title} – ddiperf", found
+
+
+@test
 def text_of_a_result_is_text_and_known_labels_have_their_colours():
     document = json.loads(json.dumps(dns()))
     one, = document["traffic"]

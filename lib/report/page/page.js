@@ -834,16 +834,42 @@ function labels(run) {
 	return Array.isArray(all) ? all.join(", ") : "";
 }
 
+// The servers of a run, with their port unless it is the protocol's.
+function serversOf(run) {
+	return [...new Set(list(at(run.doc, "config.traffic")).filter(item => text(item, "server")).map(item => {
+		const server = text(item, "server"), port = number(item, "server_port");
+		return !port ? server : server.includes(":") ? `[${server}]:${port}` : `${server}:${port}`;
+	}))];
+}
+
+// "5 000 per second", "100 in flight"; "": another shape.
+function loadOf(item) {
+	const [rate, kept] = [at(item, "load.rate"), at(item, "load.outstanding")];
+	return typeof rate === "number" ? `${exact(rate)} per second` : typeof kept === "number" ? `${exact(kept)} in flight` : "";
+}
+
+// The loads of a run; none of a search, which varies them.
+function loadsOf(run) {
+	const items = at(run.doc, "search") ? [] : list(at(run.doc, "config.traffic"));
+	return items.map(item => loadOf(item) && (items.length > 1 ? `${text(item, "name")}: ${loadOf(item)}` : loadOf(item))).filter(Boolean).join(", ");
+}
+
+// For a tab or a bookmark: name, server and load.
+function titleOf(run) {
+	const name = text(run.doc, "run.name") || run.file;
+	return [name, serversOf(run).join(", "), loadsOf(run)].filter(Boolean).join(", ");
+}
+
 function head(page) {
 	for (const run of runs) {
 		const name = text(run.doc, "run.name") || run.file || "result";
-		const servers = [...new Set(list(at(run.doc, "config.traffic")).map(item => text(item, "server")).filter(Boolean))];
 		page.append(el("div", {class: "result"}, el("h1", {}, tag(run), name),
 			el("div", {class: "verdict"}, badge(text(run.doc, "verdict.status")), el("p", {}, sentence(run))),
 			big(run), facts([["note", text(run.doc, "run.note")], ["labels", labels(run)],
 				["started", text(run.doc, "run.started").replace("T", " ").replace("Z", " UTC")],
 				["measured", known(number(run.doc, "run.measured_s")) ? seconds(number(run.doc, "run.measured_s")) : ""],
-				["server", servers.join(", ")],
+				["server", serversOf(run).join(", ")],
+				["load", loadsOf(run)],
 				["box", [text(run.doc, "run.host.cpu"), text(run.doc, "run.host.driver")].filter(Boolean).join(", driver ")],
 				["file", several() ? run.file : ""]])));
 	}
@@ -1567,7 +1593,7 @@ function start(page, data, of, open) {
 	readPlace();
 	openRun = open || null;
 	fill(page, data, of);
-	document.title = (campaign ? campaign.name : runs.map(run => text(run.doc, "run.name") || run.file).join(" and ")) + " – ddiperf";
+	document.title = (campaign ? campaign.name : runs.map(titleOf).join(" and ")) + " – ddiperf";
 	// The text appears before the charts.
 	requestAnimationFrame(() => setTimeout(() => {
 		draw();
