@@ -202,6 +202,21 @@ static const char *header(struct MHD_Connection *c, const char *name)
 }
 
 // The reply that refuses the request; code 0: none does. The body has not been read.
+// A browser gets a page that leads back, everybody else the error.
+static struct http_reply no_such_path(const struct http_request *r, const char *method)
+{
+	static char page[] = "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n"
+			     "<title>Not found – ddiperf</title>\n"
+			     "<h1>Not found</h1>\n<p>There is no such page. "
+			     "<a href=\"/\">All runs</a></p></html>\n";
+	const char *accept = header(r->connection, MHD_HTTP_HEADER_ACCEPT);
+
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 || !accept || !strstr(accept, "text/html"))
+		return http_error(MHD_HTTP_NOT_FOUND, "there is no such path");
+	return reply(MHD_HTTP_NOT_FOUND, "text/html; charset=utf-8",
+		MHD_create_response_from_buffer(strlen(page), page, MHD_RESPMEM_PERSISTENT));
+}
+
 static struct http_reply refuse(
 	const struct http *h, struct http_request *r, const char *method, const char *path)
 {
@@ -217,7 +232,7 @@ static struct http_reply refuse(
 	if (!r->route && is_known_path(h, path, r))
 		return http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "not by %.20s", method);
 	if (!r->route)
-		return http_error(MHD_HTTP_NOT_FOUND, "there is no such path");
+		return no_such_path(r, method);
 	if (changes && !header(r->connection, HTTP_HEADER))
 		return http_error(
 			MHD_HTTP_FORBIDDEN, "a change needs the header " HTTP_HEADER ": 1");
