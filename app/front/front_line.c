@@ -519,15 +519,15 @@ static void set_exchange(struct front *f, const struct options *o, const char *s
 	                            : "renew rebind release decline confirm leasequery";
 	const char *path = arena_printf(f->arena, "%s.exchange", section);
 	const char *exchange = given(o, path);
+	const char *option = exchange ? arena_printf(f->arena, "-x %s", exchange) : NULL;
 
 	if (!exchange || !word_is_among(exchange, of_bound) ||
 		is_given(o, arena_printf(f->arena, "%s.leases.load", section))) {
-		front_set(f, NULL, path, exchange ? exchange : first);
+		front_set(f, option, path, exchange ? exchange : first);
 		return;
 	}
 	front_set(f, NULL, arena_printf(f->arena, "%s.mix.%s", section, first), "50%");
-	front_set(f, arena_printf(f->arena, "-x %s", exchange),
-		arena_printf(f->arena, "%s.mix.%s", section, exchange), "50%");
+	front_set(f, option, arena_printf(f->arena, "%s.mix.%s", section, exchange), "50%");
 	log_note("%s: half of the exchanges get leases (%s), the other half are %s; %s alone: "
 		 "--leases FILE, which an earlier run wrote with --save-leases FILE",
 		f->name, first, exchange, exchange);

@@ -48,8 +48,7 @@ static const struct option_row {
 		"take differences from this result; default: the first one"},
 	{OPTION_FORMAT, 'F', "format", "FORMAT", AT(format),
 		"format of the report (ddiperf list formats); default: by the suffix of OUT, "
-		"keyval "
-		"with --select, or text"},
+		"keyval with --select, or text"},
 	{OPTION_OUTPUT, 'o', "output", "OUT", AT(output), "write to OUT; default: standard output"},
 	{OPTION_SELECT, 'S', "select", "FIGURES", AT(select),
 		"figures of keyval or csv: A,B;C, a file of such lines, all, or ? to list them"},

@@ -39,8 +39,7 @@ static const struct field search_fields[] = {
 		FIELD_ENUM, AT(search_settings, method), .names = search_methods, .def = "bisect"},
 	{"start",
 		"value to try first: the highest, as in RFC 2544, or the lowest, then four times "
-		"as much "
-		"each time until a load does not meet a goal",
+		"as much each time until a load does not meet a goal",
 		FIELD_ENUM, AT(search_settings, start), .names = search_starts, .def = "highest"},
 	{"from", "lowest value", FIELD_RATE, .required = true, AT(search_settings, from),
 		.min = 0.001, .max = 1e9},

@@ -47,9 +47,16 @@ static bool begin_one(struct proto_ctx *ctx, struct proto_txn *t)
 	return true;
 }
 
-static PROTO_BEGIN(begin, begin_one)
+static uint32_t begin(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n)
+{
+	uint32_t i = 0;
 
-	static void flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
+	while (i < n && begin_one(ctx, &t[i]))
+		i++;
+	return i;
+}
+
+static void flow(struct proto_ctx *ctx, const struct proto_txn *t, struct proto_flow *out)
 {
 	struct rig_script *s = ctx->own;
 
