@@ -7,6 +7,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "io/port_state.h"
+
 #if defined(__SANITIZE_THREAD__)
 #define BURST_TELLS 1
 #elif defined(__has_feature)
@@ -19,7 +21,6 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#define BURST_MAX   64
 #define BURST_AHEAD 5   // packets whose cache lines are fetched early
 #define BURST_OWNED 384 // bytes of each
 

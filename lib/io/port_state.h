@@ -15,8 +15,10 @@
 #define PORT_MAX        16
 #define PORT_MAX_QUEUES 16
 #define PORT_HEADROOM   128  // bytes before the data of every mbuf, RTE_PKTMBUF_HEADROOM
+#define BURST_MAX       64   // packets of a burst
 #define PORT_XDP_MTU    3434 // of XDP sockets: an mbuf in its pool is within a page
 
+struct rte_mbuf;
 struct rte_mempool;
 struct rte_ring;
 struct sockets;

@@ -11,6 +11,7 @@
 
 #include "proto/table.h"
 #include "base/log.h"
+#include "engine/core/reassembly.h"
 #include "engine/core/worker/worker.h"
 #include "lib/test_port.h"
 #include "proto/dns/client/dns_internal.h"

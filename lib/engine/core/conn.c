@@ -4,6 +4,8 @@
 #include "engine/core/conn.h"
 
 #include "base/clock.h"
+#include "engine/core/wire.h"
+#include "io/burst.h"
 
 #define TURN_MASK (UINT32_MAX >> CONN_BUCKET_SHIFT)
 #define RTO_FIRST 1000000

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/core/wire.h"
-#include "io/burst.h"
+#include "engine/core/wire_state.h"
+#include "io/port_state.h"
 #include "net/frame.h"
 #include "net/tcp.h"
 

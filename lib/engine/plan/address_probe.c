@@ -2,6 +2,7 @@
 // Probes for our own addresses; the packet path notices replies (core/wire.c). Path: cold.
 // Management thread, while no worker runs on these ports.
 #include "engine/plan/address_probe.h"
+#include "engine/core/wire.h"
 #include "engine/plan/plan_neighbours.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 // Path: cold. Management thread.
 #include "engine/plan/plan.h"
 
+#include "engine/core/reassembly.h"
 #include "proto/table.h"
 #include "io/driver/driver.h"
 #include "engine/plan/deal.h"

@@ -10,6 +10,7 @@
 #include "io/driver/memory.h"
 
 #define MIB        1048576.0
+#define NS_PER_S   1000000000u
 #define REORDER_NS 1000000 // a reordered reply waits this long for the next one
 // Values advertised besides the settings; the times are from RFC 4861 section 6.2.1.
 #define HOP_LIMIT          64

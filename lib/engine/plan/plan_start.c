@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/table.h"
+#include "engine/core/reassembly.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/plan_start.h"
 #include "io/driver/driver.h"

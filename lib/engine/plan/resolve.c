@@ -2,6 +2,7 @@
 // Resolves next hops; meanwhile answers ARP, ND and ping for the tester's addresses, as in a run.
 // Path: cold. Management thread, while no worker runs on these ports.
 #include "engine/plan/plan.h"
+#include "engine/core/wire.h"
 #include "engine/plan/plan_neighbours.h"
 #include "engine/plan/resolve.h"
 

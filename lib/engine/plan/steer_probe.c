@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "engine/core/wire.h"
 #include "io/driver/driver.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_servers.h"

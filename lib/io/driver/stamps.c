@@ -13,6 +13,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/clock.h"
+#include "io/burst.h"
 #include "io/driver/driver.h"
 
 #define MICROSECOND 1000

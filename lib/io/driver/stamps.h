@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "io/port_state.h"
-#include "io/burst.h"
 
 struct clock;
 

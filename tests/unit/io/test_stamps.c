@@ -16,6 +16,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/clock.h"
+#include "io/burst.h"
 #include "io/driver/driver.h"
 #include "io/driver/stamps.h"
 #include "lib/test_port.h"

@@ -9,6 +9,8 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "engine/core/wire.h"
+#include "io/burst.h"
 
 #define REQUEST_MAX 2048 // bytes of a frame that is answered in its own buffer
 #define PIECES      130  // of a reply: 65 535 octets at the smallest MTU, and one more

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/core/responder/responder.h"
 #include "engine/core/responder/responder_internal.h"
+#include "io/burst.h"
 #include "net/transport_server.h"
 
 #define LINGER_US   2000000 // that the client has to close a connection that we closed

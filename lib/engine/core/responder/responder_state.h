@@ -9,7 +9,7 @@
 
 #include "engine/core/conn.h"
 #include "engine/core/responder/faults.h"
-#include "engine/core/wire.h"
+#include "engine/core/wire_state.h"
 #include "engine/core/worker/worker_state.h"
 #include "proto/proto.h"
 

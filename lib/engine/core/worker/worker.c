@@ -3,6 +3,7 @@
 // snapshot once an interval. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker.h"
 
+#include "engine/core/wire.h"
 #include "engine/core/worker/worker_idle.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "engine/core/idle.h"
+#include "io/burst.h"
 
 #define EXPIRE_BURST 64
 #define STOPPED      50 // stalls: longer than a time slice of another process

@@ -2,6 +2,7 @@
 // Counts the transactions and replies that do not end well.
 // Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_internal.h"
+#include "io/burst.h"
 
 static uint64_t *cell_of(struct ledger *l, enum evidence_reason why)
 {

@@ -3,6 +3,7 @@
 // and counts the outcomes. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
 
+#include "engine/core/wire.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_tx.h"
 

@@ -3,6 +3,7 @@
 // reply comes although messages wait for one. A path that a reply shows needs neither.
 // Path: hot, but rare. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
+#include "engine/core/wire.h"
 #include "engine/core/worker/worker_internal.h"
 
 static void item_aim(struct worker_item *it, const struct neighbours *n)

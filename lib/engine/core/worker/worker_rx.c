@@ -4,9 +4,11 @@
 // one by one (worker_packet). Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_rx.h"
 
+#include "engine/core/wire.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
+#include "io/burst.h"
 
 // Which of the item's source addresses the packet is for; UINT32_MAX: none.
 static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uint8_t len)

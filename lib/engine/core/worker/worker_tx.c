@@ -4,8 +4,10 @@
 // (item_flush). Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_tx.h"
 
+#include "engine/core/wire.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
+#include "io/burst.h"
 
 // Take spare buffers for two bursts when there are too few for one, so that passes with few packets
 // do not all ask the pool. Returns false if there are none.

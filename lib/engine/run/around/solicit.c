@@ -2,6 +2,7 @@
 // Solicits routers. Meanwhile answers ARP, ND and ping, as in a run: the router may ask for the MAC
 // of the client. Path: cold. Management thread.
 #include "engine/plan/plan_neighbours.h"
+#include "engine/core/wire.h"
 #include "engine/run/around/solicit.h"
 
 #include <errno.h>

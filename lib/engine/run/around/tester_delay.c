@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "io/burst.h"
 #include "io/driver/settings.h"
 #include "engine/run/collect/collect.h"
 #include "io/driver/launch.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The outcome of a received packet: the one counter that it increments, and the state of its
 // transaction. Path: cold. Test.
+#include "engine/core/reassembly.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_rx.h"
 #include "rig.h"
