@@ -201,7 +201,7 @@ def every_command_runs():
 def no_command_hides_in_an_unmarked_block():
     for page in PAGES:
         for line, kind, text in fences(page):
-            assert kind in ("", "sh", "yaml", "c", *STEPS), (name_of(page, line), kind)
+            assert kind in ("", "sh", "yaml", "c", "python", *STEPS), (name_of(page, line), kind)
             assert kind or not re.search(r"^(sudo|ddiperf|\./|scripts/|(run|ports|traffic|output|criteria): *[\n{\[])", text, re.M), name_of(page, line)
 
 
