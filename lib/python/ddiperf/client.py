@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 from urllib.parse import quote, urlsplit
 
-from .errors import AccessError, ConfigError, ConnectionLost, NotFoundError, Problem, ProgramError, RefusedError
-from .errors import ServerError, Timeout
+from .errors import AccessError, ConfigError, ConnectionLost, DdiperfError, NotFoundError, Problem
+from .errors import ProgramError, RefusedError, ServerError, Timeout
 from .local import Config, Settings, config_path, config_settings, config_text
 from .result import Interval, Progress, Result, RunState, line_of
 
@@ -151,12 +151,12 @@ class Client:
         return Run(self, str(self._json("POST", "/runs", body)["id"]))
 
     def run(self, config: Config, *, settings: Settings = (), timeout: float | None = None) -> Result:
-        """Start, wait and fetch. A run that does not end in time is stopped."""
+        """Start, wait and fetch. A run that does not end in time, or whose caller is interrupted, is stopped."""
         started = self.start(config, settings=settings)
         try:
             return started.result(timeout)
-        except Timeout:
-            with contextlib.suppress(RefusedError):
+        except BaseException:
+            with contextlib.suppress(DdiperfError):
                 started.stop()
             raise
 
