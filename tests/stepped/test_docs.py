@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # --- in place of programs ------------------------------------------------------------------------------
 
 # Programs of the box that documents may use.
-REAL = ["bash", "env", "cat", "dirname"]
+REAL = ["bash", "env", "cat", "dirname", "mkdir", "rm"]
 # Commands that are not run, and why.
 NOT_RUN = {
     "modprobe": "changes the kernel", "sysctl": "changes the kernel",
@@ -104,6 +104,7 @@ def make_folder(folder):
     write(folder / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
     write(folder / "bin" / "ddiperf", f'#!/bin/sh\nexec {sys.executable} {Path(__file__).resolve()} stand-in "$@"\n')
     write(folder / "scripts" / "lab", LAB)
+    (folder / "bin" / "ddiperf-ci").symlink_to(ROOT / "scripts" / "ci" / "ddiperf-ci")
     code, out, err = execute([binary(), "run", "test.yaml", "--set", "run.warmup=10ms", "--set", "run.duration=100ms",
                               "--json", "result.json", "--quiet"], cwd=folder)
     assert code == 0, out + err
