@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ddiperf complete -- WORD...: the continuations of the last word of a command line, one per line:
+// ddiperf complete -- WORD...: completions of the last word of a command line, one per line:
 // text, tab, help. A line ":PATTERN" stands for file names. For complete.bash and complete.zsh.
 // Path: cold. Main thread.
 #include <stdio.h>

@@ -85,7 +85,8 @@ static void check_points(const struct campaign *c, struct diag *d)
 		for (uint32_t k = 0; k < p->only.count; k++)
 			if (find_vary(c, text_at(&p->only, k)) < 0)
 				diag_error(d, (const char *const *)p->only.items + k, NULL,
-					"\"%s\" is no value of a varied setting (NAME=VALUE)",
+					"\"%s\" does not name a value of a varied setting "
+					"(NAME=VALUE)",
 					text_at(&p->only, k));
 	}
 }

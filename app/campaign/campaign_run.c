@@ -43,7 +43,7 @@ static const char *beside_journal(const struct attempt *t, const char *suffix)
 }
 
 // The first interrupt asks a command to end, the second kills it.
-static int heed(void *ctx)
+static int escalate(void *ctx)
 {
 	int more = interrupt_count - *(const int *)ctx;
 
@@ -63,7 +63,7 @@ static int hook(struct attempt *t, const char *name, const char *text)
 	int before = interrupt_count, rc;
 	struct command_run c = {.text = text,
 		.timeout_ns = t->runner->campaign->settings.timeout_ns,
-		.interrupt = heed,
+		.interrupt = escalate,
 		.ctx = &before};
 	char outcome[96];
 
@@ -282,7 +282,7 @@ static int run_operation(struct attempt *t)
 	int before = interrupt_count, rc;
 	struct command_run c = {.text = run_command(t, result, log),
 		.timeout_ns = RUN_NS,
-		.interrupt = heed,
+		.interrupt = escalate,
 		.ctx = &before};
 	struct task_end end = {0};
 	struct task *task = NULL;

@@ -71,7 +71,7 @@ static int write_files(const struct campaign_table *t)
 	return rc;
 }
 
-static void last_words(int code)
+static void on_fatal_end(int code)
 {
 	log_error("the campaign was given up (exit code %d); its finished runs are kept", code);
 }
@@ -112,7 +112,7 @@ static int execute(const struct options *o, const struct campaign *c)
 		return rc == -EINVAL ? EXIT_CONFIG : EXIT_ENVIRONMENT;
 	if (!o->quiet)
 		introduce(c, &j);
-	signals_catch(last_words, terminal_restore);
+	signals_catch(on_fatal_end, terminal_restore);
 	rc = campaign_execute(&r);
 	signals_over();
 	t.why = r.why;

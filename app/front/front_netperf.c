@@ -298,7 +298,7 @@ static int show_version(struct as_run *r, const char *value)
 #define MEMBER(member)           .place = offsetof(struct netperf_run, member)
 #define NUMBER(member, from, to) MEMBER(member), .least = (from), .most = (to)
 
-#define OF_BUFFERS "messages lie where the driver wants them"
+#define OF_BUFFERS "the driver decides where messages lie in memory"
 
 static const struct as_option options[] = {
 	{'4', NULL, NULL, "IPv4", .set = set_family},

@@ -418,7 +418,7 @@ static int hand_out(struct session *s, int code)
 }
 
 // Supports ddiperf watch. A run that cannot be watched continues.
-static void be_watched(struct session *s)
+static void open_watch_socket(struct session *s)
 {
 	char dir[256], path[512];
 	struct stream *stream;
@@ -479,7 +479,7 @@ static int follow(struct session *s)
 						    .ctx = front_output(s)->ctx});
 	run_events_follow(&s->live, (struct run_events_follower){view_line, .ctx = &s->view});
 	if (rc == 0)
-		be_watched(s);
+		open_watch_socket(s);
 	if (rc == 0 && output->jsonl) {
 		rc = stream_open("output.jsonl:", output->jsonl, hooks_any_command(s->config),
 			&s->lines_lost, &stream);
@@ -557,7 +557,7 @@ static int execute_on_fleet(struct session *s, struct run_options *run)
 // For the emergency exit: see signals.h.
 static struct session *session;
 
-static void last_words(int code)
+static void on_fatal_end(int code)
 {
 	const struct report *r = &session->report;
 
@@ -614,7 +614,7 @@ static int run_session(struct session *s, struct diag *d)
 	s->report.live &= !o->intervals && !s->respond;
 	s->hooks = (struct hooks){s->config, run.id, o->json};
 	session = s;
-	signals_catch(last_words, terminal_restore);
+	signals_catch(on_fatal_end, terminal_restore);
 	if (o->fleet)
 		code = execute_on_fleet(s, &run);
 	else

@@ -348,7 +348,7 @@ static int run_next(struct led *s)
 
 static struct led *led;
 
-static void last_words(int code)
+static void on_fatal_end(int code)
 {
 	run_halt();
 	state_end_own();
@@ -449,7 +449,7 @@ int run_child(const struct options *o, const struct config *c, struct diag *d)
 			&s.live, (struct run_events_follower){interval_file_line, .ctx = &s.part});
 		run_events_follow(&s.live, (struct run_events_follower){put_line, .ctx = &s});
 		led = &s;
-		signals_catch(last_words, terminal_restore);
+		signals_catch(on_fatal_end, terminal_restore);
 		code = lead_between_hooks(&s);
 		signals_over();
 		run_events_close(&s.live);

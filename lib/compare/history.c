@@ -189,7 +189,8 @@ static int put_lines(const char *file, json_t *entries, struct document_reader *
 		bool known = document_named(entries, "run.id", id) != NULL;
 
 		if (!*id)
-			log_error("report: %s: no run.id, so a history cannot tell it from others",
+			log_error("report: %s: no run.id, so a history cannot distinguish it from "
+				  "others",
 				readers[i]->file);
 		else if (known)
 			log_note("report: %s: run %s is in %s already, not appended again",

@@ -204,10 +204,9 @@ int bus_options(const struct bus_settings *s, natsOptions **out, char *servers, 
 	known = s->creds || w.user || s->cert;
 	tls = w.tls || s->ca || s->cert;
 	if (w.far && !known) {
-		log_error(
-			"%s is not of this host, and there are no credentials for it: who reaches "
-			"it could command this host. Give a file of credentials, user and "
-			"password in the URL, or a certificate",
+		log_error("%s is not on this host, and there are no credentials for it: anyone who "
+			  "can reach it could control this host. Give a file of credentials, user "
+			  "and password in the URL, or a certificate",
 			servers);
 		return -EACCES;
 	}
@@ -220,7 +219,8 @@ int bus_options(const struct bus_settings *s, natsOptions **out, char *servers, 
 		return -EACCES;
 	}
 	if (w.plain && !tls)
-		log_warning("%s: encrypted only if the server wants it; tls:// insists", servers);
+		log_warning(
+			"%s: encrypted only if the server requires it; tls:// always is", servers);
 	if (natsOptions_Create(out) != NATS_OK)
 		return -ENOMEM;
 	if (set_options(*out, s, &w, known) == NATS_OK)

@@ -25,7 +25,7 @@ static const char *text_or_empty(const char *text)
 }
 
 // The first interrupt asks a hook to end, the second kills it.
-static int heed(void *ctx)
+static int escalate(void *ctx)
 {
 	const struct hook *h = ctx;
 	int more = interrupt_count - h->before;
@@ -41,7 +41,7 @@ static int run_hook(const struct hooks *of, struct hook *h)
 	struct command_run c = {.text = h->text,
 		.more_env = env,
 		.timeout_ns = of->config->hooks.timeout_ns,
-		.interrupt = heed,
+		.interrupt = escalate,
 		.ctx = h};
 	char outcome[96];
 	int rc;

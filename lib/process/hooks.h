@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands of the file before and after a run: hooks.start and hooks.stop. Path: cold. Main
-// thread | the thread of the last words, which only stops.
+// thread | the thread of the emergency exit, which only stops.
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A handler that counts and answers, and a thread that waits for the third signal or a crash.
-// Path: cold. Main thread | the thread of the last words.
+// Path: cold. Main thread | the thread of the emergency exit.
 #include "process/signals.h"
 
 #include <errno.h>
@@ -21,23 +21,23 @@
 #include "engine/run/run.h"
 #include "io/host/privileges.h"
 
-#define ORDERLY_S 2  // from the third signal, for an orderly end
-#define WORDS_S   10 // from a crash, for the last words
+#define ORDERLY_S   2  // from the third signal, for an orderly end
+#define FATAL_END_S 10 // from a crash, for the emergency exit
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
 #define CRASHES (sizeof(crashes) / sizeof(crashes[0]))
 
 static struct {
-	void (*last_words)(int code);
+	void (*on_fatal_end)(int code);
 	pthread_t main;
 	int stderr_fd; // the user's; standard error is captured while a driver starts
 	sem_t wake;
 	atomic_bool third, follow;
 	atomic_int crash;      // signal of the crash
-	bool waiting;          // a thread waits to run the last words
+	bool waiting;          // a thread waits to run the emergency exit
 	_Atomic uint64_t keep; // capabilities of the main thread; set by each run of a series
-	atomic_flag speaking;  // last words have started or are no longer needed
+	atomic_flag speaking;  // emergency exit: started, or no longer needed
 	atomic_bool halted;    // the main thread
 	atomic_bool state_wanted;
 	void (*restore)(void);
@@ -56,7 +56,7 @@ static void answer(int count)
 	(void)written;
 }
 
-// Exit without last words.
+// Exit without the emergency exit.
 static void leave(int code)
 {
 	signals.restore();
@@ -84,14 +84,14 @@ static void on_signal(int number)
 static void speak(int code)
 {
 	if (atomic_flag_test_and_set(&signals.speaking))
-		leave(code); // no memory for the last words
+		leave(code); // no memory for the emergency exit
 	if (!pthread_equal(pthread_self(), signals.main)) {
 		atomic_store(&signals.halted, true);
 		pthread_kill(signals.main, SIGINT);
 	}
 	signals.restore();
 	dup2(signals.stderr_fd, STDERR_FILENO);
-	signals.last_words(code);
+	signals.on_fatal_end(code);
 	_exit(code);
 }
 
@@ -100,7 +100,7 @@ static void on_no_words(int number)
 	leave(EXIT_INTERNAL);
 }
 
-// The crashed thread may hold locks, so another thread runs the last words, with a time limit.
+// The crashed thread may hold locks, so another thread runs the emergency exit, with a time limit.
 static void on_crash(int number)
 {
 	char text[96];
@@ -112,7 +112,7 @@ static void on_crash(int number)
 	len = snprintf(text, sizeof(text), "ddiperf: internal error: %s\n", sigdescr_np(number));
 	written = write(signals.stderr_fd, text, (size_t)len);
 	(void)written;
-	alarm(WORDS_S);
+	alarm(FATAL_END_S);
 	if (!signals.waiting)
 		speak(EXIT_INTERNAL);
 	sem_post(&signals.wake);
@@ -185,12 +185,12 @@ bool signals_state_wanted(void)
 	return atomic_exchange(&signals.state_wanted, false);
 }
 
-void signals_catch(void (*last_words)(int code), void (*restore)(void))
+void signals_catch(void (*on_fatal_end)(int code), void (*restore)(void))
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = on_signal}, before;
 
-	signals.last_words = last_words;
+	signals.on_fatal_end = on_fatal_end;
 	signals.restore = restore;
 	signals.main = pthread_self();
 	signals.stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -253,8 +253,7 @@ static void print_responder(FILE *out, const struct result *result)
 				count_text(r->faults[i]));
 	stats_print(in, "<  requests dropped: no free packet buffer {no_buffer}\n>", out);
 	if (r->gaps_over_1ms) {
-		fprintf(out,
-			"  without its CPU for %s: ", stats_shown_time(r->stolen_s * 1e9, true));
+		fprintf(out, "  descheduled for %s: ", stats_shown_time(r->stolen_s * 1e9, true));
 		stats_print(in, "{gaps_over_1ms} times over 1 ms, longest {max_gap_ns}\n", out);
 	}
 	if (r->connections)

@@ -52,7 +52,7 @@ static const struct as_option rows[] = {
 	{'c', NULL, NULL, "rapid commit, with -6 -i"},
 	{'C', NULL, "SEPARATOR", "lines of -t as bare figures"},
 	{'d', NULL, "SECONDS", "time after which a message is lost"},
-	{'D', NULL, "COUNT|PERCENT", "end after so many losses"},
+	{'D', NULL, "COUNT|PERCENT", "end after this many losses"},
 	{'e', NULL, "TYPE", "address-only, prefix-only or address-and-prefix"},
 	{'E', NULL, "OFFSET", "place of the elapsed time in the second -T", WHOLE(0, INT32_MAX)},
 	{'f', NULL, "RATE", "renewals per second, on top of -r", WHOLE(1, INT32_MAX)},

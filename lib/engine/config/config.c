@@ -164,7 +164,7 @@ static const struct field validity_fields[] = {
 		"share of received packets dropped by the tester above which the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, dropped), .def = "0%", .max = 1},
 	{"stolen",
-		"share of the measured time that a worker or the responder is without its CPU "
+		"share of the measured time that a worker or the responder is descheduled "
 		"above which the run is invalid",
 		FIELD_PERCENT, AT(validity_settings, stolen), .def = "10%", .max = 1},
 	{"link_down", "time with a link down above which the run is invalid", FIELD_DURATION,

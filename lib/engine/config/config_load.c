@@ -363,7 +363,7 @@ static void check_router(const struct router_settings *r, struct diag *d)
 
 	for (uint32_t i = 0; i < r->prefixes.count; i++)
 		if (p[i].addr.len != 16)
-			diag_error(d, &p[i], NULL, "is no IPv6 prefix");
+			diag_error(d, &p[i], NULL, "is not an IPv6 prefix");
 	if (r->prefixes.count > NEIGH_PREFIXES_MAX)
 		diag_error(d, &r->prefixes, "prefixes", "%u prefixes are too many (up to %u)",
 			r->prefixes.count, NEIGH_PREFIXES_MAX);

@@ -36,7 +36,7 @@
 #define ROUNDING_S      1e-4       // a tick is calibrated
 #define SETTLE_TRIES    50         // times that, for packets between two ports of our own
 
-static void course_nap(uint64_t ns)
+static void course_sleep(uint64_t ns)
 {
 	nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
@@ -46,11 +46,11 @@ static void course_tick(struct run *r)
 	const struct run_hooks *h = &r->options->hooks;
 	const struct clock *c = &r->plan.clock;
 	uint64_t next = r->events ? events_wait_ns(r->events, clock_time(c)) : UINT64_MAX;
-	uint64_t nap = TICK_NS;
+	uint64_t sleep_ns = TICK_NS;
 
-	if (next < nap)
-		nap = next;
-	course_nap(nap);
+	if (next < sleep_ns)
+		sleep_ns = next;
+	course_sleep(sleep_ns);
 	if (r->events)
 		events_tick(r->events, clock_time(c));
 	if (h->tick)
@@ -331,8 +331,8 @@ static void course_settle(struct run *r, uint64_t give_up)
 		watch_tick(&r->watch, p, clock_time(&p->clock));
 	}
 	for (int i = 0; i < SETTLE_TRIES && on_the_way(p) && *r->options->signals < 2; i++)
-		course_nap(LATE_ANSWERS_NS);
-	course_nap(LATE_ANSWERS_NS);
+		course_sleep(LATE_ANSWERS_NS);
+	course_sleep(LATE_ANSWERS_NS);
 }
 
 // At both ends of the measured part, whenever that ends.
@@ -504,7 +504,7 @@ static void report_peer(struct run *r)
 		if (is_peer_done(r, before))
 			return;
 		before = r->result->peer->received;
-		course_nap(PEER_WAIT_NS);
+		course_sleep(PEER_WAIT_NS);
 	}
 }
 

@@ -558,7 +558,7 @@ static void reap(struct agent *a)
 		forget(a);
 }
 
-static void heed_coordinator(struct agent *a)
+static void check_coordinator(struct agent *a)
 {
 	struct claim *c = &a->claim;
 
@@ -576,7 +576,7 @@ void agent_tick(struct agent *a)
 	if (!*a->claim.run)
 		return;
 	read_child(a);
-	heed_coordinator(a);
+	check_coordinator(a);
 	if (clock_steady_ms() - a->claim.said_ms >= TALK_BEAT_MS)
 		publish(a, "", 0);
 	reap(a);

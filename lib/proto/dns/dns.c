@@ -295,7 +295,7 @@ static const struct field dns_fields[] = {
 		.type = FIELD_STRING,
 		.role = FIELD_INPUT,
 		.offset = SETTING(wire),
-		.help = "file of whole messages, of which only the ID is changed: a capture "
+		.help = "file of whole messages, sent unchanged except for the ID: a capture "
 			"(queries over UDP to port 53), or each with its length in front in two "
 			"bytes, as dnsperf -B and kxdpgun -B read it"},
 	{.name = "wire_port",

@@ -51,7 +51,7 @@ static const struct field echo_server_fields[] = {
 };
 
 static const struct field_section echo_server_section = {"echo",
-	"echo server: replies as long as the message wants, or none",
+	"echo server: replies as long as the message asks for, or none",
 	FIELD_ROWS(echo_server_fields), sizeof(struct echo_server_settings)};
 
 #define OFFSET(member) offsetof(struct echo_counters, member)
@@ -154,7 +154,7 @@ static void check_bare(
 			size);
 	if (reply != (s->reply == UINT64_MAX ? item->size : s->reply))
 		diag_error(d, s, "reply",
-			"an item without a header wants replies of %u bytes (reply: %uB)", reply,
+			"an item without a header needs replies of %u bytes (reply: %uB)", reply,
 			reply);
 }
 
@@ -168,7 +168,7 @@ static void echo_server_check(
 
 		if (item->transport.transport == TRANSPORT_UDP && reply_of(item) > s->longest)
 			diag_error(d, s, "longest",
-				"is %llu bytes, but an item wants replies of %u (give it at least "
+				"is %llu bytes, but an item needs replies of %u (set at least "
 				"that)",
 				(unsigned long long)s->longest, reply_of(item));
 		if (item->test != ECHO_CONNECT && head_of(item) != ECHO_HEAD)

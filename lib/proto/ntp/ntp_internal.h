@@ -51,7 +51,7 @@ const char *ntp_kiss_label(uint32_t i);
 #define NTP_SERVER_COUNTERS(X, A) \
 	X(received, "requests to the responder") \
 	X(answered, "replies made") \
-	X(ignored, "messages that are no request of a client: too short, another mode, version 0 or above 4")
+	X(ignored, "messages other than requests of a client: too short, another mode, version 0 or above 4")
 // clang-format on
 
 struct ntp_counters {

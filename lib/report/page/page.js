@@ -352,7 +352,7 @@ function markLine(u, value, name, dash, below) {
 	ctx.restore();
 }
 
-// Marks on a time axis: the end of the load, a stop rule, events; and the tester without its CPU below it.
+// Marks on a time axis: the end of the load, a stop rule, events; and the times when the tester was descheduled below it.
 function markTimes(u, run) {
 	const {ctx, bbox} = u, ratio = devicePixelRatio, measured = number(run.doc, "run.measured_s");
 	const x = t => Math.min(bbox.left + bbox.width, Math.max(bbox.left, u.valToPos(t, "x", true)));
@@ -939,7 +939,7 @@ function load(node) {
 		node.append(box);
 		new Chart(box, {name: `load ${name}`, title: question("did the load go out and come back?", name),
 			note: "transactions per second" + (warm && warm !== "0s" ? `; the warm-up of ${warm} before is not shown` : "")
-				+ "; grey: after the load; marks at the bottom: the tester was without its CPU",
+				+ "; grey: after the load; marks at the bottom: the tester was descheduled",
 			y: {label: "per second", format: si}, lines: timeLines(items, [["due", "due", "due", {width: 3}],
 				["sent", "sent", "sent"], ["answered", "answered", "answered"]])});
 		new Chart(box, {name: `loss ${name}`, title: question("how much was lost?", name), height: 150,
@@ -1138,7 +1138,7 @@ function limitCards(run) {
 	return {
 		tester: [...run.workers.map((worker, i) => say(`worker ${i}${known(number(worker.doc, "cpu")) ? ` (CPU ${exact(number(worker.doc, "cpu"))})` : ""} busy`, number(worker.doc, "busy"), percent)),
 			say("due but unsent", total("unsent"), exact), say("send lag, p99", finite(worst("send_lag.p99_ns", docs)), time),
-			say("packets dropped", drops, exact), say("without its CPU", sum(run.workers.map(w => number(w.doc, "stolen_s"))), seconds),
+			say("packets dropped", drops, exact), say("descheduled", sum(run.workers.map(w => number(w.doc, "stolen_s"))), seconds),
 			say("longest time without it", finite(worst("max_gap_ns", run.workers.map(w => w.doc))), time),
 			say("CPU of its box", number(doc, "cpu.used"), percent)],
 		wire: mine.flatMap(port => [say(`${text(port, "name")}: link used`, number(port, "link_bps") ? number(port, "link_used") : NaN, percent),
@@ -1147,7 +1147,7 @@ function limitCards(run) {
 		server: [say("lost", total("lost"), exact), say("failed", total("failed"), exact),
 			say("longest time without an answer", finite(worst("longest_gap_ns", docs)), time),
 			say("CPU, by probe", number(doc, "dut.used"), percent), ...counted(doc), say("requests received (responder)", number(doc, "responder.received"), exact),
-			say("answered (responder)", number(doc, "responder.answered"), exact), say("without its CPU (responder)", number(doc, "responder.stolen_s"), seconds),
+			say("answered (responder)", number(doc, "responder.answered"), exact), say("descheduled (responder)", number(doc, "responder.stolen_s"), seconds),
 			...Object.entries(at(doc, "responder.faults") || {}).filter(([, v]) => v > 0).map(([k, v]) => [`fault: ${k}`, exact(v)])]};
 }
 

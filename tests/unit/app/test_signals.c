@@ -40,7 +40,7 @@ static void say(const char *text)
 		_exit(99);
 }
 
-static void last_words(int code)
+static void on_fatal_end(int code)
 {
 	char text[64], name[16] = "";
 
@@ -76,7 +76,7 @@ static int do_alone(void (*act)(void))
 			signal(interrupts[i], SIG_DFL); // a job in the background ignores some
 		alarm(20);
 		interrupt_count = 0;
-		signals_catch(last_words, restore);
+		signals_catch(on_fatal_end, restore);
 		act();
 		_exit(50 + (int)interrupt_count);
 	}
@@ -176,7 +176,7 @@ static void a_question_is_heard_once(void **state)
 static void hang_up(void)
 {
 	signal(SIGHUP, SIG_IGN);
-	signals_catch(last_words, restore);
+	signals_catch(on_fatal_end, restore);
 	raise(SIGHUP);
 	raise(SIGINT);
 }
@@ -190,7 +190,7 @@ static void without_a_terminal_a_hangup_is_none(void **state)
 static void stop(void)
 {
 	signal(SIGTSTP, SIG_IGN);
-	signals_catch(last_words, restore);
+	signals_catch(on_fatal_end, restore);
 	raise(SIGTSTP);
 }
 

@@ -66,7 +66,7 @@ static json_t *counters_of(const char *answer, const char **what)
 	counters = is_http && strncmp(answer + 9, "200", 3) == 0 ? json_loads(body + 4, 0, NULL)
 	                                                         : NULL;
 	if (!counters)
-		*what = "it is no responder of this version of ddiperf";
+		*what = "it is not a responder of this version of ddiperf";
 	return counters;
 }
 

@@ -48,7 +48,7 @@ struct dhcp_pretend {
 	uint64_t after_ms, for_ms;
 };
 
-// Messages that are wrong on purpose: below[kind] of 2^32, ascending; a draw picks the first above.
+// Deliberately malformed messages: below[kind] of 2^32, ascending; a draw picks the first above.
 struct dhcp_wrong {
 	uint16_t steps; // steps that may be wrong, a bit each; 0: none
 	uint64_t below[DHCP_WRONG_COUNT];

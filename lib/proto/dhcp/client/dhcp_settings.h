@@ -52,7 +52,7 @@ struct dhcp_expected_settings {
 	struct dhcp_value_settings value;
 };
 
-// Messages that are wrong on purpose, by kind of the family; a family's rows are X(number, name,
+// Deliberately malformed messages, by kind of the family; a family's rows are X(number, name,
 // help, edit).
 struct dhcp_wrong_settings {
 	double shares[DHCP_WRONG_COUNT];
@@ -154,7 +154,7 @@ enum dhcp_peer_kind { DHCP_PEER_OFFERS, DHCP_PEER_ANSWERS, DHCP_PEER_REFUSALS, D
 		"IAs in replies with a status other than Success") \
 	A6(lease_status, DHCP_STATUS_BUCKETS, dhcp6_status_label, \
 		"addresses and prefixes in replies with a status other than Success") \
-	A(wrong_sent, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "sent wrong on purpose, by kind") \
+	A(wrong_sent, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "sent deliberately malformed, by kind") \
 	A(wrong_answered, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "of them, with an answer") \
 	A(wrong_unanswered, DHCP_WRONG_COUNT, DHCP_WRONG_NAME, "of them, without an answer in time") \
 	X(retransmitted, "messages sent again") \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are wrong on purpose: their selection, and edits of a finished message. A family
+// Deliberately malformed messages: their selection, and edits of a finished message. A family
 // defines the kinds. Such a message both begins and ends an exchange: the server's answer, or its
 // silence, is counted by kind and judged apart. Path: hot. Any thread.
 #pragma once

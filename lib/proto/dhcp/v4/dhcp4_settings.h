@@ -9,7 +9,7 @@
 enum dhcp4_query { DHCP4_BY_ADDRESS, DHCP4_BY_MAC, DHCP4_BY_CLIENT_ID };
 enum dhcp4_client_id { DHCP4_ID_NONE, DHCP4_ID_MAC, DHCP4_ID_DUID, DHCP4_ID_TEXT, DHCP4_ID_HEX };
 
-// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes a client's
+// Deliberately malformed messages: X(number, name, help, edit). The edit changes a client's
 // finished message, from m up to the writer w (dhcp4_wrong_wire.c).
 // clang-format off
 #define DHCP4_WRONGS(X) \

@@ -22,7 +22,7 @@ enum dhcp6_reconfigure { DHCP6_UNCALLED, DHCP6_ACCEPTS, DHCP6_LENIENT };
 enum dhcp6_query { DHCP6_BY_ADDRESS, DHCP6_BY_CLIENT_ID };
 enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RELAY };
 
-// Messages that are wrong on purpose: X(number, name, help, edit). The edit changes a client's
+// Deliberately malformed messages: X(number, name, help, edit). The edit changes a client's
 // finished message, from m up to the writer w, before it is relayed (dhcp6_wrong_wire.c).
 // clang-format off
 #define DHCP6_WRONGS(X) \
@@ -38,7 +38,7 @@ enum dhcp6_place { DHCP6_IN_MESSAGE, DHCP6_IN_IA_NA, DHCP6_IN_IA_PD, DHCP6_IN_RE
 	X(DHCP6_WRONG_DUID_LONG, "duid_long", "a client DUID of 200 octets", duid_long(m, w, random)) \
 	X(DHCP6_WRONG_DUID_TWICE, "duid_twice", "two client DUIDs", \
 		dhcp6_write_option(w, DHCP6_OPT_CLIENT_ID, "\0\3\0\1\2\0\0\0\0", 10)) \
-	X(DHCP6_WRONG_SERVER_ID, "server_id", "the DUID of a server that is nobody", \
+	X(DHCP6_WRONG_SERVER_ID, "server_id", "the DUID of a nonexistent server", \
 		option_set(m, w, DHCP6_OPT_SERVER_ID, "\0\3\0\1nobody", 10)) \
 	X(DHCP6_WRONG_IA, "ia", "an IA of 4 octets", ia_set(m, w, "\0\0\0\1", 4)) \
 	X(DHCP6_WRONG_IA_ADDRESS, "ia_address", "an address of 10 octets in an IA", \

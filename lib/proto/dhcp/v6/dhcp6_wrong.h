@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are wrong on purpose (DHCP6_WRONGS); dhcp_wrong.h selects them. Path: hot. The
+// Deliberately malformed messages (DHCP6_WRONGS); dhcp_wrong.h selects them. Path: hot. The
 // worker that owns the message.
 #pragma once
 

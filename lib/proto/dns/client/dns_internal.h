@@ -97,7 +97,7 @@ struct dns_plan {
 	uint16_t max_own_reply; // likewise in queries with their own OPT
 	uint32_t min_answers;
 	bool keepalive;           // the OPT record requests the server's idle timeout
-	bool wrong;               // some messages are wrong on purpose
+	bool wrong;               // some messages are deliberately malformed
 	bool transfers;           // all transactions are zone transfers
 	bool tc_to_stream;        // truncated answers are retried over a connection
 	uint32_t expected_rcodes; // bit per rcode

@@ -15,7 +15,7 @@
 #define DNS_CAPTURED     5 // rcode, flags, answer, authority, additional
 #define DNS_TSIG_ERRORS  5 // BADSIG, BADKEY, BADTIME, BADTRUNC, other
 
-// Messages that are wrong on purpose: the name of a kind, and its help text.
+// Deliberately malformed messages: the name of a kind, and its help text.
 // clang-format off
 #define DNS_WRONGS(X) \
 	X(DNS_WRONG_HEADER, "header", "messages of 2 to 11 octets: a part of the header") \
@@ -29,7 +29,7 @@
 	X(DNS_WRONG_OPTS, "opts", "two OPT records") \
 	X(DNS_WRONG_VERSION, "version", "an EDNS version above 0") \
 	X(DNS_WRONG_COOKIE, "cookie", "a cookie of 1 to 7 octets") \
-	X(DNS_WRONG_TSIG, "tsig", "a signature with a key that nobody has") \
+	X(DNS_WRONG_TSIG, "tsig", "a signature with an unknown key") \
 	X(DNS_WRONG_TSIG_MAC, "tsig_mac", "a signature with our key whose MAC is wrong")
 // clang-format on
 
@@ -163,14 +163,14 @@ struct dns_answers_settings {
 	A(captured_differs, DNS_CAPTURED, dns_captured_label,                                    \
 		"failed: replies by the first part that differs from the captured answer")      \
 	X(captured_unknown, "replies not compared: the capture has no whole answer")             \
-	A(wrong_sent, DNS_WRONG_COUNT, dns_wrong_label, "sent wrong on purpose, by kind")        \
+	A(wrong_sent, DNS_WRONG_COUNT, dns_wrong_label, "sent deliberately malformed, by kind")  \
 	A(wrong_right, DNS_WRONG_COUNT, dns_wrong_label, \
 		"of them, handled correctly: answered, or ignored") \
 	A(wrong_other, DNS_WRONG_COUNT, dns_wrong_label, "of them, answered otherwise")          \
 	A(wrong_unanswered, DNS_WRONG_COUNT, dns_wrong_label, \
 		"of them, without the required answer") \
 	A(wrong_rcode, DNS_RCODES, dns_rcode_label, "answers to such messages by RCODE")         \
-	X(wrong_unexpected, "all kinds of messages wrong on purpose: answered otherwise") \
+	X(wrong_unexpected, "deliberately malformed messages of all kinds: answered otherwise") \
 	X(tsig_verified, "replies whose signature is right (RFC 8945)")                          \
 	X(tsig_unsigned_errors, "FORMERR, NOTIMP and REFUSED without a signature: taken")        \
 	A(tsig_error, DNS_TSIG_ERRORS, dns_tsig_error_label,                                     \

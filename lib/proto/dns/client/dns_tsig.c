@@ -81,7 +81,7 @@ static int load(struct dns_tsig_key *key, const struct dns_key_settings *s, cons
 	if (build(key, secret))
 		return 0;
 	diag_error(d, s->name ? (const void *)&s->name : &s->secret_file, NULL,
-		"the name of the key is no name (see RFC 8945 section 4.2)");
+		"the name of the key is not a domain name (see RFC 8945 section 4.2)");
 	return -EINVAL;
 }
 

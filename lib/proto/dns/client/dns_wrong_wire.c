@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are wrong on purpose: their selection, their edits, and the answers a server must
+// Deliberately malformed messages: their selection, their edits, and the answers a server must
 // give. The ID is kept, so that an answer is recognised. Path: hot. The worker that owns ctx.
 
 #include "proto/dns/client/dns_wrong_wire.h"

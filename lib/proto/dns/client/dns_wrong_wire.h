@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are wrong on purpose, and the judgement of the server's reaction. They are judged
+// Deliberately malformed messages, and the judgement of the server's reaction. They are judged
 // apart: neither an answer nor its absence counts in the ledger. Path: hot. The worker that owns
 // ctx.
 #pragma once

@@ -131,7 +131,7 @@ static bool build_name(struct ddns_plan *p, const struct ddns_settings *s,
 		diag_error(d, &s->name, NULL, "only {client} can stand in it");
 	else if (!names_are_right(p, env->followed_clients))
 		diag_error(d, &s->name, NULL,
-			"is no domain name (labels of 1 to 63 characters, up to 253 in all)");
+			"is not a domain name (labels of 1 to 63 characters, up to 253 in all)");
 	else
 		return true;
 	return false;

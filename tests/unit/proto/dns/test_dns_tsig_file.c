@@ -134,7 +134,7 @@ static void the_settings_decide_what_the_file_leaves_open(void **state)
 	assert_int_equal(dns_tsig_record_len(&key), 3 + 10 + 13 + 16 + 64);
 	s.name = "a..b";
 	assert_int_equal(dns_tsig_key_load(&key, &s, d), -EINVAL);
-	assert_diag_has(d, "is no name");
+	assert_diag_has(d, "is not a domain name");
 	s.name = NULL;
 	assert_int_equal(dns_tsig_key_load(&key, &s, d), -EINVAL);
 	assert_diag_has(d, "a secret alone");
