@@ -3,8 +3,8 @@
 """A page of the manual from its template: man.py PROGRAM TEMPLATE PAGE [TOOL]
 
 A line "@list settings" or "@dhcp --help but dns --help" of the template becomes the rows that the program
-prints for these words, each with its tag; without those that it prints for the others. TOOL takes the place of
-"@TOOL@".
+prints for these words, each with its tag; without those that it prints for the others. Settings have a heading
+for each section; "@map of list settings and list responder" becomes a line for each of these. TOOL takes the place of "@TOOL@".
 """
 
 import re
@@ -26,15 +26,33 @@ def rows(program, words):
     return [row.groups() for row in map(ROW.match, printed.splitlines()) if row]
 
 
+def sections(printed):
+    """(path, meaning) of the parts into which the map divides settings."""
+    kinds = [(path, *text.partition(": ")[::2]) for path, text in printed]
+    return [(path, text) for path, kind, text in kinds
+            if re.match(r"(traffic\[\]\.|responder\.)?\w+(\[\])?$", path) and ("section" in kind or kind == "list of text" and "." not in path)]
+
+
+def mapped(program, lists):
+    found = dict(row for words in lists.split(" and ") for row in sections(rows(program, words)))
+    placed = sorted(found, key=lambda path: list(found).index(path.partition(".")[0]))
+    listed = "".join(f".TP 24\n.B \"{roff(path)}\"\n{roff(found[path])}\n" for path in placed)
+    return f".PD 0\n{listed}.PD\n"
+
+
 def name(tag):
     return re.sub("^-., ", "", tag)
 
 
 def tagged(program, line):
+    if line.startswith("map of "):
+        return mapped(program, line.removeprefix("map of "))
     words, _, others = line.partition(" but ")
     known = {(name(tag), text) for tag, text in rows(program, others)} if others else set()
     kept = [(tag, text) for tag, text in rows(program, words) if (name(tag), text) not in known]
-    return "".join(f".TP\n.B \"{roff(tag)}\"\n{roff(text)}\n" for tag, text in kept)
+    headed = [path for path, _ in sections(kept)] if line.startswith("list ") else []
+    return "".join(f".SS \"{roff(tag)}\"\n{roff(text)}\n" if tag in headed else f".TP\n.B \"{roff(tag)}\"\n{roff(text)}\n"
+                   for tag, text in kept)
 
 
 def main(program, template, page, tool=""):

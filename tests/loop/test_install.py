@@ -65,7 +65,13 @@ def pages_of_the_manual_say_what_the_program_does():
     pages = {path.stem: path for path in (install() / "share" / "man").glob("man*/*") if not path.is_symlink()}
     assert set(pages) == {"ddiperf", "ddiperf.yaml", "ddiperf-campaign.yaml", *(f"ddiperf-{tool}" for tool in TOOLS)}, pages
     settings = [line for options in (["settings", "--all"], ["responder"]) for line in execute([binary(), "list", *options])[1].splitlines()]
-    assert pages["ddiperf.yaml"].read_text().count("\n.TP\n") > len(settings)
+    settings_page = pages["ddiperf.yaml"].read_text().replace("\\-", "-")
+    headings = re.findall(r'^\.SS "(.*)"$', settings_page, re.M)
+    assert settings_page.count("\n.TP\n") + len(headings) > len(settings)
+    top = {re.split(r"[\[.]", line.split()[0])[0] for line in settings if line[0].isalpha()}
+    assert {re.split(r"[\[.]", heading)[0] for heading in headings} == top, (headings, top)
+    in_map = re.findall(r'^\.B "(.*)"$', settings_page.partition(".SH MAP")[2].partition(".SH DESCRIPTION")[0].partition("\n.PD\n")[0], re.M)
+    assert sorted(in_map) == sorted(set(headings)), (in_map, headings)
     whole = re.sub(r"\\f.", "", pages["ddiperf"].read_text()).replace(r"\-", "-")
     for command in re.findall(r"^  (\w+)  +", execute([binary(), "--help"])[1], re.M):
         assert re.search(rf"^\.BI?R? .*\b{command}\b", whole.partition(".SH COMMANDS")[2].partition(".SH OPTIONS")[0], re.M), command
