@@ -8,6 +8,7 @@ still counts.
 import contextlib
 import json
 import os
+import socket
 import struct
 import sys
 import time
@@ -17,6 +18,30 @@ from harness import EXIT, ddiperf, kill, skip, start
 
 EPOCH = 1767225600  # Unix time at which stepped time begins: 2026-01-01
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "dropped": "100%", "stolen": "100%"}
+
+
+def sockets_of_a_port(address="127.0.0.1"):
+    """For a server over TCP and UDP: two bound sockets on one port. Another process may have just one of the two."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    for _ in range(100):
+        stream, datagrams = socket.socket(family, socket.SOCK_STREAM), socket.socket(family, socket.SOCK_DGRAM)
+        stream.bind((address, 0))
+        try:
+            datagrams.bind((address, stream.getsockname()[1]))
+            return stream, datagrams
+        except OSError:
+            stream.close()
+            datagrams.close()
+    raise OSError("no port is free for both")
+
+
+def free_port():
+    """For a server that is started next."""
+    both = sockets_of_a_port()
+    port = both[0].getsockname()[1]
+    for one in both:
+        one.close()
+    return port
 
 
 def item(name="queries", load=None, dns=None, **keys):

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from harness import ROOT, Box, binary, config_file, execute, main, start, test, timing, until
-from loop import item, ring
+from loop import free_port, item, ring
 from serving import LOCAL, Server, quick, wait_for_intervals
 
 sys.path.insert(0, str(ROOT / "lib" / "python"))
@@ -294,8 +294,7 @@ def environment():
 
 @test
 def the_test_of_the_page_passes_and_notices_a_wrong_server():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_dns_server.py").write_text(EXAMPLES[0].replace("5300", port))
         server = Path(folder, "start-my-server")

@@ -14,7 +14,7 @@ import threading
 import time
 
 from harness import EXIT, Result, binary, check_ledger, config_file, execute, main, test, timing
-from loop import RELAXED, item
+from loop import RELAXED, free_port, item, sockets_of_a_port
 
 NOBODY = 65534
 
@@ -26,14 +26,9 @@ class Server:
     the question. truncates: over UDP it sets TC."""
 
     def __init__(self, address="127.0.0.1", closes=None, dies=None, extra=0, truncates=False):
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.listener = socket.socket(family, socket.SOCK_STREAM)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind((address, 0))
+        self.listener, self.datagrams = sockets_of_a_port(address)
         self.listener.listen(1000)
         self.address, self.port = address, self.listener.getsockname()[1]
-        self.datagrams = socket.socket(family, socket.SOCK_DGRAM)
-        self.datagrams.bind((address, self.port))
         self.closes, self.dies, self.extra, self.flags = closes, dies, extra, b"\x83\x80" if truncates else b"\x81\x80"
         self.received = self.accepted = self.reset = self.udp = 0
         self.clients, self.ending, self.peers = set(), False, {}
@@ -226,9 +221,7 @@ def what_the_kernel_does_not_give_is_not_the_servers_fault():
 
 def both_ends(*items, responder, run=None):
     """Tester and responder of one file, each on sockets of the kernel, as an ordinary user."""
-    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     keys = {"server": "127.0.0.1", "server_port": port, "timeout": "4s", "port": "lan"}
     document = {
         "run": {"warmup": "0s", "duration": "20s", **(run or {})},
