@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from harness import ROOT, binary, execute, main, nightly, test, timing
+from loop import free_port
 from serving import quick
 
 PAGE = (ROOT / "docs" / "ci.md").read_text()
@@ -41,12 +41,11 @@ def snapshot(folder):
 
 
 class Job:
-    """Of one job after the other: the checkout is new, caches stay. built: the cache has the program."""
+    """Of one job after the other: the checkout is new, caches stay."""
 
-    def __init__(self, folder, built):
+    def __init__(self, folder):
         self.folder, self.caches, self.log = folder, folder / "caches", ""
         self.checkout, self.temp = folder / "work", folder / "temp"
-        self.port, self.server = None, {}
         self.caches.mkdir()
 
     def cache(self, key, script=f'exec {binary()} "$@"'):
@@ -60,15 +59,14 @@ class Job:
     @contextlib.contextmanager
     def begun(self, rcode="NOERROR"):
         """With a checkout, in which ./start-my-server starts one in the background."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        port = free_port()
         for folder in (self.checkout, self.temp):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
         [text] = [one for one in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S) if "name: ci" in one]
-        (self.checkout / "ci.yaml").write_text(text.replace("5300", str(self.port)).replace("3s", "1s"))
+        (self.checkout / "ci.yaml").write_text(text.replace("5300", str(port)).replace("3s", "1s"))
         (self.checkout / "respond.yaml").write_text(json.dumps({
-            "ports": [{"name": "far", "driver": "socket", "addresses": ["127.0.0.1/8"]}], "responder": {"server_port": self.port, "dns": {"rcode": rcode}}}))
+            "ports": [{"name": "far", "driver": "socket", "addresses": ["127.0.0.1/8"]}], "responder": {"server_port": port, "dns": {"rcode": rcode}}}))
         server = self.checkout / "start-my-server"
         server.write_text(f"""#!/bin/bash
 [ "$*" = "--port 5300" ] || exit 1
@@ -108,8 +106,10 @@ read -r -u $line
 
 
 class GitHub(Job):
+    """built: the cache has the program."""
+
     def __init__(self, folder, built):
-        super().__init__(folder, built)
+        super().__init__(folder)
         self.number, self.source = 0, ROOT if built else folder / "actions" / "ddiperf"
         if built:
             self.cache(execute([str(CI / "ddiperf-ci"), "key"])[1].strip().removeprefix("key="))
@@ -181,8 +181,10 @@ class GitHub(Job):
 
 
 class GitLab(Job):
+    """built: as above."""
+
     def __init__(self, folder, built):
-        super().__init__(folder, built)
+        super().__init__(folder)
         self.source = folder / "repository"
         snapshot(self.source)
         git = ["git", "-C", str(self.source), "-c", "user.name=x", "-c", "user.email=x@example.com"]
@@ -275,9 +277,9 @@ def a_result_that_is_worse_than_its_history_fails_if_that_is_wanted():
             code, out, err = execute([str(CI / "ddiperf-ci"), "run", "quick.yaml", "--quiet"], cwd=folder, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", **more})
             return code, out + err
 
-        for _ in range(4):
+        for before in range(3):  # a fourth of them would be judged by how busy the box is
             code, said = gate(DDIPERF_COMPARE="true")
-            assert code == 0, said  # fewer than three, or alike: what differs on a busy box is noise
+            assert code == 0 and ("at least 3 are needed" in said) == (before > 0), said
         history = Path(folder, "ddiperf-result", "runs.jsonl")
         better = [json.loads(line) for line in history.read_text().splitlines()]
         for one in better:
@@ -286,7 +288,7 @@ def a_result_that_is_worse_than_its_history_fails_if_that_is_wanted():
         history.write_text("".join(json.dumps(one) + "\n" for one in better))
         code, said = gate(DDIPERF_COMPARE="true")
         assert code == 1 and "answered_per_s" in said, said
-        assert gate()[0] == 0 and history.read_text().count("\n") == 6
+        assert gate()[0] == 0 and history.read_text().count("\n") == 5
 
 
 main()
