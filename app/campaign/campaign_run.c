@@ -42,14 +42,6 @@ static const char *beside_journal(const struct attempt *t, const char *suffix)
 	return arena_printf(t->arena, "%s%s", t->runner->campaign->settings.output.jsonl, suffix);
 }
 
-// The first interrupt asks a command to end, the second kills it.
-static int escalate(void *ctx)
-{
-	int more = interrupt_count - *(const int *)ctx;
-
-	return more == 0 ? 0 : more == 1 ? SIGTERM : SIGKILL;
-}
-
 static int fail(struct attempt *t, const char *name, const char *outcome)
 {
 	if (!t->why)
@@ -63,7 +55,7 @@ static int hook(struct attempt *t, const char *name, const char *text)
 	int before = interrupt_count, rc;
 	struct command_run c = {.text = text,
 		.timeout_ns = t->runner->campaign->settings.timeout_ns,
-		.interrupt = escalate,
+		.interrupt = interrupt_escalate,
 		.ctx = &before};
 	char outcome[96];
 
@@ -282,7 +274,7 @@ static int run_operation(struct attempt *t)
 	int before = interrupt_count, rc;
 	struct command_run c = {.text = run_command(t, result, log),
 		.timeout_ns = RUN_NS,
-		.interrupt = escalate,
+		.interrupt = interrupt_escalate,
 		.ctx = &before};
 	struct task_end end = {0};
 	struct task *task = NULL;

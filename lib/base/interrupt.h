@@ -7,3 +7,7 @@
 #include <signal.h>
 
 extern volatile sig_atomic_t interrupt_count;
+
+// For command_run: the first interrupt asks a command to end, the second kills it. before: an int,
+// interrupt_count at its start. Returns the signal to send; 0: none.
+int interrupt_escalate(void *before);

@@ -16,7 +16,6 @@ struct hook {
 	const char *text; // the command; NULL: none
 	int exit_code;    // of the run; -1: the run has not begun
 	const char *status;
-	int before; // interrupts at its start
 };
 
 static const char *text_or_empty(const char *text)
@@ -24,31 +23,21 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-// The first interrupt asks a hook to end, the second kills it.
-static int escalate(void *ctx)
-{
-	const struct hook *h = ctx;
-	int more = interrupt_count - h->before;
-
-	return more == 0 ? 0 : more == 1 ? SIGTERM : SIGKILL;
-}
-
 // 0, or -errno after an error, which was logged; -ECANCELED: interrupted.
 static int run_hook(const struct hooks *of, struct hook *h)
 {
 	char text[3][PATH_MAX + 64], more[2][64];
 	char *env[6] = {text[0], text[1], text[2]};
+	int before = interrupt_count, rc;
 	struct command_run c = {.text = h->text,
 		.more_env = env,
 		.timeout_ns = of->config->hooks.timeout_ns,
-		.interrupt = escalate,
-		.ctx = h};
+		.interrupt = interrupt_escalate,
+		.ctx = &before};
 	char outcome[96];
-	int rc;
 
 	if (!h->text)
 		return 0;
-	h->before = interrupt_count;
 	snprintf(text[0], sizeof(text[0]), "DDIPERF_RUN_ID=%s", of->id);
 	snprintf(text[1], sizeof(text[1]), "DDIPERF_RUN_NAME=%s",
 		text_or_empty(of->config->run.name));
@@ -69,7 +58,7 @@ static int run_hook(const struct hooks *of, struct hook *h)
 
 int hooks_start(struct hooks *h)
 {
-	struct hook start = {"start", h->config->hooks.start, -1, NULL, 0};
+	struct hook start = {"start", h->config->hooks.start, -1, NULL};
 	int rc;
 
 	h->state = HOOKS_STARTED;
@@ -81,7 +70,7 @@ int hooks_start(struct hooks *h)
 
 int hooks_stop(struct hooks *h, int code, const char *status)
 {
-	struct hook stop = {"stop", h->config->hooks.stop, code, status, 0};
+	struct hook stop = {"stop", h->config->hooks.stop, code, status};
 
 	if (h->state != HOOKS_STARTED)
 		return 0;
