@@ -11,12 +11,11 @@
 #include <stdint.h>
 
 #include "base/counter.h"
+#include "io/port_state.h"
 
-struct rte_mbuf;
-
-#define HANDOFF_WORKERS 16   // of one port: PORT_MAX_QUEUES
-#define HANDOFF_BURST   64   // packets forwarded or taken at once: BURST_MAX
-#define HANDOFF_RING    1024 // packets that a ring holds; a power of two
+#define HANDOFF_WORKERS PORT_MAX_QUEUES // of one port
+#define HANDOFF_BURST   BURST_MAX       // packets forwarded or taken at once
+#define HANDOFF_RING    1024            // packets that a ring holds; a power of two
 
 // Counters of packets that a worker forwarded or took over. BOTH: in the result of each worker and
 // of its port. WORKER, PORT: in that result only.
