@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ddiperf complete -- WORD...: completions of the last word of a command line, one per line:
-// text, tab, help. A line ":PATTERN" stands for file names. For complete.bash and complete.zsh.
+// text, tab, help. A line ":PATTERN" stands for file names. For complete.bash, .fish and .zsh.
 // Path: cold. Main thread.
 #include <stdio.h>
 #include <string.h>

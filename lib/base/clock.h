@@ -18,7 +18,7 @@ struct clock {
 static inline uint64_t clock_now(void)
 {
 #if defined(__x86_64__)
-	return __builtin_ia32_rdtsc(); // its header has a megabyte of other instructions
+	return __builtin_ia32_rdtsc(); // x86intrin.h is a megabyte to parse
 #elif defined(__aarch64__)
 	uint64_t t;
 

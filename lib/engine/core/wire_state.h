@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One queue pair of a port as its worker sees it. Without DPDK's headers, for all who only keep
-// one: see wire.h. Path: hot (the struct). The worker that owns the queue.
+// One queue pair of a port as its worker sees it (wire.h). Free of DPDK's headers, so that cold
+// files which hold one do not parse them. Path: hot (the struct). The worker that owns the queue.
 #pragma once
 
 #include <stdbool.h>

@@ -318,7 +318,7 @@ DHCP_INLINE enum proto_verdict dhcp_match(const struct dhcp_messages *f, struct 
 	return f->ours(h, ctx, t);
 }
 
-// End an exchange whose message was malformed on purpose, restoring the client's earlier state.
+// End an exchange whose message was deliberately malformed, restoring the client's earlier state.
 DHCP_INLINE enum proto_verdict dhcp_apart(
 	struct proto_ctx *ctx, const struct proto_txn *t, uint64_t *counter)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edits of DHCPv4 deliberately malformed messages (DHCP4_WRONGS). Transaction ID and giaddr are
+// Edits of deliberately malformed DHCPv4 messages (DHCP4_WRONGS). Transaction ID and giaddr are
 // kept, so a reply arrives and is recognised. Path: hot. The worker that owns the message.
 
 #include "proto/dhcp/v4/dhcp4_wrong.h"

@@ -162,8 +162,8 @@ static const struct field solicitation_fields[] = {
 		FIELD_ENUM, .offset = SOLICITATION(need), .def = "managed", .names = need_names},
 	{"interval", "time to the next solicitation without an advertisement", FIELD_DURATION,
 		.offset = SOLICITATION(interval_ns), .def = "4s", .min = 1e6, .max = HOUR_NS},
-	{"tries", "most solicitations", FIELD_COUNT, .offset = SOLICITATION(tries), .def = "3",
-		.min = 1, .max = 1000},
+	{"tries", "maximum number of solicitations", FIELD_COUNT, .offset = SOLICITATION(tries),
+		.def = "3", .min = 1, .max = 1000},
 };
 
 static const struct field_section solicitation_section = DHCP_SECTION("router_solicitation",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Edits of DHCPv6 deliberately malformed messages (DHCP6_WRONGS). The transaction ID and the
+// Edits of deliberately malformed DHCPv6 messages (DHCP6_WRONGS). The transaction ID and the
 // enclosing relay messages are kept, so a reply arrives and is recognised. Path: hot. The worker
 // that owns the message.
 
