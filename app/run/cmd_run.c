@@ -462,6 +462,7 @@ static int follow(struct session *s)
 
 	if (s->respond)
 		return control_open(&s->control, s->config->responder->control);
+	s->live.judges = true;
 	if (wants_document(s))
 		rc = interval_file_open(&s->part, s->options->json);
 	if (s->part.f)

@@ -200,6 +200,8 @@ static void give_back(struct document_reader *b, json_t *interval)
 
 	json_object_del(interval, LINE_NUMBER);
 	json_object_del(interval, LINE_LAST);
+	json_object_del(interval, LINE_CRITERIA);
+	json_object_del(interval, LINE_INVALID);
 	json_array_foreach(items, n, item)
 	{
 		json_t *earlier = json_incref(json_object_get(item, LINE_EARLIER));

@@ -48,14 +48,6 @@ void running_sum_add(struct running_sum *s, const json_t *interval)
 	arena_free(a);
 }
 
-static void set_rates(struct result_interval_item *i, double over_s)
-{
-	i->due_per_s = over_s > 0 ? (double)i->due / over_s : 0;
-	i->sent_per_s = over_s > 0 ? (double)i->sent / over_s : 0;
-	i->answered_per_s = over_s > 0 ? (double)i->answered / over_s : 0;
-	i->loss = i->sent ? (double)i->lost / (double)i->sent : 0;
-}
-
 // Drops the members that only an item of an interval has.
 static void drop_members(json_t *item)
 {
@@ -67,7 +59,6 @@ static void drop_members(json_t *item)
 
 void running_sum_put(struct running_sum *s)
 {
-	struct result_interval_item *items = (struct result_interval_item *)s->sum.traffic.items;
 	const struct result_fold f = fold_of(s);
 	json_t *all, *item;
 	size_t n;
@@ -77,8 +68,7 @@ void running_sum_put(struct running_sum *s)
 	if (!s->begun)
 		return;
 	result_derive_interval(&f, &s->sum);
-	for (uint32_t i = 0; i < s->sum.traffic.count; i++)
-		set_rates(&items[i], s->sum.t_s);
+	result_derive_rates(&s->sum);
 	all = stats_json(&result_interval_section, &s->sum);
 	json_array_foreach(json_object_get(all, "traffic"), n, item) drop_members(item);
 	for (size_t i = 0; i < MEMBERS; i++)

@@ -51,6 +51,8 @@ void run_events_begin(struct run_events *l, const struct result *r, const struct
 
 	if (!l->count)
 		return;
+	if (l->judges)
+		so_far_begin(&l->so_far, c, r->run.host.tsc_hz);
 	line = line_of(LINE_BEGIN, r->number);
 	l->number = r->number;
 	json_object_set_new(line, "warmup_s", json_real(1e-9 * (double)c->run.warmup_ns));
@@ -72,6 +74,34 @@ static json_t *earlier_of(const struct result_interval_item *i)
 	return list;
 }
 
+// Adds the verdict so far, in the form of the document's criteria.
+static void put_verdict(struct run_events *l, const struct result_interval *i, json_t *line)
+{
+	struct arena *a = arena_new();
+	const struct result_criterion *c;
+	struct counter_list list;
+	json_t *out = json_array();
+	const char *why;
+
+	so_far_add(&l->so_far, i);
+	list = so_far_criteria(&l->so_far, a);
+	why = so_far_invalid(&l->so_far, a);
+	c = list.items;
+	for (uint32_t n = 0; n < list.count; n++) {
+		json_t *one = stats_json(&result_criterion_section, &c[n]);
+
+		if (isnan(c[n].value)) // nothing yet: neither met nor missed
+			json_object_set_new(one, "pass", json_null());
+		json_array_append_new(out, one);
+	}
+	if (list.count)
+		json_object_set(line, LINE_CRITERIA, out);
+	if (why)
+		json_object_set_new(line, LINE_INVALID, json_string(why));
+	json_decref(out);
+	arena_free(a);
+}
+
 void run_events_interval(struct run_events *l, const struct result_interval *i, bool warmup)
 {
 	const struct result_interval_item *items = i->traffic.items;
@@ -91,6 +121,8 @@ void run_events_interval(struct run_events *l, const struct result_interval *i, 
 		if (items[n].earlier_count)
 			json_object_set_new(
 				json_array_get(list, n), LINE_EARLIER, earlier_of(&items[n]));
+	if (l->judges && !warmup)
+		put_verdict(l, i, line);
 	run_events_put(l, line);
 }
 
@@ -156,6 +188,7 @@ void run_events_close(struct run_events *l)
 		if (l->followers[i].close)
 			l->followers[i].close(l->followers[i].ctx);
 	json_decref(l->trial);
+	so_far_forget(&l->so_far);
 	*l = (struct run_events){0};
 }
 

@@ -9,6 +9,7 @@
 #include "engine/config/config.h"
 #include "engine/result/result.h"
 #include "engine/result/lines.h"
+#include "engine/run/judge/so_far.h"
 
 struct run_events_follower {
 	void (*line)(void *ctx, const json_t *line);
@@ -26,6 +27,8 @@ struct run_events {
 	unsigned count;
 	uint64_t number; // of the run
 	json_t *trial;   // it comes behind the line of its run
+	bool judges;     // intervals have the verdict so far
+	struct so_far so_far;
 };
 
 // From now on f gets every line. Lines belong to l.

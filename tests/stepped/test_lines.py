@@ -64,6 +64,55 @@ def the_lines_are_the_intervals_of_the_result():
     assert [as_kept(line) for line in kept] == [as_kept(i) for i in result.json["intervals"]], (kept, result)
 
 
+def judged(text, world=""):
+    """The result, and the lines of its intervals of the measured part."""
+    with tempfile.TemporaryDirectory(prefix="ddiperf-test-") as folder:
+        path = Path(folder, "lines")
+        text["output"] = {"jsonl": str(path)}
+        result = ddiperf(json.dumps(text), invalid=True, world=world)
+        return result, [line for line in read(path)[1:-1] if "warmup" not in line]
+
+
+@test
+def intervals_have_the_criteria_so_far_and_the_last_one_those_of_the_verdict():
+    criteria = ["loss <= 20%", "p99 <= 3ms", "traffic.queries.p95 <= 10ms", "max(interval.loss) <= 50%",
+                "traffic.queries.answered >= 500", "traffic.queries.dns.rcode.NOERROR >= 90%", "answered_per_s >= 1",
+                "traffic.queries.last_answer_s <= 9s"]
+    dut = {"dns": {}, "faults": {"loss": {"every": 5}}}
+    text = json.loads(ring(item(timeout="100ms"), item("others", load={"rate": "500"}, timeout="100ms"),
+                           run={"duration": "1s"}, criteria=criteria, responder=dut))
+    result, lines = judged(text)
+    assert len(lines) == 12 and lines[-1]["last"], [line["t_s"] for line in lines]  # ten, and two of the drain
+    end = {c["expression"]: c for c in result.json["verdict"]["criteria"]}
+    known_at_the_end = "traffic.queries.last_answer_s <= 9s"
+    for line in lines:
+        one = {c["expression"]: c for c in line["criteria"]}
+        assert list(one) == list(end) and one.pop(known_at_the_end)["pass"] is None, line["criteria"]
+        assert all(c["pass"] in (True, False) for c in one.values()), one
+    del end[known_at_the_end]
+    assert {e: (c["pass"], c["value"]) for e, c in one.items()} == {e: (c["pass"], c["value"]) for e, c in end.items()}
+    enough = [next(c for c in line["criteria"] if "answered >=" in c["expression"]) for line in lines]
+    assert [c["value"] for c in enough] == sorted(c["value"] for c in enough) and enough[0]["value"] < 500, enough
+    assert [c["pass"] for c in enough] == [c["value"] >= 500 for c in enough] and enough[-1]["pass"], enough
+    assert "criteria" not in result.json["intervals"][0], result.json["intervals"][0]
+
+
+@test
+def an_interval_has_the_reason_as_soon_as_the_tester_has_spoilt_the_run():
+    away = "away=0:300ms-400ms away=0:600ms-650ms"  # of the tester's worker, since the start of the world
+    limits = {"send_lag_p99": "1h", "unsent": "100%"}
+    for load, validity, world, first in (
+            ({"rate": 2000}, {}, away, (0.3, "queries: more than 1 % of its messages were over 10.0 ms late")),
+            ({"rate": 2000, "slots": 16}, {"send_lag_p99": "1h"}, "delay=20ms", (0.2, "queries: 152 of 400 not sent")),
+            ({"outstanding": 1}, limits, f"delay=1ms {away}", (0.3, "others had the CPU of port tester for 33.3 % of the time")),
+            ({"rate": 2000}, limits, f"stamps=1 {away}", None)):
+        result, lines = judged(json.loads(ring(item(load=load), run={"duration": "1s"}, validity=validity)), world)
+        reasons = [(line["t_s"], line["invalid"]) for line in lines if "invalid" in line]
+        assert result.json["verdict"]["status"] == ("invalid" if first else "done"), result
+        assert (reasons[0] if reasons else None) == first, (first, reasons)
+        assert not first or reasons[-1][0] == lines[-1]["t_s"], reasons
+
+
 @test
 def a_search_has_a_line_before_and_after_each_trial():
     search = {"variable": "traffic.queries.load.rate", "from": "100", "to": "2k", "goals": [{"loss": "1%"}],

@@ -98,32 +98,37 @@ static bool of_intervals(
 	return !f.absent;
 }
 
+// An item of a result, or of the sum of its intervals so far.
+struct judged {
+	const char *name;
+	const struct counter_section *section;
+	const void *data;
+	uint64_t sent, no_reply;
+};
+
 // Are all of the messages sent of a kind without a reply, so that there are no latencies?
-static bool only_tells(const struct ledger *l)
+static bool only_tells(const struct judged *i)
 {
-	return l->sent > 0 && l->sent == l->no_reply;
+	return i->sent > 0 && i->sent == i->no_reply;
 }
 
 // Returns false if the item has no such figure.
-static bool value_of(const struct criteria *k, const struct criterion *of, const struct result *r,
+static bool value_of(const struct criteria *k, const struct criterion *of, const struct judged *i,
 	uint32_t item, double *out)
 {
-	const struct result_item *i = &((const struct result_item *)r->traffic.items)[item];
 	const struct condition *c = &of->condition;
 	bool found = c->interval ? of_intervals(k, of, item, out)
-	                         : condition_value(c, proto_of(k->config, item),
-					   &result_item_section, i, i->ledger.sent, out);
+	                         : condition_value(c, proto_of(k->config, item), i->section,
+					   i->data, i->sent, out);
 
-	return found && (c->item || !isnan(*out) || !only_tells(&i->ledger));
+	return found && (c->item || !isnan(*out) || !only_tells(i));
 }
 
 // Returns the criterion as in the file, with the item's name if it applies to several items.
 static const char *expression_of(
-	const struct condition *k, const struct counter_list *items, uint32_t n, struct arena *a)
+	const struct condition *k, const char *name, uint32_t items, struct arena *a)
 {
-	const char *name = ((const struct result_item *)items->items)[n].name;
-
-	if (k->item || items->count == 1)
+	if (k->item || items == 1)
 		return k->text;
 	return arena_printf(
 		a, k->fold == FOLD_NONE ? "traffic.%s.%s" : "traffic.%s: %s", name, k->text);
@@ -140,28 +145,56 @@ static struct result_criterion no_stop(
 		condition_parse(c, v->stopped, CONDITION_STOP, a, &k, &e) ? k.unit : NULL};
 }
 
-struct counter_list criteria_judge(
-	const struct criteria *k, const struct result *r, struct arena *a)
+// absent: a figure that the only item meant does not have is unknown, not left out.
+static struct counter_list judge(const struct criteria *k, const struct judged *items,
+	uint32_t count, bool absent, struct arena *a)
 {
-	const struct result_item *items = r->traffic.items;
-	uint32_t count = r->traffic.count;
 	struct result_criterion *out = arena_zalloc(a, (k->count * count + 2) * sizeof(*out));
 	struct counter_list list = {out, 0};
-	double value;
 
 	for (uint32_t i = 0; i < k->count; i++) {
 		const struct condition *c = &k->list[i].condition;
 
 		for (uint32_t n = 0; n < count; n++) {
+			double value = NAN;
+
 			if (c->item && strcmp(c->item, items[n].name) != 0)
 				continue;
-			if (value_of(k, &k->list[i], r, n, &value))
+			if (value_of(k, &k->list[i], &items[n], n, &value) ||
+				(absent && (c->item || count == 1)))
 				out[list.count++] = (struct result_criterion){
-					expression_of(c, &r->traffic, n, a), value,
+					expression_of(c, items[n].name, count, a), value,
 					condition_holds(c, value), c->unit};
 		}
 	}
-	if (r->verdict.stopped)
-		out[list.count++] = no_stop(k->config, &r->verdict, a);
 	return list;
+}
+
+struct counter_list criteria_judge(
+	const struct criteria *k, const struct result *r, struct arena *a)
+{
+	const struct result_item *items = r->traffic.items;
+	struct judged *of = arena_zalloc(a, (r->traffic.count + 1) * sizeof(*of));
+	struct counter_list list;
+
+	for (uint32_t n = 0; n < r->traffic.count; n++)
+		of[n] = (struct judged){items[n].name, &result_item_section, &items[n],
+			items[n].ledger.sent, items[n].ledger.no_reply};
+	list = judge(k, of, r->traffic.count, false, a);
+	if (r->verdict.stopped)
+		((struct result_criterion *)list.items)[list.count++] =
+			no_stop(k->config, &r->verdict, a);
+	return list;
+}
+
+struct counter_list criteria_so_far(
+	const struct criteria *k, const struct result_interval *sum, struct arena *a)
+{
+	const struct result_interval_item *items = sum->traffic.items;
+	struct judged *of = arena_zalloc(a, (sum->traffic.count + 1) * sizeof(*of));
+
+	for (uint32_t n = 0; n < sum->traffic.count; n++)
+		of[n] = (struct judged){items[n].name, &result_interval_item_section, &items[n],
+			items[n].sent, items[n].no_reply};
+	return judge(k, of, sum->traffic.count, true, a);
 }

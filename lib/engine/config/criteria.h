@@ -40,3 +40,8 @@ void criteria_interval(struct criteria *k, const struct result_interval *i);
 // came, or intervals in a run without any. A stop rule that ended the run comes last, as failed.
 struct counter_list criteria_judge(
 	const struct criteria *k, const struct result *r, struct arena *a);
+
+// Likewise for the sum of all intervals so far. The value of a figure that is known only at the end
+// is NAN.
+struct counter_list criteria_so_far(
+	const struct criteria *k, const struct result_interval *sum, struct arena *a);

@@ -13,3 +13,6 @@
 #define LINE_EARLIER "earlier" // in items: replies to requests of earlier intervals
 #define LINE_WARMUP  "warmup"  // true: of the warm-up; the document does not have that interval
 #define LINE_LAST    "last"    // true: the rest after the last whole interval of its run
+// The verdict so far, in the intervals of a run that judges them (so_far.h).
+#define LINE_CRITERIA "criteria" // as in the verdict; pass is null while the value is unknown
+#define LINE_INVALID  "invalid"  // why the tester has spoilt the run

@@ -613,7 +613,8 @@ static const struct counter criterion_rows[] = {
 	{"pass", "whether it holds", NULL, COUNTER_BOOL, AT(result_criterion, pass)},
 	TEXT(result_criterion, unit, "unit of value: ns, s, per_s, 1 (a ratio); none: a count"),
 };
-SECTION("criteria", criterion_rows, result_criterion, "a condition of the verdict");
+const struct counter_section result_criterion_section = {"criteria", "a condition of the verdict",
+	COUNTER_ROWS(criterion_rows), sizeof(struct result_criterion)};
 
 static const struct counter verdict_rows[] = {
 	TEXT(result_verdict, status,
@@ -635,7 +636,7 @@ static const struct counter verdict_rows[] = {
 		"that sent on time and whose replies the kernel timestamps"),
 	{"reasons", "why, in words", NULL, COUNTER_STRINGS, AT(result_verdict, reasons)},
 	{"criteria", "conditions", NULL, COUNTER_LIST, AT(result_verdict, criteria),
-		.section = &criterion_rows_section},
+		.section = &result_criterion_section},
 	TEXT(result_verdict, stopped, "the stop rule that ended the run"),
 	{"stopped_s", "time of the stop, from the start of the measured part; 0: never", "s",
 		COUNTER_F64, AT(result_verdict, stopped_s)},

@@ -269,7 +269,8 @@ struct result_interval_worker {
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SKIP)
 	WORKER_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_SHARE_MEMBER)
 	HANDOFF_COUNTERS(COUNTER_MEMBER, COUNTER_MEMBER, COUNTER_SKIP)
-	uint64_t part; // of a fleet; 0: no fleet
+	uint64_t part;  // of a fleet; 0: no fleet
+	bool unstamped; // the kernel does not stamp its packets; false: it does, or unknown
 };
 
 struct result_responder_conns {
@@ -511,6 +512,7 @@ extern const struct counter_section result_interval_item_section;
 extern const struct counter_section result_interval_section;
 extern const struct counter_section latency_section;
 extern const struct counter_section by_due_section;
+extern const struct counter_section result_criterion_section;
 extern const struct counter_section result_trial_section;
 extern const struct counter_section result_earlier_section;
 extern const struct counter_section result_responder_section;

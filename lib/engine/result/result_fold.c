@@ -339,6 +339,18 @@ void result_derive_interval(const struct result_fold *f, struct result_interval 
 		derive_interval_item(f, &items[i]);
 }
 
+void result_derive_rates(struct result_interval *sum)
+{
+	struct result_interval_item *i = (struct result_interval_item *)sum->traffic.items;
+
+	for (uint32_t n = 0; n < sum->traffic.count; n++, i++) {
+		i->due_per_s = share((double)i->due, sum->t_s);
+		i->sent_per_s = share((double)i->sent, sum->t_s);
+		i->answered_per_s = share((double)i->answered, sum->t_s);
+		i->loss = share((double)i->lost, (double)i->sent - (double)i->no_reply);
+	}
+}
+
 static void derive_item(const struct result_fold *f, struct result_item *i)
 {
 	struct result_connections *c = (struct result_connections *)i->connections;

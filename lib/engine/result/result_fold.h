@@ -33,4 +33,6 @@ void result_fold(const struct result_fold *f, struct result *to, const struct re
 
 // Computes the figures that follow from the sums. More may be added afterwards.
 void result_derive_interval(const struct result_fold *f, struct result_interval *sum);
+// Computes rates and loss of the sum of all intervals so far, as the result has them.
+void result_derive_rates(struct result_interval *sum);
 void result_derive(const struct result_fold *f, struct result *sum);

@@ -48,6 +48,7 @@ static struct result_interval_worker worker_part(const struct plan *p, const str
 	WORKER_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS, SHARE_OF_LENGTH)
 	PASS_COUNTERS(COUNTER_ADD, COUNTER_ADD_SECONDS, COUNTER_SKIP)
 	HANDOFF_COUNTERS(COUNTER_ADD, COUNTER_ADD, COUNTER_SKIP)
+	out.unstamped = !w->stamps.known;
 	return out;
 }
 
