@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hist.h"
 #include "base/interrupt.h"
 #include "document/document_reader.h"
 #include "report/report.h"
@@ -15,6 +16,7 @@
 
 #define LINE 1024
 #define TEXT 32
+#define TALL 32 // lines of a screen with room for latencies
 
 static double now_s(void)
 {
@@ -43,16 +45,28 @@ static void keep(json_t **place, const json_t *line)
 // Moves the history by that many seconds.
 static void shift(struct view *v, unsigned seconds)
 {
+	double(*const all[])[VIEW_SECONDS] = {v->answered, v->known, v->p50, v->p99};
 	unsigned by = seconds < VIEW_SECONDS ? seconds : VIEW_SECONDS;
 
-	for (unsigned i = 0; i < VIEW_ITEMS; i++) {
-		memmove(v->answered[i], v->answered[i] + by,
-			(VIEW_SECONDS - by) * sizeof(**v->answered));
-		memmove(v->known[i], v->known[i] + by, (VIEW_SECONDS - by) * sizeof(**v->known));
-		memset(v->answered[i] + VIEW_SECONDS - by, 0, by * sizeof(**v->answered));
-		memset(v->known[i] + VIEW_SECONDS - by, 0, by * sizeof(**v->known));
-	}
+	for (unsigned n = 0; n < sizeof(all) / sizeof(all[0]); n++)
+		for (unsigned i = 0; i < VIEW_ITEMS; i++) {
+			double *of = all[n][i];
+
+			memmove(of, of + by, (VIEW_SECONDS - by) * sizeof(*of));
+			memset(of + VIEW_SECONDS - by, 0, by * sizeof(*of));
+		}
 	v->until_s += seconds;
+}
+
+// Returns a percentile of the interval; 0: nothing was timed, INFINITY: it is among the lost.
+static double latency_of(const json_t *line, const json_t *item, const char *name)
+{
+	double ns = document_number(item, name);
+
+	if (json_object_get(line, LINE_WARMUP) ||
+		document_computed(item, "answered + failed + lost") <= 0)
+		return 0;
+	return isnan(ns) ? INFINITY : ns;
 }
 
 // Spreads the interval over the seconds that it touches.
@@ -68,6 +82,9 @@ static void add_history(struct view *v, const json_t *line)
 		shift(v, (unsigned)ceil(end - v->until_s));
 	json_array_foreach(json_object_get(line, "traffic"), n, item)
 	{
+		double p50 = latency_of(line, item, "p50_ns");
+		double p99 = latency_of(line, item, "p99_ns");
+
 		if (n == VIEW_ITEMS)
 			break;
 		for (unsigned k = 0; k < VIEW_SECONDS; k++) {
@@ -78,6 +95,52 @@ static void add_history(struct view *v, const json_t *line)
 				continue;
 			v->answered[n][k] += number_of(item, "answered") * share / length;
 			v->known[n][k] += share;
+			v->p50[n][k] = fmax(v->p50[n][k], p50);
+			v->p99[n][k] = fmax(v->p99[n][k], p99);
+		}
+	}
+}
+
+// Returns the upper edge of a bin.
+static double edge_ns(unsigned bin)
+{
+	static const double steps[] = {1, 2, 5};
+
+	return steps[bin % 3] * pow(10, 3 + bin / 3);
+}
+
+// "20 us"
+static const char *edge_text(unsigned bin)
+{
+	static const char *const units[] = {"us", "ms", "s"};
+	unsigned power = bin / 3;
+
+	return stats_shown_text(
+		"%g %s", edge_ns(bin) / pow(10, 3 + 3 * (power / 3)), units[power / 3]);
+}
+
+static void add_latencies(struct view *v, const json_t *line)
+{
+	double hz = document_number(v->begin, "result.run.host.tsc_hz");
+	const json_t *item;
+	size_t n;
+
+	json_array_foreach(json_object_get(line, "traffic"), n, item)
+	{
+		const char *text = document_text(item, "latency.response.histogram");
+		uint32_t bucket = HIST_NONE;
+		uint64_t times;
+
+		if (n == VIEW_ITEMS)
+			break;
+		v->lost[n] += document_whole(number_of(item, "lost"));
+		while (hz > 0 && *text && hist_next(&text, &bucket, &times, UINT64_MAX >> 1)) {
+			double ns = (double)hist_bucket_low(bucket) * 1e9 / hz;
+			unsigned bin = 0;
+
+			while (bin < VIEW_BINS - 1 && ns >= edge_ns(bin))
+				bin++;
+			v->bins[n][bin] += times;
 		}
 	}
 }
@@ -86,6 +149,10 @@ static void forget_history(struct view *v)
 {
 	memset(v->answered, 0, sizeof(v->answered));
 	memset(v->known, 0, sizeof(v->known));
+	memset(v->p50, 0, sizeof(v->p50));
+	memset(v->p99, 0, sizeof(v->p99));
+	memset(v->bins, 0, sizeof(v->bins));
+	memset(v->lost, 0, sizeof(v->lost));
 	v->until_s = 0;
 }
 
@@ -106,6 +173,8 @@ void view_line(void *ctx, const json_t *line)
 			forget_history(v);
 		keep(&v->interval, line);
 		add_history(v, line);
+		if (!json_object_get(line, LINE_WARMUP))
+			add_latencies(v, line);
 	} else {
 		return;
 	}
@@ -221,6 +290,95 @@ static void put_trial(struct drawing *d)
 		document_text(d->v->begin, "result.config.search.variable"));
 }
 
+// --- the verdict so far ---
+
+enum state { MET, MISSED, UNKNOWN };
+
+static enum state state_of(const json_t *criterion)
+{
+	const json_t *pass = json_object_get(criterion, "pass");
+
+	return json_is_true(pass) ? MET : json_is_false(pass) ? MISSED : UNKNOWN;
+}
+
+static const char *value_of(const json_t *criterion)
+{
+	double value = document_number(criterion, "value");
+	char text[TEXT];
+
+	if (state_of(criterion) == UNKNOWN)
+		return "not yet judged";
+	if (isnan(value) && strcmp(document_text(criterion, "unit"), "ns") == 0)
+		value = INFINITY; // among the lost
+	return stats_shown_text(
+		"%s", report_criterion_value(&(struct result_criterion){.value = value,
+						     .unit = document_text(criterion, "unit")},
+			      text, sizeof(text)));
+}
+
+// Writes the number of criteria in each state; without room for a list also the first missed one.
+static void put_summary(struct drawing *d, const json_t *list, bool follow)
+{
+	static const enum state order[] = {MISSED, MET, UNKNOWN};
+	static const char *const names[] = {"met", "missed", "not yet judged"};
+	unsigned count[UNKNOWN + 1] = {0};
+	const json_t *c, *missed = NULL;
+	char line[LINE] = "criteria so far:";
+	size_t n;
+
+	json_array_foreach(list, n, c)
+	{
+		count[state_of(c)]++;
+		missed = !missed && state_of(c) == MISSED ? c : missed;
+	}
+	for (unsigned i = 0; i <= UNKNOWN; i++)
+		if (count[order[i]])
+			strcat(line, stats_shown_text("%s %u %s",
+					     line[strlen(line) - 1] == ':' ? "" : ",",
+					     count[order[i]], names[order[i]]));
+	if (missed && !follow)
+		put(d, "%s: %s is %s", line, document_text(missed, "expression"), value_of(missed));
+	else
+		put(d, "%s", line);
+}
+
+// Writes the criteria of that state, or of any other, as far as the lines go.
+static void put_criteria_of(
+	struct drawing *d, const json_t *list, bool missed, bool all, unsigned *lines)
+{
+	static const char *const names[] = {"met", "MISSED", "-"};
+	unsigned wide = 0, most = d->size->columns > 40 ? d->size->columns - 26 : 14;
+	const json_t *c;
+	size_t n;
+
+	json_array_foreach(list, n, c)
+	{
+		size_t len = strlen(document_text(c, "expression"));
+
+		wide = len > wide ? (unsigned)len : wide;
+	}
+	wide = wide < most ? wide : most;
+	json_array_foreach(list, n, c)
+	{
+		if ((!all && (state_of(c) == MISSED) != missed) || !*lines)
+			continue;
+		put(d, "  %-7s %-*.*s  %s", names[state_of(c)], (int)wide, (int)wide,
+			document_text(c, "expression"), value_of(c));
+		(*lines)--;
+	}
+}
+
+// One line, and the criteria in the further lines: if there are too few, the missed ones first.
+static void put_criteria(struct drawing *d, const json_t *list, unsigned lines)
+{
+	bool all = lines >= json_array_size(list);
+
+	put_summary(d, list, lines > 0);
+	put_criteria_of(d, list, true, all, &lines);
+	if (!all)
+		put_criteria_of(d, list, false, false, &lines);
+}
+
 // --- items ---
 
 struct columns {
@@ -234,51 +392,79 @@ static struct columns columns_of(const struct view_size *s)
 	return (struct columns){12 + (more > 24 ? 12 : more / 2), 9 + (more > 60 ? 4 : more / 15)};
 }
 
+// Writes the cells that fit; the least important ones are left out first.
 static void put_row(struct drawing *d, const char *const cells[8])
 {
+	static const unsigned least[] = {7, 6, 4, 1, 3, 2};
 	struct columns c = columns_of(d->size);
+	int wide[8] = {c.name, c.figure, c.figure + 2, c.figure, c.figure, c.figure, c.figure,
+		c.figure + 1};
+	int all = c.name + 6 * c.figure + c.figure + 3;
+	char line[LINE];
+	size_t len;
 
-	put(d, "%-*.*s%*s%*s%*s%*s%*s%*s%*s", c.name, c.name, cells[0], c.figure, cells[1],
-		c.figure + 2, cells[2], c.figure, cells[3], c.figure, cells[4], c.figure, cells[5],
-		c.figure, cells[6], c.figure + 1, cells[7]);
+	for (unsigned i = 0; i < 6 && all > (int)d->size->columns; i++) {
+		all -= wide[least[i]];
+		wide[least[i]] = 0;
+	}
+	len = (size_t)snprintf(line, sizeof(line), "%-*.*s", c.name, c.name, cells[0]);
+	for (unsigned i = 1; i < 8; i++)
+		if (wide[i])
+			len += (size_t)snprintf(line + len, sizeof(line) - len, "%*.*s", wide[i],
+				wide[i], cells[i]);
+	put(d, "%s", line);
 }
 
 static void put_item(struct drawing *d, const json_t *item, bool warmup)
 {
 	const char *cells[REPORT_CELLS + 1];
 
-	report_cells(item, !warmup, cells);
+	report_cells(
+		item, !warmup && document_computed(item, "answered + failed + lost") > 0, cells);
 	cells[REPORT_CELLS] = stats_shown(number_of(item, "in_flight"), NULL);
 	put_row(d, cells);
 }
 
-// A column for each second of the last minute, or of less on a narrow screen.
-static void put_spark(struct drawing *d, size_t n)
+// A column for each second of the last minute, or of less on a narrow screen. x: lost.
+static void put_spark(struct drawing *d, const char *name, const double *values,
+	const double *known, const char *unit)
 {
 	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char plain[] = "_.-~=+*#";
-	const struct view *v = d->v;
-	unsigned seconds = d->size->columns > 38 ? d->size->columns - 18 : 20, first;
-	double most = 0, rate[VIEW_SECONDS];
+	unsigned seconds = d->size->columns > 36 ? d->size->columns - 28 : 8, first;
+	double most = 0;
 	char line[4 * VIEW_SECONDS + 1] = "", *to = line;
 
 	first = seconds < VIEW_SECONDS ? VIEW_SECONDS - seconds : 0;
+	for (unsigned k = first; k < VIEW_SECONDS; k++)
+		if (isfinite(values[k]))
+			most = fmax(most, values[k]);
 	for (unsigned k = first; k < VIEW_SECONDS; k++) {
-		rate[k] = v->known[n][k] > 0 ? v->answered[n][k] / v->known[n][k] : -1;
-		most = fmax(most, rate[k]);
-	}
-	for (unsigned k = first; k < VIEW_SECONDS; k++) {
-		unsigned level = most > 0 && rate[k] > 0 ? (unsigned)(rate[k] / most * 7.99) : 0;
+		unsigned level = most > 0 && values[k] > 0 && isfinite(values[k])
+		                         ? (unsigned)(values[k] / most * 7.99)
+		                         : 0;
 
-		if (rate[k] < 0)
+		if (known[k] <= 0)
 			*to++ = ' ';
+		else if (isinf(values[k]))
+			*to++ = 'x';
 		else if (d->size->utf8)
 			to = stpcpy(to, blocks[level]);
 		else
 			*to++ = plain[level];
 	}
 	*to = '\0';
-	put(d, "  %s up to %s", line, stats_shown(most, "per_s"));
+	put(d, "  %-8s %s up to %s", name, line, stats_shown(most, unit));
+}
+
+static void put_rate(struct drawing *d, size_t n)
+{
+	const struct view *v = d->v;
+	double rate[VIEW_SECONDS];
+
+	for (unsigned k = 0; k < VIEW_SECONDS; k++)
+		rate[k] = v->known[n][k] > 0 ? v->answered[n][k] / v->known[n][k] : 0;
+	put_spark(d, "answered", rate, v->known[n], "per_s");
 }
 
 // Returns the object in an item that is not in the rows of items.
@@ -402,15 +588,45 @@ static void put_workers(struct drawing *d, unsigned lines)
 
 // --- all of it ---
 
+// Does the run belong to a series?
+static bool is_series(const json_t *begin)
+{
+	const json_t *file = document_at(begin, "result.config");
+
+	return number_of(begin, LINE_BEGIN) > 1 || json_is_object(document_at(file, "search")) ||
+	       json_is_object(document_at(file, "run.repeat"));
+}
+
 static void put_title(struct drawing *d)
 {
 	const json_t *b = d->v->begin;
-	char left[256];
 	int room = (int)d->size->columns - (int)strlen(d->size->hint);
+	const char *name = document_text(b, "result.run.name"), *left = *name ? name : "run";
 
-	snprintf(left, sizeof(left), "%s, run %.0f, %s", document_text(b, "result.run.name"),
-		number_of(b, LINE_BEGIN), document_text(b, "result.run.id"));
+	if (is_series(b))
+		left = stats_shown_text("%s, run %.0f", left, number_of(b, LINE_BEGIN));
 	put(d, "%-*.*s %s", room > 1 ? room - 1 : 0, room > 1 ? room - 1 : 0, left, d->size->hint);
+}
+
+// Lines that an item has below its row, if there is room: rate and p99, and then p50 too.
+#define DETAILS 3
+
+static void put_item_details(struct drawing *d, const json_t *item, size_t n, unsigned more)
+{
+	const struct view *v = d->v;
+	const json_t *connections = json_object_get(item, "connections");
+	bool timed = !json_object_get(v->interval, LINE_WARMUP) && n < VIEW_ITEMS;
+
+	if (more && n < VIEW_ITEMS && more--)
+		put_rate(d, n);
+	if (timed && more > DETAILS - 1 && more--)
+		put_spark(d, "p50", v->p50[n], v->known[n], "ns");
+	if (timed && more && more--)
+		put_spark(d, "p99", v->p99[n], v->known[n], "ns");
+	if (connections && more && more--)
+		put_connections(d, connections);
+	if (more)
+		put_counts(d, item);
 }
 
 static void put_items(struct drawing *d, unsigned rows)
@@ -423,32 +639,86 @@ static void put_items(struct drawing *d, unsigned rows)
 
 	json_array_foreach(items, n, item)
 	{
+		unsigned before = d->lines,
+			 each = (more + count - (unsigned)n - 1) / (count - (unsigned)n);
+
 		if (n == shown)
 			break;
 		put_item(d, item, warmup);
-		if (shown == count && more && n < VIEW_ITEMS) {
-			put_spark(d, n);
-			more--;
-		}
-		if (shown == count && more && json_object_get(item, "connections")) {
-			put_connections(d, json_object_get(item, "connections"));
-			more--;
-		}
-		if (shown == count && more) {
-			put_counts(d, item);
-			more--;
-		}
+		if (shown == count)
+			put_item_details(d, item, n, each < 5 ? each : 5);
+		more -= shown == count ? d->lines - before - 1 : 0;
 	}
 	if (shown < count)
 		put(d, "and %u items more", count - shown);
 }
 
+// Replies of one interval answer requests of earlier ones, so its figures need not add up.
+static void put_note(struct drawing *d)
+{
+	const json_t *item;
+	size_t n;
+
+	json_array_foreach(json_object_get(d->v->interval, "traffic"), n, item)
+	{
+		if (!(number_of(item, "lost") > 0))
+			continue;
+		put(d, "loss is of requests that were due earlier, by their timeout");
+		return;
+	}
+}
+
+// Writes the latencies of an item so far, a bin a line. Returns false if there are too few lines.
+static bool put_histogram(struct drawing *d, size_t n, const char *name, unsigned lines)
+{
+	const uint64_t *bins = d->v->bins[n];
+	unsigned first = 0, last = VIEW_BINS,
+		 width = d->size->columns > 60 ? d->size->columns - 40 : 20;
+	double most = (double)d->v->lost[n], all = most;
+	char bar[4 * 101];
+
+	while (last && !bins[last - 1])
+		last--;
+	while (first < last && !bins[first])
+		first++;
+	if (first == last || last - first + 1 + (d->v->lost[n] > 0) > lines)
+		return false;
+	for (unsigned i = first; i < last; i++) {
+		most = fmax(most, (double)bins[i]);
+		all += (double)bins[i];
+	}
+	width = width < 100 ? width : 100;
+	put(d, "%s", "");
+	put(d, "%s: response latency so far", name);
+	for (unsigned i = first; i <= last; i++) {
+		double count = i < last ? (double)bins[i] : (double)d->v->lost[n];
+		char *to = bar;
+		unsigned full = (unsigned)ceil(count / most * width);
+
+		if (i == last && !d->v->lost[n])
+			break;
+		for (unsigned k = 0; k < full; k++)
+			to = stpcpy(to, d->size->utf8 ? "█" : "#");
+		*to = '\0';
+		put(d, "  %-9s%9s  %11s  %s",
+			i == last           ? "lost"
+			: i < VIEW_BINS - 1 ? stats_shown_text("< %s", edge_text(i))
+					    : "longer",
+			stats_shown(count / all, "1"), stats_shown(count, NULL), bar);
+	}
+	return true;
+}
+
 unsigned view_draw(const struct view *v, const struct view_size *size, FILE *out)
 {
 	struct drawing d = {v, size, out, 0};
+	const json_t *items = json_object_get(v->interval, "traffic"), *item;
+	const json_t *criteria = json_object_get(v->interval, LINE_CRITERIA);
+	const char *invalid = document_text(v->interval, LINE_INVALID);
 	unsigned workers = (unsigned)json_array_size(json_object_get(v->interval, "workers"));
-	unsigned items = (unsigned)json_array_size(json_object_get(v->interval, "traffic"));
-	unsigned most = (workers + 3) / 4, left;
+	unsigned count = (unsigned)json_array_size(items);
+	unsigned most = (workers + 3) / 4, least, left;
+	size_t n;
 
 	if (!v->begin)
 		return 0;
@@ -456,17 +726,35 @@ unsigned view_draw(const struct view *v, const struct view_size *size, FILE *out
 	put_course(&d);
 	if (v->trial)
 		put_trial(&d);
+	if (*invalid)
+		put(&d, "INVALID so far: %s", invalid);
 	if (!v->interval)
 		return d.lines;
+	least = 1 + count + (workers > 0) + (size->rows > 12); // rows of items, header, busy, blank
+	if (criteria && d.lines + least < size->rows) {
+		left = size->rows - d.lines - least - 1;
+		put_criteria(&d, criteria, left > DETAILS * count ? left - DETAILS * count : 0);
+	}
 	if (size->rows > 12)
 		put(&d, "%s", "");
 	put_row(&d, (const char *const[8]){"item", "due/s", "answered/s", "loss", "p50", "p99",
 			    "max", "in flight"});
 	left = size->rows - d.lines;
-	workers = workers && left > items ? left - items : workers > 0;
+	workers = workers && left > count ? left - count : workers > 0;
 	workers = workers < most ? workers : most;
 	if (left > workers)
 		put_items(&d, left - workers);
+	if (size->rows > d.lines + workers)
+		put_note(&d);
+	json_array_foreach(items, n, item)
+	{
+		unsigned room = size->rows - d.lines;
+
+		if (size->rows < TALL || n == VIEW_ITEMS || room < workers + 4)
+			break;
+		if (!put_histogram(&d, n, document_text(item, "name"), room - workers - 2))
+			break;
+	}
 	put_workers(&d, workers);
 	return d.lines;
 }

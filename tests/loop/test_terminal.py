@@ -89,7 +89,7 @@ ITEMS = [item(), item("others", load={"rate": "200"})]
 def view_of(text):
     """The lines of the view."""
     lines = text.splitlines()
-    found = [n for n, line in enumerate(lines) if line.startswith("evening, run 1, ")]
+    found = [n for n, line in enumerate(lines) if re.match("evening(, run 1)?  +q: ", line) or line == "evening, run 1"]
     assert len(found) == 1, text
     first = found[0]
     return [line for line in lines[first:] if line]
@@ -97,24 +97,30 @@ def view_of(text):
 
 @test
 def the_view_fits_the_screen_and_follows_its_size():
-    with shown(ring(*ITEMS, run=LONG)) as screen:
+    with shown(ring(*ITEMS, run=LONG, criteria=["traffic.others.answered >= 1000000", "loss < 100%"])) as screen:
         for columns, rows in ((80, 24), (200, 50), (60, 10), (80, 24)):
             screen.resize(columns, rows)
-            hint = r"^evening, run 1, .* q: stop and report$"
+            hint = r"^evening  +q: stop and report$"
             wide = rf"^measuring +\[#*\.*\] \d+ of 60 s, \d+ s left$"
             # The responder's thread may begin later than the tester's: the first view has no answer then.
             rate = r"^  per s  rcode NOERROR [\d.]+ k?" if rows > 10 else hint
             text = screen.see(hint)
             text = until(lambda: (t := screen.text()) and re.search(wide, t, re.M) and re.search(hint, t, re.M)
-                         and re.search(rate, t, re.M)
+                         and re.search(rate, t, re.M) and "criteria so far: " in t
                          and len(re.search(hint, t, re.M)[0]) == columns - 1 and t, screen.text)
             lines = view_of(text)
-            assert lines[2].split()[:3] == ["item", "due/s", "answered/s"], text
-            assert re.match(r"queries +2\.\d+ k +\d", lines[3]), text
+            header = next(n for n, line in enumerate(lines) if line.startswith("item "))
+            assert lines[header].split()[:3] == ["item", "due/s", "answered/s"], text
+            assert re.match(r"queries +2\.\d+ k +\d", lines[header + 1]), text
             assert any(re.match(r"others +2\d\d ", line) for line in lines), text
             assert lines[-1].startswith("busy  tester/"), text
-            assert text.count("evening, run 1, ") == text.count("busy  tester/") == 1, text
-            assert re.search(r"^  +[▁▂▃▄▅▆▇█]+ up to [\d.]+ k?/s$", text, re.M), text
+            assert text.count(" q: stop and report") == text.count("busy  tester/") == 1, text
+            assert re.search(r"^  answered +[▁▂▃▄▅▆▇█]+ up to [\d.]+ k?/s$", text, re.M), text
+            assert ("\nqueries: response latency so far\n" in text) == (rows == 50), text
+            if rows > 10:
+                assert re.search(r"^  MISSED  traffic.others.answered >= 1000000  [\d ]+$", text, re.M), text
+            else:
+                assert "\ncriteria so far: 1 missed" in text, text
         screen.keys("q")
         assert screen.end() == EXIT["interrupted"]
         text = screen.text()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of a run on screens of many sizes: it never exceeds them, and shows key facts first.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +86,8 @@ static void nothing_is_seen_before_the_run(void **state)
 	free(text);
 	begin(3, 1);
 	text = drawn(79, 22, true);
-	assert_shows(text, "evening, run 3, 0123");
+	assert_shows(text, "evening, run 3 ");
+	assert_hides(text, "0123");
 	assert_shows(text, "q: stop\nstarting");
 	free(text);
 }
@@ -133,7 +135,7 @@ static void the_last_minute_is_a_column_a_second(void **state)
 	for (int t = 1; t <= 70; t++)
 		take(interval(t, 1, 1, 1, t <= 10 ? 9000 : t <= 40 ? 500 : 1000));
 	text = drawn(79, 22, false);
-	assert_shows(text, "  ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~#");
+	assert_shows(text, "  answered ~~~~~~~~~~~~~~~~~~~~~###");
 	assert_shows(text, "~############################## up to 1.00 k/s\n");
 	assert_hides(text, "9.00 k");
 	free(text);
@@ -144,6 +146,137 @@ static void the_last_minute_is_a_column_a_second(void **state)
 	take(interval(3, 0.5, 1, 1, 500));
 	text = drawn(79, 22, true);
 	assert_shows(text, " █ █ up to 1.00 k/s\n");
+	free(text);
+}
+
+// A column is the longest of its second. What is lost has no height, and does not set the scale.
+static void latencies_of_the_last_minute_are_columns_too(void **state)
+{
+	static const double p99[] = {8e6, 1e6, NAN, 4e6};
+	char *text;
+
+	begin(1, 0);
+	for (int t = 0; t < 4; t++) {
+		json_t *line = interval(t + 1, 1, 1, 1, 100);
+		json_t *item = json_array_get(json_object_get(line, "traffic"), 0);
+
+		json_object_set_new(
+			item, "p99_ns", isnan(p99[t]) ? json_null() : json_real(p99[t]));
+		take(line);
+	}
+	take(interval(5, 1, 1, 1, 0)); // nothing was timed
+	text = drawn(79, 22, true);
+	assert_shows(text, " █▁x▄▁ up to 8.00 ms\n  per s");
+	assert_shows(text, "\n  p50 ");
+	free(text);
+	text = drawn(79, 8, false); // room for one of them
+	assert_shows(text, " #_x~_ up to 8.00 ms\n");
+	assert_hides(text, "\n  p50 ");
+	free(text);
+}
+
+static json_t *judged(json_t *line, const char *expression, json_t *value, json_t *pass)
+{
+	if (!json_object_get(line, "criteria"))
+		json_object_set_new(line, "criteria", json_array());
+	json_array_append_new(json_object_get(line, "criteria"),
+		json_pack("{s:s, s:o, s:o, s:s}", "expression", expression, "value", value, "pass",
+			pass, "unit", "ns"));
+	return line;
+}
+
+static void criteria_stand_with_their_state(void **state)
+{
+	json_t *line = interval(1, 1, 2, 1, 1000);
+	char *text;
+
+	begin(1, 0);
+	judged(line, "p50 <= 1ms", json_real(5e5), json_true());
+	judged(line, "p99 <= 2ms", json_real(3e6), json_false());
+	judged(line, "p999 <= 9ms", json_null(), json_false());
+	judged(line, "marks.p99 <= 9ms", json_null(), json_null());
+	json_object_set_new(line, "invalid", json_string("queries: 3 of 4 not sent"));
+	take(line);
+	text = drawn(79, 22, true);
+	assert_shows(text, "\nINVALID so far: queries: 3 of 4 not sent\n"
+			   "criteria so far: 2 missed, 1 met, 1 not yet judged\n"
+			   "  met     p50 <= 1ms        500 us\n"
+			   "  MISSED  p99 <= 2ms        3.00 ms\n"
+			   "  MISSED  p999 <= 9ms       lost\n"
+			   "  -       marks.p99 <= 9ms  not yet judged\n");
+	free(text);
+	text = drawn(79, 16, true); // the most important ones
+	assert_shows(text, "not yet judged\n  MISSED  p99 <= 2ms        3.00 ms\n\nitem");
+	free(text);
+	text = drawn(79, 9, true);
+	assert_shows(text, "1 not yet judged: p99 <= 2ms is 3.00 ms\nitem");
+	assert_shows(text, "\nother ");
+	free(text);
+}
+
+static void loss_beside_answers_is_explained(void **state)
+{
+	json_t *line = interval(1, 1, 2, 1, 1000);
+	char *text;
+
+	begin(1, 0);
+	take(line);
+	text = drawn(79, 22, true);
+	assert_hides(text, "due earlier");
+	free(text);
+	line = interval(2, 1, 2, 1, 1000);
+	json_object_set_new(
+		json_array_get(json_object_get(line, "traffic"), 1), "lost", json_integer(3));
+	take(line);
+	text = drawn(79, 22, true);
+	assert_shows(text, "\nloss is of requests that were due earlier, by their timeout\nbusy ");
+	free(text);
+}
+
+// All latencies since the start of the measured part, in bins that a screen can hold.
+static void a_tall_screen_has_the_latencies_so_far(void **state)
+{
+	json_t *begins = json_pack("{s:i, s:f, s:{s:{s:s, s:{s:f}}}}", "begin", 1, "duration_s",
+		60.0, "result", "run", "name", "evening", "host", "tsc_hz", 1e9);
+	char *text;
+
+	take(begins);
+	for (int t = 1; t <= 2; t++) {
+		json_t *line = interval(t, 1, 1, 1, 1000);
+		json_t *item = json_array_get(json_object_get(line, "traffic"), 0);
+
+		// At 1 GHz: 30 of 127 ns, and 10 of 261 us.
+		json_object_set_new(item, "latency",
+			json_pack("{s:{s:s}}", "response", "histogram", "127:30 1408:10"));
+		json_object_set_new(item, "lost", json_integer(5));
+		take(line);
+	}
+	text = drawn(79, 40, false);
+	assert_shows(text,
+		"\n\nqueries: response latency so far\n"
+		"  < 1 us      66.7 %           60  #######################################\n"
+		"  < 2 us         0 %            0\n");
+	assert_shows(text, "\n  < 500 us    22.2 %           20  #############\n"
+			   "  lost        11.1 %           10  #######\n");
+	free(text);
+	text = drawn(79, 31, false);
+	assert_hides(text, "so far");
+	free(text);
+}
+
+// The least important columns are left out, and no line is cut within a figure.
+static void a_narrow_screen_has_fewer_columns(void **state)
+{
+	char *text;
+
+	begin(1, 0);
+	take(interval(2, 2, 1, 2, 1000));
+	text = drawn(59, 13, true);
+	assert_shows(text, "\nitem            due/s answered/s     loss      p50      p99\n");
+	assert_shows(text, "\nqueries             0        500      0 %  58.0 us  2.10 ms\n");
+	free(text);
+	text = drawn(34, 10, true);
+	assert_shows(text, "\nqueries             500  2.10 ms\n");
 	free(text);
 }
 
@@ -246,6 +379,11 @@ int main(void)
 		TEST(an_item_has_its_figures_and_its_protocol_counts),
 		TEST(an_item_over_connections_has_a_line_of_theirs),
 		TEST(the_last_minute_is_a_column_a_second),
+		TEST(latencies_of_the_last_minute_are_columns_too),
+		TEST(criteria_stand_with_their_state),
+		TEST(loss_beside_answers_is_explained),
+		TEST(a_tall_screen_has_the_latencies_so_far),
+		TEST(a_narrow_screen_has_fewer_columns),
 		TEST(warmup_has_a_time_and_a_history_of_its_own),
 		TEST(a_trial_stands_with_its_bracket),
 		TEST(every_screen_is_enough),
