@@ -22,8 +22,9 @@ static int write_report(void *ctx, FILE *out)
 {
 	const struct reporting *r = ctx;
 	const char *select = r->options->select;
+	bool of_figures = strcmp(r->format->name, "svg") != 0; // its charts are no figures
 
-	if (!r->options->brief && !(select && strcmp(select, "?") == 0))
+	if (!r->options->brief && !(of_figures && select && strcmp(select, "?") == 0))
 		return r->format->write(&r->in, out);
 	if (!r->options->brief)
 		select_list(r->in.readers[0], out);

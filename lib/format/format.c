@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "engine/result/result_read.h"
 #include "format/format_select.h"
+#include "format/format_svg.h"
 #include "format/format_writers.h"
 #include "report/page.h"
 #include "report/report.h"
@@ -85,6 +86,8 @@ const struct format formats[] = {
 	{"text", "the report of the end of a run", text_write},
 	{"html", "a page with charts, of one result or of several beside each other", html_write,
 		.several = true, .file = html_file},
+	{"svg", "charts for a document; --select: one of rate, loss, latency, percentiles, search",
+		svg_write, .selects = true},
 	{"keyval", "lines of NAME=VALUE, for scripts", keyval_write, .selects = true,
 		.file = keyval_file},
 	{"csv", "table of the intervals; with --select a row of figures for each result", csv_write,

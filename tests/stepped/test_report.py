@@ -4,12 +4,14 @@
 
 import copy
 import json
+import re
 import shutil
 import tempfile
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from harness import ROOT, binary, ddiperf, execute, main, skip, test
-from loop import ring
+from loop import item, ring
 
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "result.json").read_text())
 
@@ -30,10 +32,10 @@ def good(*documents, options=()):
     return out
 
 
-def written(document, name):
+def written(document, name, *options):
     """The octets of a format."""
     with tempfile.NamedTemporaryFile() as file:
-        assert good(document, options=["--format", name, "-o", file.name]) == ""
+        assert good(document, options=["--format", name, "-o", file.name, *options]) == ""
         return Path(file.name).read_bytes()
 
 
@@ -144,6 +146,94 @@ def a_strict_parser_reads_open_metrics():
     odd["traffic"][1]["name"] = 'a "b"\\\nc, {d}'
     read = families(good(odd, options=["--format", "openmetrics"]))
     assert {s[1]["item"] for s in read["ddiperf_traffic_sent"][2]} == {"queries", 'a "b"\\\nc, {d}'}, read
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def sheet(document, *options):
+    """The parsed sheet of charts, and their titles. Each has an explanation, and all of it is within the sheet."""
+    text = written(document, "svg", *options).decode()
+    root = ElementTree.fromstring(text)
+    assert root.tag == f"{SVG}svg" and len(text) < 100_000, len(text)
+    assert not re.search(r"href|url\(|@import|<script|nan|inf\b", text.replace("http://www.w3.org/2000/svg", "")), text[:2000]
+    charts = root.findall(f"{SVG}g")
+    assert root.find(f"{SVG}title").text and root.find(f"{SVG}desc").text, text[:500]
+    assert all(chart.find(f"{SVG}desc").text for chart in charts), text[:2000]
+    width, height = float(root.get("width")), float(root.get("height"))
+    for path in root.iter(f"{SVG}path"):
+        for x, y in re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path.get("d")):
+            assert 0 <= float(x) <= width and 0 <= float(y) <= height, path.get("d")
+    assert written(document, "svg", *options).decode() == text
+    return root, [chart.find(f"{SVG}title").text for chart in charts]
+
+
+def lines_of(root, title):
+    """{name: points} of a chart."""
+    [chart] = [g for g in root.findall(f"{SVG}g") if g.find(f"{SVG}title").text == title]
+    return {path.get("aria-label"): [tuple(map(float, p)) for p in re.findall(r"[ML]([-\d.]+) ([-\d.]+)", path.get("d"))]
+            for path in chart.findall(f"{SVG}path") if path.get("aria-label")}
+
+
+@test
+def charts_are_valid_svg_of_every_result():
+    single = ["Rate", "Loss", "Latency", "Latency by percentile"]
+    document = measured(RUN)
+    root, titles = sheet(document)
+    assert titles == single and root.find(f"{SVG}title").text.endswith(": DONE"), (titles, root.find(f"{SVG}title").text)
+    assert sheet(document, "--select", "loss")[1] == ["Loss"]
+    points = lines_of(root, "Rate")["answered"]
+    assert len(points) == len([i for i in document["intervals"] if i["traffic"][0]["due"]]) and points == sorted(points)
+    # Two items, and names with every character that XML knows.
+    odd = copy.deepcopy(GOLDEN)
+    odd["run"]["name"] = odd["traffic"][1]["name"] = "<a> & \"b\" \x01\ufffe'\u00e9"
+    for interval in odd["intervals"]:
+        interval["traffic"][1]["name"] = odd["traffic"][1]["name"]
+    root, titles = sheet(odd)
+    shown = "<a> & \"b\" ??'\u00e9"
+    assert root.find(f"{SVG}title").text == f"{shown}: FAIL", root.find(f"{SVG}title").text
+    assert titles == [f"{name}: {chart}" for name in ("queries", shown) for chart in single[:3]] + single[3:], titles
+    # Nothing answered: crosses at the upper edge instead of latencies.
+    lost = ddiperf(ring(item(timeout="50ms"), run={"duration": "1s"},
+                        responder={"dns": {}, "faults": {"loss": {"every": 1}}})).json
+    root, titles = sheet(lost)
+    assert titles == single[:3] and len(lines_of(root, "Loss")["lost, of those that ended"]) == 10, titles
+    assert set(lines_of(root, "Latency")) == {"lost"} and len(lines_of(root, "Latency")["lost"]) == 10, titles
+    # Without intervals the percentiles are left, and without answers nothing.
+    assert sheet({**document, "intervals": []})[1] == single[3:]
+    root, titles = sheet({**lost, "intervals": []})
+    assert not titles and "no figures for a chart" in "".join(root.itertext()), titles
+    # Eight hours are thinned out, and keep the longest latency.
+    long = copy.deepcopy(document)
+    one = {k: v for k, v in long["intervals"][0]["traffic"][0].items() if not isinstance(v, (dict, list))}
+    long["intervals"] = [{"t_s": t + 1, "length_s": 1, "traffic": [{**one, "max_ns": 9e9 if t == 20000 else 1e6}]}
+                         for t in range(28800)]
+    root, titles = sheet(long)
+    points = lines_of(root, "Latency")["longest answered"]
+    assert titles == single and 200 < len(points) <= 400, len(points)
+    assert len({y for x, y in points}) == 2, points
+
+
+@test
+def charts_of_a_search_have_its_trials_and_bounds():
+    search = {"variable": "traffic.queries.load.rate", "from": "100", "to": "2k", "goals": [{"loss": "1%", "p99": "20ms"}],
+              "method": "bisect", "trial": "200ms", "final": "200ms", "warmup": "100ms", "width": "20%", "settle": "0s"}
+    dut = {"dns": {}, "faults": {"capacity": {"rate": "600", "queue": 1}}}
+    result = ddiperf(ring(item(timeout="100ms"), search=search, responder=dut))
+    assert result.code == 0, result
+    root, titles = sheet(result.json)
+    assert titles[:2] == ["Loss of the trials", "p99 of the trials"], titles
+    assert sheet(result.json, "--select", "search")[1] == titles[:2]
+    verdicts = [trial["verdict"] for trial in result.json["search"]["trials"]]
+    for chart in root.findall(f"{SVG}g")[:2]:
+        rings = [c for c in chart.findall(f"{SVG}circle") if c.get("fill") == "none"]
+        crosses = [p for p in chart.findall(f"{SVG}path") if "l6 6m0" in p.get("d")]
+        assert len(rings) - 1 == verdicts.count("pass") > 0, (len(rings), verdicts)  # one is in the legend
+        assert len(crosses) - 1 == verdicts.count("fail") > 0, (len(crosses), verdicts)
+        texts = [text.text for text in chart.findall(f"{SVG}text")]
+        assert "answer" in texts and "not met" in texts, texts
+    assert "goal: at most 1.00 %" in "".join(root.itertext()), texts
+    assert "goal: at most 20.0 ms" in texts, texts
 
 
 @test
