@@ -245,6 +245,8 @@ static int run(struct as_run *r, const struct options *o)
 {
 	int code = r->tool->finish(r);
 
+	if (code == EXIT_CONFIG || code == EXIT_ENVIRONMENT) // ours, as of a server's address
+		return code == EXIT_CONFIG ? usage_code(r->tool) : r->tool->error_code;
 	if (code)
 		return code == AS_DONE ? EXIT_PASS : code;
 	r->end = r->front.output.end;
