@@ -37,6 +37,11 @@ static void print_run(FILE *out, const struct result *r)
 }
 
 // A result that is read back may lack any text.
+static const char *said(const char *text)
+{
+	return text ? text : "-";
+}
+
 static bool is(const char *text, const char *other)
 {
 	return text && other && strcmp(text, other) == 0;
@@ -408,10 +413,10 @@ static void print_counters(FILE *out, const struct result_dut *dut)
 	fprintf(out, "\nserver's counters (%s)\n",
 		dut->counters_error ? dut->counters_error : "dut.counters: differences");
 	for (uint32_t i = 0; i < dut->counters.count; i++) {
-		if (c[i].difference == 0)
+		if (c[i].difference == 0 || isnan(c[i].difference))
 			continue;
 		if (changed++ < COUNTERS_SHOWN)
-			fprintf(out, "  %-40s %.15g\n", c[i].name, c[i].difference);
+			fprintf(out, "  %-40s %.15g\n", said(c[i].name), c[i].difference);
 	}
 	if (changed > COUNTERS_SHOWN)
 		fprintf(out, "  and %u more, in the result\n", changed - COUNTERS_SHOWN);
@@ -431,7 +436,8 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 	fprintf(out,
 		"    %s: longest gap %s, first answer %s, 99 %% of the rate %s, %llu lost, %llu "
 		"failed\n",
-		it->name, stats_shown(it->longest_gap_ns, "ns"), after_ns(it->first_answer_ns),
+		said(it->name), stats_shown(it->longest_gap_ns, "ns"),
+		after_ns(it->first_answer_ns),
 		it->regained_s == 0 ? "kept" : after_ns(1e9 * it->regained_s),
 		(unsigned long long)it->lost, (unsigned long long)it->failed);
 	if (w->count)
@@ -439,7 +445,7 @@ static void print_event_item(FILE *out, const struct result_event_item *it)
 			"      {count:%.0f} waited over that gap: " FOR_TESTER ", max {max_ns}\n",
 			out);
 	for (uint32_t i = 0; i < it->servers.count; i++) {
-		fprintf(out, "      %s: %llu answered, %llu lost, ", s[i].name,
+		fprintf(out, "      %s: %llu answered, %llu lost, ", said(s[i].name),
 			(unsigned long long)s[i].answered, (unsigned long long)s[i].lost);
 		if (s[i].longest_gap_ns > 0)
 			fprintf(out, "longest gap %s, first answer %s\n",
@@ -457,8 +463,8 @@ static void print_events(FILE *out, const struct counter_list *events)
 	for (uint32_t i = 0; i < events->count; i++) {
 		const struct result_event_item *items = e[i].traffic.items;
 
-		fprintf(out, "%s  %.3f s %s: %s\n", i ? "" : "\nevents\n", e[i].at_s, e[i].name,
-			e[i].outcome);
+		fprintf(out, "%s  %.3f s %s: %s\n", i ? "" : "\nevents\n",
+			isnan(e[i].at_s) ? 0 : e[i].at_s, said(e[i].name), said(e[i].outcome));
 		for (uint32_t k = 0; k < e[i].traffic.count; k++)
 			print_event_item(out, &items[k]);
 	}
@@ -495,8 +501,9 @@ static void print_peer(FILE *out, const struct result *r)
 		"{loss_back}\n",
 		out);
 	for (uint32_t i = 0; i < r->peer->protocols.count; i++) {
-		fprintf(out, "  %s\n", list[i].name);
-		stats_text(list[i].counters.section, list[i].counters.data, 4, out);
+		fprintf(out, "  %s\n", said(list[i].name));
+		if (list[i].counters.section)
+			stats_text(list[i].counters.section, list[i].counters.data, 4, out);
 	}
 }
 
@@ -504,13 +511,14 @@ static void print_search(FILE *out, const struct result_search *s)
 {
 	const struct result_goal *goals = s->goals.items;
 
-	fprintf(out, "\nsearch: %s over %s, %u trials\n", s->method, s->variable, s->trials.count);
+	fprintf(out, "\nsearch: %s over %s, %u trials\n", said(s->method), said(s->variable),
+		s->trials.count);
 	fprintf(out, "  %-40s %12s %12s %12s  %s\n", "goal", "answer", "not met at", "answered/s",
 		"limited by");
 	for (uint32_t i = 0; i < s->goals.count; i++)
-		fprintf(out, "  %-40s %12s %12s %12s  %s\n", goals[i].goal,
+		fprintf(out, "  %-40s %12s %12s %12s  %s\n", said(goals[i].goal),
 			search_value(goals[i].answer), search_value(goals[i].upper),
-			stats_shown(goals[i].answered_per_s, "per_s"), goals[i].limited_by);
+			stats_shown(goals[i].answered_per_s, "per_s"), said(goals[i].limited_by));
 	print_peak(out, "peak", s->peak);
 	print_peak(out, "collapse", s->collapse);
 	if (!isnan(s->knee))
@@ -525,11 +533,11 @@ static void print_search_answer(FILE *out, const struct result_search *s)
 	if (s->goals.count == 0)
 		return;
 	if (isnan(goal->answer)) {
-		fprintf(out, "no %s was found that meets %s", s->variable, goal->goal);
+		fprintf(out, "no %s was found that meets %s", said(s->variable), said(goal->goal));
 		return;
 	}
 	fprintf(out, "%s is the highest %s found that meets %s", search_value(goal->answer),
-		s->variable, goal->goal);
+		said(s->variable), said(goal->goal));
 	if (is(goal->limited_by, "undecided"))
 		fprintf(out, "; whether the server does more is undecided, as others had the CPU");
 	else if (!is(goal->limited_by, "server"))
@@ -545,8 +553,9 @@ static void print_confidence(FILE *out, const struct result_confidence *c)
 	fprintf(out, "\nrepeats: %llu", (unsigned long long)c->runs);
 	if (c->skipped)
 		fprintf(out, " (the first %llu left out)", (unsigned long long)c->skipped);
-	fprintf(out, ", intervals hold the mean with %g %% confidence\n  %-36s",
-		100 * c->confidence, "");
+	fprintf(out, ", intervals hold the mean with %s confidence\n  %-36s",
+		isnan(c->confidence) ? "unknown" : stats_shown_text("%g %%", 100 * c->confidence),
+		"");
 	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
 		fprintf(out, " %11s", titles[k]);
 	fputc('\n', out);
@@ -621,7 +630,7 @@ static void print_why(FILE *out, const struct result_verdict *v)
 
 	for (uint32_t i = 0; i < v->criteria.count; i++)
 		fprintf(out, "%s  %s  %-40s  %s\n", i ? "" : "\ncriteria\n",
-			c[i].pass ? "pass" : "FAIL", c[i].expression,
+			c[i].pass ? "pass" : "FAIL", said(c[i].expression),
 			report_criterion_value(&c[i], text, sizeof(text)));
 	for (uint32_t i = 0; i < v->reasons.count; i++)
 		fprintf(out, "%s  - %s\n", i ? "" : "\nwhy\n",
@@ -725,7 +734,7 @@ static void print_criteria_summary(FILE *out, const struct counter_list *criteri
 		if (c[i].pass)
 			continue;
 		failed++;
-		first = first ? first : c[i].expression;
+		first = first ? first : said(c[i].expression);
 	}
 	if (failed == 1)
 		fprintf(out, "; criterion not met: %s", first);
