@@ -48,11 +48,11 @@ static bool is(const char *text, const char *other)
 }
 
 // Tables of an item: latencies, and a row for each step, mark and server.
-static const char latencies[] = "  latency            min      mean       p50       p90       p99  "
-				"   p99.9    p99.99       "
-				"max\n";
-static const char latency[] = "{min_ns:10}{mean_ns:10}{p50_ns:10}{p90_ns:10}{p99_ns:10}"
-			      "{p999_ns:10}{p9999_ns:10}{max_ns:10}\n";
+// 80 columns.
+static const char latencies[] =
+	"  latency      min    mean      p50      p90      p99    p99.9   p99.99      max\n";
+static const char latency[] = "{min_ns:8}{mean_ns:8}{p50_ns:9}{p90_ns:9}{p99_ns:9}{p999_ns:9}"
+			      "{p9999_ns:9}{max_ns:9}\n";
 static const struct {
 	const char *list, *heading, *row;
 } lists[] = {
@@ -63,12 +63,9 @@ static const struct {
 		"  {name:-16}{sent:10}{answered:10}{failed:10}{lost:10}{no_reply:10}"
 		"{latency.response.p50_ns:10}{latency.response.p99_ns:10}"
 		"{latency.response.max_ns:10}\n"},
-	{"marks",
-		"  after the lease      count       min       p50       p90       p99     p99.9    "
-		"  "
-		" max\n",
-		"  {name:-16}{latency.count:10}{latency.min_ns:10}{latency.p50_ns:10}"
-		"{latency.p90_ns:10}{latency.p99_ns:10}{latency.p999_ns:10}{latency.max_ns:10}\n"},
+	{"marks", "  after the lease      count     min     p50     p90     p99   p99.9     max\n",
+		"  {name:-16}{latency.count:10}{latency.min_ns:8}{latency.p50_ns:8}"
+		"{latency.p90_ns:8}{latency.p99_ns:8}{latency.p999_ns:8}{latency.max_ns:8}\n"},
 	{"servers",
 		"  server                sent  answered    failed      lost     share       gap\n",
 		"  {name:-16}{sent:10}{answered:10}{failed:10}{lost:10}{share:10}"
@@ -81,11 +78,11 @@ static const struct {
 
 static void print_latencies(FILE *out, const struct result_item *i)
 {
-	fprintf(out, "%s  %-12s", latencies, "response");
+	fprintf(out, "%s  %-8s", latencies, "response");
 	stats_print(times_of(&i->latency.response), latency, out);
-	fprintf(out, "  %-12s", "service");
+	fprintf(out, "  %-8s", "service");
 	stats_print(times_of(&i->latency.service), latency, out);
-	fprintf(out, "  %-12s", "send lag");
+	fprintf(out, "  %-8s", "send lag");
 	stats_print(times_of(&i->send_lag), latency, out);
 }
 
