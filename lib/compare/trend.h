@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is a run worse than the last runs of its history? docs/measurement.md has the method.
+// Is a run worse than the last runs of its history? docs/measurement/comparison.md has the method.
 // Path: cold. Main thread.
 #pragma once
 

@@ -325,6 +325,15 @@ def links_lead_somewhere():
 
 
 @test
+def sections_of_the_measurement_model_fit_on_a_screen():
+    pages = [page for page in PAGES if page.parent.name == "measurement"]
+    assert pages
+    for page in pages:
+        for section in re.split(r"^(?=#)", page.read_text(), flags=re.M):
+            assert section.count("\n") <= 45, (name_of(page), section[:60])
+
+
+@test
 def the_guide_has_what_perfdhcp_cannot():
     page = (ROOT / "docs" / "coming-from.md").read_text()
     table = page.split("| without effect, or refused |", 1)[1].split("\n\n", 1)[0]

@@ -82,7 +82,7 @@ static const struct counter latency_rows[] = {
 	{"percentiles", "those of output.percentiles", NULL, COUNTER_LIST, AT(latency, percentiles),
 		.section = &percentile_rows_section, .optional = true},
 	TEXT(latency, histogram,
-		"buckets in use, GAP:COUNT each; their edges: docs/measurement.md"),
+		"buckets in use, GAP:COUNT each; their edges: docs/measurement/result.md"),
 };
 const struct counter_section latency_section = {
 	"latency", "a distribution of times", COUNTER_ROWS(latency_rows), sizeof(struct latency)};

@@ -43,7 +43,7 @@ struct search_step {
 struct search_answer {
 	double load;       // NAN: `from` does not meet the goal, or nothing is known yet
 	double upper;      // lowest load that does not; INFINITY: none up to `to`
-	double throughput; // answered per second there; see docs/measurement.md for mlr and ramp
+	double throughput; // answered per second there (docs/measurement/series.md)
 	bool tester;       // the tester was too weak to measure above
 	bool undecided;    // it was disturbed there
 };
