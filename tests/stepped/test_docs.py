@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -74,7 +76,7 @@ def stand_in(words):
 if sys.argv[1:2] == ["stand-in"]:
     stand_in(sys.argv[2:])
 
-from harness import binary, config_file, execute, main, test  # noqa: E402
+from harness import binary, config_file, execute, main, skip, test  # noqa: E402
 from loop import fold, pcap_write  # noqa: E402
 
 LAB = r"""#!/usr/bin/env bash
@@ -328,6 +330,51 @@ def links_lead_somewhere():
                 target = (page.parent / path) if path else page
                 assert target.exists(), (name_of(page), link)
                 assert not anchor or anchor in anchors(target), (name_of(page), link)
+
+
+class Page(HTMLParser):
+    """What a page of the site has: places (ids), links to others, and files that a browser loads with it."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.links, self.loaded = set(), [], []
+        text = path.read_text()
+        self.feed(text)
+        content = text.partition('role="main"')[2].partition("<footer")[0]
+        self.tables, self.blocks = content.count("<table"), content.count("<pre")
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids.add(attrs.get("id"))
+        if tag == "a" and "href" in attrs:
+            self.links.append(attrs["href"])
+        elif tag in ("script", "img", "link"):
+            self.loaded += [attrs[key] for key in ("src", "href") if attrs.get(key)]
+
+
+@test
+def the_site_has_every_page_and_no_dead_link():
+    if not shutil.which("mkdocs", path="/usr/bin"):
+        skip("mkdocs is not installed: sudo scripts/deps install docs")
+    contents = (ROOT / "docs" / "mkdocs.yml").read_text()
+    with tempfile.TemporaryDirectory(prefix="ddiperf-docs-") as top:
+        code, out, err = execute([ROOT / "scripts" / "site", "--program", binary(), top])
+        assert code == 0, out + err
+        pages = {path: Page(path) for path in Path(top).rglob("*.html")}
+        for path, page in pages.items():
+            for link in page.links + page.loaded:
+                assert link not in page.loaded or "://" not in link, f"{path.name} loads {link} from another host"
+                if not re.match(r"[a-z]+:", link):
+                    name, _, place = link.partition("#")
+                    target = (Path(top + name) if name[:1] == "/" else path.parent / unquote(name)).resolve() if name else path
+                    assert target.exists(), (path, link)
+                    assert not place or unquote(place) in pages[target].ids, (path, link)
+        for source in PAGES[1:]:
+            name = source.relative_to(ROOT / "docs")
+            assert f": {name}\n" in contents, f"docs/mkdocs.yml does not have {name}"
+            page = pages[Path(top) / name.with_suffix(".html").as_posix().replace("README", "index")]
+            assert page.tables == len(re.findall(r"^\|[-| :]+\|$", prose(source), re.M)), f"{name}: a table is not shown as one"
+            assert page.blocks == len(fences(source)), f"{name}: a block is not shown as one"
 
 
 @test
