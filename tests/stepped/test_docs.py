@@ -15,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -399,7 +401,22 @@ def the_guide_has_what_perfdhcp_cannot():
 
 @test
 def readme_fits_on_a_screen_or_two():
-    assert (ROOT / "README.md").read_text().count("\n") <= 120
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") <= 120
+    rates = re.findall(r"([\d.]+ [kM]) ", re.search(r"^\| rate over veth.*", text, re.M)[0])
+    measured = (ROOT / "docs" / "performance.md").read_text()
+    assert len(rates) == 5 and all(f"{rate}/s" in measured for rate in rates), rates
+
+
+@test
+def the_recording_is_text_and_its_command_exists():
+    text = (ROOT / "docs" / "recording.svg").read_text()
+    assert len(text) < 60_000
+    title = re.search(r"<title>(.*)</title>", text)[1]
+    rows = [unescape("".join(row.itertext())) for row in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")]
+    assert "$ " + unescape(title) in rows and any(row.startswith("PASS: ") for row in rows), rows
+    code, out, err = execute([binary(), *shlex.split(unescape(title))[1:], "--dump"])
+    assert code == 0, out + err
 
 
 main()
