@@ -30,8 +30,8 @@ int scrape_open(struct scrape *s, const char *place)
 		log_note(OPTION ": http://%s" PATH, p.text);
 	else
 		log_warning(OPTION ": http://%s" PATH
-				   " is not of this host alone: all that reach it can "
-				   "read the figures of the run, and its command line",
+				   " can be reached from other hosts: anyone there can read "
+				   "the figures of the run, and its command line",
 			p.text);
 	return rc;
 }
