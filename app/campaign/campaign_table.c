@@ -66,9 +66,37 @@ struct campaign_value table_value(
 	out.known = out.of > 0;
 	qsort(values, out.of, sizeof(*values), by_value);
 	trim = out.of > 2 * s->trim ? (uint32_t)s->trim : 0;
-	if (out.known)
+	if (out.known) {
 		out.spread = spread_of(values + trim, out.of - 2 * trim, s->confidence);
+		// No mean of such values lies there.
+		if (values[0] >= 0 && out.spread.low < 0)
+			out.spread.low = 0;
+	}
 	return out;
+}
+
+// For people times are in ms and losses in percent.
+struct shown_unit {
+	const char *name;
+	double per; // of this unit in 1 of the result's
+};
+
+static struct shown_unit unit_of(const struct campaign_column *c)
+{
+	size_t len = strlen(c->figure);
+	bool loss = strcmp(c->figure, "loss") == 0 ||
+	            (len > 5 && strcmp(c->figure + len - 5, ".loss") == 0);
+
+	if (c->per)
+		return (struct shown_unit){"", 1};
+	if (len > 3 && strcmp(c->figure + len - 3, "_ns") == 0)
+		return (struct shown_unit){", ms", 1e-6};
+	return loss ? (struct shown_unit){", %", 100} : (struct shown_unit){"", 1};
+}
+
+static const char *title_of(const struct campaign_column *c, struct arena *a)
+{
+	return arena_printf(a, "%s%s", c->name, unit_of(c).name);
 }
 
 struct campaign_state table_state(const struct campaign_table *t)
@@ -135,17 +163,21 @@ static const char *value_text(
 	const struct campaign_settings *s = &t->journal->campaign->settings;
 	struct campaign_value v = table_value(t->journal, cell, column, operation);
 	struct arena *a = t->journal->arena;
-	char mean[CELL], half[CELL];
+	char mean[CELL], other[CELL];
+	double per = unit_of(&t->journal->campaign->columns[column]).per;
+	double half = per * (v.spread.high - v.spread.mean);
 	const char *text;
 
 	if (!v.has)
 		return "–";
 	if (!v.known)
 		return journal_has(t->journal, cell, 0) ? "–" : missing_text(t, cell);
-	text = arena_strdup(a, number(v.spread.mean, mean, sizeof(mean)));
-	if (v.spread.count > 1)
-		text = arena_printf(a, "%s ± %s", text,
-			number(v.spread.high - v.spread.mean, half, sizeof(half)));
+	text = arena_strdup(a, number(per * v.spread.mean, mean, sizeof(mean)));
+	if (v.spread.count > 1 && v.spread.low == 0 && half > per * v.spread.mean)
+		text = arena_printf(
+			a, "%s (0 to %s)", text, number(per * v.spread.high, other, sizeof(other)));
+	else if (v.spread.count > 1)
+		text = arena_printf(a, "%s ± %s", text, number(half, other, sizeof(other)));
 	if (v.of < s->repeats)
 		text = arena_printf(
 			a, "%s (%u of %llu)", text, v.of, (unsigned long long)s->repeats);
@@ -293,18 +325,19 @@ void table_put(const struct campaign_table *t, enum table_form form, FILE *out)
 	const struct campaign *c = t->journal->campaign;
 	uint32_t values = values_of(c), columns = c->settings.columns.count;
 	bool one = values == 1; // then there is one column per figure
-	const char *note = caption(c, t->journal->arena);
+	struct arena *a = t->journal->arena;
+	const char *note = caption(c, a);
 
 	for (uint32_t i = 0; i < (one ? 1 : columns); i++) {
 		struct grid g = grid_new(t, one ? columns : values);
 
 		for (uint32_t k = 0; k < (one ? columns : values); k++)
 			if (one)
-				grid_fill(&g, k, c->columns[k].name, k, 0);
+				grid_fill(&g, k, title_of(&c->columns[k], a), k, 0);
 			else
 				grid_fill(&g, k, operation_name(c, k), i, operation_at(c, k));
-		fprintf(out, "%s%s%s (%s)\n\n", i ? "\n" : "", one ? "" : c->columns[i].name,
-			one ? c->settings.name : "", note);
+		fprintf(out, "%s%s (%s)\n\n", i ? "\n" : "",
+			one ? c->settings.name : title_of(&c->columns[i], a), note);
 		grid_put(&g, form, out);
 	}
 	put_why(t, out);
@@ -386,12 +419,13 @@ static json_t *value_json(
 {
 	struct campaign_value v = table_value(t->journal, cell, column, operation);
 	json_t *out = json_pack("{s:s}", "text", value_text(t, cell, column, operation));
+	double per = unit_of(&t->journal->campaign->columns[column]).per;
 
 	if (v.known)
-		json_object_set_new(out, "mean", json_real(v.spread.mean));
+		json_object_set_new(out, "mean", json_real(per * v.spread.mean));
 	if (v.known && v.spread.count > 1) {
-		json_object_set_new(out, "low", json_real(v.spread.low));
-		json_object_set_new(out, "high", json_real(v.spread.high));
+		json_object_set_new(out, "low", json_real(per * v.spread.low));
+		json_object_set_new(out, "high", json_real(per * v.spread.high));
 	}
 	return out;
 }
@@ -427,7 +461,8 @@ int table_put_page(const struct campaign_table *t, FILE *out)
 	for (uint32_t i = 0; i < values_of(c); i++)
 		json_array_append_new(operations, json_string(operation_name(c, i)));
 	for (uint32_t i = 0; i < c->settings.columns.count; i++)
-		json_array_append_new(columns, json_string(c->columns[i].name));
+		json_array_append_new(
+			columns, json_string(title_of(&c->columns[i], t->journal->arena)));
 	data = json_pack("{s:[], s:{s:s, s:s, s:o, s:o, s:o, s:o}}", "results", "campaign", "name",
 		c->settings.name, "note", caption(c, t->journal->arena), "vary", vary, "operations",
 		operations, "columns", columns, "rows", rows);

@@ -186,6 +186,46 @@ def a_run_of_dns_has_its_sections_charts_and_tables_with_its_verdict_first():
 
 
 @test
+def lines_cover_their_intervals_and_nothing_is_cut_or_said_twice():
+    document = json.loads(json.dumps(dns()))
+    document["config"]["traffic"].append({**document["config"]["traffic"][0], "name": "more"})
+    for one in [document, *document["intervals"]]:
+        one["traffic"].append({**one["traffic"][0], "name": "more"})
+    last = document["intervals"][-1]
+    last["t_s"], last["traffic"][0]["loss"] = document["run"]["measured_s"] + 0.1, 1.0
+    document["verdict"]["criteria"] = [{"expression": "p50 <= 1us", "value": 2e6, "pass": False}, {"expression": "p50 <= 1ms", "value": 2e6, "pass": False}]
+    document["verdict"]["status"], document["verdict"]["limited_by"] = "fail", "undecided"
+    b = browser()
+    b.open(page_of(document, name="honest"), 1280)
+    check_quiet(b, "honest")
+    said = b.value("[...document.querySelectorAll('h2, h3, figcaption')].map(h => h.firstChild.textContent)")
+    assert len(set(said)) == len(said), said
+    margins = b.value("[...document.querySelectorAll('[data-table=criteria] td:last-child')].map(c => c.textContent)")
+    assert margins == [" over 10 times the bound", " −100 %"], margins
+    assert b.value("[...document.querySelectorAll('.big b')].every(b => b.getClientRects().length === 1 && b.clientHeight < 40)"), "a tile wraps"
+    # The line of the first interval goes from 0 on, like its column of the heat map; the cursor in an interval shows it.
+    chart = "ddiperf.charts.find(c => c.o.name === 'load queries')"
+    assert b.value(f"""(() => {{const u = {chart}.plot, x = u.valToPos(u.data[0][0] / 4, 'x', true), y = u.valToPos(u.data[3][0], 'y', true);
+        const all = new Uint32Array(u.ctx.getImageData(x, y - 2, 1, 5).data.buffer); return [...all].some(v => v === 0xffb27200)}})()"""), "the first interval is not drawn"
+    end, start = [document["intervals"][n]["t_s"] for n in (5, 4)]
+    for share in (0.1, 0.9):
+        x = f"u.valToPos({start} + {share} * ({end} - {start}), 'x')"
+        shown = b.value(f"(() => {{const u = {chart}.plot; u.setCursor({{left: {x}, top: 50}}); return u.cursor.idxs[3]}})()")
+        assert shown == 5, (share, shown)
+    # What is lost after the load is not in its scale, and nothing of the line is above it.
+    top, most = b.value("(() => {const u = ddiperf.charts.find(c => c.o.name === 'loss queries').plot; return [u.scales.y.max, Math.max(...u.data[1])]})()")
+    assert most <= top < 1 and b.value("ddiperf.runs[0].items[0].loss.at(-1)") == 1, (most, top)
+    assert "max of the answered" in b.value("document.querySelector('#latency .u-legend').textContent")
+    # Items are side by side, where there is room.
+    where = "['queries', 'more'].map(n => document.querySelector(`[data-chart=\"load ${n}\"]`).getBoundingClientRect().y)"
+    assert len(set(b.value(where))) == 1, b.value(where)
+    b.change(390)
+    assert len(set(b.value(where))) == 2, b.value(where)
+    cut = "[...document.querySelectorAll('.folds td')].filter(c => c.getBoundingClientRect().right > innerWidth).map(c => c.textContent)"
+    assert not b.value(cut) and b.value("document.querySelectorAll('.folds td').length"), b.value(cut)
+
+
+@test
 def a_tab_says_which_server_had_which_load():
     document = json.loads(json.dumps(dns()))
     for server, port, load, title in (("192.0.2.1", 5353, {"rate": 5000}, "192.0.2.1:5353, 5 000 per second"),

@@ -56,11 +56,11 @@ function facts(rows) {
 		.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
-// columns: [title, is it text]
-function table(columns, rows, name) {
+// columns: [title, is it text]. folds: in a narrow window a row becomes lines with their titles; else it scrolls.
+function table(columns, rows, name, folds) {
 	const cells = (tag, row) => row.map((cell, i) => el(tag,
-		{class: columns[i][1] || null, scope: tag === "th" ? "col" : null}, cell));
-	return el("div", {class: "scroll"}, el("table", {class: "figures", "data-table": name},
+		{class: columns[i][1] || null, scope: tag === "th" ? "col" : null, "data-title": folds && tag === "td" ? columns[i][0] : null}, cell));
+	return el("div", {class: "scroll", tabindex: folds ? null : 0}, el("table", {class: folds ? "figures folds" : "figures", "data-table": name},
 		el("thead", {}, el("tr", {}, cells("th", columns.map(c => c[0])))),
 		el("tbody", {}, rows.map(row => el("tr", {}, cells("td", row))))));
 }
@@ -393,6 +393,38 @@ function marksOf(run) {
 	return marks.filter(([t]) => known(t));
 }
 
+// The path of values that hold for an interval, which ends at its point; the first begins at 0, as in the heat map.
+function intervals(u, line, first, last) {
+	const [xs, ys] = [u.data[0], u.data[line]], stroke = new Path2D(), fill = new Path2D();
+	const place = (v, scale) => u.valToPos(v, scale, true), base = place(u.scales.y.distr === 3 ? u.scales.y.min : 0, "y");
+	let before = first - 1, open = false;
+	while (before >= 0 && ys[before] === undefined)
+		before--;
+	let left = place(before < 0 ? 0 : xs[before], "x");
+	for (let i = first; i <= last; i++) {
+		if (ys[i] === undefined) // a time of another result
+			continue;
+		const right = place(xs[i], "x"), y = ys[i] === null ? 0 : place(ys[i], "y");
+		if (ys[i] !== null) {
+			open ? stroke.lineTo(left, y) : stroke.moveTo(left, y);
+			stroke.lineTo(right, y);
+			fill.rect(left, y, right - left, base - y);
+		}
+		open = ys[i] !== null;
+		left = right;
+	}
+	return {stroke, fill, clip: null, band: null, gaps: null, flags: 3};
+}
+
+// The interval under the cursor, of each line.
+function intervalAt(u, line, near, x) {
+	const [xs, ys] = [u.data[0], u.data[line]];
+	let i = xs[near] < x && near + 1 < xs.length ? near + 1 : near;
+	while (ys[i] === undefined && i + 1 < xs.length)
+		i++;
+	return i;
+}
+
 // A chart in a figure. o.lines: [{run, xs, name, values, colour, fill, width, points, dash}], grouped
 // by x; o.y: {label, format, log}; o.x: likewise, or undefined: time.
 class Chart {
@@ -465,7 +497,7 @@ class Chart {
 			width: this.box.clientWidth, height: this.height(),
 			scales: {x: {time: false, range: (u, min, max) => this.rangeX(min, max)},
 				y: o.y.log ? {distr: 3, range: (u, min, max) => this.rangeLog(min, max)}
-					: {range: (u, min, max) => o.y.range || [o.y.from ?? 0, (o.y.top ? o.y.top(u) : max) * 1.06 || o.y.least || 1]}},
+					: {range: (u, min, max) => o.y.range || [o.y.from ?? 0, max * 1.06 || o.y.least || 1]}},
 			axes: [
 				{...axis, label: o.x ? o.x.label : "time, s", labelSize: 18, size: 30,
 					splits: o.x && o.x.splits, values: (u, splits) => splits.map(v => o.x && o.x.format ? o.x.format(v) : digits3(v))},
@@ -475,6 +507,7 @@ class Chart {
 				...o.lines.map(line => this.series(line))],
 			padding: [8, o.x && o.x.right || 22, 0, 0],
 			cursor: {drag: {x: this.timed, y: false, setScale: false}, points: {size: 6}, focus: {prox: -1},
+				dataIdx: this.timed ? intervalAt : undefined,
 				sync: this.timed ? {key: "time", setSeries: false} : undefined,
 				bind: {dblclick: () => () => this.timed && setZoom(...full())}},
 			legend: {show: true, live: true},
@@ -521,7 +554,7 @@ class Chart {
 			dash: line.dash || DASHES[line.run ? line.run.index % DASHES.length : 0],
 			fill: line.fill ? () => colourOf(line.colour) + (line.fill === true ? "44" : line.fill) : undefined,
 			points: {show: line.points ?? (line.xs().length < 3), size: 6, fill: () => colourOf(line.colour)},
-			paths: line.bare ? () => null : line.stepped ? uPlot.paths.stepped({align: 1}) : undefined, spanGaps: Boolean(line.gaps),
+			paths: line.bare ? () => null : line.stepped ? uPlot.paths.stepped({align: 1}) : this.timed && !line.gaps ? intervals : undefined, spanGaps: Boolean(line.gaps),
 			value: (u, v, s, i) => i === null || i === undefined || v === null || v === undefined ? "–"
 				: v === o.above ? LOST : o.y.format(line.shown ? line.shown(i) : v)};
 	}
@@ -691,8 +724,8 @@ class Heat {
 let sections = [];
 
 // Adds a section, unless its maker leaves it empty.
-function section(id, title, make) {
-	const node = el("section", {id}, el("h2", {}, title));
+function section(id, title, heading, make) {
+	const node = el("section", {id}, el("h2", {}, heading));
 	make(node);
 	if (node.childElementCount > 1)
 		sections.push({id, title, node});
@@ -822,8 +855,10 @@ function big(run) {
 		sole && sole[1] ? [megabits(sole[1]), "sent one way"] : sole ? [perSecond(sole[0]), "sent per second, one way"]
 			: [perSecond(sum(run.items.map(one => number(one.doc, "answered_per_s")))), "answered per second"],
 		[sent ? percent(lost / sent) : "–", "loss"],
-		[`${time(p50)} · ${time(p99)}`, `response time, p50 · p99${of}`],
-		[LIMITS[text(run.doc, "verdict.limited_by")] || "–", "limited by"]];
+		[time(p50), `response time, p50${of}`],
+		[time(p99), `response time, p99${of}`],
+		text(run.doc, "verdict.limited_by") === "undecided" ? ["undecided", "limited by: the server or this box"]
+			: [LIMITS[text(run.doc, "verdict.limited_by")] || "–", "limited by"]];
 	if (answer !== undefined)
 		cells.unshift([typeof answer === "number" ? exact(answer) : "none", "highest load that met the goal"]);
 	return el("div", {class: "big"}, cells.map(([value, name]) => el("div", {}, el("b", {}, value), el("span", {}, name))));
@@ -887,10 +922,7 @@ function parseBound(expression, value) {
 	return {op, bound, value, format: unit === "%" ? percent : UNITS[unit] ? time : exact};
 }
 
-function signed(v, most) {
-	const size = Math.abs(v);
-	return `${size > most ? "> " : ""}${v >= 0 ? "+" : "−"}${digits3(Math.min(most, size))}`;
-}
+const signed = v => `${v >= 0 ? "+" : "−"}${digits3(Math.abs(v))}`;
 
 function margin(b) {
 	if (!b || b.op === "==" || !(b.bound > 0) || !known(b.value))
@@ -898,7 +930,8 @@ function margin(b) {
 	const share = (b.op.startsWith("<") ? b.bound - b.value : b.value - b.bound) / b.bound;
 	const scale = Math.max(b.bound * 1.25, Math.min(b.value, b.bound * 4));
 	return [el("span", {class: "bar", "aria-hidden": "true"}, el("i", {style: `width:${Math.min(100, 100 * b.value / scale)}%`}),
-		el("u", {style: `left:${100 * b.bound / scale}%`})), ` ${signed(100 * share, 999)} %`];
+		el("u", {style: `left:${100 * b.bound / scale}%`})),
+		b.value >= 10 * b.bound ? " over 10 times the bound" : ` ${signed(100 * share)} %`];
 }
 
 function criteria(node) {
@@ -911,8 +944,8 @@ function criteria(node) {
 		});
 		const reasons = at(run.doc, "verdict.reasons");
 		if (rows.length)
-			node.append(el("h3", {}, tag(run), "Criteria"), table([["", "text"], ["criterion", "text expression"], ["figure"],
-				["bound"], ["margin to the bound", "text"]], rows, "criteria"));
+			node.append(several() ? el("h3", {}, tag(run)) : "", table([["", "text"], ["criterion", "text expression"], ["figure"],
+				["bound"], ["margin to the bound", "text"]], rows, "criteria", true));
 		if (Array.isArray(reasons) && reasons.length)
 			node.append(el("h3", {}, tag(run), "Reasons"), el("ul", {"data-list": "reasons"},
 				reasons.map(reason => el("li", {}, String(reason)))));
@@ -922,28 +955,32 @@ function criteria(node) {
 // --- load and latency over time ---------------------------------------------------------------------
 
 // Under load only: after it an interval may contain nothing but losses, which is 100 %.
-function highestLoss(item) {
-	const measured = number(item.run.doc, "run.measured_s"), [from, to] = zoom || full();
-	return item.loss.reduce((most, v, i) => {
-		const t = item.run.t[i];
-		return v > most && t >= from && t <= to && !(t > measured * 1.0001) ? v : most;
-	}, 0);
+function lossUnderLoad(item) {
+	const measured = number(item.run.doc, "run.measured_s");
+	return item.loss.map((v, i) => item.run.t[i] > measured * 1.0001 ? NaN : v);
+}
+
+// A column for each item where the window is wide.
+function columns(node) {
+	const box = el("div", {class: itemsByName().length > 1 ? "charts two" : "charts"});
+	node.append(box);
+	return box;
 }
 
 function load(node) {
-	const warm = text(runs[0].doc, "config.run.warmup");
-	for (const [name, items] of itemsByName()) {
-		if (!hasIntervals(items))
-			continue;
-		const box = el("div", {class: "charts"});
-		node.append(box);
-		new Chart(box, {name: `load ${name}`, title: question("did the load go out and come back?", name),
+	const warm = text(runs[0].doc, "config.run.warmup"), all = itemsByName().filter(([, items]) => hasIntervals(items));
+	const box = all.length && columns(node);
+	for (const [name, items] of all) {
+		const column = el("div");
+		box.append(column);
+		new Chart(column, {name: `load ${name}`, title: question("requests over time", name),
 			note: "transactions per second" + (warm && warm !== "0s" ? `; the warm-up of ${warm} before is not shown` : "")
 				+ "; grey: after the load; marks at the bottom: the tester was descheduled",
 			y: {label: "per second", format: si}, lines: timeLines(items, [["due", "due", "due", {width: 3}],
 				["sent", "sent", "sent"], ["answered", "answered", "answered"]])});
-		new Chart(box, {name: `loss ${name}`, title: question("how much was lost?", name), height: 150,
-			y: {label: "lost", format: percent, least: 0.01, top: () => Math.max(0, ...items.map(highestLoss))}, lines: timeLines(items, [["loss", "loss", "loss", {fill: true}]])});
+		new Chart(column, {name: `loss ${name}`, title: question("loss over time", name), height: 150,
+			y: {label: "lost", format: percent, least: 0.01}, lines: items.map(item => ({run: item.run, xs: () => item.run.t,
+				name: named(item.run, "loss"), values: () => lossUnderLoad(item), colour: "loss", fill: true}))});
 	}
 }
 
@@ -970,8 +1007,9 @@ function latencyLines(items) {
 }
 
 function latency(node) {
-	for (const [name, items] of itemsByName()) {
-		const box = el("div", {class: "charts two"}), item = items[0], lines = latencyLines(items);
+	const all = itemsByName(), outer = all.length > 1 ? columns(node) : node;
+	for (const [name, items] of all) {
+		const box = el("div", {class: all.length > 1 ? "" : "charts two"}), item = items[0], lines = latencyLines(items);
 		const above = Math.max(...items.map(one => one.above));
 		const own = number(item.run.doc, "run.tester_delay.single.p99_ns");
 		const marks = u => {
@@ -979,24 +1017,26 @@ function latency(node) {
 			markLine(u, own, `the tester itself: ${time(own)}`, [2, 3]);
 		};
 		if (hasIntervals(items))
-			new Chart(box, {name: `latency ${name}`, title: question("how long did an answer take?", name), above, draw: marks,
+			new Chart(box, {name: `latency ${name}`, title: question("response time over time", name), above, draw: marks,
 				note: "response time, from the due time; logarithmic", y: {label: "response time", format: time, log: true},
-				lines: timeLines(items, [["max", "max", "max", {width: 1}], ["p99", "p99", "p99"], ["p90", "p90", "p90"], ["p50", "p50", "p50"]])});
+				lines: timeLines(items, [["max of the answered", "max", "max", {width: 1}], ["p99", "p99", "p99"], ["p90", "p90", "p90"], ["p50", "p50", "p50"]])});
 		if (lines.length)
-			new Chart(box, {name: `percentiles ${name}`, title: question("how slow were the slowest?", name), above, draw: marks,
+			new Chart(box, {name: `percentiles ${name}`, title: question("response time by share of answers", name), above, draw: marks,
 				note: "response: from the due time; service: from the send" + (known(own) ? `; the tester itself adds ${time(own)} (p99)` : ""),
 				x: {label: "share of answers that were faster", name: "share", format: nineName, range: [Math.log10(2), 5], right: 30, splits: () => NINE_TICKS},
 				y: {label: "time", format: time, log: true}, lines});
 		if (box.childElementCount)
-			node.append(box);
+			outer.append(box);
 	}
+	outer === node || outer.childElementCount || outer.remove();
 }
 
 function heat(node) {
+	const all = runs.flatMap(run => run.items).filter(item => item.heat.some(column => column.counts.size)), box = all.length && columns(node);
 	for (const [name, items] of itemsByName())
 		for (const item of items)
-			if (item.heat.some(column => column.counts.size))
-				new Heat(node, item, {name: `heat ${named(item.run, name)}`, title: question("when were answers slow?", name, item.run),
+			if (all.includes(item))
+				new Heat(box, item, {name: `heat ${named(item.run, name)}`, title: question("answers by time and response time", name, item.run),
 					note: "stalls are stripes, queues are ramps; colour: answers in a field, logarithmic"});
 }
 
@@ -1072,14 +1112,14 @@ function counters(item) {
 		el("div", {}, table([["counter", "text"], ["count"]], rows, "counters"))) : null;
 }
 
-const GROUPS = {rcode: "RCODEs per second", received: "messages received per second, by type"};
+const GROUPS = {rcode: "answers per second, by RCODE", received: "messages received per second, by type"};
 
 function answers(node) {
 	for (const [name, items] of itemsByName())
 		for (const item of items) {
 			if (item.answers.size && item.run.t.length)
-				new Chart(node, {name: `answers ${named(item.run, name)}`, title: question("what was answered?", name, item.run),
-					note: `${GROUPS[item.group] || "answers per second"}, one above the other`, y: {label: "per second", format: si}, lines: stacked(item, item.answers)});
+				new Chart(node, {name: `answers ${named(item.run, name)}`, title: question(GROUPS[item.group] || "answers per second", name, item.run),
+					note: "one above the other", y: {label: "per second", format: si}, lines: stacked(item, item.answers)});
 			if (item.servers.size && item.run.t.length)
 				new Chart(node, {name: `servers ${named(item.run, name)}`, title: question("which server answered?", name, item.run),
 					note: "answers per second, one server above the other", y: {label: "per second", format: si}, lines: stacked(item, item.servers)});
@@ -1110,7 +1150,7 @@ function ledger(node) {
 			const beside = BESIDE.filter(([key]) => count(key)).map(([key, label]) => `${label}: ${exact(count(key))}`);
 			const row = ([v, label, colour]) => v > 0 ? el("li", {}, el("i", {style: `background:var(--${colour})`}),
 				`${label} ${exact(v)} (${percent(v / due)})`) : null;
-			node.append(el("h3", {}, tag(item.run), question("where did every request go?", name)),
+			node.append(several() || itemsByName().length > 1 ? el("h3", {}, tag(item.run), name) : "",
 				el("div", {class: "flow", role: "img", "aria-label": "widths to scale", "data-ledger": item.name},
 					el("span", {}, "due"), bars(due, [[due, "due", "due"]]), el("span", {}, "went out"), bars(due, out),
 					el("span", {}, "came back"), bars(due, [...back, [count("unsent"), "unsent", "unsent"]])),
@@ -1259,7 +1299,7 @@ function search(node) {
 		node.append(el("p", {}, tag(run), `${text(found, "method")} over ${text(found, "variable")}: `, el("b", {}, known(answer) ? exact(answer) : "no answer"),
 			list(found.goals).map(goal => `; goal ${text(goal, "goal")}: ${known(number(goal, "answer")) ? exact(goal.answer) : "none"}, `
 				+ `not met at ${known(number(goal, "upper")) ? exact(goal.upper) : "–"}`).join(""), ". Rings passed, crosses failed."), box);
-		new Chart(box, {name: `search loss ${run.letter}`, title: question("which load meets the goal?", undefined, run), note: "loss of each trial", x,
+		new Chart(box, {name: `search loss ${run.letter}`, title: question("how much was lost at which load?", undefined, run), note: "loss of each trial", x,
 			y: {label: "loss", format: percent, from: -0.005}, lines: [line("loss", "loss")], draw: u => {
 				shape("loss")(u);
 				markRates(u, marks.slice(0, 1));
@@ -1309,7 +1349,7 @@ function repeats(node) {
 			const reach = [low, high, ...values.map(v => v === Infinity ? above : v)].filter(known);
 			const pad = (Math.max(...reach) - Math.min(...reach)) * 0.15 || Math.abs(mean) * 0.1 || 1;
 			new Chart(box, {name: `repeats ${path} ${named(run, text(figure, "item"))}`, above,
-				title: `${question("are the runs alike?", undefined, run)} ${at(figure, "item") ? text(figure, "item") + ", " : ""}${words(path)}`,
+				title: question(words(path), text(figure, "item") || undefined, run),
 				note: known(mean) ? `mean ${format(mean)}, ${percent(number(run.doc, "confidence.confidence"))} confidence: ${format(low)} to ${format(high)}`
 					: "no mean: the percentile falls among lost transactions",
 				x: {label: "run", name: "run", format: v => Number.isInteger(v) ? String(v) : "", range: [0.5, all.length + 0.5]},
@@ -1410,8 +1450,8 @@ function difference(change) {
 	if (typeof a !== "number" || typeof b !== "number")
 		return "–";
 	if (change.unit === "1")
-		return `${signed(100 * (b - a), Infinity)} pt`;
-	return a === 0 ? (b === 0 ? "0 %" : "new") : Math.abs(b - a) < SAME * Math.abs(a) ? "< 0.1 %" : `${signed(100 * (b - a) / Math.abs(a), 99999)} %`;
+		return `${signed(100 * (b - a))} pt`;
+	return a === 0 ? (b === 0 ? "0 %" : "new") : Math.abs(b - a) < SAME * Math.abs(a) ? "< 0.1 %" : b / a >= 10 ? `${si(b / a)} times` : `${signed(100 * (b - a) / Math.abs(a))} %`;
 }
 
 function sure(change) {
@@ -1428,8 +1468,8 @@ function comparison(node) {
 			const [word, kind] = judgement(change), format = CHANGE_FORMATS[change.unit] || exact;
 			return [el("span", {class: kind}, word), `${change.item}: ${change.path}`, format(shown(change.a)), format(shown(change.b)), difference(change), sure(change)];
 		});
-		node.append(el("h3", {}, `What changed from A to ${run.letter}?`));
-		node.append(rows.length ? table([["", "text"], ["figure", "text expression"], ["A"], [run.letter], [`${run.letter} − A`], ["confidence"]], rows, "changes")
+		node.append(el("h3", {}, `From A to ${run.letter}`));
+		node.append(rows.length ? table([["", "text"], ["figure", "text expression"], ["A"], [run.letter], [`${run.letter} − A`], ["confidence"]], rows, "changes", true)
 			: el("p", {}, "The two have no item in common."));
 	}
 	if (several())
@@ -1516,12 +1556,12 @@ function campaignCharts(node) {
 		const lines = campaignLines(rows, column, over), means = lines.flatMap(line => line.values()).filter(v => v > 0);
 		if (!means.length)
 			return;
-		const box = el("div", {class: "charts"}), log = Math.max(...means) > 20 * Math.min(...means);
+		const box = el("div", {class: "charts"}), log = Math.max(...means) > 20 * Math.min(...means), format = /, (ms|%)$/.test(title) ? v => digits3(v) : si;
 		node.append(box);
 		new Chart(box, {name: `campaign ${title}`, title, note: `${campaign.note}; upright lines: the interval of the mean`, height: 340,
 			x: over < 0 ? {label: "", name: "point", range: [0.5, rows.length + 0.5], splits: () => rows.map((_, i) => i + 1),
 				format: v => String(v), shown: v => names[v - 1] || ""} : {label: campaign.vary[over], name: campaign.vary[over], format: si},
-			y: {label: title, format: si, log}, lines, draw: u => markIntervals(u, lines)});
+			y: {label: title, format, log}, lines, draw: u => markIntervals(u, lines)});
 		over < 0 && box.append(el("ol", {class: "soft"}, names.map(name => el("li", {}, name))));
 	});
 }
@@ -1532,19 +1572,20 @@ function campaignTables(node) {
 			list(campaign.rows).map(row => [text(row, "point"), ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
 }
 
-const SECTIONS = [["criteria", "Criteria", criteria],
-	["load", "Load", load],
-	["latency", "Response time", latency],
-	["heat", "Response time as a map", heat],
-	["answers", "Answers", answers],
-	["ledger", "Ledger", ledger],
-	["limit", "The limit", limit],
-	["search", "Search", search],
-	["repeats", "Repeats", repeats],
-	["trend", "Trend", trend],
-	["comparison", "Comparison", comparison],
-	["box", "Box and configuration", box]];
-const OF_CAMPAIGN = [["campaign", "Chart", campaignCharts], ["table", "Table", campaignTables]];
+// [id, title, heading if it differs, maker]
+const SECTIONS = [["criteria", "Criteria", "", criteria],
+	["load", "Load", "Did the load go out and come back?", load],
+	["latency", "Response time", "How long did an answer take?", latency],
+	["heat", "Map", "When were answers slow?", heat],
+	["answers", "Answers", "What was answered?", answers],
+	["ledger", "Ledger", "Where did every request go?", ledger],
+	["limit", "Limit", "What was the limit?", limit],
+	["search", "Search", "Which load meets the goal?", search],
+	["repeats", "Repeats", "Are the runs alike?", repeats],
+	["trend", "Trend", "Is it worse than before?", trend],
+	["comparison", "Comparison", "What changed?", comparison],
+	["box", "Box and configuration", "", box]];
+const OF_CAMPAIGN = [["campaign", "Chart", "", campaignCharts], ["table", "Table", "", campaignTables]];
 
 // of: the wanted sections; undefined: all, and the head.
 function build(page, of) {
@@ -1552,8 +1593,8 @@ function build(page, of) {
 		page.append(el("h1", {}, campaign.name));
 	else if (!of)
 		head(page);
-	for (const [id, title, make] of campaign ? OF_CAMPAIGN : SECTIONS)
-		(!of || of.includes(id)) && section(id, title, make);
+	for (const [id, title, heading, make] of campaign ? OF_CAMPAIGN : SECTIONS)
+		(!of || of.includes(id)) && section(id, title, heading || title, make);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
 		el("a", {href: `#${one.id}`, click: event => {
 			event.preventDefault();

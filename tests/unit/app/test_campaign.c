@@ -285,6 +285,38 @@ static int put_table(void *ctx)
 	return 0;
 }
 
+static int put_page(void *ctx)
+{
+	return table_put_page(&(struct campaign_table){.journal = &journal}, stdout);
+}
+
+static void a_table_has_times_in_ms_and_no_interval_below_0(void **state)
+{
+	static struct campaign_column columns[] = {
+		{"per_s", "traffic.q.latency.response.p99_ns", NULL},
+		{"per_s", "traffic.q.loss", NULL}};
+	enum table_form form = TABLE_TEXT;
+	struct campaign_value v;
+
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(load(PLAIN "columns: [{name: per_s, figure: per_s}]\n"), 0);
+		campaign.settings.repeats = 2;
+		campaign.columns = &columns[i];
+		assert_int_equal(open_journal(NULL), 0);
+		add(0, 1, 1, "run", "pass", i ? 0.25 : 1e6);
+		add(0, 2, 1, "run", "pass", i ? 0.25 : 5e6);
+		v = table_value(&journal, 0, 0, 0);
+		assert_true(v.spread.low == (i ? 0.25 : 0));
+		capture_output(put_table, &form);
+		assert_captured(i ? "per_s, %\n" : "per_s, ms\n");
+		assert_captured(i ? "25.0 ± 0\n" : "3 (0 to 28.4)\n");
+		capture_output(put_page, NULL);
+		assert_captured(i ? "\"mean\":25.0" : "\"mean\":3.0");
+		journal_close(&journal);
+		unlink(file);
+	}
+}
+
 static void a_table_says_what_it_does_not_know(void **state)
 {
 	enum table_form form = TABLE_MARKDOWN;
@@ -323,6 +355,7 @@ int main(void)
 		T(a_journal_of_other_settings_is_refused),
 		T(the_mean_leaves_out_extremes_and_invalid_runs),
 		T(a_table_says_what_it_does_not_know),
+		T(a_table_has_times_in_ms_and_no_interval_below_0),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
