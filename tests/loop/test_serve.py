@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from harness import binary, execute, need_root, nightly, start, test, timing, until
+from loop import item, ring
 from serving import API, LOCAL, Server, browser, click, main, quick, wait_for_intervals
 
 HEAP = 200e6  # octets of a tab that was left open for an hour
@@ -577,6 +578,67 @@ def a_run_is_played_from_upload_to_report():
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             page.mouse(kind, x, y)
         page.until(f"location.pathname === '/run/{first}' && document.documentElement.dataset.ended === '{first}'")
+        clean(page, server)
+
+
+@test
+def a_run_in_progress_says_how_it_stands():
+    """Tiles, criteria and whether it is invalid, from its begin on."""
+    page = browser()
+    two = [item(load={"rate": "1k"}), item("more", load={"rate": "500"})]
+    with Server() as server:
+        server.put("two.yaml", ring(*two, run={"duration": "300ms", "interval": "100ms"}, criteria=["loss <= 1%", "p99 <= 1ns"]))
+        begin, *rest = [line for kind, line in server.lines(server.run("two.yaml")) if kind == "line"]
+        intervals = [line for line in rest if "t_s" in line]
+        page.visit(f"http://127.0.0.1:{server.port}/", "document.documentElement.dataset.shown === '/'", 1280)
+        take = "watch.take({})".format
+        page.value("window.watch = new serve.Watch('x', document.createElement('p'), document.createElement('p')), 0")
+        states = "[...document.querySelectorAll('[data-table=criteria] tbody tr')].map(r => r.innerText.replace(/\\s+/g, ' ').trim())"
+        page.value(take(json.dumps(begin)))
+        assert page.value(states) == ["· open loss <= 1% – <= 1 %", "· open p99 <= 1ns – <= 1 ns"], page.value(states)
+        assert page.value("document.querySelectorAll('.big > div').length") == 5
+        so_far = [{"expression": "traffic.queries.loss <= 1%", "value": 0.0, "pass": True, "unit": "1"}, {"expression": "traffic.queries.p99 <= 1ns", "value": None, "pass": False}]
+        for number, line in enumerate(intervals):
+            page.value(take(json.dumps({**line, "criteria": so_far, **({"invalid": "queries: 9 of 9 not sent <b>"} if number else {})})))
+            page.until(f"document.querySelector('#load figure')?.dataset.points === '{number + 1}'")
+            said = page.value("document.querySelector('#standing [data-verdict=INVALID]')?.parentNode.textContent ?? ''")
+            assert said == ("INVALIDso far: queries: 9 of 9 not sent <b>" if number else ""), said
+        assert page.value(states) == ["✓ pass traffic.queries.loss <= 1% 0 % <= 1 % +100 %", "✗ FAIL traffic.queries.p99 <= 1ns no sample <= 1 ns"], page.value(states)
+        # Rate and transactions in flight of the last interval, all else of the run so far.
+        lost, sent = [sum(one[key] for line in intervals for one in line["traffic"]) for key in ("lost", "sent")]
+        found = page.value("ddiperf.runs[0].items.map(i => [i.doc.sent, i.doc.lost, i.doc.in_flight, i.doc.latency.response.p50_ns])")
+        assert sum(one[0] for one in found) == sent and sum(one[1] for one in found) == lost, found
+        assert [one[2] for one in found] == [one["in_flight"] for one in intervals[-1]["traffic"]], found
+        tiles = page.value("[...document.querySelectorAll('.big > div')].map(d => d.innerText.split('\\n'))")
+        assert [name for _, name in tiles] == ["answered per second, now", "loss so far", *[tiles[n][1] for n in (2, 3)], "in flight"] and tiles[2][0].endswith("s"), tiles
+        where = "['queries', 'more'].map(n => document.querySelector(`[data-chart=\"latency ${n}\"]`).getBoundingClientRect())"
+        (first, second) = page.value(f"{where}.map(b => [b.x, b.y, b.width])")
+        assert first[1] == second[1] and first[0] + first[2] <= second[0], (first, second)
+        clean(page, server)
+
+
+@test
+def a_search_in_progress_shows_its_trials():
+    page = browser()
+    search = {"variable": "traffic.queries.load.rate", "from": "500", "to": "8k", "goals": [{"loss": "1%"}], "warmup": "0s", "trial": "900ms", "final": "10s",
+              "settle": "0s", "width": "1%", "verify": 0}
+    with Server() as server:
+        server.put("search.yaml", ring(item(load={"rate": "1k"}, timeout="100ms"), run={"duration": "1s", "interval": "300ms"}, search=search,
+                                       responder={"dns": {}, "faults": {"capacity": {"rate": "2k"}}}))
+        run = server.run("search.yaml")
+        page.visit(f"http://127.0.0.1:{server.port}/run/{run}", "!!document.querySelector('[role=status]')")
+        # In the text, too, the trial and how far it is; and the charts of a trial stay until the next one has its own.
+        page.value("""(() => {window.kept = []; const said = document.querySelector('[role=status]');
+            new MutationObserver(() => /^Trial (?!1 )\\d+ at .*; highest that met the goal: .*measuring, 0 of 0\\.9 s/.test(said.textContent)
+                && kept.push(!!document.querySelector('[data-chart="load queries"]'))).observe(said, {childList: true})})()""")
+        page.until("+document.querySelector('[data-chart=\"search order A\"]')?.dataset.points > 2")
+        assert page.value("document.querySelector('[data-verdict]').dataset.verdict") == "RUNNING"
+        assert page.value("document.querySelector('#page section:not(#standing)').id") == "search"
+        page.until("kept.length > 1")
+        assert all(page.value("kept")), page.value("kept")
+        trials = page.value("ddiperf.runs[0].doc.search.trials.map(t => t.rate)")
+        assert trials[0] == 8000 and server.ask("POST", f"/runs/{run}/stop")[0] == 200
+        server.wait(run)
         clean(page, server)
 
 

@@ -78,7 +78,13 @@ def the_page_shows_agents_and_runs_on_them():
         server.put("fleet.yaml", config("10m"))
         page.visit(f"http://127.0.0.1:{server.port}/", f"{rows}.join() === 'a FREE,b FREE'")
         cells = page.value("[...document.querySelector('[data-table=agents] tbody tr').children].map(cell => cell.textContent)")
-        assert " CPUs, " in cells[4] and "hugepages" in cells[4] and re.match("not kept$|within .*s$", cells[5]), cells
+        assert " CPUs, " in cells[7] and "hugepages" in cells[7] and re.match("not kept$|within .*s$", cells[6]) and cells[2].endswith("s"), cells
+        # On a phone, too, a row is a line, its name stays in sight, and the table scrolls in itself.
+        page.change(390)
+        assert page.value("document.querySelector('[data-table=agents] tbody tr').clientHeight") < 50
+        page.value("(() => {document.querySelector('[data-table=agents]').parentNode.scrollLeft = 500})()")
+        assert page.value("document.querySelector('[data-table=agents] tbody td').getBoundingClientRect().x") >= 0
+        assert page.value("document.documentElement.scrollWidth") <= 390
         assert "ring" in page.value("document.querySelector('[data-table=agents] [title]').title")
         page.value("serve.go('/file/fleet.yaml').then(() => 0)")
         page.value("""(() => {

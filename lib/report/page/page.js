@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of one result or several: sections in the order of a reader's questions, charts by uPlot.
 // Runs get their intervals by add(), one after the other, and draw() shows them: from the data in
-// the page, or from a run in progress (Live). Text of a result becomes text nodes only, never
+// the page, or from a run in progress (serve.js). Text of a result becomes text nodes only, never
 // markup.
 "use strict";
 
@@ -117,10 +117,9 @@ function parseHistogram(words) {
 	return buckets;
 }
 
-// Percentiles of a histogram; `lost` more lie above all others.
-function ranks(latency, hz, lost) {
-	const buckets = parseHistogram(at(latency, "histogram"));
-	const total = sum(buckets.map(b => b[1])) + lost, max = number(latency, "max_ns");
+// Percentiles of a histogram, [[bucket, count], ...]; `lost` more lie above all others.
+function ranks(buckets, max, hz, lost) {
+	const total = sum(buckets.map(b => b[1])) + lost;
 	let seen = 0, i = 0;
 	return {total, at(share) { // shares in rising order
 		const rank = Math.max(1, Math.ceil(share * total * (1 - 1e-12)));
@@ -148,6 +147,7 @@ class Item {
 		this.name = text(doc, "name") || `item ${index + 1}`;
 		for (const name of LATENCIES)
 			this[name] = [];
+		this.all = new Map(); // buckets of the whole run in progress
 		this.answers = new Map(); // label: rates
 		this.servers = new Map(); // server: rates
 		this.heat = []; // {from, to, counts: Map of wide buckets}
@@ -198,9 +198,25 @@ class Item {
 			values.push(known(rates[label]) ? rates[label] : 0);
 	}
 
+	// Counts of the run so far, and the rate of the last interval, where a result has its own.
+	soFar(mine) {
+		for (const name of ["sent", "lost", "no_reply"])
+			this.doc[name] = (this.doc[name] || 0) + (number(mine, name) || 0);
+		for (const name of ["answered_per_s", "sent_per_s", "in_flight"])
+			this.doc[name] = number(mine, name);
+	}
+
+	// Percentiles so far, of all that were answered or lost.
+	rank() {
+		const r = ranks([...this.all].sort((a, b) => a[0] - b[0]), NaN, this.run.hz, this.doc.lost || 0);
+		const known = v => v === Infinity ? null : v;
+		this.doc.latency = {response: {p50_ns: known(r.at(0.5)), p99_ns: known(r.at(0.99))}};
+	}
+
 	addHeat(from, to, words, shift) {
 		const counts = new Map();
 		for (const [bucket, count] of parseHistogram(words)) {
+			this.run.live && this.all.set(bucket, (this.all.get(bucket) || 0) + count);
 			const wide = bucket >> (HEAT_SHIFT - shift);
 			counts.set(wide, (counts.get(wide) || 0) + count);
 		}
@@ -241,6 +257,7 @@ class Run {
 		this.items.forEach((item, i) => {
 			const words = at(list(at(interval, "traffic"))[i], "latency.response.histogram");
 			item.add(interval, length);
+			this.live && item.soFar(list(at(interval, "traffic"))[i]);
 			if (words !== undefined)
 				item.addHeat(last, t, words, 0);
 		});
@@ -393,28 +410,39 @@ function marksOf(run) {
 	return marks.filter(([t]) => known(t));
 }
 
-// The path of values that hold for an interval, which ends at its point; the first begins at 0, as in the heat map.
-function intervals(u, line, first, last) {
-	const [xs, ys] = [u.data[0], u.data[line]], stroke = new Path2D(), fill = new Path2D();
+// Makes paths of values that hold for an interval, which ends at its point; the first begins at 0, as in the heat map.
+// Of the values within a pixel, the least, the greatest and the last are drawn.
+const intervals = filled => (u, line, first, last) => {
+	const [xs, ys] = [u.data[0], u.data[line]], stroke = new Path2D(), fill = filled ? new Path2D() : null;
 	const place = (v, scale) => u.valToPos(v, scale, true), base = place(u.scales.y.distr === 3 ? u.scales.y.min : 0, "y");
-	let before = first - 1, open = false;
+	let before = first - 1, open = false, low, high, y;
 	while (before >= 0 && ys[before] === undefined)
 		before--;
 	let left = place(before < 0 ? 0 : xs[before], "x");
 	for (let i = first; i <= last; i++) {
 		if (ys[i] === undefined) // a time of another result
 			continue;
-		const right = place(xs[i], "x"), y = ys[i] === null ? 0 : place(ys[i], "y");
+		const right = place(xs[i], "x");
 		if (ys[i] !== null) {
-			open ? stroke.lineTo(left, y) : stroke.moveTo(left, y);
+			y = place(ys[i], "y");
+			low = open ? Math.min(low, y) : y;
+			high = open ? Math.max(high, y) : y;
+			open || stroke.moveTo(left, y);
+			open = true;
+			if (right - left < 1 && i < last)
+				continue;
+			stroke.lineTo(left, low);
+			stroke.lineTo(left, high);
+			stroke.lineTo(left, y);
 			stroke.lineTo(right, y);
-			fill.rect(left, y, right - left, base - y);
-		}
-		open = ys[i] !== null;
+			filled && fill.rect(left, low, right - left, base - low);
+			low = high = y;
+		} else
+			open = false;
 		left = right;
 	}
 	return {stroke, fill, clip: null, band: null, gaps: null, flags: 3};
-}
+};
 
 // The interval under the cursor, of each line.
 function intervalAt(u, line, near, x) {
@@ -554,7 +582,7 @@ class Chart {
 			dash: line.dash || DASHES[line.run ? line.run.index % DASHES.length : 0],
 			fill: line.fill ? () => colourOf(line.colour) + (line.fill === true ? "44" : line.fill) : undefined,
 			points: {show: line.points ?? (line.xs().length < 3), size: 6, fill: () => colourOf(line.colour)},
-			paths: line.bare ? () => null : line.stepped ? uPlot.paths.stepped({align: 1}) : this.timed && !line.gaps ? intervals : undefined, spanGaps: Boolean(line.gaps),
+			paths: line.bare ? () => null : line.stepped ? uPlot.paths.stepped({align: 1}) : this.timed && !line.gaps ? intervals(Boolean(line.fill)) : undefined, spanGaps: Boolean(line.gaps),
 			value: (u, v, s, i) => i === null || i === undefined || v === null || v === undefined ? "–"
 				: v === o.above ? LOST : o.y.format(line.shown ? line.shown(i) : v)};
 	}
@@ -853,14 +881,15 @@ function big(run) {
 	const of = run.items.length > 1 && item ? ` of ${item.name}` : "";
 	const answer = at(run.doc, "search.answer"), cells = [
 		sole && sole[1] ? [megabits(sole[1]), "sent one way"] : sole ? [perSecond(sole[0]), "sent per second, one way"]
-			: [perSecond(sum(run.items.map(one => number(one.doc, "answered_per_s")))), "answered per second"],
-		[sent ? percent(lost / sent) : "–", "loss"],
+			: [perSecond(sum(run.items.map(one => number(one.doc, "answered_per_s")))), run.live ? "answered per second, now" : "answered per second"],
+		[sent ? percent(lost / sent) : "–", run.live ? "loss so far" : "loss"],
 		[time(p50), `response time, p50${of}`],
 		[time(p99), `response time, p99${of}`],
-		text(run.doc, "verdict.limited_by") === "undecided" ? ["undecided", "limited by: the server or this box"]
+		run.live ? [exact(sum(run.items.map(item => number(item.doc, "in_flight")))), "in flight"]
+			: text(run.doc, "verdict.limited_by") === "undecided" ? ["undecided", "limited by: the server or this box"]
 			: [LIMITS[text(run.doc, "verdict.limited_by")] || "–", "limited by"]];
 	if (answer !== undefined)
-		cells.unshift([typeof answer === "number" ? exact(answer) : "none", "highest load that met the goal"]);
+		cells.unshift([typeof answer === "number" ? exact(answer) : run.live ? "none yet" : "none", "highest load that met the goal"]);
 	return el("div", {class: "big"}, cells.map(([value, name]) => el("div", {}, el("b", {}, value), el("span", {}, name))));
 }
 
@@ -937,10 +966,11 @@ function margin(b) {
 function criteria(node) {
 	for (const run of runs) {
 		const rows = list(at(run.doc, "verdict.criteria")).map(c => {
-			const b = parseBound(text(c, "expression"), number(c, "value")), pass = c.pass === true;
-			const value = typeof c.value === "number" ? (b ? b.format : exact)(c.value) : c.value === null ? (sum(run.items.map(item => number(item.doc, "lost"))) ? LOST : "no sample") : "–";
-			return [el("span", {class: pass ? "pass" : "fail"}, pass ? "✓ pass" : "✗ FAIL"), text(c, "expression"), value,
-				b ? `${b.op} ${b.format(b.bound)}` : "–", el("span", {class: pass ? "pass" : "fail"}, margin(b))];
+			const b = parseBound(text(c, "expression"), number(c, "value")), pass = c.pass === true, open = run.live && typeof c.pass !== "boolean";
+			const value = typeof c.value === "number" ? (b ? b.format : exact)(c.value) : c.value === null && !open ? (sum(run.items.map(item => number(item.doc, "lost"))) ? LOST : "no sample") : "–";
+			const kind = open ? "soft" : pass ? "pass" : "fail";
+			return [el("span", {class: kind}, open ? "· open" : pass ? "✓ pass" : "✗ FAIL"), text(c, "expression"), value,
+				b ? `${b.op} ${b.format(b.bound)}` : "–", el("span", {class: kind}, margin(b))];
 		});
 		const reasons = at(run.doc, "verdict.reasons");
 		if (rows.length)
@@ -992,7 +1022,7 @@ const NINE_TICKS = [Math.log10(2), 1, 2, 3, 4, 5];
 
 // Ranks that the samples do not reach are left out.
 function curve(latency, run, lost) {
-	const r = ranks(latency, run.hz, lost);
+	const r = ranks(parseHistogram(at(latency, "histogram")), number(latency, "max_ns"), run.hz, lost);
 	return NINES.map(n => 10 ** n <= r.total * 1.0001 ? r.at(1 - 10 ** -n) : NaN);
 }
 
@@ -1296,9 +1326,9 @@ function search(node) {
 		const line = (key, colour, more) => ({run, xs: () => rates, name: named(run, key === "p99_ns" ? "p99" : key.replace("_per_s", "")), values: () => sorted.map(trial =>
 			at(trial, key) === null && key === "p99_ns" && trial.loss > 0 ? Infinity : number(trial, key)), colour, bare: true, points: false, ...more});
 		const above = 1.6 * Math.max(1e6, ...run.items.map(item => item.timeout).filter(known));
-		node.append(el("p", {}, tag(run), `${text(found, "method")} over ${text(found, "variable")}: `, el("b", {}, known(answer) ? exact(answer) : "no answer"),
-			list(found.goals).map(goal => `; goal ${text(goal, "goal")}: ${known(number(goal, "answer")) ? exact(goal.answer) : "none"}, `
-				+ `not met at ${known(number(goal, "upper")) ? exact(goal.upper) : "–"}`).join(""), ". Rings passed, crosses failed."), box);
+		node.append(el("p", {}, tag(run), `${text(found, "method")} over ${text(found, "variable")}: `, el("b", {}, known(answer) ? exact(answer) : run.live ? "no answer yet" : "no answer"),
+			list(at(found, "goals")).map(goal => `; goal ${text(goal, "goal")}: ${known(number(goal, "answer")) ? exact(goal.answer) : "none"}, `
+				+ `not met at ${known(number(goal, "upper")) ? exact(goal.upper) : "–"}`).join(""), ". Rings passed, crosses failed, dots were not judged."), box);
 		new Chart(box, {name: `search loss ${run.letter}`, title: question("how much was lost at which load?", undefined, run), note: "loss of each trial", x,
 			y: {label: "loss", format: percent, from: -0.005}, lines: [line("loss", "loss")], draw: u => {
 				shape("loss")(u);
@@ -1587,14 +1617,14 @@ const SECTIONS = [["criteria", "Criteria", "", criteria],
 	["box", "Box and configuration", "", box]];
 const OF_CAMPAIGN = [["campaign", "Chart", "", campaignCharts], ["table", "Table", "", campaignTables]];
 
-// of: the wanted sections; undefined: all, and the head.
+// of: the wanted sections in their order; undefined: all, and the head.
 function build(page, of) {
 	if (campaign)
 		page.append(el("h1", {}, campaign.name));
 	else if (!of)
 		head(page);
-	for (const [id, title, heading, make] of campaign ? OF_CAMPAIGN : SECTIONS)
-		(!of || of.includes(id)) && section(id, title, heading || title, make);
+	for (const [id, title, heading, make] of campaign ? OF_CAMPAIGN : of ? of.map(id => SECTIONS.find(one => one[0] === id)) : SECTIONS)
+		section(id, title, heading || title, make);
 	page.append(el("nav", {"aria-label": "sections"}, sections.map(one =>
 		el("a", {href: `#${one.id}`, click: event => {
 			event.preventDefault();
@@ -1665,66 +1695,6 @@ function listen(page) {
 	});
 }
 
-// --- a run in progress ----------------------------------------------------------------------------------
-
-const GROWING = ["load", "latency", "heat", "answers", "limit"];
-
-// The name of the protocol is a member of the item's settings, and of the item in an interval.
-function protocolOf(settings, mine) {
-	return Object.keys(mine).find(key => at(settings, key) && typeof mine[key] === "object" && key !== "latency");
-}
-
-// begin: the line of its begin; interval: the first one.
-function liveRun(begin, interval) {
-	const settings = list(at(begin, "result.config.traffic"));
-	const traffic = list(at(interval, "traffic")).map((mine, i) => ({name: text(mine, "name"), protocol: protocolOf(settings[i], mine) || ""}));
-	const run = {...at(begin, "result.run"), measured_s: undefined}; // unknown so far
-	return new Run({live: true, file: "", document: {...begin.result, run, traffic, workers: list(at(interval, "workers")), orders: []},
-		series: {columns: [[["t_s"], []]], heat: []}}, 0);
-}
-
-// The set of charts that a run needs: another shape needs other charts.
-const shapeOf = run => JSON.stringify([run.items.map(item => [item.answers.size, item.heat.some(column => column.counts.size)]),
-	run.probed.size, run.t.length > 2]);
-
-// Draws intervals after add(), at most once a frame.
-class Live {
-	constructor(page, begin) {
-		Object.assign(this, {page, begin, run: null, shape: "", wanted: false});
-		fill(page, {results: []}, []);
-		page.replaceChildren();
-	}
-
-	add(interval) {
-		this.run ||= liveRun(this.begin, interval);
-		this.run.add(interval);
-		if (this.wanted)
-			return;
-		this.wanted = true;
-		requestAnimationFrame(() => this.draw());
-	}
-
-	order(set) {
-		this.run && this.run.doc.orders.push({set, at_s: this.run.t[this.run.t.length - 1] || 0});
-	}
-
-	draw() {
-		const shape = shapeOf(this.run);
-		this.wanted = false;
-		if (this.over)
-			return;
-		if (shape !== this.shape)
-			fill(this.page, {results: [this.run]}, GROWING);
-		this.shape = shape;
-		draw();
-		listen(this.page);
-	}
-
-	end() {
-		this.over = true;
-	}
-}
-
 function goTo(id) {
 	const found = sections.find(one => one.id === id);
 	found && found.node.scrollIntoView();
@@ -1732,6 +1702,6 @@ function goTo(id) {
 
 const given = document.getElementById("data");
 given && start(document.getElementById("page"), JSON.parse(given.textContent));
-return {add: (interval, run = 0) => runs[run].add(interval), draw, Live, start, fill, badge, el, table, text, words, number, list, at, si, perSecond, percent, time, exact, seconds, get charts() { return charts; },
+return {add: (interval, run = 0) => runs[run].add(interval), draw, start, fill, listen, Run, big, criteria, badge, el, table, text, words, number, list, at, si, perSecond, percent, time, exact, seconds, get charts() { return charts; },
 	get runs() { return runs; }};
 })();

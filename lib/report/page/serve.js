@@ -5,7 +5,7 @@
 
 const serve = (() => {
 
-const {el, table, text, number, list, at, perSecond, percent, time, exact, badge} = ddiperf;
+const {el, table, text, number, list, at, perSecond, percent, time, exact, badge, fill, draw} = ddiperf;
 const app = document.getElementById("app"), page = document.getElementById("page");
 const API = "/api/v1";
 
@@ -90,7 +90,7 @@ async function show() {
 	view && view.end();
 	view = {end: () => mine.over = true};
 	complaint.textContent = "";
-	ddiperf.fill(page, {results: []}, []);
+	fill(page, {results: []}, []);
 	page.replaceChildren();
 	const box = el("div");
 	app.replaceChildren(el("header", {class: "top"}, el("b", {}, "ddiperf"), link("/", "Runs"), link("/history", "History"),
@@ -169,8 +169,8 @@ const clockOf = ({clock}) => !clock ? "" : clock.kept ? `within ${time(clock.err
 function agentRows() {
 	return [...about.agents].sort((a, b) => a.name.localeCompare(b.name, undefined, {numeric: true})).map(agent => [agent.name,
 		[el("span", {class: `badge ${HEALTH[agent.state]}`}, agent.state.toUpperCase()), agent.state === "silent" ? ` for ${exact(agent.silent_s)} s` : ""],
-		agent.run ? `${agent.run} of ${agent.coordinator}` : "", agent.labels, boxOf(agent), clockOf(agent),
-		[agent.version, agent.version === about.version ? "" : el("span", {class: "error"}, " other version")], time(agent.reply_ms * 1e6)]);
+		time(agent.reply_ms * 1e6), [agent.version, agent.version === about.version ? "" : el("span", {class: "error"}, " other version")],
+		agent.run ? `${agent.run} of ${agent.coordinator}` : "", agent.labels, clockOf(agent), boxOf(agent)]);
 }
 
 // The agents of the fleet, polled while the view is open.
@@ -179,7 +179,7 @@ function agents(mine) {
 		return [];
 	const box = el("div");
 	const put = () => box.replaceChildren(about.fleet.up ? "" : el("p", {class: "error"}, "The server of NATS is not there."),
-		about.agents.length ? table([["agent", "text"], ["state", "text"], ["run", "text"], ["labels", "text"], ["box", "text"], ["clock", "text"], ["version", "text"], ["reply"]],
+		about.agents.length ? table([["agent", "text"], ["state", "text"], ["reply"], ["version", "text"], ["run", "text"], ["labels", "text"], ["clock", "text"], ["box", "text"]],
 			agentRows(), "agents") : el("p", {class: "soft"}, "No agent is there. Start one: ddiperf agent --nats URL"));
 	(async () => {
 		for (; !mine.over; await sleep(2000)) {
@@ -215,8 +215,8 @@ async function showRuns(box, mine) {
 		if (mine.over)
 			return [];
 		runsBox.replaceChildren(runs.length ? table([["started", "text"], ["name", "text"], ["verdict", "text"], ["answered"], ["loss"], ["p99"], [""]],
-			runRows(runs, again), "runs") : el("p", {class: "soft"}, "There are no runs yet. Upload a configuration and run it."));
-		filesBox.replaceChildren(files.length ? table([["file", "text"], ["octets"], [""]], fileRows(files, again), "files")
+			runRows(runs, again), "runs", true) : el("p", {class: "soft"}, "There are no runs yet. Upload a configuration and run it."));
+		filesBox.replaceChildren(files.length ? table([["file", "text"], ["octets"], [""]], fileRows(files, again), "files", true)
 			: el("p", {class: "soft"}, "There are no files yet."));
 		return runs;
 	}
@@ -228,6 +228,106 @@ async function showRuns(box, mine) {
 			if (!mine.over && runs.some(run => run.status === "running"))
 				runs = await again().catch(() => runs);
 		}
+	}
+}
+
+// --- a run in progress ----------------------------------------------------------------------------------
+
+const GROWING = ["search", "load", "latency", "heat", "answers", "limit"];
+
+// The name of the protocol is a member of the item's settings, and of the item in an interval.
+function protocolOf(settings, mine) {
+	return Object.keys(mine).find(key => at(settings, key) && typeof mine[key] === "object" && key !== "latency");
+}
+
+// begin: the line of its begin; interval: the first one, undefined: there is none yet.
+function liveRun(begin, interval, search) {
+	const settings = list(at(begin, "result.config.traffic"));
+	const traffic = (interval ? list(at(interval, "traffic")) : []).map((mine, i) => ({name: text(mine, "name"), protocol: protocolOf(settings[i], mine) || ""}));
+	const run = {...at(begin, "result.run"), measured_s: undefined}; // unknown so far
+	return new ddiperf.Run({live: true, file: "", document: {...begin.result, run, traffic, search, workers: list(at(interval, "workers")), orders: []},
+		series: {columns: [[["t_s"], []]], heat: []}}, 0);
+}
+
+// The set of charts that a run needs: another shape needs other charts.
+const shapeOf = run => JSON.stringify([run.items.map(item => [item.answers.size, item.heat.some(column => column.counts.size)]),
+	run.probed.size, run.t.length > 2, list(at(run.doc, "search.trials")).map(trial => text(trial, "verdict"))]);
+
+// A search in progress, in the form of a result's.
+class LiveSearch {
+	constructor(settings) {
+		const goal = list(settings.goals)[0] || {}, bounds = Object.entries(goal).filter(([name, v]) => !["exceed", "width"].includes(name) && v !== "100%");
+		this.goal = {goal: bounds.map(([name, v]) => `${name} <= ${v}`).join(", ")};
+		Object.assign(this, {method: text(settings, "method"), variable: text(settings, "variable"), goals: [this.goal], trials: []});
+	}
+
+	// The line before a trial has no verdict, and that after it takes its place.
+	take(line) {
+		this.answer = line.answer;
+		Object.assign(this.goal, {answer: line.answer, upper: line.upper});
+		this.trials[line.trial - 1] = line;
+	}
+}
+
+// The tiles, and what can be said about the verdict so far.
+function standing(run, line) {
+	const box = el("section", {id: "standing"}), wrong = text(line, "invalid");
+	const open = () => (at(run.doc, "config.criteria") || []).map(expression => ({expression, pass: null}));
+	run.items.forEach(item => item.rank());
+	run.doc.verdict = {criteria: at(line, "criteria") || open()};
+	wrong && box.append(el("div", {class: "verdict"}, badge("invalid"), el("p", {}, `so far: ${wrong}`)));
+	box.append(ddiperf.big(run));
+	run.doc.verdict.criteria.length && box.append(el("h2", {}, at(run.doc, "search") ? "Criteria, in this trial alone" : "Criteria so far"));
+	ddiperf.criteria(box);
+	return box;
+}
+
+// Draws intervals after add(), at most five times a second. A trial's charts stay until the next one has its own.
+class Live {
+	constructor(begin, search) {
+		Object.assign(this, {begin, search, shape: "", wanted: false, line: null, run: null, drawn: 0});
+		if (search && search.trials.length)
+			return;
+		this.run = liveRun(begin, undefined, search);
+		this.draw();
+		this.run = null;
+	}
+
+	add(interval) {
+		this.run ||= liveRun(this.begin, interval, this.search);
+		this.run.add(interval);
+		this.line = interval;
+		this.plan();
+	}
+
+	plan() {
+		if (this.wanted || !this.run)
+			return;
+		this.wanted = true;
+		setTimeout(() => requestAnimationFrame(() => this.draw()), this.drawn + 200 - performance.now());
+	}
+
+	order(set) {
+		this.run && this.run.doc.orders.push({set, at_s: this.run.t[this.run.t.length - 1] || 0});
+	}
+
+	draw() {
+		const shape = shapeOf(this.run);
+		this.wanted = false;
+		if (this.over)
+			return;
+		this.drawn = performance.now();
+		if (shape !== this.shape)
+			fill(page, {results: [this.run]}, GROWING);
+		this.shape = shape;
+		const now = standing(this.run, this.line), before = document.getElementById(now.id);
+		before ? before.replaceWith(now) : page.prepend(now);
+		draw();
+		ddiperf.listen(page);
+	}
+
+	end() {
+		this.over = true;
 	}
 }
 
@@ -280,28 +380,36 @@ function progress(begin, interval) {
 	const warm = interval && interval.warmup, total = number(begin, warm ? "warmup_s" : "duration_s");
 	const t = interval ? number(interval, "t_s") : 0;
 	const rows = list(at(interval, "traffic")).map(item => `${item.name}: ${perSecond(item.answered_per_s)} answered, loss ${percent(item.loss)}`);
-	return `${warm ? "warm-up" : t > total ? "waiting for replies" : "measuring"}, ${exact(Math.min(t, total))} of ${exact(total)} s. ${rows.join("; ")}`;
+	return `${number(begin, "begin") > 1 && !at(begin, "result.config.search") ? `run ${begin.begin}: ` : ""}${warm ? "warm-up" : t > total ? "waiting for replies" : "measuring"}, ${exact(Math.min(t, total))} of ${exact(total)} s. ${rows.join("; ")}`;
 }
 
 // Draws the lines of a run in progress as charts.
 class Watch {
 	constructor(id, said, box) {
-		Object.assign(this, {id, said, box, live: null, begin: null, trial: ""});
+		Object.assign(this, {id, said, box, live: null, begin: null, trial: "", search: null});
 	}
 
 	take(line) {
 		if (line.begin !== undefined) {
 			this.live && this.live.end();
 			this.begin = line;
-			this.live = new ddiperf.Live(page, line);
-			this.box.replaceChildren(...(at(line, "result.config.search") ? [] : rates(this.id, line)));
+			const settings = at(line, "result.config.search");
+			if (settings)
+				this.search ||= new LiveSearch(settings);
+			this.live = new Live(line, this.search);
+			this.box.replaceChildren(...(settings ? [] : rates(this.id, line)));
 			document.title = `${text(line, "result.run.name")} – ddiperf`;
-			this.said.textContent = progress(line);
+			this.said.textContent = settings ? this.said.textContent : progress(line);
 		} else if (line.order !== undefined) {
 			complaint.textContent = line.refused ? `${line.order}: ${line.refused}` : "";
 			line.refused || this.live && this.live.order(line.order);
 		} else if (line.trial !== undefined) {
-			this.trial = `Trial ${line.trial} at ${exact(line.rate)}${line.verdict ? `: ${line.verdict}` : ""}; met so far: ${exact(line.answer)}. `;
+			this.trial = `Trial ${line.trial} at ${exact(line.rate)}${line.verdict ? `: ${line.verdict}` : ""}; highest that met the goal: ${exact(line.answer)}, lowest that did not: ${exact(line.upper)}. `;
+			this.said.textContent = this.trial + (line.verdict ? "" : progress(this.begin));
+			if (this.search) {
+				this.search.take(line);
+				this.live.plan();
+			}
 		} else if (line.t_s !== undefined) {
 			this.said.textContent = this.trial + progress(this.begin, line);
 			line.warmup || this.live.add(line);
@@ -409,7 +517,7 @@ async function showHistory(box, mine) {
 			table([["started", "text"], ["verdict", "text"], ["item", "text"], ["answered"], ["loss"], ["p99"]],
 				[...group].reverse().flatMap(entry => list(entry.traffic).map((item, i) => [i ? "" : started(entry),
 					i ? "" : badge(text(entry, "verdict.status")), item.name, perSecond(item.answered_per_s), percent(item.loss),
-					time(at(item, "latency.response.p99_ns"))])), "history"));
+					time(at(item, "latency.response.p99_ns"))])), "history", true));
 	}
 }
 
