@@ -52,7 +52,7 @@
 		{'\0', "find-max", NULL, "search.variable", "traffic." item ".load.rate",          \
 			FRONT_TEXT,                                                                \
 			"find the highest rate with less than 0.1 % lost or failed, rising from "  \
-			"a low one; -r: at most, -t: in this time; default: 2m"},                  \
+			"a low one; -r: at most, -t: in this time; default: 80s"},                 \
 		{'G', "goal", "TEXT", "search.goals", NULL, FRONT_TEXT,                            \
 			"with --find-max: a limit at that rate, like 'p99 <= 20ms' or "            \
 			"'loss <= 1%'; may be repeated"},                                          \
@@ -273,7 +273,7 @@ static int set_search(
 	front_set(f, NULL, "search.warmup", "300ms");
 	front_set(f, NULL, "search.settle", "300ms");
 	front_set(f, NULL, "search.final", "5s");
-	front_set(f, NULL, "search.time", "2m");
+	front_set(f, NULL, "search.time", "80s");
 	return set_goal(f, o);
 }
 
