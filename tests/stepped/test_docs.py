@@ -105,7 +105,8 @@ def make_folder(folder):
     shutil.copytree(ROOT / "config", folder, dirs_exist_ok=True)
     shutil.copy(ROOT / "config" / "selftest.yaml", folder / "test.yaml")
     (folder / "leases.csv").write_text(LEASES)
-    (folder / "monday.pcapng").write_bytes(CAPTURE)
+    for name in ("monday.pcapng", "before.pcapng"):
+        (folder / name).write_bytes(CAPTURE)
     (folder / "bin").mkdir()
     for name in REAL:
         (folder / "bin" / name).symlink_to(shutil.which(name))
