@@ -201,22 +201,35 @@ static const char *header(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-// The reply that refuses the request; code 0: none does. The body has not been read.
-// A browser gets a page that leads back, everybody else the error.
-static struct http_reply no_such_path(const struct http_request *r, const char *method)
+// Does a browser open a page?
+static bool wants_page(const struct http_request *r, const char *method)
 {
-	static char page[] = "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n"
-			     "<title>Not found – ddiperf</title>\n"
-			     "<h1>Not found</h1>\n<p>There is no such page. "
-			     "<a href=\"/\">All runs</a></p></html>\n";
 	const char *accept = header(r->connection, MHD_HTTP_HEADER_ACCEPT);
 
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 || !accept || !strstr(accept, "text/html"))
+	return strcmp(method, MHD_HTTP_METHOD_GET) == 0 && accept && strstr(accept, "text/html");
+}
+
+// A page that leads back for browsers, the error for all others.
+static struct http_reply no_such_path(const struct http_request *r, const char *method)
+{
+	static char page[] =
+		"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n"
+		"<link rel=\"icon\" href=\"data:,\">\n"
+		"<title>Not found – ddiperf</title>\n"
+		"<body style=\"font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; "
+		"max-width: 40rem; padding: 0 1rem\">\n"
+		"<h1>Not found</h1>\n<p>There is no such page. "
+		"<a href=\"/\">All runs</a></p></body></html>\n";
+
+	if (!wants_page(r, method))
 		return http_error(MHD_HTTP_NOT_FOUND, "there is no such path");
 	return reply(MHD_HTTP_NOT_FOUND, "text/html; charset=utf-8",
 		MHD_create_response_from_buffer(strlen(page), page, MHD_RESPMEM_PERSISTENT));
 }
 
+// The reply that refuses the request; code 0: none does. The body has not been read.
 static struct http_reply refuse(
 	const struct http *h, struct http_request *r, const char *method, const char *path)
 {
@@ -227,6 +240,9 @@ static struct http_reply refuse(
 		return http_error(MHD_HTTP_FORBIDDEN,
 			"this server has another name (start it with --host NAME)");
 	r->route = find_route(h, method, path, r);
+	// A browser that opens a page cannot send the token.
+	if (!r->route && wants_page(r, method) && !is_known_path(h, path, r))
+		return no_such_path(r, method);
 	if (h->token && !(r->route && r->route->open) && !http_may(r->connection, h->token))
 		return http_error(MHD_HTTP_UNAUTHORIZED, "the token is wrong or missing");
 	if (!r->route && is_known_path(h, path, r))
