@@ -582,6 +582,42 @@ def a_run_is_played_from_upload_to_report():
 
 
 @test
+def a_refused_file_is_marked_where_it_is_wrong():
+    page = browser()
+    wrong = quick("1s").replace('"1k"', '"oops"').replace('"500ms"', '"soon"') + 300 * "\n" + "#" + 400 * "x"
+    lines = wrong.split("\n")
+    places = [next((n + 1, one.index(word) + 1) for n, one in enumerate(lines) if word in one) for word in ('"soon"', '"oops"')]
+    clicked = "document.querySelectorAll('ul.errors button')[{}].click()".format
+    with Server() as server:
+        server.put("wrong.yaml", wrong)
+        page.visit(f"http://127.0.0.1:{server.port}/", "[...document.querySelectorAll('button')].some(b => b.textContent === 'Run')", 1280)
+        # Refused in the list of files: the editor shows why.
+        click(page, "Run")
+        page.until("location.pathname === '/file/wrong.yaml' && document.querySelectorAll('ul.errors button').length === 2")
+        assert page.value("document.querySelector('[role=alert]').textContent") == "the file has errors"
+        marked = page.value("[...document.querySelectorAll('.marks .wrong')].map(m => [+m.dataset.line, m.firstChild.data.length + 1, m.querySelector('u').textContent])")
+        assert [tuple(one[:2]) for one in marked] == places and [one[2] for one in marked] == ['"soon"', '"oops"'], (marked, places)
+        # A mark lies on its line, however far the text is scrolled, and a click puts the cursor there.
+        for number, (line, column) in enumerate(places):
+            page.value(clicked(number))
+            page.settle()
+            start = sum(len(one) + 1 for one in lines[:line - 1]) + column - 1
+            assert page.value("document.activeElement.selectionStart") == start, (line, column)
+            gutter, mark = page.value(f"[document.querySelectorAll('.lines span')[{line - 1}], document.querySelector('.marks [data-line=\"{line}\"]')].map(n => n.getBoundingClientRect().y)")
+            assert abs(gutter - mark) < 4, (gutter, mark)
+        assert page.value("document.querySelector('textarea').getAttribute('aria-invalid')") == "true"
+        # A wrong setting beside Run has no line.
+        page.value("(() => {const t = document.querySelector('textarea'); t.value = t.value.replace('oops', '1k').replace('soon', '1s'); t.dispatchEvent(new Event('input'))})()")
+        page.until("!document.querySelector('.marks .wrong') && !document.querySelector('ul.errors li')")
+        page.value("document.querySelector('input[aria-label^=settings]').value = 'run.duration=x'")
+        click(page, "Run")
+        page.until("/run.duration/.test(document.querySelector('ul.errors li')?.textContent)")
+        assert not page.value("document.querySelectorAll('ul.errors button').length") and not server.get("/runs")["runs"]
+        complaints = [text for text in page.complaints() if "422" not in text]  # Chromium's note of the refusal
+        assert not complaints, complaints
+
+
+@test
 def a_run_in_progress_says_how_it_stands():
     """Tiles, criteria and whether it is invalid, from its begin on."""
     page = browser()

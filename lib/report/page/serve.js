@@ -125,7 +125,7 @@ const isYaml = name => /\.ya?ml$/.test(name);
 
 function fileRows(files, again) {
 	return files.map(file => [isYaml(file.name) ? link(`/file/${file.name}`, file.name) : file.name, exact(file.size),
-		[isYaml(file.name) ? button("Run", () => startRun(file.name, [])) : null,
+		[isYaml(file.name) ? button("Run", () => startFile(file.name)) : null,
 			button("Delete", async () => confirm(`Delete ${file.name}?`) && again(await call("DELETE", `/files/${file.name}`)))]]);
 }
 
@@ -138,6 +138,18 @@ async function upload(files) {
 async function startRun(file, set, fleet) {
 	const {id} = await post("/runs", {file, set, fleet});
 	await go(`/run/${id}`);
+}
+
+// The editor shows the errors of a file that is refused.
+async function startFile(name) {
+	try {
+		await startRun(name, []);
+	} catch (error) {
+		if (!error.errors)
+			throw error;
+		await go(`/file/${name}`);
+		complaint.textContent = error.message;
+	}
 }
 
 const EMPTY = "run: {duration: 10s}\nports:\ntraffic:\n";
@@ -589,12 +601,13 @@ function offersAt(schema, value, position) {
 class Editor {
 	constructor(value, schema, changed) {
 		Object.assign(this, {schema, changed, wrong: new Set(), offers: null});
+		this.marks = el("div");
 		this.lines = el("pre", {class: "lines", "aria-hidden": "true"});
 		this.area = el("textarea", {spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", "aria-label": "configuration",
-			"aria-autocomplete": "list", "aria-controls": "offers", "aria-describedby": "keys",
+			"aria-autocomplete": "list", "aria-controls": "offers", "aria-describedby": "errors keys",
 			input: () => this.input(), keydown: event => this.key(event), scroll: () => this.scroll(), blur: () => setTimeout(() => this.close(), 150)});
 		this.area.value = value;
-		this.box = el("div", {class: "editor"}, this.lines, this.area);
+		this.box = el("div", {class: "editor"}, this.lines, el("div", {class: "marks", "aria-hidden": "true"}, this.marks), this.area);
 		this.number();
 	}
 
@@ -611,6 +624,7 @@ class Editor {
 
 	scroll() {
 		this.lines.scrollTop = this.area.scrollTop;
+		this.marks.style.transform = `translate(${-this.area.scrollLeft}px, ${-this.area.scrollTop}px)`;
 		this.offers && !this.put() && this.close();
 	}
 
@@ -622,7 +636,15 @@ class Editor {
 	}
 
 	mark(errors) {
-		this.wrong = new Set(errors.map(error => error.line));
+		const placed = errors.filter(error => error.line), lines = this.value.split("\n");
+		this.wrong = new Set(placed.map(error => error.line));
+		this.marks.style.minWidth = `${this.area.scrollWidth}px`;
+		this.marks.replaceChildren(...placed.map((error, i) => {
+			const line = lines[error.line - 1] || "", before = line.slice(0, Math.max(0, error.column - 1));
+			return el("div", {"data-line": error.line, class: placed.findIndex(one => one.line === error.line) === i ? "wrong" : null,
+				style: `top: calc(8px + ${error.line - 1} * 1.5em)`}, before, el("u", {}, /^[^\s,:{}[\]]*|^./.exec(line.slice(before.length))[0] || " "));
+		}));
+		this.area.setAttribute("aria-invalid", String(placed.length > 0));
 		this.number();
 	}
 
@@ -631,6 +653,8 @@ class Editor {
 		this.area.focus();
 		this.area.setSelectionRange(before + Math.max(0, column - 1), before + Math.max(0, column - 1));
 		this.area.scrollTop = Math.max(0, (line - 5) * parseFloat(getComputedStyle(this.area).lineHeight));
+		const word = this.marks.querySelector(`[data-line="${line}"] u`);
+		this.area.scrollLeft = word ? Math.max(0, word.offsetLeft + word.offsetWidth + 20 - this.area.clientWidth) : 0;
 	}
 
 	// least: letters of the word
@@ -707,7 +731,7 @@ async function showFile(box, mine, name) {
 	document.title = `${name} – ddiperf`;
 	const value = await getText(`/files/${name}`);
 	schema ||= await get("/schema");
-	const errors = el("ul", {class: "errors", "aria-live": "polite"}), state = el("span", {class: "said", role: "status"});
+	const errors = el("ul", {class: "errors", id: "errors", "aria-live": "polite"}), state = el("span", {class: "said", role: "status"});
 	const sets = el("input", {size: 40, placeholder: "run.duration=5s traffic.queries.load.rate=2k", "aria-label": "settings in place of those of the file"});
 	const fleet = fleetChoice();
 	let timer = 0, checks = 0;
@@ -718,12 +742,13 @@ async function showFile(box, mine, name) {
 	});
 	async function check() {
 		const mine = ++checks, found = await (await call("POST", "/check", editor.value)).json();
-		if (mine !== checks)
-			return;
-		editor.mark(found.errors);
-		errors.replaceChildren(...found.errors.map(error => el("li", {}, el("button", {type: "button", click: () => error.line && editor.goTo(error.line, error.column)},
-			error.line ? `line ${error.line}: ${error.text}` : error.text))));
-		box.dataset.errors = found.errors.length;
+		mine === checks && put(found.errors);
+	}
+	function put(found) {
+		editor.mark(found);
+		errors.replaceChildren(...found.map(error => el("li", {}, error.line ? el("button", {type: "button", click: () => editor.goTo(error.line, error.column)},
+			`line ${error.line}: ${error.text}`) : el("span", {class: "error"}, error.text))));
+		box.dataset.errors = found.length;
 	}
 	async function keep() {
 		await call("PUT", `/files/${name}`, editor.value);
@@ -731,7 +756,12 @@ async function showFile(box, mine, name) {
 	}
 	async function run() {
 		await keep();
-		await startRun(name, sets.value.split(/\s+/).filter(Boolean), fleet.value());
+		try {
+			await startRun(name, sets.value.split(/\s+/).filter(Boolean), fleet.value());
+		} catch (error) {
+			error.errors && put(error.errors);
+			throw error;
+		}
 	}
 	box.append(el("h1", {}, name), editor.box, errors, el("div", {class: "row"}, button("Run", run, {class: "main"}), button("Save", keep),
 		el("label", {}, "with ", sets), fleet.node, state), el("p", {class: "soft", id: "keys"}, "Ctrl-Space: completion; arrows choose, Enter takes, Escape leaves. Ctrl-S: save. Settings beside Run take the place of those in the file."));
