@@ -617,6 +617,43 @@ def a_refused_file_is_marked_where_it_is_wrong():
         assert not complaints, complaints
 
 
+def keep_states(server, runs):
+    """States of ended runs in the server's folder: {id: members}"""
+    for run, state in runs.items():
+        state = {"id": run, "file": f"{run}.yaml", "set": [], "started": "2026-01-01T00:00:00Z", "status": "ended", **state}
+        (Path(server.folder) / "runs" / f"{run}.json").write_text(json.dumps(state))
+
+
+SEARCHES = [  # what is typed, and which runs are left
+    ("kea", "dcb"), ("kea pass", "b"), ("kea -pass", "dc"), ("RATE=2K", "c"), ("lost", "d"), ("no result", "a"), ("b.yaml", "b"), ("<b>", "c"), ("nothing", ""),
+]
+
+
+@test
+def runs_are_searched_and_the_address_keeps_the_search():
+    page = browser()
+    with Server() as server:
+        keep_states(server, {"a": {"name": "knot"}, "b": {"name": "kea", "verdict": "pass"}, "d": {"name": "kea", "status": "running"},
+                             "c": {"name": "kea <b>", "verdict": "fail", "set": ["traffic.queries.load.rate=2k"]}})
+        url = f"http://127.0.0.1:{server.port}"
+        shown = "[...document.querySelectorAll('[data-table=runs] tbody a')].map(a => a.pathname.at(-1)).join('')"
+        page.visit(url + "/", "document.documentElement.dataset.shown === '/'", 1280)
+        assert page.value(shown) == "dcba"
+        for words, left in SEARCHES:
+            page.value(f"(() => {{const f = document.querySelector('input[type=search]'); f.value = {json.dumps(words)}; f.dispatchEvent(new Event('input'))}})()")
+            assert page.value(shown) == left, (words, page.value(shown))
+            assert page.value("document.querySelector('.row [role=status]').textContent") == f"{len(left)} of 4 runs"
+            assert page.value("new URLSearchParams(location.search).get('q')") == words
+        # A link has the search, and Back returns to it.
+        page.visit(url + "/?q=kea+-pass", f"{shown} === 'dc'", 390)
+        assert page.value("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window"
+        page.value("document.querySelector('[data-table=runs] a').click()")
+        page.until("location.pathname === '/run/d' && document.documentElement.dataset.ended === 'd'")
+        page.value("history.back()")
+        page.until(f"{shown} === 'dc' && document.querySelector('input[type=search]').value === 'kea -pass'")
+        clean(page, server)
+
+
 @test
 def a_run_in_progress_says_how_it_stands():
     """Tiles, criteria and whether it is invalid, from its begin on."""

@@ -121,6 +121,13 @@ function runRows(runs, again) {
 			: button("Delete", async () => confirm(`Delete run ${run.id}?`) && again(await call("DELETE", `/runs/${run.id}`)))]);
 }
 
+// Words that are all in the name, file, settings or state of a run; "-word" must not be there.
+function matches(run, wanted) {
+	const state = run.status === "running" ? "running" : run.verdict || (run.status === "lost" ? "lost" : "no result");
+	const all = [run.name, run.file, state, run.id, ...(run.set || [])].join(" ").toLowerCase();
+	return wanted.toLowerCase().split(/\s+/).every(word => word.startsWith("-") && word.length > 1 ? !all.includes(word.slice(1)) : all.includes(word));
+}
+
 const isYaml = name => /\.ya?ml$/.test(name);
 
 function fileRows(files, again) {
@@ -214,31 +221,43 @@ function fleetChoice() {
 
 async function showRuns(box, mine) {
 	document.title = "Runs – ddiperf";
+	let runs = [];
+	const wanted = new URLSearchParams(location.search).get("q") || "";
+	const search = el("input", {type: "search", size: 30, placeholder: "name, file, setting, verdict", "aria-label": "search the runs", input: () => {
+		history.replaceState(null, "", search.value.trim() ? `/?q=${encodeURIComponent(search.value.trim())}` : "/");
+		putRuns();
+	}}), found = el("span", {class: "said", role: "status"});
+	search.value = wanted;
 	const runsBox = el("div"), filesBox = el("div"), name = el("input", {placeholder: "new.yaml", "aria-label": "name of a new file", size: 18});
 	const chosen = el("input", {type: "file", multiple: "", "aria-label": "files to upload", change: does(async () => {
 		await upload(chosen.files);
 		chosen.value = "";
 		await again();
 	})});
-	box.append(el("h2", {}, "Runs"), runsBox, el("h2", {}, "Files"), filesBox,
+	box.append(el("h2", {}, "Runs"), el("div", {class: "row"}, el("label", {}, "Search ", search), found), runsBox, el("h2", {}, "Files"), filesBox,
 		el("div", {class: "row"}, el("label", {}, "Upload ", chosen), name, button("New file", () => create(name.value.trim()))), ...agents(mine));
 	async function again() {
-		const [{runs}, {files}] = await Promise.all([get("/runs"), get("/files")]);
+		const [{runs: now}, {files}] = await Promise.all([get("/runs"), get("/files")]);
 		if (mine.over)
-			return [];
-		runsBox.replaceChildren(runs.length ? table([["started", "text"], ["name", "text"], ["verdict", "text"], ["answered"], ["loss"], ["p99"], [""]],
-			runRows(runs, again), "runs", true) : el("p", {class: "soft"}, "There are no runs yet. Upload a configuration and run it."));
+			return;
+		runs = now;
+		putRuns();
 		filesBox.replaceChildren(files.length ? table([["file", "text"], ["octets"], [""]], fileRows(files, again), "files", true)
 			: el("p", {class: "soft"}, "There are no files yet."));
-		return runs;
 	}
-	let runs = await again();
+	function putRuns() {
+		const shown = runs.filter(run => matches(run, search.value.trim()));
+		found.textContent = search.value.trim() ? `${shown.length} of ${runs.length} runs` : "";
+		runsBox.replaceChildren(shown.length ? table([["started", "text"], ["name", "text"], ["verdict", "text"], ["answered"], ["loss"], ["p99"], [""]],
+			runRows(shown, again), "runs", true) : el("p", {class: "soft"}, runs.length ? "No run has all of these words." : "There are no runs yet. Upload a configuration and run it."));
+	}
+	await again();
 	watch();
 	async function watch() {
 		while (!mine.over) {
 			await sleep(2000);
 			if (!mine.over && runs.some(run => run.status === "running"))
-				runs = await again().catch(() => runs);
+				await again().catch(() => {});
 		}
 	}
 }
