@@ -313,8 +313,8 @@ static struct http_reply get_report(void *ctx, struct http_request *r)
 		argv[5] = "--history";
 		argv[6] = history;
 	}
-	code = child_read(
-		&(struct child){(char *const *)argv, folder, -1, -1, -1}, false, REPORT_MS, &fd);
+	code = child_read(&(struct child){(char *const *)argv, folder, -1, -1, -1}, CHILD_OUT,
+		REPORT_MS, &fd);
 	if (code == 0)
 		return http_file(
 			is_page ? "text/html; charset=utf-8" : "text/plain; charset=utf-8", fd);
@@ -323,12 +323,47 @@ static struct http_reply get_report(void *ctx, struct http_request *r)
 	return http_error(MHD_HTTP_BAD_REQUEST, "no such report: one of %s", format_names());
 }
 
+// Text: the output of ddiperf compare, warnings included. html: the page of both results.
+static struct http_reply get_comparison(void *ctx, struct http_request *r)
+{
+	const struct api *a = ctx;
+	const char *format = http_query(r, "format");
+	bool is_page = format && strcmp(format, "html") == 0;
+	char folder[RUNS_PATH], path[RUNS_PATH], results[2][HTTP_NAME_SIZE + 16];
+	const char *argv[8] = {"ddiperf", is_page ? "report" : "compare", results[0], results[1]};
+	int fd, code;
+
+	if (format && !is_page && strcmp(format, "text") != 0)
+		return http_error(MHD_HTTP_BAD_REQUEST, "no such comparison: one of text, html");
+	for (int i = 0; i < 2; i++) {
+		snprintf(results[i], sizeof(results[i]), "%s/result.json", r->names[i]);
+		if (access(runs_path(a->runs, path, "runs/%s", results[i]), R_OK) < 0)
+			return http_error(
+				MHD_HTTP_NOT_FOUND, "there is no result of %s", r->names[i]);
+	}
+	if (is_page) {
+		argv[4] = "--format";
+		argv[5] = "html";
+	}
+	code = child_read(&(struct child){(char *const *)argv, runs_path(a->runs, folder, "runs"),
+				  -1, -1, -1},
+		is_page ? CHILD_OUT : CHILD_BOTH, REPORT_MS, &fd);
+	if (code == 0)
+		return http_file(
+			is_page ? "text/html; charset=utf-8" : "text/plain; charset=utf-8", fd);
+	if (code > 0)
+		close(fd);
+	return http_error(MHD_HTTP_INTERNAL_SERVER_ERROR, "the two results could not be compared");
+}
+
 // --- the routes
 
 static const struct http_query follow_query[] = {
 	{"from", "number of the first line that is wanted, from 1"}, {0}};
 static const struct http_query report_query[] = {
 	{"format", "as ddiperf list formats; default: html"}, {0}};
+static const struct http_query comparison_query[] = {
+	{"format", "text, as ddiperf compare prints it, or html; default: text"}, {0}};
 
 #define JSON "application/json"
 #define TEXT "text/plain"
@@ -342,6 +377,8 @@ const struct http_route api_routes[] = {
 	{GET, "/run/{id}", "The page, of a run", NULL, "text/html", 200, true, 0, NULL, get_page},
 	{GET, "/file/{name}", "The page, of a file", NULL, "text/html", 200, true, 0, NULL,
 		get_page},
+	{GET, "/compare/{id}/{other}", "The page, of two runs compared", NULL, "text/html", 200,
+		true, 0, NULL, get_page},
 	{GET, "/history", "The page, of the history", NULL, "text/html", 200, true, 0, NULL,
 		get_page},
 	{GET, "/metrics", "Figures of all runs in progress, for Prometheus", NULL, TEXT, 200, false,
@@ -387,6 +424,9 @@ const struct http_route api_routes[] = {
 		get_result},
 	{GET, API "/runs/{id}/report", "Result of a run in another format", NULL, TEXT, 200, false,
 		0, report_query, get_report},
+	{GET, API "/runs/{id}/compare/{other}",
+		"Another run compared with this one, as ddiperf compare does", NULL, TEXT, 200,
+		false, 0, comparison_query, get_comparison},
 	{GET, API "/runs/{id}/files/{name}", "File that a run has written", NULL,
 		"application/octet-stream", 200, false, 0, NULL, get_output},
 	{0},

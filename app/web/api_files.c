@@ -143,7 +143,7 @@ json_t *api_errors_of(
 	argv[n++] = name;
 	code = child_read(&(struct child){(char *const *)argv, runs_path(a->runs, folder, "files"),
 				  -1, -1, -1},
-		true, CHECK_MS, &fd);
+		CHILD_ERR, CHECK_MS, &fd);
 	if (code < 0)
 		return NULL;
 	if (code == 0) {

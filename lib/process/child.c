@@ -69,7 +69,7 @@ int child_wait(pid_t pid, unsigned ms)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
 }
 
-int child_read(const struct child *c, int err, unsigned ms, int *file)
+int child_read(const struct child *c, enum child_output output, unsigned ms, int *file)
 {
 	struct child own = *c;
 	pid_t pid;
@@ -78,7 +78,10 @@ int child_read(const struct child *c, int err, unsigned ms, int *file)
 	*file = memfd_create("output", MFD_CLOEXEC);
 	if (*file < 0)
 		return -errno;
-	*(err ? &own.err : &own.out) = *file;
+	if (output != CHILD_ERR)
+		own.out = *file;
+	if (output != CHILD_OUT)
+		own.err = *file;
 	rc = child_start(&own, &pid);
 	if (rc == 0)
 		rc = child_wait(pid, ms);

@@ -19,6 +19,8 @@ int child_start(const struct child *c, pid_t *pid);
 // (-ETIMEDOUT; -EINTR: killed by a signal).
 int child_wait(pid_t pid, unsigned ms);
 
-// Start and wait, with its output (err: stderr, otherwise stdout) in a file in memory, which
-// belongs to the caller and is rewound. Returns the exit code, or -errno, without a file.
-int child_read(const struct child *c, int err, unsigned ms, int *file);
+enum child_output { CHILD_OUT, CHILD_ERR, CHILD_BOTH };
+
+// Start and wait, with this output in a file in memory, which belongs to the caller and is rewound.
+// Returns the exit code, or -errno, without a file.
+int child_read(const struct child *c, enum child_output output, unsigned ms, int *file);

@@ -70,7 +70,7 @@ def the_interface_does_what_its_document_says():
             if path == f"{API}/runs/{{id}}" and method == "delete":
                 server.wait(server.get("/runs")["runs"][0]["id"])
             name = "gone.yaml" if method == "delete" else "table.csv" if "runs" in path else "quick2.yaml" if method == "put" else "quick.yaml"
-            status, kind, body = server.ask(method.upper(), path.replace("{id}", run).replace("{name}", name), bodies.get((path.split("/")[-1], method)), api=False)
+            status, kind, body = server.ask(method.upper(), path.replace("{id}", run).replace("{other}", run).replace("{name}", name), bodies.get((path.split("/")[-1], method)), api=False)
             (code, answer), = [(code, answer) for code, answer in document["paths"][path][method]["responses"].items() if code != "default"]
             assert status == int(code), (method, path, status, body)
             wanted, = answer["content"]
@@ -651,6 +651,47 @@ def runs_are_searched_and_the_address_keeps_the_search():
         page.until("location.pathname === '/run/d' && document.documentElement.dataset.ended === 'd'")
         page.value("history.back()")
         page.until(f"{shown} === 'dc' && document.querySelector('input[type=search]').value === 'kea -pass'")
+        clean(page, server)
+
+
+@test
+def two_ticked_runs_are_compared():
+    page = browser()
+    with Server() as server, tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for rate in ("1k", "2k"):
+            server.put("quick.yaml", quick("300ms", criteria=["loss <= 1%"]))
+            runs.append(server.run("quick.yaml", f"traffic.queries.load.rate={rate}"))
+            server.wait(runs[-1])
+            until(lambda: time.strftime("%Y%m%d-%H%M%S", time.gmtime()) > runs[-1][:15], "another second")  # for the order of ids
+        # The text is that of the program, for the same results.
+        for run in runs:
+            (Path(folder) / run).mkdir()
+            (Path(folder) / run / "result.json").write_text(server.ask("GET", f"/runs/{run}/result")[2])
+        code, out, err = execute([binary(), "compare", *[f"{run}/result.json" for run in runs]], cwd=folder)
+        assert code == 0 and "different tests" in err, (code, err)
+        status, kind, said = server.ask("GET", f"/runs/{runs[0]}/compare/{runs[1]}")
+        assert status == 200 and sorted(said.splitlines()) == sorted((out + err).splitlines()), said
+        page.visit(f"http://127.0.0.1:{server.port}/", "document.querySelectorAll('[data-table=runs] tbody tr').length === 2", 1280)
+        ready = "[...document.querySelectorAll('button')].find(b => b.textContent === 'Compare').disabled"
+        tick = "document.querySelectorAll('[data-table=runs] [type=checkbox]')[{}].click()".format
+        assert page.value(ready)
+        page.value(tick(0))
+        assert page.value(ready)
+        # A tick outlives a search.
+        page.value("(() => {const f = document.querySelector('input[type=search]'); f.value = 'rate=1k'; f.dispatchEvent(new Event('input'))})()")
+        page.value(tick(0))
+        assert not page.value(ready)
+        click(page, "Compare")
+        page.until(f"location.pathname === '/compare/{runs[0]}/{runs[1]}' && ddiperf.charts.length > 3 && !!ddiperf.charts[0].plot")
+        assert page.value("document.querySelector('[data-text=warning]').textContent") == re.sub(r"^ddiperf: warning: compare: ", "", err.strip())
+        assert page.value("document.querySelector('[data-text=comparison]').textContent").strip() == out.strip()
+        assert page.value("document.querySelector('#page nav').nextSibling.id + document.querySelector('#page nav a').hash") == "comparison#comparison"
+        assert page.value("[...document.querySelectorAll('[data-table=changes] tr')].some(r => /answered_per_s/.test(r.textContent) && /better/.test(r.textContent))")
+        page.change(390, dark=True)
+        assert page.value("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window"
+        page.value("[...document.querySelectorAll('a')].find(a => a.textContent === 'Swap them').click()")
+        page.until(f"location.pathname === '/compare/{runs[1]}/{runs[0]}' && ddiperf.runs[0]?.doc.run.id === '{runs[1]}'")
         clean(page, server)
 
 

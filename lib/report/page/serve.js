@@ -86,7 +86,7 @@ const does = action => async event => {
 const button = (name, action, more) => el("button", {type: "button", click: does(action), ...more}, name);
 
 async function show() {
-	const [, kind, id] = location.pathname.split("/"), mine = {over: false};
+	const [, kind, id, other] = location.pathname.split("/"), mine = {over: false};
 	view && view.end();
 	view = {end: () => mine.over = true};
 	complaint.textContent = "";
@@ -96,7 +96,7 @@ async function show() {
 	app.replaceChildren(el("header", {class: "top"}, el("b", {}, "ddiperf"), link("/", "Runs"), link("/history", "History"),
 		el("span", {class: "said"}, about.version || "")), complaint, box);
 	try {
-		await ({run: showRun, file: showFile, history: showHistory}[kind] || showRuns)(box, mine, decodeURIComponent(id || ""));
+		await ({run: showRun, file: showFile, history: showHistory, compare: showComparison}[kind] || showRuns)(box, mine, decodeURIComponent(id || ""), other);
 	} catch (error) {
 		complaint.textContent = error.message;
 	}
@@ -114,8 +114,14 @@ function stateOf(run) {
 
 // --- runs and files ----------------------------------------------------------------------------------
 
-function runRows(runs, again) {
-	return runs.map(run => [link(`/run/${run.id}`, when(run.started)), run.name || run.file, stateOf(run), perSecond(run.answered_per_s),
+// ticked: ids of runs to compare; tick: to call after a change of it.
+function runRows(runs, again, ticked, tick) {
+	const box = run => el("input", {type: "checkbox", "aria-label": `compare ${run.name} of ${when(run.started)}`, checked: ticked.has(run.id) ? "" : null,
+		change: event => {
+			event.target.checked ? ticked.add(run.id) : ticked.delete(run.id);
+			tick();
+		}});
+	return runs.map(run => [[run.verdict ? box(run) : "", link(`/run/${run.id}`, when(run.started))], run.name || run.file, stateOf(run), perSecond(run.answered_per_s),
 		percent(run.loss), time(run.p99_ns), run.status === "running"
 			? button("Stop", async () => again(await post(`/runs/${run.id}/stop`)))
 			: button("Delete", async () => confirm(`Delete run ${run.id}?`) && again(await call("DELETE", `/runs/${run.id}`)))]);
@@ -228,28 +234,35 @@ async function showRuns(box, mine) {
 		putRuns();
 	}}), found = el("span", {class: "said", role: "status"});
 	search.value = wanted;
+	const ticked = new Set(), compare = button("Compare", () => go(`/compare/${[...ticked].sort().join("/")}`));
+	const tick = () => {
+		compare.disabled = ticked.size !== 2;
+		compare.title = ticked.size === 2 ? "" : "Tick two runs of the list";
+	};
 	const runsBox = el("div"), filesBox = el("div"), name = el("input", {placeholder: "new.yaml", "aria-label": "name of a new file", size: 18});
 	const chosen = el("input", {type: "file", multiple: "", "aria-label": "files to upload", change: does(async () => {
 		await upload(chosen.files);
 		chosen.value = "";
 		await again();
 	})});
-	box.append(el("h2", {}, "Runs"), el("div", {class: "row"}, el("label", {}, "Search ", search), found), runsBox, el("h2", {}, "Files"), filesBox,
+	box.append(el("h2", {}, "Runs"), el("div", {class: "row"}, el("label", {}, "Search ", search), found, compare), runsBox, el("h2", {}, "Files"), filesBox,
 		el("div", {class: "row"}, el("label", {}, "Upload ", chosen), name, button("New file", () => create(name.value.trim()))), ...agents(mine));
 	async function again() {
 		const [{runs: now}, {files}] = await Promise.all([get("/runs"), get("/files")]);
 		if (mine.over)
 			return;
 		runs = now;
+		ticked.forEach(id => runs.some(run => run.id === id && run.verdict) || ticked.delete(id));
 		putRuns();
 		filesBox.replaceChildren(files.length ? table([["file", "text"], ["octets"], [""]], fileRows(files, again), "files", true)
 			: el("p", {class: "soft"}, "There are no files yet."));
 	}
 	function putRuns() {
+		tick();
 		const shown = runs.filter(run => matches(run, search.value.trim()));
 		found.textContent = search.value.trim() ? `${shown.length} of ${runs.length} runs` : "";
 		runsBox.replaceChildren(shown.length ? table([["started", "text"], ["name", "text"], ["verdict", "text"], ["answered"], ["loss"], ["p99"], [""]],
-			runRows(shown, again), "runs", true) : el("p", {class: "soft"}, runs.length ? "No run has all of these words." : "There are no runs yet. Upload a configuration and run it."));
+			runRows(shown, again, ticked, tick), "runs", true) : el("p", {class: "soft"}, runs.length ? "No run has all of these words." : "There are no runs yet. Upload a configuration and run it."));
 	}
 	await again();
 	watch();
@@ -453,10 +466,12 @@ class Watch {
 	}
 }
 
-async function report(id) {
-	const shown = new DOMParser().parseFromString(await getText(`/runs/${id}/report?format=html`), "text/html");
-	return JSON.parse(shown.getElementById("data").textContent);
+// The data in a page of results.
+async function dataOf(path) {
+	return JSON.parse(new DOMParser().parseFromString(await getText(path), "text/html").getElementById("data").textContent);
 }
+
+const report = id => dataOf(`/runs/${id}/report?format=html`);
 
 const FORMATS = ["html", "json", "csv", "keyval", "hdr", "dns_metrics", "openmetrics", "junit", "jsonl"];
 
@@ -504,6 +519,23 @@ async function showRun(box, mine, id) {
 	if (run.verdict)
 		ddiperf.start(page, await report(id));
 	document.documentElement.dataset.ended = id;
+}
+
+// --- two runs ------------------------------------------------------------------------------------------
+
+// The page of both results, with the table of changes first, and the text of `ddiperf compare`: its warnings on top.
+async function showComparison(box, mine, a, b) {
+	const path = `/runs/${a}/compare/${b}`, data = await dataOf(`${path}?format=html`);
+	const lines = (await getText(path)).split("\n"), warns = line => line.startsWith("ddiperf: ");
+	if (mine.over)
+		return;
+	box.append(el("div", {class: "row"}, link(`/run/${a}`, "Run A"), link(`/run/${b}`, "Run B"), link(`/compare/${b}/${a}`, "Swap them")),
+		...lines.filter(warns).map(line => el("p", {class: "invalid", "data-text": "warning"}, line.replace(/^ddiperf: (warning: )?(compare: )?/, ""))));
+	ddiperf.start(page, data);
+	const changes = document.getElementById("comparison"), nav = page.querySelector("nav");
+	nav.prepend(nav.querySelector("[href='#comparison']"));
+	nav.after(changes);
+	changes.append(el("details", {}, el("summary", {}, "As ddiperf compare prints it"), el("pre", {"data-text": "comparison"}, lines.filter(line => !warns(line)).join("\n"))));
 }
 
 // --- history -----------------------------------------------------------------------------------------
