@@ -14,6 +14,7 @@
 #include "format/format.h"
 #include "compare/history.h"
 #include "report/page.h"
+#include "web/api_samples.h"
 
 #define REPORT_MS    120000
 #define LEASE_MOST_S 3600
@@ -399,6 +400,10 @@ const struct http_route api_routes[] = {
 		200, false, HTTP_FILE_MAX, NULL, api_put_file},
 	{DEL, API "/files/{name}", "Delete a file", NULL, JSON, 200, false, 0, NULL,
 		api_delete_file},
+	{GET, API "/samples", "Sample configurations, and the input files that they need", NULL,
+		JSON, 200, false, 0, NULL, api_list_samples},
+	{GET, API "/samples/{name}", "Text of a sample or of its input file", NULL, TEXT, 200,
+		false, 0, NULL, api_get_sample},
 	{POST, API "/check", "Check the configuration in the body: errors with line and column",
 		TEXT, JSON, 200, false, HTTP_BODY_MAX, NULL, api_check},
 	{GET, API "/runs", "Runs, the newest first", NULL, JSON, 200, false, 0, NULL, list_runs},

@@ -69,7 +69,7 @@ def the_interface_does_what_its_document_says():
         for path, method in rows:
             if path == f"{API}/runs/{{id}}" and method == "delete":
                 server.wait(server.get("/runs")["runs"][0]["id"])
-            name = "gone.yaml" if method == "delete" else "table.csv" if "runs" in path else "quick2.yaml" if method == "put" else "quick.yaml"
+            name = "gone.yaml" if method == "delete" else "selftest.yaml" if "samples" in path else "table.csv" if "runs" in path else "quick2.yaml" if method == "put" else "quick.yaml"
             status, kind, body = server.ask(method.upper(), path.replace("{id}", run).replace("{other}", run).replace("{name}", name), bodies.get((path.split("/")[-1], method)), api=False)
             (code, answer), = [(code, answer) for code, answer in document["paths"][path][method]["responses"].items() if code != "default"]
             assert status == int(code), (method, path, status, body)
@@ -627,6 +627,62 @@ def keep_states(server, runs):
 SEARCHES = [  # what is typed, and which runs are left
     ("kea", "dcb"), ("kea pass", "b"), ("kea -pass", "dc"), ("RATE=2K", "c"), ("lost", "d"), ("no result", "a"), ("b.yaml", "b"), ("<b>", "c"), ("nothing", ""),
 ]
+
+
+@test
+def samples_are_those_of_config_and_pass_the_check():
+    config = Path(__file__).parents[2] / "config"
+    with Server() as server:
+        samples = server.get("/samples")["samples"]
+        assert [one["name"] for one in samples] == sorted(path.name for path in config.glob("*.yaml") if "\ntraffic:" in path.read_text())
+        for name in sorted({name for one in samples for name in one["needs"]}):
+            server.put(name, (config / name).read_text())
+        for one in samples:
+            status, _, text = server.ask("GET", f"/samples/{one['name']}")
+            assert status == 200 and text == (config / one["name"]).read_text(), one
+            assert len(one["about"]) > 20 and "$schema" not in one["about"], one
+            # Some measure with commands, which this server does not allow.
+            errors = json.loads(server.ask("POST", "/check", text)[2])["errors"]
+            assert all("--allow-commands" in error["text"] for error in errors), (one, errors)
+
+
+@test
+def a_sample_is_picked_edited_and_started():
+    page = browser()
+    with Server() as server:
+        def choose(name):
+            page.until("document.querySelectorAll('select option').length > 20")
+            page.value(f"(() => {{const c = document.querySelector('select'); c.value = '{name}'; c.dispatchEvent(new Event('change'))}})()")
+
+        url = f"http://127.0.0.1:{server.port}"
+        page.visit(url + "/", "document.documentElement.dataset.shown === '/'", 390)
+        choose("dns-steady.yaml")
+        click(page, "New file")
+        page.until("location.pathname === '/file/dns-steady.yaml' && document.querySelector('[data-errors]')?.dataset.errors === '0'")
+        assert [file["name"] for file in server.get("/files")["files"]] == ["dns-steady.yaml", "queries.txt"]
+        page.value("serve.go('/').then(() => 0)")
+        choose("selftest.yaml")
+        name = "document.querySelector('input[placeholder=\"new.yaml\"]')"
+        assert page.value(f"{name}.value") == "selftest.yaml" and "one process" in page.value("document.querySelector('p[role=status]').textContent")
+        page.value(f"{name}.value = 'mine.yaml'")
+        choose("dns-steady.yaml")
+        assert page.value(f"{name}.value") == "mine.yaml"  # what was typed stays
+        choose("selftest.yaml")
+        click(page, "New file")
+        page.until("location.pathname === '/file/mine.yaml' && !!document.querySelector('textarea')")
+        page.value("(() => {const t = document.querySelector('textarea'); t.value = t.value.replace(/duration: \\w+/, 'duration: 300ms'); t.dispatchEvent(new Event('input'))})()")
+        click(page, "Run")
+        page.until("!!document.documentElement.dataset.ended && !!document.querySelector('.result [data-verdict]')")
+        run = server.get("/runs")["runs"][0]
+        assert run["file"] == "mine.yaml" and server.get(f"/runs/{run['id']}/result")["run"]["measured_s"] < 1, run
+        # A file that is there stays.
+        page.value("serve.go('/').then(() => 0)")
+        choose("")
+        page.value(f"{name}.value = 'mine.yaml'")
+        click(page, "New file")
+        page.until("/already/.test(document.querySelector('[role=alert]').textContent)")
+        assert "duration: 300ms" in server.ask("GET", "/files/mine.yaml")[2]
+        clean(page, server)
 
 
 @test

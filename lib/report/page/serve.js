@@ -167,11 +167,31 @@ async function startFile(name) {
 
 const EMPTY = "run: {duration: 10s}\nports:\ntraffic:\n";
 
-async function create(name) {
-	if (!/^[A-Za-z0-9_-][\w.-]*\.ya?ml$/.test(name))
+// sample: with it come the input files that are not there yet; undefined: the file is nearly empty.
+async function create(name, sample) {
+	if (!/^[A-Za-z0-9_][\w.-]*\.ya?ml$/.test(name))
 		throw new Error("a name like test.yaml: letters, digits, '.', '_' and '-'");
-	await call("PUT", `/files/${name}`, EMPTY);
+	const there = new Set((await get("/files")).files.map(file => file.name));
+	if (there.has(name))
+		throw new Error(`there is a file ${name} already`);
+	for (const input of sample ? sample.needs : [])
+		there.has(input) || await call("PUT", `/files/${input}`, await getText(`/samples/${input}`));
+	await call("PUT", `/files/${name}`, sample ? await getText(`/samples/${sample.name}`) : EMPTY);
 	await go(`/file/${name}`);
+}
+
+let samples = null;
+
+// The form that makes a file.
+function newFile() {
+	const name = el("input", {placeholder: "new.yaml", "aria-label": "name of a new file", size: 18}), about = el("p", {class: "soft", role: "status"});
+	const chosen = () => samples.find(sample => sample.name === choice.value);
+	const choice = el("select", {change: () => {
+		if (!name.value || samples.some(sample => sample.name === name.value))
+			name.value = choice.value;
+		about.textContent = chosen() ? chosen().about : "";
+	}}, el("option", {value: ""}, "an empty file"), samples.map(sample => el("option", {}, sample.name)));
+	return [el("div", {class: "row"}, el("label", {}, "Start from ", choice), name, button("New file", () => create(name.value.trim(), chosen()))), about];
 }
 
 const HEALTH = {free: "pass", busy: "done", silent: "invalid"};
@@ -239,14 +259,15 @@ async function showRuns(box, mine) {
 		compare.disabled = ticked.size !== 2;
 		compare.title = ticked.size === 2 ? "" : "Tick two runs of the list";
 	};
-	const runsBox = el("div"), filesBox = el("div"), name = el("input", {placeholder: "new.yaml", "aria-label": "name of a new file", size: 18});
+	const runsBox = el("div"), filesBox = el("div");
+	samples ||= (await get("/samples")).samples;
 	const chosen = el("input", {type: "file", multiple: "", "aria-label": "files to upload", change: does(async () => {
 		await upload(chosen.files);
 		chosen.value = "";
 		await again();
 	})});
 	box.append(el("h2", {}, "Runs"), el("div", {class: "row"}, el("label", {}, "Search ", search), found, compare), runsBox, el("h2", {}, "Files"), filesBox,
-		el("div", {class: "row"}, el("label", {}, "Upload ", chosen), name, button("New file", () => create(name.value.trim()))), ...agents(mine));
+		el("div", {class: "row"}, el("label", {}, "Upload ", chosen)), ...newFile(), ...agents(mine));
 	async function again() {
 		const [{runs: now}, {files}] = await Promise.all([get("/runs"), get("/files")]);
 		if (mine.over)
@@ -262,7 +283,7 @@ async function showRuns(box, mine) {
 		const shown = runs.filter(run => matches(run, search.value.trim()));
 		found.textContent = search.value.trim() ? `${shown.length} of ${runs.length} runs` : "";
 		runsBox.replaceChildren(shown.length ? table([["started", "text"], ["name", "text"], ["verdict", "text"], ["answered"], ["loss"], ["p99"], [""]],
-			runRows(shown, again, ticked, tick), "runs", true) : el("p", {class: "soft"}, runs.length ? "No run has all of these words." : "There are no runs yet. Upload a configuration and run it."));
+			runRows(shown, again, ticked, tick), "runs", true) : el("p", {class: "soft"}, runs.length ? "No run has all of these words." : "There are no runs yet. Upload a configuration, or start from a sample below."));
 	}
 	await again();
 	watch();
