@@ -13,6 +13,7 @@ from pathlib import Path
 BELOW = {
     "base": set(),
     "net": {"base"},
+    "crypt": {"base"},
     "conf": {"base"},
     "stats": {"base"},
     "proto": {"base", "net"},
@@ -82,13 +83,13 @@ OUTSIDE = {
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"http", "export", "app"}),
     "GnuTLS": (re.compile(r"gnutls/"), {"http"}),
     "libnats": (re.compile(r"^nats(/|\.h$)"), {"nats"}),
-    "nettle": (re.compile(r"nettle/"), {"proto"}),
+    "nettle": (re.compile(r"nettle/"), {"proto", "crypt"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "engine", "app"} | set(BELOW) - RUN),
 }
 DPDK_FOLDERS = {"io", "engine"}
 WORDS = {"echo"}  # protocols whose name ICMP, TCP timestamps and terminals have, too
 FOREIGN = {"dns_metrics"}  # formats of others that are named like a protocol
-PROTOCOL_FREE = {"base", "net", "conf", "stats", "io", "engine"}
+PROTOCOL_FREE = {"base", "net", "crypt", "conf", "stats", "io", "engine"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.S)
