@@ -81,14 +81,14 @@ OUTSIDE = {
     "libpcap": (re.compile(r"pcap(\.h|/)"), {"io", "net"}),
     "ldns": (re.compile(r"ldns/"), {"proto"}),
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"http", "export", "app"}),
-    "GnuTLS": (re.compile(r"gnutls/"), {"http"}),
+    "GnuTLS": (re.compile(r"gnutls/"), {"http", "crypt"}),
     "libnats": (re.compile(r"^nats(/|\.h$)"), {"nats"}),
     "nettle": (re.compile(r"nettle/"), {"proto", "crypt"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "engine", "app"} | set(BELOW) - RUN),
 }
 DPDK_FOLDERS = {"io", "engine"}
 WORDS = {"echo"}  # protocols whose name ICMP, TCP timestamps and terminals have, too
-FOREIGN = {"dns_metrics"}  # formats of others that are named like a protocol
+FOREIGN = {"dns_metrics", "GNUTLS_NAME_DNS", "GNUTLS_SAN_DNSNAME"}  # names of others that are like a protocol's
 PROTOCOL_FREE = {"base", "net", "crypt", "conf", "stats", "io", "engine"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

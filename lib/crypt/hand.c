@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. One thread for each handshake.
+#include "crypt/hand.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+
+#include "base/bytes.h"
+
+#define PRIORITIES                                                                                 \
+	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:"                                              \
+	"-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"
+#define OUTPUT_FIRST 4096
+
+struct hand_setup {
+	struct hand_settings settings;
+	gnutls_certificate_credentials_t credentials;
+	gnutls_priority_t priorities;
+	gnutls_datum_t ticket_key;
+};
+
+struct hand {
+	const struct hand_setup *setup;
+	gnutls_session_t session;
+	const uint8_t *in;
+	size_t in_len, in_at;
+	uint8_t *out;
+	size_t out_len, out_room;
+	enum hand_state state;
+	struct hand_facts facts;
+};
+
+// --- the common part
+
+static int certificates_read(struct hand_setup *s)
+{
+	const struct hand_settings *w = &s->settings;
+	gnutls_datum_t crt = {(uint8_t *)w->certificate, 0}, key = {(uint8_t *)w->key, 0};
+	gnutls_datum_t ca = {(uint8_t *)w->authorities, 0};
+	int rc = 0;
+
+	if (w->certificate) {
+		crt.size = (unsigned)strlen(w->certificate);
+		key.size = (unsigned)strlen(w->key);
+		rc = gnutls_certificate_set_x509_key_mem(
+			s->credentials, &crt, &key, GNUTLS_X509_FMT_PEM);
+	}
+	if (rc < 0 || w->verify != HAND_VERIFY_CHAIN)
+		return rc;
+	if (!w->authorities)
+		return gnutls_certificate_set_x509_system_trust(s->credentials);
+	ca.size = (unsigned)strlen(w->authorities);
+	rc = gnutls_certificate_set_x509_trust_mem(s->credentials, &ca, GNUTLS_X509_FMT_PEM);
+	return rc == 0 ? GNUTLS_E_NO_CERTIFICATE_FOUND : rc;
+}
+
+struct hand_setup *hand_setup_new(const struct hand_settings *settings, const char **wrong)
+{
+	struct hand_setup *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s) {
+		*wrong = "no memory";
+		return NULL;
+	}
+	s->settings = *settings;
+	rc = gnutls_certificate_allocate_credentials(&s->credentials);
+	rc = rc ? rc
+	        : gnutls_priority_init(&s->priorities,
+			  settings->priorities ? settings->priorities : PRIORITIES, NULL);
+	rc = rc ? rc : certificates_read(s);
+	if (rc >= 0 && settings->server && settings->tickets)
+		rc = gnutls_session_ticket_key_generate(&s->ticket_key);
+	if (rc >= 0)
+		return s;
+	*wrong = gnutls_strerror(rc);
+	hand_setup_free(s);
+	return NULL;
+}
+
+void hand_setup_free(struct hand_setup *s)
+{
+	if (!s)
+		return;
+	gnutls_free(s->ticket_key.data);
+	if (s->priorities)
+		gnutls_priority_deinit(s->priorities);
+	if (s->credentials)
+		gnutls_certificate_free_credentials(s->credentials);
+	free(s);
+}
+
+// --- octets
+
+static ssize_t pull(gnutls_transport_ptr_t at, void *data, size_t room)
+{
+	struct hand *h = at;
+	size_t len = h->in_len - h->in_at < room ? h->in_len - h->in_at : room;
+
+	if (len == 0) {
+		gnutls_transport_set_errno(h->session, EAGAIN);
+		return -1;
+	}
+	memcpy(data, h->in + h->in_at, len);
+	h->in_at += len;
+	return (ssize_t)len;
+}
+
+static ssize_t push(gnutls_transport_ptr_t at, const void *data, size_t len)
+{
+	struct hand *h = at;
+	size_t room = h->out_room ? h->out_room : OUTPUT_FIRST;
+	uint8_t *grown;
+
+	while (room < h->out_len + len)
+		room *= 2;
+	if (room > h->out_room) {
+		grown = realloc(h->out, room);
+		if (!grown) {
+			gnutls_transport_set_errno(h->session, ENOMEM);
+			return -1;
+		}
+		h->out = grown;
+		h->out_room = room;
+	}
+	memcpy(h->out + h->out_len, data, len);
+	h->out_len += len;
+	return (ssize_t)len;
+}
+
+// --- facts
+
+static int secret_seen(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
+{
+	struct hand *h = gnutls_session_get_ptr(session);
+	bool client = strcmp(label, "CLIENT_TRAFFIC_SECRET_0") == 0;
+
+	if ((client || strcmp(label, "SERVER_TRAFFIC_SECRET_0") == 0) &&
+		secret->size <= KEYS_SECRET_MOST)
+		memcpy(client == h->setup->settings.server ? h->facts.read_secret
+							   : h->facts.write_secret,
+			secret->data, secret->size);
+	return 0;
+}
+
+static bool pin_is_right(const struct hand *h, const gnutls_datum_t *certificate)
+{
+	gnutls_x509_crt_t crt;
+	uint8_t id[32];
+	size_t len = sizeof(id);
+	bool right = false;
+
+	if (gnutls_x509_crt_init(&crt) < 0)
+		return false;
+	if (gnutls_x509_crt_import(crt, certificate, GNUTLS_X509_FMT_DER) == 0 &&
+		gnutls_x509_crt_get_key_id(crt, GNUTLS_KEYID_USE_SHA256, id, &len) == 0)
+		right = len == sizeof(id) && memcmp(id, h->setup->settings.pin, len) == 0;
+	gnutls_x509_crt_deinit(crt);
+	return right;
+}
+
+static const struct {
+	unsigned status;
+	enum hand_refusal refusal;
+} refusals[] = {
+	{GNUTLS_CERT_EXPIRED, HAND_EXPIRED},
+	{GNUTLS_CERT_NOT_ACTIVATED, HAND_NOT_YET},
+	{GNUTLS_CERT_UNEXPECTED_OWNER, HAND_WRONG_NAME},
+};
+
+static enum hand_refusal chain_refusal(const struct hand *h)
+{
+	unsigned status = 0;
+
+	if (gnutls_certificate_verify_peers3(h->session, h->setup->settings.name, &status) < 0)
+		return HAND_UNTRUSTED;
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (status & refusals[i].status)
+			return refusals[i].refusal;
+	return status ? HAND_UNTRUSTED : HAND_ACCEPTED;
+}
+
+// The certificate of the peer has come. Returns 0 to accept it.
+static int certificate_check(gnutls_session_t session)
+{
+	struct hand *h = gnutls_session_get_ptr(session);
+	const gnutls_datum_t *list = gnutls_certificate_get_peers(session, &h->facts.certificates);
+
+	h->facts.octets_of_them = 0;
+	for (uint32_t i = 0; list && i < h->facts.certificates; i++)
+		h->facts.octets_of_them += list[i].size;
+	if (h->setup->settings.verify == HAND_VERIFY_NONE)
+		return 0;
+	if (!list || !h->facts.certificates)
+		h->facts.refused = HAND_NO_CERTIFICATE;
+	else if (h->setup->settings.verify == HAND_VERIFY_CHAIN)
+		h->facts.refused = chain_refusal(h);
+	else if (!pin_is_right(h, list))
+		h->facts.refused = HAND_WRONG_PIN;
+	return h->facts.refused == HAND_ACCEPTED ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+static const struct {
+	gnutls_cipher_algorithm_t cipher;
+	enum record_suite suite;
+} ciphers[] = {
+	{GNUTLS_CIPHER_AES_128_GCM, RECORD_AES_128_GCM},
+	{GNUTLS_CIPHER_AES_256_GCM, RECORD_AES_256_GCM},
+	{GNUTLS_CIPHER_CHACHA20_POLY1305, RECORD_CHACHA20_POLY1305},
+};
+
+static const struct {
+	gnutls_group_t group;
+	uint16_t number;
+} groups[] = {
+	{GNUTLS_GROUP_SECP256R1, 23},
+	{GNUTLS_GROUP_SECP384R1, 24},
+	{GNUTLS_GROUP_SECP521R1, 25},
+	{GNUTLS_GROUP_X25519, 29},
+	{GNUTLS_GROUP_X448, 30},
+	{GNUTLS_GROUP_FFDHE2048, 256},
+	{GNUTLS_GROUP_FFDHE3072, 257},
+	{GNUTLS_GROUP_FFDHE4096, 258},
+	{GNUTLS_GROUP_FFDHE6144, 259},
+	{GNUTLS_GROUP_FFDHE8192, 260},
+};
+
+static int way_take(struct hand *h, bool read, struct record_way *w)
+{
+	gnutls_datum_t mac, iv, key;
+	unsigned char seq[8];
+	int rc = gnutls_record_get_state(h->session, read, &mac, &iv, &key, seq);
+
+	*w = (struct record_way){.suite = (uint8_t)h->facts.suite, .tls12 = h->facts.tls12};
+	if (rc < 0)
+		return rc;
+	if (iv.size > sizeof(w->iv) || key.size > sizeof(w->key))
+		return GNUTLS_E_INTERNAL_ERROR;
+	memcpy(w->iv, iv.data, iv.size);
+	memcpy(w->key, key.data, key.size);
+	w->seq = bytes_be64(seq);
+	return 0;
+}
+
+static int facts_take(struct hand *h)
+{
+	struct hand_facts *f = &h->facts;
+	gnutls_cipher_algorithm_t cipher = gnutls_cipher_get(h->session);
+	gnutls_group_t group = gnutls_group_get(h->session);
+	gnutls_datum_t alpn;
+	bool known = false;
+	int rc;
+
+	f->tls12 = gnutls_protocol_get_version(h->session) == GNUTLS_TLS1_2;
+	f->resumed = gnutls_session_is_resumed(h->session);
+	for (unsigned i = 0; i < sizeof(ciphers) / sizeof(*ciphers); i++)
+		if (ciphers[i].cipher == cipher) {
+			f->suite = ciphers[i].suite;
+			known = true;
+		}
+	for (unsigned i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (groups[i].group == group)
+			f->group = groups[i].number;
+	if (gnutls_alpn_get_selected_protocol(h->session, &alpn) == 0 &&
+		alpn.size < sizeof(f->alpn))
+		memcpy(f->alpn, alpn.data, alpn.size);
+	if (!known)
+		return GNUTLS_E_UNKNOWN_CIPHER_SUITE;
+	rc = way_take(h, true, &f->read);
+	return rc ? rc : way_take(h, false, &f->write);
+}
+
+// --- one handshake
+
+static int session_begin(struct hand *h, const uint8_t *session, size_t session_len)
+{
+	const struct hand_settings *w = &h->setup->settings;
+	unsigned flags = (w->server ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK |
+	                 (w->server && !w->tickets ? GNUTLS_NO_TICKETS : 0);
+	gnutls_datum_t alpn = {(uint8_t *)w->alpn, w->alpn ? (unsigned)strlen(w->alpn) : 0};
+	int rc = gnutls_init(&h->session, flags);
+
+	if (rc < 0)
+		return rc;
+	gnutls_session_set_ptr(h->session, h);
+	gnutls_transport_set_ptr(h->session, h);
+	gnutls_transport_set_pull_function(h->session, pull);
+	gnutls_transport_set_push_function(h->session, push);
+	gnutls_session_set_keylog_function(h->session, secret_seen);
+	gnutls_session_set_verify_function(h->session, certificate_check);
+	gnutls_handshake_set_timeout(h->session, GNUTLS_INDEFINITE_TIMEOUT);
+	rc = gnutls_priority_set(h->session, h->setup->priorities);
+	rc = rc ? rc
+	        : gnutls_credentials_set(h->session, GNUTLS_CRD_CERTIFICATE, h->setup->credentials);
+	if (rc == 0 && w->alpn)
+		rc = gnutls_alpn_set_protocols(
+			h->session, &alpn, 1, w->server ? GNUTLS_ALPN_MANDATORY : 0);
+	if (rc == 0 && w->name && !w->server)
+		rc = gnutls_server_name_set(h->session, GNUTLS_NAME_DNS, w->name, strlen(w->name));
+	if (rc == 0 && w->server && w->tickets)
+		rc = gnutls_session_ticket_enable_server(h->session, &h->setup->ticket_key);
+	if (rc == 0 && session)
+		rc = gnutls_session_set_data(h->session, session, session_len);
+	return rc;
+}
+
+struct hand *hand_begin(const struct hand_setup *s, const uint8_t *session, size_t session_len)
+{
+	struct hand *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->setup = s;
+	h->facts.alert_received = h->facts.alert_sent = -1;
+	if (session_begin(h, session, session_len) == 0)
+		return h;
+	hand_free(h);
+	return NULL;
+}
+
+void hand_free(struct hand *h)
+{
+	if (!h)
+		return;
+	if (h->session)
+		gnutls_deinit(h->session);
+	free(h->out);
+	free(h);
+}
+
+static enum hand_state failed(struct hand *h, int rc)
+{
+	int level;
+
+	h->facts.wrong = gnutls_strerror(rc);
+	if (rc == GNUTLS_E_FATAL_ALERT_RECEIVED || rc == GNUTLS_E_WARNING_ALERT_RECEIVED)
+		h->facts.alert_received = (int)gnutls_alert_get(h->session);
+	else if (gnutls_alert_send_appropriate(h->session, rc) == 0)
+		h->facts.alert_sent = gnutls_error_to_alert(rc, &level);
+	return h->state = HAND_FAILED;
+}
+
+enum hand_state hand_step(struct hand *h, const uint8_t *in, size_t len, size_t *taken)
+{
+	int rc;
+
+	*taken = 0;
+	h->out_len = 0;
+	if (h->state != HAND_RUNNING)
+		return h->state;
+	h->in = in;
+	h->in_len = len;
+	h->in_at = 0;
+	rc = gnutls_handshake(h->session);
+	if (rc == 0)
+		rc = facts_take(h);
+	*taken = h->in_at;
+	h->in_len = h->in_at = 0;
+	if (rc == GNUTLS_E_AGAIN || rc == GNUTLS_E_INTERRUPTED)
+		return HAND_RUNNING;
+	if (rc < 0)
+		return failed(h, rc);
+	return h->state = HAND_DONE;
+}
+
+const uint8_t *hand_output(const struct hand *h, size_t *len)
+{
+	*len = h->out_len;
+	return h->out;
+}
+
+const struct hand_facts *hand_facts(const struct hand *h)
+{
+	return &h->facts;
+}
+
+uint8_t *hand_session(struct hand *h, size_t *len)
+{
+	gnutls_datum_t data = {0};
+	uint8_t *copy = NULL;
+
+	if (h->state != HAND_DONE)
+		return NULL;
+	if (!h->facts.tls12 &&
+		!(gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_SESSION_TICKET))
+		return NULL;
+	if (gnutls_session_get_data2(h->session, &data) == 0 && data.size) {
+		copy = malloc(data.size);
+		*len = data.size;
+		if (copy)
+			memcpy(copy, data.data, data.size);
+	}
+	gnutls_free(data.data);
+	return copy;
+}
+
+bool hand_ticket(struct hand *h, const uint8_t *record, size_t len)
+{
+	uint8_t unused[RECORD_CONTENT];
+
+	if (h->state != HAND_DONE)
+		return false;
+	h->in = record;
+	h->in_len = len;
+	h->in_at = 0;
+	gnutls_record_recv(h->session, unused, sizeof(unused));
+	h->in_len = h->in_at = 0;
+	return gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_SESSION_TICKET;
+}
