@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A page of the manual from its template: man.py PROGRAM TEMPLATE PAGE [TOOL]
+"""A page of the manual from its template: man.py TEMPLATE PAGE TOOL PROGRAM...
 
 A line "@list settings" or "@dhcp --help but dns --help" of the template becomes the rows that the program
 prints for these words, each with its tag; without those that it prints for the others. Settings have a heading
-for each section; "@map of list settings and list responder" becomes a line for each of these. TOOL takes the place of "@TOOL@".
+for each section; "@map of list settings and list responder" becomes a line for each of these. TOOL, which may be empty,
+takes the place of "@TOOL@".
 """
 
 import re
@@ -22,7 +23,7 @@ def roff(text):
 
 def rows(program, words):
     """What the program prints for the words."""
-    printed = subprocess.run([program, *words.split()], check=True, stdout=subprocess.PIPE, text=True).stdout
+    printed = subprocess.run([*program, *words.split()], check=True, stdout=subprocess.PIPE, text=True).stdout
     return [row.groups() for row in map(ROW.match, printed.splitlines()) if row]
 
 
@@ -55,7 +56,7 @@ def tagged(program, line):
                    for tag, text in kept)
 
 
-def main(program, template, page, tool=""):
+def main(template, page, tool, *program):
     text = Path(template).read_text().replace("DDIPERF-@TOOL@", f"DDIPERF-{tool.upper()}").replace("@TOOL@", tool)
     Path(page).write_text(re.sub(r"^@(.*)\n", lambda line: tagged(program, line[1]), text, flags=re.M))
 
