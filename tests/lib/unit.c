@@ -20,6 +20,11 @@ void unit_add(struct unit *unit)
 	units = unit;
 }
 
+int unit_emulated(void)
+{
+	return getenv("MESON_EXE_WRAPPER") != NULL;
+}
+
 // test_NAME.c or fuzz_NAME.c?
 static bool is_named(const struct unit *unit, const char *name)
 {

@@ -16,6 +16,8 @@ struct unit {
 extern char **unit_args;
 
 void unit_add(struct unit *unit);
+// Does qemu-user run this program, for another CPU? It lacks ptrace and what sockets say of losses.
+int unit_emulated(void);
 
 #ifndef UNIT_RUNNER
 static int unit_main(void);

@@ -91,6 +91,7 @@ static void add_cpus(struct doctor_report *r)
 		fix(row, "boot with isolcpus=2-%d nohz_full=2-%d", usable - 1, usable - 1);
 }
 
+#if defined(__x86_64__)
 static bool has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -100,6 +101,7 @@ static bool has_word(const char *text, const char *word)
 			return true;
 	return false;
 }
+#endif
 
 static void add_clock(struct doctor_report *r)
 {

@@ -43,7 +43,7 @@ static void read_set(const char *path, cpu_set_t *out)
 // The number at the start of a file of a control group; NAN without one, as in "max".
 static double group_number(const char *group, const char *file, double *second)
 {
-	char path[4096], line[128];
+	char path[4096 + sizeof(GROUPS OLD_GROUPS) + 32], line[128];
 	double first = NAN;
 
 	snprintf(path, sizeof(path), GROUPS "%s%s", group, file);

@@ -431,8 +431,8 @@ static void put_packet(
 
 	frame_template_build(&t, &path);
 	memcpy(block + 28 + t.len, message, len);
-	frame_len = frame_stamp(
-		&t, block + 28, (const uint8_t[]){10, 0, 0, 1}, 68, (struct frame_payload){len, 0});
+	frame_len = frame_stamp(&t, block + 28, (const uint8_t[16]){10, 0, 0, 1}, 68,
+		(struct frame_payload){len, 0});
 	size = 28 + (frame_len + 3) / 4 * 4;
 	if (text_len) {
 		memcpy(block + size, option, sizeof(option));

@@ -141,6 +141,8 @@ static void crash(void)
 
 static void a_crash_has_last_words(void **state)
 {
+	if (unit_emulated()) // has a handler of its own, and sometimes no second thread after it
+		skip();
 	assert_int_equal(do_alone(crash), 6);
 	assert_string_equal(said, "ddiperf: internal error: Segmentation fault\nrestored\nlast "
 				  "words 6 of the other thread\n");

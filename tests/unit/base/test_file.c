@@ -84,6 +84,7 @@ static void what_is_not_there_is_not_there_afterwards(void **state)
 	assert_int_equal(file_check_writable(link_path), 0);
 	assert_int_equal(lstat(link_path, &st), 0);
 	assert_int_not_equal(stat(link_path, &st), 0);
+	unlink(link_path);
 }
 
 static void what_cannot_be_written_is_an_error(void **state)
@@ -196,6 +197,8 @@ static void a_writer_killed_anywhere_leaves_the_old_file_or_the_new_one(void **s
 	bool ended = false;
 
 	(void)state;
+	if (unit_emulated())
+		skip();
 	for (; !ended; n++) {
 		write_old(path);
 		ended = killed_at(n);

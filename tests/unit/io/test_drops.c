@@ -131,7 +131,7 @@ static void what_a_full_socket_drops_is_counted_once(void **state)
 	bool known = false;
 
 	(void)state;
-	if (fd < 0)
+	if (fd < 0 || unit_emulated())
 		skip();
 	send_to_nobody(SENT); // before: not counted
 	drops_start(&d, "lo", 1);

@@ -424,7 +424,8 @@ HOT void block_take_buffers(
 HOT struct image_source image_source_of(const struct worker_item *it,
 	const struct addr_range *first, uint32_t client, uint8_t addr_len)
 {
-	struct image_source out;
+	// All of its bytes are set, but no compiler sees that.
+	struct image_source out = {.sum = 0};
 	uint32_t src;
 
 	if (addr_len == 4) {

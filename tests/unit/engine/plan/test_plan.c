@@ -299,9 +299,10 @@ static void expect_first(const char *load, uint64_t next, uint64_t begun, uint64
 	struct planned *p = scheduled("1", load);
 	const struct worker_item *run = p->plan.items[0].run;
 
-	assert_int_equal(run->pace.next, next);
+	// A longer long double, as on arm64, is below what one of x86 is rounded to.
+	assert_in_range(run->pace.next, next - 1, next);
 	assert_int_equal(run->begun_at, begun);
-	assert_int_equal(run->answered_at, answered);
+	assert_in_range(run->answered_at, answered - 1, answered);
 	planned_free(p);
 }
 
