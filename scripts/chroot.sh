@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
-# For scripts/package and scripts/matrix: Debian of another release in a folder, and commands in it. Needs root and
+# For scripts/package, scripts/matrix and scripts/bare: Debian of another release in a folder, and commands in it. Needs root and
 # mmdebstrap. A command has mounts and processes of its own, which end with it; the folder goes at the end of the script.
 
 # shellcheck disable=SC2034 # that of the scripts
 chroots=
 chroot_job=
+chroot_foreign= # "arm64": chroots can have its packages too
+chroot_tarball= # of the source; without one it is what is here
 
 chroot_begin()
 {
@@ -55,7 +57,8 @@ chroot_make()
 		exit 3
 	fi
 	# A chroot that a crash of this machine spoils is made again: dpkg need not wait for the disk.
-	chroot_limit 900 mmdebstrap --quiet --mode=root --variant=apt --dpkgopt=force-unsafe-io ${1:+"--include=$(IFS=, && echo "$*")"} \
+	chroot_limit 1800 mmdebstrap --quiet --mode=root --variant=apt --dpkgopt=force-unsafe-io ${1:+"--include=$(IFS=, && echo "$*")"} \
+		--architectures="$(dpkg --print-architecture)${chroot_foreign:+,$chroot_foreign}" \
 		"$suite" "$chroots/$name" "deb $mirror $suite main"
 	apt-config dump | grep -i '^Acquire::https\?::Proxy' >"$chroots/$name/etc/apt/apt.conf.d/99proxy" || true
 }
@@ -71,20 +74,26 @@ chroot_run()
 		mount --bind "$root" "$root"
 		for tree in dev sys; do mount --rbind "/$tree" "$root/$tree"; done
 		mount -t proc proc "$root/proc"
-		for folder in tmp run; do mount -t tmpfs -o mode=1777 tmpfs "$root/$folder"; done
+		for folder in tmp run dev/shm; do mount -t tmpfs -o mode=1777 tmpfs "$root/$folder"; done
 		for file in resolv.conf hosts; do
 			[ -e "$root/etc/$file" ] || : >"$root/etc/$file"
 			mount --bind "/etc/$file" "$root/etc/$file"
 		done
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/tmp \
-			DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} "$@"
+			DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
+			${SOURCE_DATE_EPOCH:+SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH"} "$@"
 	' _ "$root" "$@"
 }
 
-# chroot_source NAME: the files of the repository as they are here, in its /src.
+# chroot_source NAME [FOLDER]: the files of the repository as they are here, or those of the tarball, in its /src or FOLDER.
 chroot_source()
 {
-	mkdir -p "$chroots/$1/src"
+	local folder=$chroots/$1/${2:-src}
+	mkdir -p "$folder"
+	if [ -n "$chroot_tarball" ]; then
+		tar --extract --file "$chroot_tarball" --strip-components=1 --directory "$folder"
+		return
+	fi
 	git -c safe.directory="$PWD" ls-files -coz --exclude-standard |
-		tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory "$chroots/$1/src"
+		tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory "$folder"
 }
