@@ -224,7 +224,7 @@ static int set_load(struct front *f, const struct options *o, const char *load, 
 // One goal of the search, with all limits of -G: "{loss: 0.1%, p99: 20ms}".
 static int set_goal(struct front *f, const struct options *o)
 {
-	const char *text = "{", *names = "loss failed p99";
+	const char *text = "{", *names = "loss failed p50 p90 p95 p99 p999";
 	bool loss = false;
 
 	for (unsigned i = 0; i < o->given_count; i++) {
@@ -237,7 +237,7 @@ static int set_goal(struct front *f, const struct options *o)
 		value = goal + len + strspn(goal + len, " ");
 		if (*value != '<' || !word_is_among(name, names)) {
 			log_error("%s: %s: not a limit of a goal (loss <= SHARE, failed <= SHARE "
-				  "or p99 <= TIME)",
+				  "or p50, p90, p95, p99 or p999 <= TIME)",
 				f->name, typed(f, &o->given[i]));
 			return EXIT_CONFIG;
 		}

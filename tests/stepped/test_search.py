@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -183,6 +184,22 @@ def each_trial_is_as_long_as_its_events_take():
         result = ddiperf(config, command="check")
         said = "events[0].at: 2 s is not before the end of the run (run.duration: 2 s)" in result.stderr
         assert (result.code == 0, said) == (right, not right), result
+
+
+@test
+def goals_limit_any_of_the_percentiles():
+    """Of the replies 3 % are late: the p95 is met at any rate, the p99 at none."""
+    search = {"variable": "traffic.queries.load.rate", "from": "1k", "to": "4k", "width": "50%", "warmup": "0s", "trial": "200ms",
+              "final": "200ms", "settle": "0s", "goals": [{"p95": "20ms"}, {"p50": "20ms", "p99": "20ms"}]}
+    faults = {"delay": {"two_point": {"first": "1ms", "second": "50ms", "share_of_second": "3%"}}}
+    result = ddiperf(ring(item(), search=search, responder={"dns": {}, "faults": faults}))
+    assert result.code == EXIT["fail"], result
+    low, high = result.json["search"]["goals"]
+    assert low["goal"].endswith("p95 <= 20.0 ms") and low["answer"] == 4000, low
+    assert high["goal"].endswith("p50 <= 20.0 ms, p99 <= 20.0 ms") and high["answer"] is None, high
+    assert re.search(r"trial .* p95 1\.\d\d ms: fail", result.stdout), result.stdout
+    refused = ddiperf(ring(item(), search={**search, "method": "ramp"}), command="check")
+    assert refused.code == EXIT["usage"] and "goals[0].p95: is not known in the intervals of a ramp" in refused.stderr, refused
 
 
 @test

@@ -138,6 +138,15 @@ static void add_percentile(struct field_list *to, double percent, struct arena *
 	*to = (struct field_list){all, to->count + 1};
 }
 
+static void name_of_goals(const struct parser *p, struct config *c, struct arena *a)
+{
+	const struct search_goal *goals = c->search ? c->search->goals.items : NULL;
+
+	for (uint32_t i = 0; goals && i < c->search->goals.count; i++)
+		if (goals[i].latency_ns[GOAL_P95] && !is_chosen(p, goal_percentiles[GOAL_P95]))
+			add_percentile(&c->output.percentiles, 95, a);
+}
+
 void condition_name_percentiles(struct config *c, struct arena *a)
 {
 	static const char parts[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
@@ -154,6 +163,7 @@ void condition_name_percentiles(struct config *c, struct arena *a)
 				add_percentile(&c->output.percentiles, percent, a);
 			at += len + (at[len] != '\0');
 		}
+	name_of_goals(&p, c, a);
 }
 
 // "steps.request-ack.p99" -> "steps.request-ack.latency.response.p99_ns"; NULL if the last word is

@@ -34,7 +34,8 @@ struct condition {
 	const char *unit; // of the figure, as its row has it
 };
 
-// Adds the percentiles that criteria name, like p95 or p975 (97.5), to output.percentiles.
+// Adds the percentiles that criteria and goals name, like p95 or p975 (97.5), to
+// output.percentiles.
 void condition_name_percentiles(struct config *c, struct arena *a);
 
 // Returns the names of output.percentiles as struct result_percentile, without values.

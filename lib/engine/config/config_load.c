@@ -490,12 +490,19 @@ static void check_variable(const struct config *c, struct arena *a, struct diag 
 static void check_ramp(const struct config *c, struct arena *a, struct diag *d)
 {
 	const struct search_settings *s = c->search;
+	const struct search_goal *goals = s->goals.items;
 
 	if (!search_load_path(s, a))
 		diag_error(d, &s->variable, NULL,
 			"\"%s\" is not the rate of an item, so it cannot grow in one run (like "
 			"traffic.queries.load.rate; or method: bisect or mlr)",
 			s->variable);
+	for (uint32_t i = 0; i < s->goals.count; i++)
+		for (unsigned k = 0; k < GOAL_PERCENTILES; k++)
+			if (k != GOAL_P50 && k != GOAL_P99 && goals[i].latency_ns[k])
+				diag_error(d, &goals[i].latency_ns[k], NULL,
+					"is not known in the intervals of a ramp (p50 or p99; or "
+					"method: bisect or mlr)");
 	if (c->criteria.count && !c->run.repeat)
 		diag_error(d, c->criteria.items, NULL,
 			"a ramp has no single rate to judge (add run.repeat to judge runs at the "

@@ -15,13 +15,30 @@ const char *const search_methods[] = {
 static const char *const search_starts[] = {
 	[SEARCH_HIGHEST] = "highest", [SEARCH_LOWEST] = "lowest", NULL};
 
+const char *const goal_percentiles[] = {[GOAL_P50] = "p50",
+	[GOAL_P90] = "p90",
+	[GOAL_P95] = "p95",
+	[GOAL_P99] = "p99",
+	[GOAL_P999] = "p999",
+	NULL};
+
+#define GOAL_PERCENTILE(name, which, number)                                                       \
+	{                                                                                          \
+		name, number " percentile of the response latency at most; 0s: any",               \
+			FIELD_DURATION, AT(search_goal, latency_ns[which]), .def = "0s",           \
+									    .max = 1e16            \
+	}
+
 static const struct field goal_fields[] = {
 	{"loss", "share of sent transactions lost or failed, at most", FIELD_PERCENT,
 		AT(search_goal, loss), .def = "0%", .max = 1},
 	{"failed", "share of sent transactions failed, at most", FIELD_PERCENT,
 		AT(search_goal, failed), .def = "100%", .max = 1},
-	{"p99", "99th percentile of the response latency at most; 0s: any", FIELD_DURATION,
-		AT(search_goal, p99_ns), .def = "0s", .max = 1e16},
+	GOAL_PERCENTILE("p50", GOAL_P50, "50th"),
+	GOAL_PERCENTILE("p90", GOAL_P90, "90th"),
+	GOAL_PERCENTILE("p95", GOAL_P95, "95th"),
+	GOAL_PERCENTILE("p99", GOAL_P99, "99th"),
+	GOAL_PERCENTILE("p999", GOAL_P999, "99.9th"),
 	{"exceed", "mlr: share of the time in which the limits may be broken", FIELD_PERCENT,
 		AT(search_goal, exceed), .def = "50%", .max = 0.9},
 	{"width", "width of the answer; 0%: the search's", FIELD_PERCENT, AT(search_goal, width),

@@ -6,12 +6,16 @@
 #include "base/field.h"
 
 // A load meets a goal when every limit that is given holds.
+// Percentiles of the response latency that a goal can limit.
+enum { GOAL_P50, GOAL_P90, GOAL_P95, GOAL_P99, GOAL_P999, GOAL_PERCENTILES };
+extern const char *const goal_percentiles[]; // "p50"; NULL-terminated
+
 struct search_goal {
-	double loss;     // of sent: lost or failed
-	double failed;   // failed alone
-	uint64_t p99_ns; // of the response latency; 0: not given
-	double exceed;   // mlr: share of the time in which the limits may be broken
-	double width;    // of the answer; 0: the search's
+	double loss;                           // of sent: lost or failed
+	double failed;                         // failed alone
+	uint64_t latency_ns[GOAL_PERCENTILES]; // 0: not given
+	double exceed; // mlr: share of the time in which the limits may be broken
+	double width;  // of the answer; 0: the search's
 };
 
 enum search_method { SEARCH_BISECT, SEARCH_MLR, SEARCH_RAMP };

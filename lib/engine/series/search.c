@@ -491,7 +491,6 @@ double search_left_s(const struct search *s)
 		trials[guess.count++] = (struct search_trial){.load = step.load,
 			.length_ns = step.length_ns,
 			.loss = met ? 0 : 1,
-			.p99_ns = met ? 0 : INFINITY,
 			.answered_per_s = fmin(step.load, middle)};
 		left += seconds(step.length_ns + s->settings->warmup_ns + s->settings->settle_ns);
 	}
@@ -514,7 +513,7 @@ static double p99_at(const struct search_trial *sorted, uint32_t count, uint32_t
 
 	for (; *i < count && sorted[*i].load == load; ++*i)
 		if (!sorted[*i].invalid)
-			least = fmin(least, sorted[*i].p99_ns);
+			least = fmin(least, sorted[*i].latency_ns[GOAL_P99]);
 	return least;
 }
 

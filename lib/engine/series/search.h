@@ -16,8 +16,8 @@ struct search_trial {
 	uint32_t run; // number of its run, from 0
 	double load;  // value of the variable; of a ramp in the middle of the interval
 	uint64_t length_ns;
-	double loss, failed;   // shares of sent
-	double p50_ns, p99_ns; // INFINITY: among the lost ones
+	double loss, failed;                 // shares of sent
+	double latency_ns[GOAL_PERCENTILES]; // of a ramp p50 and p99. INFINITY: among the lost ones
 	double answered_per_s;
 	bool stopped;   // by a rule of the user: too much for the server, whatever it answered
 	bool invalid;   // because of the tester: no measurement of the server
@@ -62,8 +62,12 @@ static inline const struct search_goal *search_goal_of(const struct search *s, u
 
 static inline bool search_met(const struct search_goal *g, const struct search_trial *t)
 {
-	return !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed &&
-	       (g->p99_ns == 0 || t->p99_ns <= (double)g->p99_ns);
+	bool met = !t->stopped && t->loss + t->failed <= g->loss && t->failed <= g->failed;
+
+	for (unsigned i = 0; i < GOAL_PERCENTILES; i++)
+		met = met &&
+		      (g->latency_ns[i] == 0 || t->latency_ns[i] <= (double)g->latency_ns[i]);
+	return met;
 }
 
 // Is the trial inconclusive for the goal?

@@ -84,6 +84,20 @@ static double rate_of(const struct result_item *i)
 	return time_s > 0 ? (double)i->ledger.answered / time_s : 0;
 }
 
+static void take_latencies(struct search_trial *t, const struct latency *from)
+{
+	const struct result_percentile *chosen = from->percentiles.items;
+
+	t->latency_ns[GOAL_P50] = from->p50_ns;
+	t->latency_ns[GOAL_P90] = from->p90_ns;
+	t->latency_ns[GOAL_P99] = from->p99_ns;
+	t->latency_ns[GOAL_P999] = from->p999_ns;
+	// There if a goal names it: condition_name_percentiles.
+	for (uint32_t i = 0; i < from->percentiles.count; i++)
+		if (strcmp(chosen[i].name, goal_percentiles[GOAL_P95]) == 0)
+			t->latency_ns[GOAL_P95] = chosen[i].value_ns;
+}
+
 static struct search_trial figures(
 	const struct searching *g, const struct result *r, struct search_step step)
 {
@@ -94,7 +108,7 @@ static struct search_trial figures(
 		.load = step.load,
 		.length_ns = step.length_ns,
 		.loss = 1,
-		.p99_ns = INFINITY,
+		.latency_ns = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY},
 		.stopped = r->verdict.stopped != NULL,
 		.undecided = disturbed || harmed,
 		.crowded = harmed,
@@ -109,8 +123,7 @@ static struct search_trial figures(
 			continue;
 		t.loss = (double)(l->lost + items[i].in_flight) / asked;
 		t.failed = (double)l->failed / asked;
-		t.p50_ns = items[i].latency.response.p50_ns;
-		t.p99_ns = items[i].latency.response.p99_ns;
+		take_latencies(&t, &items[i].latency.response);
 		t.answered_per_s = rate_of(&items[i]);
 		t.undecided |= !t.invalid && items[i].send_lag.p99_ns > LIMIT_LATE_NS;
 	}
@@ -167,31 +180,47 @@ static unsigned at_texts(const struct searching *g, struct search_step step, cha
 	return n;
 }
 
-// Returns NAN if the replies are too few for a p99: the longest is judged instead.
-static double known_p99(const struct search_trial *t)
+// Returns NAN if the replies are too few for the percentile: the longest is judged instead.
+static double known_latency(const struct search_trial *t, unsigned which)
 {
+	static const double shares[GOAL_PERCENTILES] = {0.5, 0.9, 0.95, 0.99, 0.999};
 	double replies = t->answered_per_s * 1e-9 * (double)t->length_ns;
+	double value = t->latency_ns[which];
 
-	return isinf(t->p99_ns) || hist_knows(replies, 0.99) ? t->p99_ns : NAN;
+	return isinf(value) || hist_knows(replies, shares[which]) ? value : NAN;
+}
+
+// The percentile that goals limit, or p99.
+static unsigned shown_percentile(const struct searching *g)
+{
+	const struct search_goal *goals = g->settings->goals.items;
+
+	for (uint32_t i = 0; i < g->settings->goals.count; i++)
+		for (unsigned which = 0; which < GOAL_PERCENTILES; which++)
+			if (goals[i].latency_ns[which])
+				return which;
+	return GOAL_P99;
 }
 
 static void search_tell(const struct searching *g, const struct search_trial *t)
 {
 	struct search_answer now = search_answer(&g->search, 0);
-	char load[32], loss[32], p99[32], answer[32], length[32], failed[32], left[64] = "";
+	char load[32], loss[32], latency[32], answer[32], length[32], failed[32], left[64] = "";
 	double left_s = search_left_s(&g->search);
+	unsigned which = shown_percentile(g);
 
 	search_value(g, t->load, load, sizeof(load));
 	stats_format(1e-9 * (double)t->length_ns, "s", length, sizeof(length));
 	stats_format(t->loss, "1", loss, sizeof(loss));
 	stats_format(t->failed, "1", failed, sizeof(failed));
-	stats_format(known_p99(t), "ns", p99, sizeof(p99));
+	stats_format(known_latency(t, which), "ns", latency, sizeof(latency));
 	if (left_s > 0)
 		snprintf(left, sizeof(left), ", about %.0f s left", left_s);
 	run_note(g->series->options,
-		"trial %2u: %10s for %s: loss %s, failed %s, p99 %s: %s; answer so far %s%s",
-		g->search.count, load, length, loss, failed, isinf(t->p99_ns) ? "lost" : p99,
-		trial_verdict(g, t), search_value(g, now.load, answer, sizeof(answer)), left);
+		"trial %2u: %10s for %s: loss %s, failed %s, %s %s: %s; answer so far %s%s",
+		g->search.count, load, length, loss, failed, goal_percentiles[which],
+		isinf(t->latency_ns[which]) ? "lost" : latency, trial_verdict(g, t),
+		search_value(g, now.load, answer, sizeof(answer)), left);
 	if (t->invalid || t->undecided || t->stopped)
 		tell_reasons(g, &g->results[t->run]);
 }
@@ -201,8 +230,8 @@ static struct result_trial trial_result(
 {
 	return (struct result_trial){t->load,
 		t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss, t->failed,
-		t->p50_ns, known_p99(t), t->answered_per_s, trial_verdict(g, t), goals_met(g, t),
-		r->run.seed, series_capture(r)};
+		t->latency_ns[GOAL_P50], known_latency(t, GOAL_P99), t->answered_per_s,
+		trial_verdict(g, t), goals_met(g, t), r->run.seed, series_capture(r)};
 }
 
 // Shows a trial to the observers of the search, with the current bracket.
@@ -300,10 +329,13 @@ static const char *goal_text(const struct search_goal *goal, struct arena *a)
 		stats_format(goal->failed, "1", number, sizeof(number));
 		text = arena_printf(a, "%s, failed <= %s", text, number);
 	}
-	if (goal->p99_ns == 0)
-		return text;
-	stats_format((double)goal->p99_ns, "ns", number, sizeof(number));
-	return arena_printf(a, "%s, p99 <= %s", text, number);
+	for (unsigned i = 0; i < GOAL_PERCENTILES; i++) {
+		if (goal->latency_ns[i] == 0)
+			continue;
+		stats_format((double)goal->latency_ns[i], "ns", number, sizeof(number));
+		text = arena_printf(a, "%s, %s <= %s", text, goal_percentiles[i], number);
+	}
+	return text;
 }
 
 static const char *limit_text(const struct searching *g, const struct search_answer *a)

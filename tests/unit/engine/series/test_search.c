@@ -73,7 +73,7 @@ static struct search_trial serve(struct server *v, double load, uint64_t length_
 	return (struct search_trial){.load = load,
 		.length_ns = length_ns,
 		.loss = 1 - out / load,
-		.p99_ns = load > 0.9 * v->capacity ? 5e6 : 1e5,
+		.latency_ns[GOAL_P99] = load > 0.9 * v->capacity ? 5e6 : 1e5,
 		.answered_per_s = out,
 		.invalid = v->limit > 0 && load > v->limit};
 }
@@ -118,7 +118,7 @@ static void ask(struct server *v, struct ramp_interval *series, uint32_t i, doub
 	series[i].due = load * length_s;
 	series[i].sent = series[i].asked = t.load * length_s;
 	series[i].answered = t.answered_per_s * length_s;
-	series[i].p99_ns = t.p99_ns;
+	series[i].p99_ns = t.latency_ns[GOAL_P99];
 	lose(series, i, t.loss * series[i].sent);
 }
 
@@ -558,7 +558,7 @@ static void latency_is_a_limit_as_well(void **state)
 		struct fixture f;
 
 		prepare(&f, m);
-		f.goals[0].p99_ns = 1000000;
+		f.goals[0].latency_ns[GOAL_P99] = 1000000;
 		assert_near(find(&f, &v).load, 36000, m == SEARCH_RAMP ? 2200 : 720);
 	}
 }
@@ -821,10 +821,11 @@ static void the_knee_is_where_latency_leaves_its_level_for_good(void **state)
 
 	prepare(&f, SEARCH_RAMP);
 	for (int i = 9; i >= 0; i--)
-		add(&f, (struct search_trial){.load = 1000 * (i + 1), .p99_ns = p99[i]});
+		add(&f, (struct search_trial){
+				.load = 1000 * (i + 1), .latency_ns[GOAL_P99] = p99[i]});
 	assert_near(search_shape(&f.search).knee, 7000, 0);
 	for (int i = 0; i < 4; i++) // more of a load are not more loads
-		add(&f, (struct search_trial){.load = 500, .p99_ns = i ? 9e5 : 1e4});
+		add(&f, (struct search_trial){.load = 500, .latency_ns[GOAL_P99] = i ? 9e5 : 1e4});
 	assert_near(search_shape(&f.search).knee, 2000, 0);
 	f.search.trials = f.trials + 4; // without the last four
 	f.search.count = 6;
