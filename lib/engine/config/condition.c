@@ -138,13 +138,19 @@ static void add_percentile(struct field_list *to, double percent, struct arena *
 	*to = (struct field_list){all, to->count + 1};
 }
 
+// Adds percentiles that goals limit and latencies do not always have.
 static void name_of_goals(const struct parser *p, struct config *c, struct arena *a)
 {
 	const struct search_goal *goals = c->search ? c->search->goals.items : NULL;
 
 	for (uint32_t i = 0; goals && i < c->search->goals.count; i++)
-		if (goals[i].latency_ns[GOAL_P95] && !is_chosen(p, goal_percentiles[GOAL_P95]))
-			add_percentile(&c->output.percentiles, 95, a);
+		for (unsigned k = 0; k < GOAL_PERCENTILES; k++) {
+			const struct goal_percentile *of = &goal_percentiles[k];
+
+			if (goals[i].latency_ns[k] && !is_latency(of->name) &&
+				!is_chosen(p, of->name))
+				add_percentile(&c->output.percentiles, of->percent, a);
+		}
 }
 
 void condition_name_percentiles(struct config *c, struct arena *a)

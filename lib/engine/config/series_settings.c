@@ -15,12 +15,11 @@ const char *const search_methods[] = {
 static const char *const search_starts[] = {
 	[SEARCH_HIGHEST] = "highest", [SEARCH_LOWEST] = "lowest", NULL};
 
-const char *const goal_percentiles[] = {[GOAL_P50] = "p50",
-	[GOAL_P90] = "p90",
-	[GOAL_P95] = "p95",
-	[GOAL_P99] = "p99",
-	[GOAL_P999] = "p999",
-	NULL};
+const struct goal_percentile goal_percentiles[GOAL_PERCENTILES] = {[GOAL_P50] = {"p50", 50},
+	[GOAL_P90] = {"p90", 90},
+	[GOAL_P95] = {"p95", 95},
+	[GOAL_P99] = {"p99", 99},
+	[GOAL_P999] = {"p999", 99.9}};
 
 #define GOAL_PERCENTILE(name, which, number)                                                       \
 	{                                                                                          \

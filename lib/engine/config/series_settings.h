@@ -5,11 +5,14 @@
 #include "base/arena.h"
 #include "base/field.h"
 
-// A load meets a goal when every limit that is given holds.
 // Percentiles of the response latency that a goal can limit.
 enum { GOAL_P50, GOAL_P90, GOAL_P95, GOAL_P99, GOAL_P999, GOAL_PERCENTILES };
-extern const char *const goal_percentiles[]; // "p50"; NULL-terminated
+extern const struct goal_percentile {
+	const char *name; // "p50"
+	double percent;
+} goal_percentiles[GOAL_PERCENTILES];
 
+// A load meets a goal when every limit that is given holds.
 struct search_goal {
 	double loss;                           // of sent: lost or failed
 	double failed;                         // failed alone

@@ -94,7 +94,7 @@ static void take_latencies(struct search_trial *t, const struct latency *from)
 	t->latency_ns[GOAL_P999] = from->p999_ns;
 	// There if a goal names it: condition_name_percentiles.
 	for (uint32_t i = 0; i < from->percentiles.count; i++)
-		if (strcmp(chosen[i].name, goal_percentiles[GOAL_P95]) == 0)
+		if (strcmp(chosen[i].name, goal_percentiles[GOAL_P95].name) == 0)
 			t->latency_ns[GOAL_P95] = chosen[i].value_ns;
 }
 
@@ -183,11 +183,11 @@ static unsigned at_texts(const struct searching *g, struct search_step step, cha
 // Returns NAN if the replies are too few for the percentile: the longest is judged instead.
 static double known_latency(const struct search_trial *t, unsigned which)
 {
-	static const double shares[GOAL_PERCENTILES] = {0.5, 0.9, 0.95, 0.99, 0.999};
 	double replies = t->answered_per_s * 1e-9 * (double)t->length_ns;
 	double value = t->latency_ns[which];
 
-	return isinf(value) || hist_knows(replies, shares[which]) ? value : NAN;
+	return isinf(value) || hist_knows(replies, goal_percentiles[which].percent / 100) ? value
+	                                                                                  : NAN;
 }
 
 // The percentile that goals limit, or p99.
@@ -218,7 +218,7 @@ static void search_tell(const struct searching *g, const struct search_trial *t)
 		snprintf(left, sizeof(left), ", about %.0f s left", left_s);
 	run_note(g->series->options,
 		"trial %2u: %10s for %s: loss %s, failed %s, %s %s: %s; answer so far %s%s",
-		g->search.count, load, length, loss, failed, goal_percentiles[which],
+		g->search.count, load, length, loss, failed, goal_percentiles[which].name,
 		isinf(t->latency_ns[which]) ? "lost" : latency, trial_verdict(g, t),
 		search_value(g, now.load, answer, sizeof(answer)), left);
 	if (t->invalid || t->undecided || t->stopped)
@@ -333,7 +333,7 @@ static const char *goal_text(const struct search_goal *goal, struct arena *a)
 		if (goal->latency_ns[i] == 0)
 			continue;
 		stats_format((double)goal->latency_ns[i], "ns", number, sizeof(number));
-		text = arena_printf(a, "%s, %s <= %s", text, goal_percentiles[i], number);
+		text = arena_printf(a, "%s, %s <= %s", text, goal_percentiles[i].name, number);
 	}
 	return text;
 }
