@@ -22,11 +22,14 @@ static int write_report(void *ctx, FILE *out)
 {
 	const struct reporting *r = ctx;
 	const char *select = r->options->select;
-	bool of_figures = strcmp(r->format->name, "svg") != 0; // its charts are no figures
+	const char *const *charts = r->format->charts;
+	bool list = select && strcmp(select, "?") == 0;
 
-	if (!r->options->brief && !(of_figures && select && strcmp(select, "?") == 0))
+	if (!r->options->brief && !list)
 		return r->format->write(&r->in, out);
-	if (!r->options->brief)
+	for (; list && charts && *charts; charts++)
+		fprintf(out, "%s\n", *charts);
+	if (!r->options->brief && !r->format->charts)
 		select_list(r->in.readers[0], out);
 	for (unsigned i = 0; i < r->in.count && r->options->brief; i++)
 		fprintf(out, "%.2f\n", select_merit(r->in.readers[i], r->in.units));
@@ -37,6 +40,19 @@ static int refuse(const char *what, const struct format *f, const char *allowed)
 {
 	log_error("report: %s %s: %s", f->name, what, allowed);
 	return EXIT_CONFIG;
+}
+
+// Returns false, with an error, for a name that is not a chart of the format. "?" lists them.
+static bool names_chart(const struct options *o, const struct format *f)
+{
+	const char *const *chart = f->charts, *known = "";
+
+	for (; *chart && strcmp(*chart, o->select) != 0; chart++)
+		known = arena_printf(o->arena, "%s%s%s", known, *known ? ", " : "", *chart);
+	if (*chart || strcmp(o->select, "?") == 0)
+		return true;
+	log_error("report: --select %s: no such chart (one of %s)", o->select, known);
+	return false;
 }
 
 static int check(const struct options *o, const struct format *f)
@@ -50,11 +66,13 @@ static int check(const struct options *o, const struct format *f)
 		return refuse("is made of one result", f, "name one file");
 	if (o->select && !f->selects)
 		return refuse("has fixed figures", f, "leave out --select, or take keyval or csv");
+	if (o->select && f->charts && !names_chart(o, f))
+		return EXIT_CONFIG;
 	if (o->units && (strlen(o->units) != 1 || !strchr("GMKgmkx", o->units[0]))) {
 		log_error("report: --units %s: not one of G, M, K, g, m, k and x", o->units);
 		return EXIT_CONFIG;
 	}
-	if (o->units && !o->brief && !f->selects)
+	if (o->units && !o->brief && (!f->selects || f->charts))
 		return refuse("has fixed units", f, "leave out --units, or take keyval or csv");
 	if (o->brief && (o->format || o->select)) {
 		log_error("report: --brief prints one figure (leave out --%s)",

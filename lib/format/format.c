@@ -87,7 +87,7 @@ const struct format formats[] = {
 	{"html", "a page with charts, of one result or of several beside each other", html_write,
 		.several = true, .file = html_file},
 	{"svg", "charts for a document; --select: one of rate, loss, latency, percentiles, search",
-		svg_write, .selects = true},
+		svg_write, .selects = true, .charts = svg_charts},
 	{"keyval", "lines of NAME=VALUE, for scripts", keyval_write, .selects = true,
 		.file = keyval_file},
 	{"csv", "table of the intervals; with --select a row of figures for each result", csv_write,

@@ -24,9 +24,10 @@ struct format {
 	// Returns 0, or -errno with the reason logged. The caller checks out for errors. Intervals
 	// are read one after the other, and from the first again where needed.
 	int (*write)(const struct format_input *in, FILE *out);
-	bool several; // takes several results
-	bool selects; // takes --select
-	bool series;  // made of the intervals of one run, which a search does not have
+	bool several;              // takes several results
+	bool selects;              // takes --select
+	const char *const *charts; // names that --select takes, NULL-terminated; NULL: figures
+	bool series;               // made of the intervals of one run, which a search does not have
 	// Returns why a run of this file cannot have the format, known before it; NULL: it can.
 	const char *(*unfit)(const struct config *c);
 	const char *(*file)(const struct output_settings *o); // its file in `output:`; NULL: none

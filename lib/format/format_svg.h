@@ -5,4 +5,6 @@
 
 #include "format/format.h"
 
+extern const char *const svg_charts[]; // NULL-terminated
+
 int svg_write(const struct format_input *in, FILE *out);
