@@ -663,7 +663,7 @@ static void put_note(struct drawing *d)
 	{
 		if (!(number_of(item, "lost") > 0))
 			continue;
-		put(d, "loss is of requests that were due earlier, by their timeout");
+		put(d, "lost requests were due earlier: they count when their timeout ends");
 		return;
 	}
 }

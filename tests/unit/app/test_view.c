@@ -229,7 +229,8 @@ static void loss_beside_answers_is_explained(void **state)
 		json_array_get(json_object_get(line, "traffic"), 1), "lost", json_integer(3));
 	take(line);
 	text = drawn(79, 22, true);
-	assert_shows(text, "\nloss is of requests that were due earlier, by their timeout\nbusy ");
+	assert_shows(text,
+		"\nlost requests were due earlier: they count when their timeout ends\nbusy ");
 	free(text);
 }
 
