@@ -17,7 +17,7 @@ enum hand_verify {
 	HAND_VERIFY_PIN    // of the public key (RFC 7858 section 4.2)
 };
 
-// The common part of many handshakes.
+// The common part of many handshakes. Texts are the caller's, and live as long as the setup.
 struct hand_settings {
 	bool server;
 	const char *priorities; // of GnuTLS: versions, groups, ciphers; NULL: its own

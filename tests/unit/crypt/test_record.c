@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 
 #include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 
 #include "base/bytes.h"
+#include "crypt/certificate.h"
 #include "crypt/keys.h"
 #include "crypt_text.h"
 
@@ -72,27 +71,21 @@ struct pair {
 	gnutls_certificate_credentials_t credentials; // of both: the client does not verify
 };
 
-// A key and a certificate that it has signed.
 static gnutls_certificate_credentials_t credentials_make(void)
 {
+	struct certificate made;
 	gnutls_certificate_credentials_t c;
-	gnutls_x509_privkey_t key;
-	gnutls_x509_crt_t crt;
+	gnutls_datum_t crt, key;
+	const char *wrong;
 
-	gnutls_x509_privkey_init(&key);
-	gnutls_x509_crt_init(&crt);
-	gnutls_x509_privkey_generate(
-		key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
-	gnutls_x509_crt_set_version(crt, 3);
-	gnutls_x509_crt_set_serial(crt, "\1", 1);
-	gnutls_x509_crt_set_activation_time(crt, 0);
-	gnutls_x509_crt_set_expiration_time(crt, time(NULL) + 3600);
-	gnutls_x509_crt_set_key(crt, key);
-	assert_int_equal(gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0), 0);
+	assert_int_equal(
+		certificate_make(&(struct certificate_wanted){.name = "x"}, &made, &wrong), 0);
+	crt = (gnutls_datum_t){(uint8_t *)made.certificate, (unsigned)strlen(made.certificate)};
+	key = (gnutls_datum_t){(uint8_t *)made.key, (unsigned)strlen(made.key)};
 	gnutls_certificate_allocate_credentials(&c);
-	assert_int_equal(gnutls_certificate_set_x509_key(c, &crt, 1, key), 0);
-	gnutls_x509_privkey_deinit(key);
-	gnutls_x509_crt_deinit(crt);
+	assert_int_equal(
+		gnutls_certificate_set_x509_key_mem(c, &crt, &key, GNUTLS_X509_FMT_PEM), 0);
+	certificate_free(&made);
 	return c;
 }
 
