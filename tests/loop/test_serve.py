@@ -807,6 +807,7 @@ def a_search_in_progress_shows_its_trials():
         page.until("kept.length > 1")
         assert all(page.value("kept")), page.value("kept")
         trials = page.value("ddiperf.runs[0].doc.search.trials.map(t => t.rate)")
+        assert page.value("ddiperf.runs[0].doc.search.goals.map(goal => goal.goal)") == ["loss <= 1%"]
         assert trials[0] == 8000 and server.ask("POST", f"/runs/{run}/stop")[0] == 200
         server.wait(run)
         clean(page, server)

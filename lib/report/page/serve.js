@@ -321,7 +321,8 @@ const shapeOf = run => JSON.stringify([run.items.map(item => [item.answers.size,
 // A search in progress, in the form of a result's.
 class LiveSearch {
 	constructor(settings) {
-		const goal = list(settings.goals)[0] || {}, bounds = Object.entries(goal).filter(([name, v]) => !["exceed", "width"].includes(name) && v !== "100%");
+		// Of a goal's settings those that limit something: 100% and 0s do not.
+		const goal = list(settings.goals)[0] || {}, bounds = Object.entries(goal).filter(([name, v]) => !["exceed", "width"].includes(name) && !["100%", "0s"].includes(v));
 		this.goal = {goal: bounds.map(([name, v]) => `${name} <= ${v}`).join(", ")};
 		Object.assign(this, {method: text(settings, "method"), variable: text(settings, "variable"), goals: [this.goal], trials: []});
 	}
