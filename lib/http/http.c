@@ -192,8 +192,10 @@ static bool is_host(const struct http *h, const char *given)
 		return false;
 	memcpy(text, given, len);
 	text[len] = '\0';
-	return inet_pton(end ? AF_INET6 : AF_INET, text, bytes) == 1 ||
-	       strcasecmp(text, "localhost") == 0 || (h->host && strcasecmp(text, h->host) == 0);
+	if (end) // no name stands in brackets
+		return inet_pton(AF_INET6, text, bytes) == 1;
+	return inet_pton(AF_INET, text, bytes) == 1 || strcasecmp(text, "localhost") == 0 ||
+	       (h->host && strcasecmp(text, h->host) == 0);
 }
 
 static const char *header(struct MHD_Connection *c, const char *name)

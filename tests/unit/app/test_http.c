@@ -210,7 +210,8 @@ static void other_names_are_refused(void **state)
 		"192.0.2.1:8080", "[::1]", "[2001:db8::1]:8080", "tester", "Tester:8080",
 		"localhost:"};
 	static const char *const bad[] = {"", "elsewhere", "[::1", "::1", "[::1]8080",
-		"localhost:80x", "127.0.0.1x", "localhost.", "[::1]:8080:1"};
+		"localhost:80x", "127.0.0.1x", "localhost.", "[::1]:8080:1", "[localhost]",
+		"[tester]:8080", "[127.0.0.1]"};
 	struct caller *c = come("127.0.0.1");
 	char name[300];
 
