@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,12 +103,11 @@ int runs_read(const struct runs *r, const char *path)
 	return open(runs_path(r, buf, "%s", path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-static void stamp(const char *format, char *buf, size_t room)
+static void stamp(time_t at, const char *format, char *buf, size_t room)
 {
-	time_t now = time(NULL);
 	struct tm tm;
 
-	gmtime_r(&now, &tm);
+	gmtime_r(&at, &tm);
 	strftime(buf, room, format, &tm);
 }
 
@@ -281,7 +279,7 @@ static void save_end(struct runs *r, const char *id, json_t *state, int code)
 {
 	char now[32];
 
-	stamp("%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
+	stamp(time(NULL), "%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
 	json_object_set_new(state, "status", json_string("ended"));
 	json_object_set_new(state, "ended", json_string(now));
 	json_object_set_new(state, "exit_code", json_integer(code));
@@ -449,8 +447,8 @@ static struct active *reserve(
 	const char *which;
 	const struct active *other = taken_by(r, ports, &which);
 	struct active *a = &r->active[r->count];
+	struct timespec t;
 	char now[32];
-	unsigned random;
 
 	if (r->over)
 		fail(e, 503, "the server is ending");
@@ -461,12 +459,12 @@ static struct active *reserve(
 		fail(e, 409, "%d runs are in progress already", RUNS_ACTIVE_MAX);
 	if (e->code)
 		return NULL;
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		random = (unsigned)getpid();
-	stamp("%Y%m%d-%H%M%S", now, sizeof(now));
+	clock_gettime(CLOCK_REALTIME, &t);
+	stamp(t.tv_sec, "%Y%m%d-%H%M%S", now, sizeof(now));
 	*a = (struct active){.child = {.orders = -1, .events = -1}, .ports = json_incref(ports)};
-	snprintf(a->id, sizeof(a->id), "%s-%04x", now, random & 0xffff);
-	stamp("%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
+	// With the fraction of the second, so that names are in the order of the starts.
+	snprintf(a->id, sizeof(a->id), "%s-%06ld", now, t.tv_nsec / 1000);
+	stamp(t.tv_sec, "%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
 	a->state = json_pack("{s:s, s:s, s:O, s:s, s:s}", "id", a->id, "file", file, "set", set,
 		"started", now, "status", "running");
 	r->count++;

@@ -359,6 +359,21 @@ static void runs_of_other_ports_are_beside_each_other(void **state)
 	assert_int_equal(START("a.yaml"), 0);
 }
 
+static void runs_of_one_second_are_listed_newest_first(void **state)
+{
+	char ids[RUNS_ACTIVE_MAX][RUNS_ID_SIZE];
+	json_t *list;
+
+	for (unsigned i = 0; i < RUNS_ACTIVE_MAX; i++) {
+		assert_int_equal(START("a.yaml", .fleet = true), 0);
+		strcpy(ids[RUNS_ACTIVE_MAX - 1 - i], x.id);
+	}
+	list = runs_list(x.runs);
+	for (unsigned i = 0; i < RUNS_ACTIVE_MAX; i++)
+		assert_string_equal(document_text(json_array_get(list, i), "id"), ids[i]);
+	json_decref(list);
+}
+
 static void what_cannot_start_leaves_nothing(void **state)
 {
 	json_t *list;
@@ -442,6 +457,7 @@ int main(void)
 		TEST(a_run_is_stopped_by_an_interrupt),
 		TEST(a_responder_that_ignores_interrupts_is_killed),
 		TEST(runs_of_other_ports_are_beside_each_other),
+		TEST(runs_of_one_second_are_listed_newest_first),
 		TEST(what_cannot_start_leaves_nothing),
 		TEST(a_responder_ends_when_nobody_looks_at_it),
 		TEST(what_a_killed_server_left_is_noted),
