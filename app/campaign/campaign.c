@@ -12,6 +12,7 @@
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
 #include "format/format_select.h"
+#include "run/commands.h"
 
 #define BASE "base" // as the setting to vary
 
@@ -347,7 +348,11 @@ static bool dump_run(const struct campaign *c, const struct campaign_cell *cell,
 	char **texts = campaign_assignments(c, cell, op, a, &count);
 	const struct config *config = config_load(cell->base, texts, count, a, d);
 
-	bool ok = config && check_columns(c, config, a, of_campaign);
+	bool ok;
+
+	if (config && c->confined)
+		config = command_confine(config, c->commands, d);
+	ok = config && check_columns(c, config, a, of_campaign);
 
 	if (config)
 		conf_dump(config_section(), config, f);
@@ -414,21 +419,40 @@ static const char *base_name(const char *file, struct arena *a)
 	return name;
 }
 
-struct campaign *campaign_load(
-	const char *file, char *const *assignments, unsigned count, struct arena *a, struct diag *d)
+// Files and commands beyond the rights of an untrusted file are errors in d.
+static void confine(const struct campaign *c, struct diag *d)
 {
+	static const struct field base[] = {{"values", "", FIELD_STRING, .list = true,
+		.role = FIELD_INPUT, .offset = offsetof(struct campaign_vary, values)}};
+	static const struct field_section of_base = {"vary", "", FIELD_ROWS(base), 0};
+
+	conf_confine(campaign_section(), &c->settings, c->commands, c->commands, d);
+	for (uint32_t i = 0; i < c->settings.vary.count; i++)
+		if (c->vary[i].setting && strcmp(c->vary[i].setting, BASE) == 0)
+			conf_confine(&of_base, &c->vary[i], c->commands, c->commands, d);
+}
+
+struct campaign *campaign_load(const struct options *o, struct diag *d)
+{
+	struct arena *a = o->arena;
 	struct campaign *c = arena_zalloc(a, sizeof(*c));
-	struct conf_tree *t = conf_parse_file(file, a, d);
+	struct conf_tree *t = conf_parse_file(o->operand, a, d);
 	struct campaign_settings *s = &c->settings;
 
-	for (unsigned i = 0; t && i < count; i++)
-		conf_set(t, assignments[i], a, d);
+	c->confined = o->confined;
+	c->commands = o->commands;
+	for (unsigned i = 0; t && i < o->assignment_count; i++)
+		conf_set(t, o->assignments[i], a, d);
 	if (!t || diag_count(d) || conf_apply(t, campaign_section(), s, a, d) < 0)
 		return NULL;
 	if (campaign_expand(c, a, d) < 0)
 		return NULL;
+	if (c->confined)
+		confine(c, d);
+	if (diag_count(d))
+		return NULL;
 	if (!s->name)
-		s->name = base_name(file, a);
+		s->name = base_name(o->operand, a);
 	if (!s->output.jsonl)
 		s->output.jsonl = arena_printf(a, "%s.jsonl", s->name);
 	return hash(c, a, d) < 0 ? NULL : c;

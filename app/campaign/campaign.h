@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "line/options.h"
 
 enum campaign_combine { COMBINE_PRODUCT, COMBINE_ZIP };
 
@@ -49,7 +50,7 @@ struct campaign_column {
 
 struct campaign_output {
 	const char *jsonl; // NULL: NAME.jsonl
-	const char *markdown, *csv, *html;
+	const char *json, *markdown, *csv, *html;
 };
 
 struct campaign_settings {
@@ -91,13 +92,14 @@ struct campaign {
 	// name.
 	const char **operations;
 	uint32_t operation_count;
-	const char *sha256; // of everything that values depend on
+	const char *sha256;      // of everything that values depend on
+	bool confined, commands; // also each of its runs, as of ddiperf run
 };
 
-// Read and check the file, including all files and settings it refers to. NULL after errors, which
-// are in d. The campaign is allocated in a.
-struct campaign *campaign_load(const char *file, char *const *assignments, unsigned count,
-	struct arena *a, struct diag *d);
+// Read and check the file (the operand), including all files and settings it refers to, and their
+// rights if it is confined. NULL after errors, which are in d. The campaign is allocated in
+// o->arena.
+struct campaign *campaign_load(const struct options *o, struct diag *d);
 
 // Expand the settings into cells, and collect the names of operations; for campaign_load and tests.
 // 0, or -EINVAL with errors in d.

@@ -49,19 +49,39 @@ static int fail(struct attempt *t, const char *name, const char *outcome)
 	return -EIO;
 }
 
+struct waiting {
+	struct campaign_runner *runner;
+	int before; // interrupts
+};
+
+// Reads orders while a command runs; they may interrupt it.
+static int on_wait(void *ctx)
+{
+	struct waiting *w = ctx;
+
+	orders_read(&w->runner->orders);
+	return interrupt_escalate(&w->before);
+}
+
+// As command_run.
+static int run_shell(struct attempt *t, struct command_run *c)
+{
+	c->interrupt = on_wait;
+	c->ctx = &(struct waiting){t->runner, interrupt_count};
+	return command_run(c);
+}
+
 // Run a command of the user. 0, -EIO with t->why, or -ECANCELED.
 static int hook(struct attempt *t, const char *name, const char *text)
 {
-	int before = interrupt_count, rc;
-	struct command_run c = {.text = text,
-		.timeout_ns = t->runner->campaign->settings.timeout_ns,
-		.interrupt = interrupt_escalate,
-		.ctx = &before};
+	struct command_run c = {
+		.text = text, .timeout_ns = t->runner->campaign->settings.timeout_ns};
 	char outcome[96];
+	int rc;
 
 	if (!text)
 		return 0;
-	rc = command_run(&c);
+	rc = run_shell(t, &c);
 	if (rc == 0 || rc == -ECANCELED)
 		return rc;
 	return fail(t, name, command_outcome(&c, rc, outcome, sizeof(outcome)));
@@ -82,9 +102,10 @@ static const char *run_command(const struct attempt *t, const char *result, cons
 	binary[len > 0 ? len : 0] = '\0';
 	// The run must end if its campaign is killed: the next campaign needs its ports.
 	text = arena_printf(t->arena,
-		"exec setpriv --pdeathsig TERM -- %s %s run %s --quiet --json %s", through,
+		"exec setpriv --pdeathsig TERM -- %s %s run %s --quiet --json %s%s%s", through,
 		options_quote(binary, t->arena), options_quote(t->cell->base, t->arena),
-		options_quote(result, t->arena));
+		options_quote(result, t->arena), c->confined ? " --confined" : "",
+		c->commands ? " --allow-commands" : "");
 	for (unsigned i = 0; i < count; i++)
 		text = arena_printf(
 			t->arena, "%s --set %s", text, options_quote(sets[i], t->arena));
@@ -198,11 +219,27 @@ static json_t *settings_json(const struct attempt *t)
 	return out;
 }
 
+// Which run it is: the beginning of its line.
+static json_t *run_json(const struct attempt *t)
+{
+	return json_pack("{s:i, s:s, s:o, s:s?, s:i, s:i}", "cell",
+		(int)(t->cell - t->runner->campaign->cells), "point", t->cell->point->name,
+		"settings", settings_json(t), "operation", t->op ? t->op->name : NULL, "repeat",
+		(int)t->repeat + 1, "attempt", (int)t->number);
+}
+
+static void tell_step(const struct attempt *t)
+{
+	json_t *running = run_json(t);
+
+	t->runner->on_step(t->runner->ctx, running);
+	json_decref(running);
+}
+
 // Write the line of a run into the journal. 0, -EIO with t->why if its values are unusable, or as
 // campaign_execute.
 static int keep(struct attempt *t, const struct document_reader *b, double seconds)
 {
-	const struct campaign *c = t->runner->campaign;
 	const char *status = document_text(b->document, "verdict.status");
 	bool counts = strcmp(status, "pass") == 0 || strcmp(status, "done") == 0 ||
 	              strcmp(status, "fail") == 0;
@@ -211,13 +248,13 @@ static int keep(struct attempt *t, const struct document_reader *b, double secon
 
 	if (!figures)
 		return -EINVAL;
-	line = json_pack("{s:i, s:s, s:o, s:s, s:i, s:i, s:s, s:b, s:s, s:s, s:s, s:o}", "cell",
-		(int)(t->cell - c->cells), "point", t->cell->point->name, "settings",
-		settings_json(t), "operation", t->op->name, "repeat", (int)t->repeat + 1, "attempt",
-		(int)t->number, "status", status, "counts", counts, "reason",
-		reasons(t, b->document), "started", document_text(b->document, "run.started"), "id",
-		document_text(b->document, "run.id"), "figures", figures);
-	rc = line ? journal_add(t->runner->journal, line) : -ENOMEM;
+	line = run_json(t);
+	rc = json_object_update_new(
+		line, json_pack("{s:s, s:b, s:s, s:s, s:s, s:o}", "status", status, "counts",
+			      counts, "reason", reasons(t, b->document), "started",
+			      document_text(b->document, "run.started"), "id",
+			      document_text(b->document, "run.id"), "figures", figures));
+	rc = rc < 0 ? -ENOMEM : journal_add(t->runner->journal, line);
 	if (rc == 0 && !counts)
 		rc = fail(t, t->op->name,
 			arena_printf(t->arena, "%s: %s", status, reasons(t, b->document)));
@@ -271,19 +308,16 @@ static int run_operation(struct attempt *t)
 {
 	const char *result = beside_journal(t, ".result"), *log = beside_journal(t, ".log");
 	const char *flag = beside_journal(t, ".until");
-	int before = interrupt_count, rc;
-	struct command_run c = {.text = run_command(t, result, log),
-		.timeout_ns = RUN_NS,
-		.interrupt = interrupt_escalate,
-		.ctx = &before};
+	struct command_run c = {.text = run_command(t, result, log), .timeout_ns = RUN_NS};
 	struct task_end end = {0};
 	struct task *task = NULL;
 	char outcome[96];
+	int rc;
 
 	unlink(result);
 	if (t->op->until && !(task = watch(t, flag)))
 		return -ENOMEM;
-	rc = command_run(&c);
+	rc = run_shell(t, &c);
 	if (rc != 0 || interrupt_count)
 		unlink(flag); // after a failed run, the leases may never go away
 	if (task && await(t, task, &end) < 0 && rc == 0)
@@ -332,6 +366,7 @@ static int run_operations(struct attempt *t)
 		if (!t->op)
 			continue;
 		set_environment(t);
+		tell_step(t);
 		rc = hook(t, arena_printf(t->arena, "before %s", t->op->name), t->op->before);
 		if (rc == 0)
 			rc = run_operation(t);
@@ -354,6 +389,8 @@ static int run_attempt(struct campaign_runner *r, uint32_t cell, uint32_t repeat
 	int rc, stopped;
 
 	set_environment(&t);
+	if (t.cell->point->start)
+		tell_step(&t);
 	rc = hook(&t, "start", t.cell->point->start);
 	if (rc == 0)
 		rc = interrupt_count ? -ECANCELED : run_operations(&t);
@@ -372,18 +409,16 @@ static int run_attempt(struct campaign_runner *r, uint32_t cell, uint32_t repeat
 static int run_repeat(struct campaign_runner *r, uint32_t cell, uint32_t repeat)
 {
 	const struct campaign_attempts so_far = journal_attempts(r->journal, cell, repeat);
-	const char **why = campaign_why(r, cell, repeat), *name;
+	const char *why = so_far.reason, *name;
 	int rc = -EIO;
 
 	name = campaign_cell_name(r->campaign, &r->campaign->cells[cell], r->arena);
-	*why = so_far.reason;
 	for (uint64_t n = so_far.invalid; rc == -EIO && n < r->campaign->settings.attempts; n++) {
-		rc = run_attempt(r, cell, repeat, why);
+		rc = run_attempt(r, cell, repeat, &why);
 		if (rc == -EIO)
-			log_warning("%s, repeat %u: %s", name, repeat + 1, *why);
+			log_warning("%s, repeat %u: %s", name, repeat + 1, why);
 	}
-	if (rc == 0)
-		*why = NULL;
+	*campaign_why(r, cell, repeat) = rc == 0 ? NULL : why;
 	if (rc == 0 && !r->quiet)
 		table_put_repeat(r->journal, cell, repeat, stdout);
 	return rc == -EIO ? 0 : rc;

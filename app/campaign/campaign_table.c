@@ -99,6 +99,12 @@ static const char *title_of(const struct campaign_column *c, struct arena *a)
 	return arena_printf(a, "%s%s", c->name, unit_of(c).name);
 }
 
+// Why a repeat has no values; NULL: there are, or it was not tried, or is not over.
+static const char *why_of(const struct campaign_table *t, uint32_t cell, uint32_t repeat)
+{
+	return t->why ? t->why[cell * t->journal->campaign->settings.repeats + repeat] : NULL;
+}
+
 struct campaign_state table_state(const struct campaign_table *t)
 {
 	const struct campaign_journal *j = t->journal;
@@ -108,9 +114,11 @@ struct campaign_state table_state(const struct campaign_table *t)
 	for (uint32_t cell = 0; cell < c->cell_count; cell++)
 		for (uint32_t repeat = 0; repeat < c->settings.repeats; repeat++) {
 			bool has = journal_has(j, cell, repeat);
+			bool missing = !has && why_of(t, cell, repeat);
 
-			out.missing += !has;
-			out.invalid += !has && journal_attempts(j, cell, repeat).invalid;
+			out.done += has;
+			out.missing += missing;
+			out.invalid += missing && journal_attempts(j, cell, repeat).invalid;
 			for (uint32_t i = 0; has && i < c->operation_count; i++) {
 				const struct campaign_run *r = journal_find(j, cell, repeat, i);
 
@@ -151,7 +159,7 @@ static const char *missing_text(const struct campaign_table *t, uint32_t cell)
 	for (uint32_t i = 0; i < s->repeats; i++) {
 		if (journal_attempts(t->journal, cell, i).invalid)
 			return "INVALID";
-		if (t->why && t->why[cell * s->repeats + i])
+		if (why_of(t, cell, i))
 			return "failed";
 	}
 	return "not run";
@@ -280,31 +288,43 @@ static void grid_put(const struct grid *g, enum table_form form, FILE *out)
 		put_row(g, row, widths, bars, out);
 }
 
-static void put_why(const struct campaign_table *t, FILE *out)
+// Texts about criteria that were not met, and each repeat that was tried and has no values.
+static json_t *notes_json(const struct campaign_table *t)
 {
 	const struct campaign_journal *j = t->journal;
 	const struct campaign *c = j->campaign;
 	struct campaign_state state = table_state(t);
+	json_t *out = json_array();
 
-	fputs(state.failed || state.missing ? "\n" : "", out);
 	if (state.failed)
-		fprintf(out, "- !: in %u runs a criterion was not met\n", state.failed);
+		json_array_append_new(
+			out, json_sprintf("!: in %u runs a criterion was not met", state.failed));
 	for (uint32_t cell = 0; cell < c->cell_count; cell++)
 		for (uint32_t repeat = 0; repeat < c->settings.repeats; repeat++) {
 			struct campaign_attempts n = journal_attempts(j, cell, repeat);
-			const char *why =
-				t->why ? t->why[cell * c->settings.repeats + repeat] : NULL;
+			const char *why = why_of(t, cell, repeat);
 
 			if (journal_has(j, cell, repeat) || (!why && !n.invalid))
 				continue;
-			fprintf(out, "- %s, repeat %u: no values: ",
-				campaign_cell_name(c, &c->cells[cell], j->arena), repeat + 1);
 			if (n.invalid)
-				fprintf(out, "INVALID %u time%s: %s\n", n.invalid,
+				why = arena_printf(j->arena, "INVALID %u time%s: %s", n.invalid,
 					n.invalid == 1 ? "" : "s", n.reason);
-			else
-				fprintf(out, "%s\n", why);
+			json_array_append_new(
+				out, json_sprintf("%s, repeat %u: no values: %s",
+					     campaign_cell_name(c, &c->cells[cell], j->arena),
+					     repeat + 1, why));
 		}
+	return out;
+}
+
+static void put_notes(const struct campaign_table *t, FILE *out)
+{
+	json_t *notes = notes_json(t), *one;
+	size_t i;
+
+	fputs(json_array_size(notes) ? "\n" : "", out);
+	json_array_foreach(notes, i, one) fprintf(out, "- %s\n", json_string_value(one));
+	json_decref(notes);
 }
 
 static const char *caption(const struct campaign *c, struct arena *a)
@@ -340,7 +360,7 @@ void table_put(const struct campaign_table *t, enum table_form form, FILE *out)
 			one ? c->settings.name : title_of(&c->columns[i], a), note);
 		grid_put(&g, form, out);
 	}
-	put_why(t, out);
+	put_notes(t, out);
 }
 
 void table_put_repeat(const struct campaign_journal *j, uint32_t cell, uint32_t repeat, FILE *out)
@@ -434,7 +454,10 @@ static json_t *row_json(const struct campaign_table *t, uint32_t cell)
 {
 	const struct campaign *c = t->journal->campaign;
 	json_t *values = json_array(), *figures = json_array();
+	int done = 0;
 
+	for (uint32_t i = 0; i < c->settings.repeats; i++)
+		done += journal_has(t->journal, cell, i);
 	for (uint32_t i = 0; i < c->settings.vary.count; i++)
 		json_array_append_new(values, json_string(c->cells[cell].values[i]));
 	for (uint32_t column = 0; column < c->settings.columns.count; column++) {
@@ -444,15 +467,16 @@ static json_t *row_json(const struct campaign_table *t, uint32_t cell)
 			json_array_append_new(one, value_json(t, cell, column, operation_at(c, i)));
 		json_array_append_new(figures, one);
 	}
-	return json_pack("{s:s, s:o, s:o}", "point", c->cells[cell].point->name, "values", values,
-		"figures", figures);
+	return json_pack("{s:s, s:o, s:i, s:o}", "point", c->cells[cell].point->name, "values",
+		values, "done", done, "figures", figures);
 }
 
-int table_put_page(const struct campaign_table *t, FILE *out)
+json_t *table_json(const struct campaign_table *t)
 {
 	const struct campaign *c = t->journal->campaign;
+	struct campaign_state state = table_state(t);
 	json_t *rows = json_array(), *vary = json_array(), *operations = json_array(),
-	       *columns = json_array(), *data;
+	       *columns = json_array(), *out;
 
 	for (uint32_t i = 0; i < c->cell_count; i++)
 		json_array_append_new(rows, row_json(t, i));
@@ -463,9 +487,20 @@ int table_put_page(const struct campaign_table *t, FILE *out)
 	for (uint32_t i = 0; i < c->settings.columns.count; i++)
 		json_array_append_new(
 			columns, json_string(title_of(&c->columns[i], t->journal->arena)));
-	data = json_pack("{s:[], s:{s:s, s:s, s:o, s:o, s:o, s:o}}", "results", "campaign", "name",
-		c->settings.name, "note", caption(c, t->journal->arena), "vary", vary, "operations",
-		operations, "columns", columns, "rows", rows);
+	out = json_pack("{s:s, s:s, s:s?, s:O?, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "name",
+		c->settings.name, "note", caption(c, t->journal->arena), "verdict", t->verdict,
+		"running", t->running, "done", (int)state.done, "of",
+		(int)(c->cell_count * c->settings.repeats), "notes", notes_json(t), "vary", vary,
+		"operations", operations, "columns", columns, "rows", rows);
+	if (t->code >= 0)
+		json_object_set_new(out, "exit_code", json_integer(t->code));
+	return out;
+}
+
+int table_put_page(const struct campaign_table *t, FILE *out)
+{
+	json_t *data = json_pack("{s:[], s:o}", "results", "campaign", table_json(t));
+
 	page_put(data, out);
 	json_decref(data);
 	return ferror(out) ? -EIO : 0;

@@ -26,20 +26,26 @@ struct campaign_value table_value(
 struct campaign_table {
 	const struct campaign_journal *journal;
 	const char *const *why;
+	const json_t *running; // as of on_step in struct campaign_runner; NULL: none
+	const char *verdict;   // so far, or at the end
+	int code;              // exit code of the campaign; -1: it has not ended
 };
 
 enum table_form { TABLE_TEXT, TABLE_MARKDOWN };
 
 void table_put(const struct campaign_table *t, enum table_form form, FILE *out);
 void table_put_csv(const struct campaign_table *t, FILE *out);
-// One self-contained page. 0, or -EIO.
+// Table and progress (docs/formats.md); the caller owns it.
+json_t *table_json(const struct campaign_table *t);
+// These as one self-contained page. 0, or -EIO.
 int table_put_page(const struct campaign_table *t, FILE *out);
 // A line about a repeat that has just ended.
 void table_put_repeat(const struct campaign_journal *j, uint32_t cell, uint32_t repeat, FILE *out);
 
 // Progress of the campaign, over all repeats.
 struct campaign_state {
-	uint32_t missing; // repeats without values
+	uint32_t done;    // repeats with values
+	uint32_t missing; // repeats that were tried and have none
 	uint32_t invalid; // of these, because of the tester
 	uint32_t failed;  // runs that count and failed a criterion
 };

@@ -13,6 +13,15 @@
 #include "process/signals.h"
 #include "report/terminal.h"
 
+static int write_json(void *ctx, FILE *out)
+{
+	json_t *table = table_json(ctx);
+	int rc = document_print(table, out);
+
+	json_decref(table);
+	return rc;
+}
+
 static int write_markdown(void *ctx, FILE *out)
 {
 	table_put(ctx, TABLE_MARKDOWN, out);
@@ -30,6 +39,7 @@ static int write_page(void *ctx, FILE *out)
 	return table_put_page(ctx, out);
 }
 
+#define OUTPUT_JSON   "output.json:"
 #define PLACE(member) offsetof(struct campaign_output, member)
 
 // The output files in addition to the journal.
@@ -38,6 +48,7 @@ static const struct {
 	size_t place;
 	int (*write)(void *ctx, FILE *out);
 } files[] = {
+	{OUTPUT_JSON, PLACE(json), write_json},
 	{"output.markdown:", PLACE(markdown), write_markdown},
 	{"output.csv:", PLACE(csv), write_csv},
 	{"output.html:", PLACE(html), write_page},
@@ -89,6 +100,44 @@ static int code_of(const struct campaign_runner *r, const struct campaign_table 
 	return state.invalid ? EXIT_INVALID : state.failed ? EXIT_FAIL : EXIT_PASS;
 }
 
+static const char *verdict_of(int code)
+{
+	switch (code) {
+	case EXIT_PASS:
+		return "done";
+	case EXIT_FAIL:
+		return "fail";
+	case EXIT_INVALID:
+		return "invalid";
+	case EXIT_INTERRUPTED:
+		return "interrupted";
+	default:
+		return "incomplete";
+	}
+}
+
+static void on_step(void *ctx, const json_t *running)
+{
+	const struct campaign_runner *r = ctx;
+	struct campaign_journal j = *r->journal; // its texts go after each table
+	struct campaign_table t = {.journal = &j, .why = r->why, .running = running, .code = -1};
+
+	if (!r->campaign->settings.output.json)
+		return;
+	j.arena = arena_new();
+	t.verdict = verdict_of(code_of(r, &t, 0));
+	document_write_by(OUTPUT_JSON, r->campaign->settings.output.json,
+		&(struct document_writer){write_json, &t});
+	arena_free(j.arena);
+}
+
+static const struct order_verb verbs[] = {{"stop", order_stop}, {0}};
+
+static void on_refused(void *ctx, const char *line, const char *why)
+{
+	log_warning("order %s: %s", line, why);
+}
+
 static void introduce(const struct campaign *c, const struct campaign_journal *j)
 {
 	printf("campaign %s: %u points and values x %llu repeats; %u runs are in %s\n",
@@ -100,8 +149,16 @@ static void introduce(const struct campaign *c, const struct campaign_journal *j
 static int execute(const struct options *o, const struct campaign *c)
 {
 	struct campaign_journal j;
-	struct campaign_runner r = {
-		.campaign = c, .journal = &j, .arena = o->arena, .quiet = o->quiet};
+	struct campaign_runner r = {.campaign = c,
+		.journal = &j,
+		.arena = o->arena,
+		.quiet = o->quiet,
+		.orders = {.wanted = o->orders,
+			.size = ORDER_SIZE,
+			.verbs = verbs,
+			.refused = on_refused},
+		.on_step = on_step,
+		.ctx = &r};
 	struct campaign_table t = {.journal = &j};
 	int rc, written;
 
@@ -119,17 +176,18 @@ static int execute(const struct options *o, const struct campaign *c)
 	if (!o->quiet)
 		fputc('\n', stdout);
 	table_put(&t, TABLE_TEXT, stdout);
+	t.code = code_of(&r, &t, rc);
+	t.verdict = verdict_of(t.code);
 	written = write_files(&t);
 	journal_close(&j);
-	rc = code_of(&r, &t, rc);
-	return written < 0 && rc == EXIT_PASS ? EXIT_ENVIRONMENT : rc;
+	orders_close(&r.orders);
+	return written < 0 && t.code == EXIT_PASS ? EXIT_ENVIRONMENT : t.code;
 }
 
 int cmd_campaign(const struct options *o)
 {
 	struct diag *d = diag_new();
-	const struct campaign *c =
-		campaign_load(o->operand, o->assignments, o->assignment_count, o->arena, d);
+	const struct campaign *c = campaign_load(o, d);
 	int code = EXIT_CONFIG;
 
 	diag_print(d, stderr);

@@ -141,18 +141,7 @@ static const char *take_order(void *ctx, const json_t *value, const json_t *line
 	return NULL;
 }
 
-static const char *take_stop(void *ctx, const json_t *value, const json_t *line)
-{
-	int wanted = (int)json_integer_value(value);
-
-	if (wanted != 1 && wanted != 2)
-		return "stop: 1 (wait for replies) or 2 (at once) is missing";
-	if (interrupt_count < wanted)
-		interrupt_count = wanted;
-	return NULL;
-}
-
-static const struct order_verb verbs[] = {{"order", take_order}, {"stop", take_stop}, {0}};
+static const struct order_verb verbs[] = {{"order", take_order}, {"stop", order_stop}, {0}};
 
 static void on_refused(void *ctx, const char *line, const char *why)
 {

@@ -53,7 +53,9 @@ static void confine_text(const struct confine *c, const struct field *f, const c
 	if ((f->role == FIELD_COMMAND && !c->commands) ||
 		(f->role == FIELD_SERVER_COMMAND && !c->server_commands))
 		diag_error(c->d, text, NULL,
-			"commands are not allowed here (--allow-commands allows them)");
+			"commands are not allowed here, as they would run with the rights of this "
+			"program (leave it out, or start the server or agent with "
+			"--allow-commands)");
 	else if (f->role == FIELD_PLACE && !c->commands && !is_of_this_host(*text))
 		diag_error(c->d, text, NULL,
 			"other hosts would reach it, which is not allowed here (PORT or "

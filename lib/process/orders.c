@@ -98,6 +98,17 @@ const char *order_setting(
 	return at && json_integer_value(at) <= 0 ? "at_ns: not a Unix time in nanoseconds" : NULL;
 }
 
+const char *order_stop(void *ctx, const json_t *value, const json_t *line)
+{
+	int wanted = (int)json_integer_value(value);
+
+	if (wanted != 1 && wanted != 2)
+		return "stop: 1 (wait for replies) or 2 (at once) is missing";
+	if (interrupt_count < wanted)
+		interrupt_count = wanted;
+	return NULL;
+}
+
 void orders_wait(unsigned ms)
 {
 	struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -39,6 +39,9 @@ void orders_read(struct order_reader *r);
 const char *order_setting(
 	const json_t *value, const json_t *line, const char **setting, uint64_t *at_ns);
 
+// {"stop": 1} (wait for replies) and {"stop": 2} (at once) count as interrupts.
+const char *order_stop(void *ctx, const json_t *value, const json_t *line);
+
 // Wait for more, for at most ms, or until a signal.
 void orders_wait(unsigned ms);
 

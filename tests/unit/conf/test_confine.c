@@ -41,9 +41,9 @@ static void commands_need_leave(void **state)
 {
 	confine(ITEM("lines: [a, ls]"), true, "");
 	confine(ITEM("lines: [ls]"), false,
-		"f.yaml:2:44: traffic.q.dns.lines[0]: commands are not allowed here "
-		"(--allow-commands "
-		"allows them)\n");
+		"f.yaml:2:44: traffic.q.dns.lines[0]: commands are not allowed here, as they would "
+		"run with the rights of this program (leave it out, or start the server or agent "
+		"with --allow-commands)\n");
 }
 
 int main(void)
