@@ -47,7 +47,7 @@ INSIDE = {
     "io": ["", "host", "driver", "pci", "doctor", "sockets", "port"],
     "engine": ["core", "result", "config", "plan", "run", "series", "tools"],
     "fleet": ["", "agent", "coordinator"],
-    "app": ["line", "run", "web", "front", "campaign", "host", ""],
+    "app": ["line", "run", "campaign", "web", "front", "host", ""],
 }
 
 MOST_FILES = 40  # of a folder

@@ -9,12 +9,14 @@
 
 #include "document/document_reader.h"
 #include "process/child.h"
+#include "campaign/campaign.h"
 #include "conf/schema.h"
 #include "engine/config/config.h"
 #include "format/format.h"
 #include "compare/history.h"
 #include "report/page.h"
 #include "web/api_samples.h"
+#include "web/runs_ports.h"
 
 #define REPORT_MS    120000
 #define LEASE_MOST_S 3600
@@ -72,13 +74,15 @@ static struct http_reply get_openapi(void *ctx, struct http_request *r)
 
 static struct http_reply get_schema(void *ctx, struct http_request *r)
 {
+	const char *of = http_query(r, "of");
+	bool campaign = of && strcmp(of, "campaign") == 0;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		return http_error(MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory");
-	conf_json_schema(config_section(), "ddiperf", f);
+	conf_json_schema(campaign ? campaign_section() : config_section(), "ddiperf", f);
 	fclose(f);
 	return http_text("application/json", text, len);
 }
@@ -177,7 +181,7 @@ static struct http_reply start(const struct api *a, const char *file, const json
 	const char *arguments[RUNS_MORE], *wrong;
 	json_t *fleet = json_object_get(body, "fleet");
 	json_int_t lease = json_integer_value(json_object_get(body, "respond"));
-	char number[16];
+	char number[16], path[RUNS_PATH];
 	struct runs_error e;
 	unsigned count;
 	json_t *errors;
@@ -199,6 +203,11 @@ static struct http_reply start(const struct api *a, const char *file, const json
 	wrong = read_fleet(a, fleet, arguments, &count, number);
 	if (wrong)
 		return http_error(MHD_HTTP_BAD_REQUEST, "%s", wrong);
+	if ((fleet || lease) && runs_is_campaign(runs_path(a->runs, path, "files/%s", file)))
+		return http_error(MHD_HTTP_BAD_REQUEST,
+			"%s is a campaign, which runs on this host only, without \"fleet\" and "
+			"\"respond\"",
+			file);
 	if (json_object_get(body, "respond") && (lease < 1 || lease > LEASE_MOST_S || fleet))
 		return http_error(MHD_HTTP_BAD_REQUEST,
 			"\"respond\" is 1 to %d seconds, after which a responder ends if its state "
@@ -274,9 +283,20 @@ static struct http_reply file_of_run(
 	return http_file(type, runs_read(a->runs, path));
 }
 
+// Is it the id of a campaign?
+static bool is_campaign(const struct api *a, const struct http_request *r)
+{
+	json_t *state = runs_state(a->runs, r->names[0]);
+	bool found = json_object_get(state, "campaign") != NULL;
+
+	json_decref(state);
+	return found;
+}
+
 static struct http_reply get_result(void *ctx, struct http_request *r)
 {
-	return file_of_run(ctx, r, "result.json", "application/json");
+	return file_of_run(
+		ctx, r, is_campaign(ctx, r) ? RUNS_TABLE : "result.json", "application/json");
 }
 
 static struct http_reply get_log(void *ctx, struct http_request *r)
@@ -294,6 +314,24 @@ static struct http_reply get_output(void *ctx, struct http_request *r)
 	return file_of_run(ctx, r, r->names[1], "application/octet-stream");
 }
 
+static struct http_reply campaign_page(const struct api *a, const struct http_request *r)
+{
+	char path[RUNS_PATH], *text = NULL;
+	json_t *table = json_load_file(
+		runs_path(a->runs, path, "runs/%s/" RUNS_TABLE, r->names[0]), 0, NULL);
+	size_t len = 0;
+	FILE *f = table ? open_memstream(&text, &len) : NULL;
+	json_t *data = json_pack("{s:[], s:o?}", "results", "campaign", table);
+
+	if (f) {
+		page_put(data, f);
+		fclose(f);
+	}
+	json_decref(data);
+	return text ? http_text("text/html; charset=utf-8", text, len)
+	            : http_error(MHD_HTTP_NOT_FOUND, "%s has no table yet", r->names[0]);
+}
+
 // Generated for each request, by ddiperf report. The page has the trend of all runs so far.
 static struct http_reply get_report(void *ctx, struct http_request *r)
 {
@@ -307,6 +345,11 @@ static struct http_reply get_report(void *ctx, struct http_request *r)
 	format = format ? format : "html";
 	is_page = strcmp(format, "html") == 0;
 	argv[4] = format;
+	if (is_campaign(a, r))
+		return is_page ? campaign_page(a, r)
+		               : http_error(MHD_HTTP_BAD_REQUEST,
+					 "a campaign has its page (html) only; its files are at "
+					 "files/NAME, as its output settings name them");
 	runs_path(a->runs, folder, "runs/%s", r->names[0]);
 	if (access(runs_path(a->runs, result, "runs/%s/result.json", r->names[0]), R_OK) < 0)
 		return http_error(MHD_HTTP_NOT_FOUND, "there is no result of %s", r->names[0]);
@@ -361,6 +404,7 @@ static struct http_reply get_comparison(void *ctx, struct http_request *r)
 
 static const struct http_query follow_query[] = {
 	{"from", "number of the first line that is wanted, from 1"}, {0}};
+static const struct http_query schema_query[] = {{"of", "run or campaign; default: run"}, {0}};
 static const struct http_query report_query[] = {
 	{"format", "as ddiperf list formats; default: html"}, {0}};
 static const struct http_query comparison_query[] = {
@@ -389,8 +433,8 @@ const struct http_route api_routes[] = {
 	{GET, API "/cpu", "CPU time of this host so far, in the format of /proc/stat", NULL, TEXT,
 		200, false, 0, NULL, get_cpu},
 	{GET, API "/openapi.json", "This document", NULL, JSON, 200, true, 0, NULL, get_openapi},
-	{GET, API "/schema", "JSON Schema of a configuration", NULL, JSON, 200, false, 0, NULL,
-		get_schema},
+	{GET, API "/schema", "JSON Schema of a configuration or of a campaign", NULL, JSON, 200,
+		false, 0, schema_query, get_schema},
 	{GET, API "/history", "A line of each run that has ended, oldest first", NULL, JSON, 200,
 		false, 0, NULL, get_history},
 	{GET, API "/files", "Files: configurations and their input", NULL, JSON, 200, false, 0,
@@ -404,14 +448,17 @@ const struct http_route api_routes[] = {
 		JSON, 200, false, 0, NULL, api_list_samples},
 	{GET, API "/samples/{name}", "Text of a sample or of its input file", NULL, TEXT, 200,
 		false, 0, NULL, api_get_sample},
-	{POST, API "/check", "Check the configuration in the body: errors with line and column",
+	{POST, API "/check",
+		"Check the configuration or campaign in the body: errors with line and column",
 		TEXT, JSON, 200, false, HTTP_BODY_MAX, NULL, api_check},
-	{GET, API "/runs", "Runs, the newest first", NULL, JSON, 200, false, 0, NULL, list_runs},
+	{GET, API "/runs", "Runs and campaigns, the newest first", NULL, JSON, 200, false, 0, NULL,
+		list_runs},
 	{POST, API "/runs",
-		"Start a run of a file, with settings in place of those in it, or on a fleet; or "
-		"its responder, until its state is no longer requested",
+		"Start a run or the campaign of a file, with settings in place of those in it, or "
+		"a run on a fleet; or its responder, until its state is no longer requested",
 		JSON, JSON, 201, false, HTTP_BODY_MAX, NULL, start_run},
-	{GET, API "/runs/{id}", "State of a run", NULL, JSON, 200, false, 0, NULL, get_run},
+	{GET, API "/runs/{id}", "State of a run; of a campaign with its progress", NULL, JSON, 200,
+		false, 0, NULL, get_run},
 	{DEL, API "/runs/{id}", "Delete a run that has ended", NULL, JSON, 200, false, 0, NULL,
 		delete_run},
 	{POST, API "/runs/{id}/stop", "Stop a run; the second time without waiting for replies",
@@ -419,14 +466,16 @@ const struct http_route api_routes[] = {
 	{POST, API "/runs/{id}/orders",
 		"Change the load of a run in progress, at once or at a time", JSON, JSON, 200,
 		false, HTTP_BODY_MAX, NULL, order_run},
-	{GET, API "/runs/{id}/follow", "Lines of a run from its begin to its end, as events", NULL,
-		"text/event-stream", 200, false, 0, follow_query, api_follow},
+	{GET, API "/runs/{id}/follow",
+		"Lines of a run from its begin to its end, as events; of a campaign one for each "
+		"run that has ended",
+		NULL, "text/event-stream", 200, false, 0, follow_query, api_follow},
 	{GET, API "/runs/{id}/log", "Output of a run as a terminal shows it", NULL, TEXT, 200,
 		false, 0, NULL, get_log},
 	{GET, API "/runs/{id}/config", "Configuration of a run, as it was written", NULL, TEXT, 200,
 		false, 0, NULL, get_config},
-	{GET, API "/runs/{id}/result", "Result of a run", NULL, JSON, 200, false, 0, NULL,
-		get_result},
+	{GET, API "/runs/{id}/result", "Result of a run; of a campaign its table so far", NULL,
+		JSON, 200, false, 0, NULL, get_result},
 	{GET, API "/runs/{id}/report", "Result of a run in another format", NULL, TEXT, 200, false,
 		0, report_query, get_report},
 	{GET, API "/runs/{id}/compare/{other}",

@@ -31,7 +31,8 @@ struct http_reply api_put_file(void *ctx, struct http_request *r);    // api_fil
 struct http_reply api_delete_file(void *ctx, struct http_request *r); // api_files.c
 struct http_reply api_check(void *ctx, struct http_request *r);       // api_files.c
 
-// The errors that `ddiperf check` reports for files/NAME with these arguments: an array of {line,
+// The errors that `ddiperf check` (or campaign, if it is one) reports for files/NAME with these
+// arguments: an array of {line,
 // column, text}, empty if there are none. NULL: the check failed to run.
 json_t *api_errors_of(
 	const struct api *a, const char *name, const char *const *more, unsigned count);

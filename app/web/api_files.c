@@ -10,6 +10,7 @@
 
 #include "web/api.h"
 #include "process/child.h"
+#include "web/runs_ports.h"
 
 #define CHECK_MS 20000
 #define ERRORS   100
@@ -136,6 +137,10 @@ json_t *api_errors_of(
 	unsigned n = 3;
 	int fd, code;
 
+	if (runs_is_campaign(runs_path(a->runs, folder, "files/%s", name))) {
+		argv[1] = "campaign";
+		argv[n++] = "--dump"; // after the check of all runs
+	}
 	if (runs_allow_commands(a->runs))
 		argv[n++] = "--allow-commands";
 	for (unsigned i = 0; i < count; i++)

@@ -131,6 +131,39 @@ static struct active *find_active(struct runs *r, const char *id)
 	return NULL;
 }
 
+// A file that a run has written; NULL: none, or no object.
+static json_t *load_output(const struct runs *r, const char *id, const char *name)
+{
+	char path[RUNS_PATH];
+	json_t *output = json_load_file(runs_path(r, path, "runs/%s/%s", id, name), 0, NULL);
+
+	if (json_is_object(output))
+		return output;
+	json_decref(output);
+	return NULL;
+}
+
+static bool is_campaign(const json_t *state)
+{
+	return json_object_get(state, "campaign") != NULL;
+}
+
+// Add the progress so far; once the campaign has ended, its verdict is the state's, too.
+static void put_progress(const struct runs *r, const char *id, json_t *state)
+{
+	static const char *const members[] = {"verdict", "running", "done", "of"};
+	json_t *table = load_output(r, id, RUNS_TABLE), *progress = json_object();
+
+	for (size_t i = 0; table && i < sizeof(members) / sizeof(members[0]); i++)
+		json_object_set(progress, members[i], json_object_get(table, members[i]));
+	if (table)
+		json_object_set(state, "name", json_object_get(table, "name"));
+	if (json_object_get(table, "exit_code"))
+		json_object_set(state, "verdict", json_object_get(table, "verdict"));
+	json_object_set_new(state, "campaign", progress);
+	json_decref(table);
+}
+
 static json_t *load_state(const struct runs *r, const char *id)
 {
 	char path[RUNS_PATH];
@@ -156,6 +189,8 @@ json_t *runs_state(struct runs *r, const char *id)
 	if (a)
 		state = json_deep_copy(a->state);
 	pthread_mutex_unlock(&r->lock);
+	if (is_campaign(state))
+		put_progress(r, id, state);
 	return state ? state : load_state(r, id);
 }
 
@@ -203,16 +238,13 @@ void runs_active(struct runs *r, struct runs_ids *out)
 // The few figures shown in a list.
 static void put_figures(const struct runs *r, const char *id, json_t *state)
 {
-	char path[RUNS_PATH];
-	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
+	json_t *result = load_output(r, id, "result.json");
 	double answered = 0, sent = 0, lost = 0, p99 = NAN;
 	const json_t *item;
 	size_t i;
 
-	if (!json_is_object(result)) {
-		json_decref(result);
+	if (!result)
 		return;
-	}
 	json_array_foreach(json_object_get(result, "traffic"), i, item)
 	{
 		double one = document_number(item, "latency.response.p99_ns");
@@ -284,7 +316,9 @@ static void save_end(struct runs *r, const char *id, json_t *state, int code)
 	json_object_set_new(state, "ended", json_string(now));
 	json_object_set_new(state, "exit_code", json_integer(code));
 	put_last_line(r, id, state);
-	if (has_result(r, id)) {
+	if (is_campaign(state)) {
+		put_progress(r, id, state);
+	} else if (has_result(r, id)) {
 		put_figures(r, id, state);
 		if (!json_is_true(json_object_get(state, "respond")))
 			append_history(r, id);
@@ -304,17 +338,20 @@ static void note_end(struct runs *r, const char *id, json_t *state, int code)
 
 // --- runs of a killed server
 
-// The run lost its orders, so it ends in order and its result has the outcome.
-static void save_left(struct runs *r, const char *id)
+// The run lost its orders, so it ends in order and its result has the outcome. false: not yet.
+static bool save_left(struct runs *r, const char *id)
 {
-	char path[RUNS_PATH];
 	json_t *state = load_state(r, id);
-	json_t *result = json_load_file(runs_path(r, path, "runs/%s/result.json", id), 0, NULL);
+	json_t *result = load_output(r, id, is_campaign(state) ? RUNS_TABLE : "result.json");
+	double code =
+		document_number(result, is_campaign(state) ? "exit_code" : "verdict.exit_code");
+	bool ended = isfinite(code);
 
-	if (state && strcmp(document_text(state, "status"), "lost") == 0)
-		save_end(r, id, state, (int)document_number(result, "verdict.exit_code"));
+	if (state && ended && strcmp(document_text(state, "status"), "lost") == 0)
+		save_end(r, id, state, (int)code);
 	json_decref(result);
 	json_decref(state);
+	return ended;
 }
 
 static void look_at_left(struct runs *r)
@@ -327,10 +364,8 @@ static void look_at_left(struct runs *r)
 	for (size_t i = json_array_size(r->left); i-- > 0;) {
 		const char *id = json_string_value(json_array_get(r->left, i));
 
-		if (!has_result(r, id))
-			continue;
-		save_left(r, id);
-		json_array_remove(r->left, i);
+		if (save_left(r, id))
+			json_array_remove(r->left, i);
 	}
 	if (now > r->left_until)
 		json_array_clear(r->left);
@@ -514,14 +549,21 @@ static int ask_main(struct runs *r, const struct child *c, struct supervised *st
 	return rc;
 }
 
-static int start_child(struct runs *r, bool responds, const char *id, const char *file,
+enum kind { KIND_RUN, KIND_RESPOND, KIND_CAMPAIGN };
+
+static int start_child(struct runs *r, enum kind kind, const char *id, const char *file,
 	const char *const *more, unsigned count, int out, struct supervised *started)
 {
+	static const char *const commands[] = {"run", "respond", "campaign"};
 	char name[256], run_id[96], folder[RUNS_PATH];
-	const char *argv[RUNS_MORE + 16] = {"ddiperf", responds ? "respond" : "run"};
+	const char *argv[RUNS_MORE + 16] = {"ddiperf", commands[kind]};
 	struct child c = {(char *const *)argv, folder, -1, out, out};
-	const char *const own[] = {"--confined", "--json", "result.json", "--set", run_id, "--set",
-		"output.jsonl=live.jsonl", "--orders"};
+	// The user's --set come first: the last of two wins.
+	const char *const own[][9] = {{"--confined", "--json", "result.json", "--set", run_id,
+					      "--set", "output.jsonl=live.jsonl", "--orders"},
+		{"--confined", "--json", "result.json", "--set", run_id},
+		{"--confined", "--set", "output.json=" RUNS_TABLE, "--set",
+			"output.jsonl=live.jsonl", "--orders"}};
 	unsigned n = 2;
 
 	snprintf(run_id, sizeof(run_id), "run.id=%s", id);
@@ -529,10 +571,9 @@ static int start_child(struct runs *r, bool responds, const char *id, const char
 	runs_path(r, folder, "runs/%s", id);
 	for (unsigned i = 0; i < count; i++)
 		argv[n++] = more[i];
-	// After the user's: the last of two --set wins.
-	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]) - (responds ? 3 : 0); i++)
-		argv[n++] = own[i];
-	if (r->commands && !responds)
+	for (unsigned i = 0; own[kind][i]; i++)
+		argv[n++] = own[kind][i];
+	if (r->commands && kind != KIND_RESPOND)
 		argv[n++] = "--allow-commands";
 	argv[n++] = name;
 	return ask_main(r, &c, started);
@@ -542,9 +583,10 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
 {
 	char path[RUNS_PATH], folder[RUNS_PATH];
-	json_t *ports = fleet ? json_array()
-	                      : runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
+	const char *from = runs_path(r, path, "files/%s", file);
+	json_t *ports = fleet ? json_array() : runs_ports_of(from, more, count);
 	json_t *set = json_array();
+	enum kind kind = lease_s ? KIND_RESPOND : runs_is_campaign(from) ? KIND_CAMPAIGN : KIND_RUN;
 	struct active *a;
 	struct supervised child = {.orders = -1, .events = -1};
 	int out = -1, rc = 0;
@@ -566,7 +608,7 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	made = mkdir(runs_path(r, folder, "runs/%s", id), 0777) == 0;
 	rc = out = made ? prepare(r, id, file) : -errno;
 	if (rc >= 0)
-		rc = start_child(r, lease_s > 0, id, file, more, count, out, &child);
+		rc = start_child(r, kind, id, file, more, count, out, &child);
 	a = find_active(r, id); // the table may have changed meanwhile
 	if (rc == 0) {
 		if (lease_s) {
@@ -576,6 +618,8 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 		}
 		if (fleet)
 			json_object_set(a->state, "fleet", fleet);
+		if (kind == KIND_CAMPAIGN)
+			json_object_set_new(a->state, "campaign", json_object());
 		save_state(r, id, a->state);
 		a->child = child;
 		if (r->over) // runs_end did not know it
@@ -624,6 +668,8 @@ void runs_order(struct runs *r, const char *id, const json_t *order, struct runs
 	a = find_active(r, id);
 	if (!a || !a->child.pid)
 		fail(e, 409, "run %s is not running", id);
+	else if (is_campaign(a->state))
+		fail(e, 409, "run %s is a campaign: its rates cannot be changed, only stopped", id);
 	else if (!supervise_order(&a->child, line, len))
 		fail(e, 409, "run %s takes no order now", id);
 	pthread_mutex_unlock(&r->lock);

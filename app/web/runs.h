@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder of runs, each a child process of this program, and of the files that they read:
+// A folder of runs and campaigns, each a child process of this program, and of the files that they
+// read:
 //
 //   files/NAME     configurations and their input
 //   runs/ID.json   the state of a run
-//   runs/ID/       its working directory: result.json, live.jsonl, log.txt, run.yaml
+//   runs/ID/       its working directory: result.json, live.jsonl, log.txt, run.yaml; of a campaign
+//                  campaign.json instead of the first
 //   history.jsonl  a line for each run that has ended
 //
 // The main thread starts and ends the children, because it has the rights needed for ports.
@@ -15,8 +17,9 @@
 #include <stdint.h>
 
 #define RUNS_PATH       4096
-#define RUNS_SETS       24 // settings that replace the file's
-#define RUNS_MORE       64 // further arguments of a run
+#define RUNS_TABLE      "campaign.json" // output.json of a campaign
+#define RUNS_SETS       24              // settings that replace the file's
+#define RUNS_MORE       64              // further arguments of a run
 #define RUNS_ID_SIZE    64
 #define RUNS_ACTIVE_MAX 8 // in progress at a time
 
@@ -39,10 +42,10 @@ void runs_close(struct runs *r);
 
 bool runs_are_over(struct runs *r);
 
-// Start `ddiperf run MORE... files/FILE`, and write its id. more: count further arguments, at most
-// RUNS_MORE, in pairs like --set and PATH=VALUE. fleet: the agents that do the run, as in its
-// state, so it uses no port here; NULL: a local run. lease_s not 0: starts `ddiperf respond`
-// instead, which ends if its state is not requested (runs_look) for this time.
+// Start `ddiperf run MORE... files/FILE`, or campaign if FILE is one, and write its id. more: count
+// further arguments, at most RUNS_MORE, in pairs like --set and PATH=VALUE. fleet: the agents that
+// do the run, as in its state, so it uses no port here; NULL: a local run. lease_s not 0: starts
+// `ddiperf respond` instead, which ends if its state is not requested (runs_look) for this time.
 void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
 	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e);
 // In order; the second time without waiting for replies.

@@ -344,3 +344,8 @@ void conf_check_names(const struct field_list *l, size_t size, const char *what,
 		}
 	}
 }
+
+bool conf_has(const struct conf_tree *t, const char *key)
+{
+	return node_find(t->root, key) != NULL;
+}

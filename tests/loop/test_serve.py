@@ -219,6 +219,64 @@ def neither_a_folder_that_is_gone_nor_a_full_disk_hurts_what_is_there():
         assert sorted(os.listdir(f"{server.folder}/files")) == ["kept.yaml", "long.yaml"] and not os.listdir(f"{server.folder}/runs")
 
 
+def campaign(**keys):
+    """Of two points on quick.yaml."""
+    return json.dumps({"base": "quick.yaml", "set": ["run.duration=60ms"], "points": [{"name": "a"}, {"name": "b"}],
+                       "columns": [{"name": "sent", "figure": "traffic.queries.sent"}], "repeats": 1000, **keys}, indent=1)
+
+
+def progress(server, run):
+    return server.get(f"/runs/{run}")["campaign"]
+
+
+@test
+def a_campaign_is_started_followed_stopped_and_fetched():
+    with Server() as server:
+        server.put("quick.yaml", quick())
+        server.put("c.yaml", campaign())
+        server.put("hooks.yaml", quick(hooks={"start": "true"}))
+        # Neither it nor its runs may have commands here, and its files are in the folder.
+        for wrong, words in (("points=[{name: a, start: 'true'}]", "commands are not allowed"), ("through=nice", "commands are not allowed"),
+                             ("base=hooks.yaml", "commands are not allowed"), ("base=../x.yaml", "only files in the folder"),
+                             ("output.html=/tmp/x", "only files in the working directory")):
+            status, _, body = server.ask("POST", "/runs", json.dumps({"file": "c.yaml", "set": [wrong]}))
+            assert status == 422 and words in body, (wrong, status, body)
+        assert server.get("/runs")["runs"] == []
+        run = server.run("c.yaml")
+        until(lambda: progress(server, run).get("done", 0) > 1, lambda: server.ask("GET", f"/runs/{run}/log"))
+        now = progress(server, run)
+        assert now["of"] == 2000 and now["verdict"] == "done" and now["running"]["point"] in ("a", "b") and now["running"]["operation"] == "run", now
+        assert server.ask("POST", "/runs", '{"file": "quick.yaml"}')[0] == 409 and server.ask("POST", f"/runs/{run}/orders", '{"order": "x=1"}')[0] == 409
+        assert "traffic" not in server.ask("GET", "/metrics", api=False)[2]
+        assert server.get(f"/runs/{run}/result")["running"]
+        assert server.ask("POST", f"/runs/{run}/stop")[0] == 200
+        state = server.wait(run)
+        assert (state["verdict"], state["exit_code"], state["name"], state["campaign"]["running"]) == ("interrupted", 130, "c", None), state
+        # One that ends by itself.
+        run = server.run("c.yaml", "repeats=2")
+        lines = server.lines(run)
+        state = lines[-1][1]
+        assert state["verdict"] == "done" and state["campaign"]["done"] == state["campaign"]["of"] == 4, state
+        assert [(line["point"], line["repeat"]) for _, line in lines[1:-1] if line["counts"]] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)], lines
+        table = server.get(f"/runs/{run}/result")
+        assert [row["figures"][0][0]["mean"] for row in table["rows"]] == [60, 60], table
+        status, kind, page = server.ask("GET", f"/runs/{run}/report")
+        assert status == 200 and kind.startswith("text/html"), (status, kind)
+        assert json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1]) == {"results": [], "campaign": table}
+        assert server.ask("GET", f"/runs/{run}/report?format=csv")[0] == 400 and server.get("/history")["runs"] == []
+        # It ends with its server, and the next one has its table.
+        run = server.run("c.yaml")
+        until(lambda: progress(server, run).get("done"), lambda: server.ask("GET", f"/runs/{run}/log"))
+        server.process.kill()
+    with Server("--allow-commands", folder=server.folder) as server:
+        until(lambda: server.get(f"/runs/{run}")["status"] == "ended", lambda: server.get(f"/runs/{run}"))
+        assert server.get(f"/runs/{run}")["verdict"] == "interrupted"
+        server.put("d.yaml", campaign(base="hooks.yaml", repeats=1, through="nice", points=[{"name": "a", "start": "echo $DDIPERF_POINT >started"}]))
+        run = server.run("d.yaml")
+        assert server.wait(run).get("verdict") == "done", server.ask("GET", f"/runs/{run}/log")
+        assert server.ask("GET", f"/runs/{run}/files/started")[2] == "a\n"
+
+
 # --- requests that nobody should send -------------------------------------------------------------------
 
 
@@ -578,6 +636,29 @@ def a_run_is_played_from_upload_to_report():
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             page.mouse(kind, x, y)
         page.until(f"location.pathname === '/run/{first}' && document.documentElement.dataset.ended === '{first}'")
+        clean(page, server)
+
+
+@test
+def a_campaign_is_played_from_the_list_to_its_table():
+    page = browser()
+    with Server() as server:
+        server.put("quick.yaml", quick())
+        server.put("c.yaml", campaign())
+        page.visit(f"http://127.0.0.1:{server.port}/file/c.yaml", "document.querySelector('textarea') && document.documentElement.dataset.shown === '/file/c.yaml'")
+        # Completion knows the settings of a campaign.
+        assert "repeats" in page.value("fetch('/api/v1/schema?of=campaign').then(one => one.text())")
+        click(page, "Run")
+        page.until("/so far: [1-9]\\d* of 2000 repeats have values; running: [ab], repeat \\d+: run/.test(document.querySelector('[data-text=progress]')?.textContent)")
+        assert page.value("[...document.querySelectorAll('[data-table] td')].some(td => td.textContent.endsWith('(running)'))")
+        click(page, "Stop")
+        page.until("document.documentElement.dataset.ended && document.querySelector('[data-verdict]').dataset.verdict === 'INTERRUPTED'")
+        server.wait(run := server.run("c.yaml", "repeats=2"))
+        page.value("serve.go('/').then(() => 0)")
+        rows = page.value("[...document.querySelectorAll('[data-table=runs] tbody tr')].map(tr => tr.textContent)")
+        assert len(rows) == 2 and "c, campaign: 4 of 4 repeats" in rows[0] and "DONE" in rows[0] and "of 2000 repeats" in rows[1], rows
+        page.value(f"serve.go('/run/{run}').then(() => 0)")
+        page.until("document.querySelector('[data-text=progress]')?.textContent === '4 of 4 repeats have values' && document.querySelectorAll('figure').length === 1")
         clean(page, server)
 
 

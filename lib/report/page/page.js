@@ -786,7 +786,7 @@ function timeLines(items, rows) {
 }
 
 const VERDICTS = {pass: ["PASS", "pass"], fail: ["FAIL", "fail"], invalid: ["INVALID", "invalid"], done: ["DONE", "done"],
-	unreachable: ["UNREACHABLE", "fail"], interrupted: ["INTERRUPTED", "invalid"]};
+	unreachable: ["UNREACHABLE", "fail"], interrupted: ["INTERRUPTED", "invalid"], incomplete: ["INCOMPLETE", "invalid"]};
 const SHAPES = {pass: "M2 9 L7 14 L16 3", fail: "M3 3 L15 15 M15 3 L3 15", invalid: "M9 2 L17 16 L1 16 Z M9 7 L9 11 M9 13.4 L9 14",
 	done: "M2 9 L16 9"};
 
@@ -1596,10 +1596,18 @@ function campaignCharts(node) {
 	});
 }
 
+// The verdict so far, and the run in progress.
+function campaignHead() {
+	const {running, done, of, notes} = campaign, names = running ? Object.entries(running.settings).map(([name, value]) => `${name} ${value}`) : [];
+	const now = running ? `; running: ${[running.point, ...names, `repeat ${running.repeat}`, ...(running.attempt > 1 ? [`attempt ${running.attempt}`] : [])].join(", ")}: ${running.operation || "start of the server"}` : "";
+	return [el("div", {class: "verdict"}, badge(text(campaign, "verdict")), el("p", {"data-text": "progress"}, `${running ? "so far: " : ""}${done} of ${of} repeats have values${now}`)),
+		list(notes).length ? el("ul", {"data-text": "notes"}, notes.map(note => el("li", {}, note))) : ""];
+}
+
 function campaignTables(node) {
 	campaign.columns.forEach((title, column) => node.append(el("h3", {}, title),
 		table([["point", "text"], ...campaign.vary.map(name => [name, "text"]), ...campaign.operations.map(name => [name])],
-			list(campaign.rows).map(row => [text(row, "point"), ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
+			list(campaign.rows).map((row, i) => [`${text(row, "point")}${i === at(campaign, "running.cell") ? " (running)" : ""}`, ...row.values, ...row.figures[column].map(cell => cell.text)]), `campaign ${title}`)));
 }
 
 // [id, title, heading if it differs, maker]
@@ -1620,7 +1628,7 @@ const OF_CAMPAIGN = [["campaign", "Chart", "", campaignCharts], ["table", "Table
 // of: the wanted sections in their order; undefined: all, and the head.
 function build(page, of) {
 	if (campaign)
-		page.append(el("h1", {}, campaign.name));
+		page.append(el("h1", {}, campaign.name), ...campaignHead());
 	else if (!of)
 		head(page);
 	for (const [id, title, heading, make] of campaign ? OF_CAMPAIGN : of ? of.map(id => SECTIONS.find(one => one[0] === id)) : SECTIONS)

@@ -121,7 +121,8 @@ function runRows(runs, again, ticked, tick) {
 			event.target.checked ? ticked.add(run.id) : ticked.delete(run.id);
 			tick();
 		}});
-	return runs.map(run => [[run.verdict ? box(run) : "", link(`/run/${run.id}`, when(run.started))], run.name || run.file, stateOf(run), perSecond(run.answered_per_s),
+	const name = run => `${run.name || run.file}${run.campaign ? `, campaign: ${run.campaign.done ?? 0} of ${run.campaign.of ?? "?"} repeats` : ""}`;
+	return runs.map(run => [[run.verdict && !run.campaign ? box(run) : "", link(`/run/${run.id}`, when(run.started))], name(run), stateOf(run), perSecond(run.answered_per_s),
 		percent(run.loss), time(run.p99_ns), run.status === "running"
 			? button("Stop", async () => again(await post(`/runs/${run.id}/stop`)))
 			: button("Delete", async () => confirm(`Delete run ${run.id}?`) && again(await call("DELETE", `/runs/${run.id}`)))]);
@@ -130,7 +131,7 @@ function runRows(runs, again, ticked, tick) {
 // Words that are all in the name, file, settings or state of a run; "-word" must not be there.
 function matches(run, wanted) {
 	const state = run.status === "running" ? "running" : run.verdict || (run.status === "lost" ? "lost" : "no result");
-	const all = [run.name, run.file, state, run.id, ...(run.set || [])].join(" ").toLowerCase();
+	const all = [run.name, run.file, state, run.id, run.campaign ? "campaign" : "", ...(run.set || [])].join(" ").toLowerCase();
 	return wanted.toLowerCase().split(/\s+/).every(word => word.startsWith("-") && word.length > 1 ? !all.includes(word.slice(1)) : all.includes(word));
 }
 
@@ -497,13 +498,38 @@ const report = id => dataOf(`/runs/${id}/report?format=html`);
 
 const FORMATS = ["html", "json", "csv", "keyval", "hdr", "dns_metrics", "openmetrics", "junit", "jsonl"];
 
-function results(id) {
-	const format = el("select", {"aria-label": "format"}, FORMATS.map(name => el("option", {}, name)));
+function results(id, formats) {
+	const format = el("select", {"aria-label": "format"}, formats.map(name => el("option", {}, name)));
 	return [format, button("Download", () => save(`/runs/${id}/report?format=${format.value}`, `${id}.${format.value}`))];
 }
 
 async function showLog(id, box) {
 	box.replaceChildren(el("pre", {class: "wrap", "data-text": "log"}, await getText(`/runs/${id}/log`)));
+}
+
+const tableOf = async id => ({results: [], campaign: await get(`/runs/${id}/result`)});
+
+// Draws the table of a campaign whenever it has changed, until the end. Returns its state.
+async function watchCampaign(id, mine) {
+	for (let before = "";; await sleep(1000)) {
+		const run = await get(`/runs/${id}`).catch(error => {
+			complaint.textContent = `The server does not answer (${error.message}); trying again.`;
+		});
+		if (run && run.status !== "running")
+			complaint.textContent = "";
+		if (mine.over || run && run.status !== "running")
+			return run;
+		const now = run && run.campaign.of ? JSON.stringify(run.campaign) : before;
+		if (now === before)
+			continue;
+		const table = await tableOf(id);
+		if (mine.over)
+			return run;
+		before = now;
+		fill(page, table);
+		draw();
+		ddiperf.listen(page);
+	}
 }
 
 async function showRun(box, mine, id) {
@@ -523,7 +549,10 @@ async function showRun(box, mine, id) {
 		head.replaceChildren(name());
 		row.replaceChildren(button("Stop", () => post(`/runs/${id}/stop`), {class: "main"}), link(`/file/${run.file}`, run.file));
 		document.documentElement.dataset.shown = location.pathname;
-		await follow(id, mine, (line, over) => over ? run = line : watch.take(line));
+		if (run.campaign)
+			run = await watchCampaign(id, mine);
+		else
+			await follow(id, mine, (line, over) => over ? run = line : watch.take(line));
 		watch.end();
 		if (mine.over)
 			return;
@@ -532,14 +561,14 @@ async function showRun(box, mine, id) {
 	said.textContent = run.verdict ? "" : run.said || (run.status === "lost" ? "Its server was ended before it."
 		: `It ended without a result and without a word, with exit code ${run.exit_code}.`);
 	row.replaceChildren(button("Run again", () => startRun(run.file, run.set || [], run.fleet), {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
-		...(run.verdict ? results(id) : []), button("Delete", async () => {
+		...(run.verdict ? results(id, run.campaign ? ["html"] : FORMATS) : []), button("Delete", async () => {
 			if (!confirm(`Delete run ${id}?`))
 				return;
 			await call("DELETE", `/runs/${id}`);
 			await go("/");
 		}));
-	if (run.verdict)
-		ddiperf.start(page, await report(id));
+	if (run.verdict || at(run, "campaign.of"))
+		ddiperf.start(page, run.campaign ? await tableOf(id) : await report(id));
 	document.documentElement.dataset.ended = id;
 }
 
@@ -798,12 +827,12 @@ class Editor {
 	}
 }
 
-let schema = null;
+const schemas = {};
 
 async function showFile(box, mine, name) {
 	document.title = `${name} – ddiperf`;
 	const value = await getText(`/files/${name}`);
-	schema ||= await get("/schema");
+	const kind = /^[{ ]*"?points"?:/m.test(value) ? "campaign" : "run", schema = schemas[kind] ||= await get(`/schema?of=${kind}`);
 	const errors = el("ul", {class: "errors", id: "errors", "aria-live": "polite"}), state = el("span", {class: "said", role: "status"});
 	const sets = el("input", {size: 40, placeholder: "run.duration=5s traffic.queries.load.rate=2k", "aria-label": "settings in place of those of the file"});
 	const fleet = fleetChoice();

@@ -374,6 +374,46 @@ static void runs_of_one_second_are_listed_newest_first(void **state)
 	json_decref(list);
 }
 
+static void a_campaign_has_its_progress_and_the_ports_of_all_its_runs(void **state)
+{
+	json_t *s;
+
+	write_file("base: a.yaml\nvary: [{name: b, setting: base, values: [a.yaml, b.yaml]}]\n"
+		   "points: [{name: p}, {name: q, set: [ports.a.device=eth2]}]\n",
+		"files/c.yaml");
+	write_file(FILE_OF("eth2"), "files/d.yaml");
+	assert_int_equal(START("c.yaml", {"--set", "repeats=2"}, 2), 0);
+	assert_non_null(strstr(x.words, "ddiperf campaign --set repeats=2 --confined --set "
+					"output.json=campaign.json --set output.jsonl=live.jsonl "
+					"--orders --allow-commands ../../files/c.yaml "));
+	for (const char *file = "abcd"; *file; file++)
+		assert_int_equal(START((char[]){*file, '.', 'y', 'a', 'm', 'l', '\0'}), 409);
+	assert_int_equal(START("d.yaml", {"--set", "ports.a.device=eth3"}, 2), 0);
+	s = runs_list(x.runs);
+	strcpy(x.id, document_text(json_array_get(s, 1), "id"));
+	json_decref(s);
+	assert_int_equal(tell(x.id, "exit 5"), 409);
+	write_file("{\"name\": \"n\", \"verdict\": \"fail\", \"running\": {\"cell\": 1}, "
+		   "\"done\": 3, \"of\": 8, \"rows\": []}",
+		"runs/%s/campaign.json", x.id);
+	s = runs_state(x.runs, x.id);
+	assert_string_equal(document_text(s, "name"), "n");
+	assert_string_equal(document_text(s, "campaign.verdict"), "fail");
+	assert_true(document_number(s, "campaign.running.cell") == 1);
+	assert_true(document_number(s, "campaign.done") == 3);
+	assert_null(json_object_get(s, "verdict"));
+	json_decref(s);
+	write_file("{\"name\": \"n\", \"verdict\": \"interrupted\", \"running\": null, "
+		   "\"done\": 3, \"of\": 8, \"exit_code\": 130, \"rows\": []}",
+		"runs/%s/campaign.json", x.id);
+	assert_int_equal(stop(x.id), 0);
+	s = ended(x.id);
+	assert_string_equal(document_text(s, "verdict"), "interrupted");
+	assert_true(json_is_null(json_object_get(json_object_get(s, "campaign"), "running")));
+	json_decref(s);
+	assert_int_equal(x.reports, 0);
+}
+
 static void what_cannot_start_leaves_nothing(void **state)
 {
 	json_t *list;
@@ -426,6 +466,9 @@ static void what_a_killed_server_left_is_noted(void **state)
 	write_file("{\"id\": \"2\", \"status\": \"running\"}", "runs/2.json");
 	write_file("{\"id\": \"3\", \"status\": \"ended\"}", "runs/3.json");
 	write_file("[]", "runs/4.json");
+	write_file("{\"id\": \"0\", \"status\": \"running\", \"campaign\": {}}", "runs/0.json");
+	mkdir(strcat(strcpy(x.words, x.dir), "/runs/0"), 0777);
+	write_file("{\"verdict\": \"fail\", \"exit_code\": 1}", "runs/0/campaign.json");
 	write_file("{}", "runs/5.txt");
 	mkdir(strcat(strcpy(x.words, x.dir), "/runs/1"), 0777);
 	mkdir(strcat(strcpy(x.words, x.dir), "/runs/2"), 0777);
@@ -433,10 +476,11 @@ static void what_a_killed_server_left_is_noted(void **state)
 	assert_int_equal(runs_open(x.dir, false, &x.runs), 0);
 	assert_false(runs_allow_commands(x.runs));
 	assert_ended("1", 4);
+	assert_ended("0", 1);
 	assert_status("2", "lost");
 	list = runs_list(x.runs);
-	assert_int_equal(json_array_size(list), 3);
-	for (int i = 0; i < 3; i++)
+	assert_int_equal(json_array_size(list), 4);
+	for (int i = 0; i < 4; i++)
 		assert_int_equal(document_text(json_array_get(list, (size_t)i), "id")[0], '3' - i);
 	json_decref(list);
 	write_file("{\"verdict\": {\"exit_code\": 0}}", "runs/2/result.json");
@@ -458,6 +502,7 @@ int main(void)
 		TEST(a_responder_that_ignores_interrupts_is_killed),
 		TEST(runs_of_other_ports_are_beside_each_other),
 		TEST(runs_of_one_second_are_listed_newest_first),
+		TEST(a_campaign_has_its_progress_and_the_ports_of_all_its_runs),
 		TEST(what_cannot_start_leaves_nothing),
 		TEST(a_responder_ends_when_nobody_looks_at_it),
 		TEST(what_a_killed_server_left_is_noted),
