@@ -27,7 +27,7 @@ struct campaign_table {
 	const struct campaign_journal *journal;
 	const char *const *why;
 	const json_t *running; // as of on_step in struct campaign_runner; NULL: none
-	const char *verdict;   // so far, or at the end
+	const char *verdict;   // so far, or at the end; NULL: none yet
 	int code;              // exit code of the campaign; -1: it has not ended
 };
 

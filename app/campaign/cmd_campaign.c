@@ -121,11 +121,13 @@ static void on_step(void *ctx, const json_t *running)
 	const struct campaign_runner *r = ctx;
 	struct campaign_journal j = *r->journal; // its texts go after each table
 	struct campaign_table t = {.journal = &j, .why = r->why, .running = running, .code = -1};
+	int code;
 
 	if (!r->campaign->settings.output.json)
 		return;
 	j.arena = arena_new();
-	t.verdict = verdict_of(code_of(r, &t, 0));
+	code = code_of(r, &t, 0);
+	t.verdict = code == EXIT_PASS ? NULL : verdict_of(code);
 	document_write_by(OUTPUT_JSON, r->campaign->settings.output.json,
 		&(struct document_writer){write_json, &t});
 	arena_free(j.arena);

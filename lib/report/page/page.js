@@ -1600,7 +1600,7 @@ function campaignCharts(node) {
 function campaignHead() {
 	const {running, done, of, notes} = campaign, names = running ? Object.entries(running.settings).map(([name, value]) => `${name} ${value}`) : [];
 	const now = running ? `; running: ${[running.point, ...names, `repeat ${running.repeat}`, ...(running.attempt > 1 ? [`attempt ${running.attempt}`] : [])].join(", ")}: ${running.operation || "start of the server"}` : "";
-	return [el("div", {class: "verdict"}, badge(text(campaign, "verdict")), el("p", {"data-text": "progress"}, `${running ? "so far: " : ""}${done} of ${of} repeats have values${now}`)),
+	return [el("div", {class: "verdict"}, text(campaign, "verdict") ? badge(text(campaign, "verdict")) : "", el("p", {"data-text": "progress"}, `${running ? "so far: " : ""}${done} of ${of} repeats have values${now}`)),
 		list(notes).length ? el("ul", {"data-text": "notes"}, notes.map(note => el("li", {}, note))) : ""];
 }
 

@@ -546,7 +546,7 @@ async function showRun(box, mine, id) {
 	const name = () => el("h1", {}, `${run.name || run.file} `, stateOf(run));
 	if (run.status === "running") {
 		const watch = new Watch(id, said, controls);
-		head.replaceChildren(name());
+		head.replaceChildren(run.campaign ? stateOf(run) : name());
 		row.replaceChildren(button("Stop", () => post(`/runs/${id}/stop`), {class: "main"}), link(`/file/${run.file}`, run.file));
 		document.documentElement.dataset.shown = location.pathname;
 		if (run.campaign)
