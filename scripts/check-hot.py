@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Keeps the hot path pure: what its compiled functions call, divide and convert, and what its source names.
 # A file is judged by its header line: "Path: hot." in whole; "Path: hot (a, b) | cold (c)" from its functions
-# a and b (or stem_a and stem_b) on, with everything of the file that they call; "Path: cold." not at all.
+# a and b (or stem_a and stem_b) on, with everything of the file that they call; "Path: hot | cold (c)" all others than
+# c; "Path: cold." not at all.
 # "Path: driver." neither: it is called through DPDK's table of drivers, as those of DPDK are.
 """usage: scripts/check-hot.py BUILD_DIR        (an optimised build, without sanitizers)"""
 
@@ -47,10 +48,13 @@ class Hotness:
         self.any = bool(re.search(r"\bhot\b", line))
         self.all = self.any and not re.search(r"\bcold\b", line)
         part = re.search(r"\bhot\s*\(([^)]*)\)", line)
-        self.names = None if self.all else re.findall(r"\w+", part[1]) if part else []
+        rest = re.search(r"\bhot\s*\|\s*cold\s*\(([^)]*)\)", line)
+        self.cold = re.findall(r"\w+", rest[1]) if rest else []
+        self.names = None if self.all or rest else re.findall(r"\w+", part[1]) if part else []
 
     def covers(self, function, stem):
-        return self.names is None or any(function in (n, f"{stem}_{n}") for n in self.names)
+        names = self.cold if self.names is None else self.names
+        return any(function in (n, f"{stem}_{n}") for n in names) == (self.names is not None)
 
 
 def disassemble(obj):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rare ways to the next exchange and its client, expired leases, and notes for the log. Path: hot |
-// cold (open, close, bind, rest_ms, mix_share, mix_check, mix_init). The worker that owns it.
+// cold (open, close, bind, rest_ms, dhcp_mix_share, dhcp_mix_check, dhcp_mix_init). The worker that
+// owns it.
 
 #include "proto/dhcp/client/dhcp_work.h"
 
