@@ -50,7 +50,7 @@ static int certificates_read(struct hand_setup *s)
 		rc = gnutls_certificate_set_x509_key_mem(
 			s->credentials, &crt, &key, GNUTLS_X509_FMT_PEM);
 	}
-	if (rc < 0 || w->verify != HAND_VERIFY_CHAIN)
+	if (rc < 0 || w->verify != TLS_VERIFY_CHAIN)
 		return rc;
 	if (!w->authorities)
 		return gnutls_certificate_set_x509_system_trust(s->credentials);
@@ -133,6 +133,21 @@ static ssize_t push(gnutls_transport_ptr_t at, const void *data, size_t len)
 	return (ssize_t)len;
 }
 
+// --- names
+
+static const char *const refusal_names[HAND_REFUSALS] = {[HAND_ACCEPTED] = "accepted",
+	[HAND_NO_CERTIFICATE] = "none",
+	[HAND_WRONG_PIN] = "wrong_pin",
+	[HAND_EXPIRED] = "expired",
+	[HAND_NOT_YET] = "not_yet_valid",
+	[HAND_WRONG_NAME] = "wrong_name",
+	[HAND_UNTRUSTED] = "untrusted"};
+
+const char *hand_refusal_name(uint32_t refusal)
+{
+	return refusal_names[refusal];
+}
+
 // --- facts
 
 static int secret_seen(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
@@ -159,7 +174,9 @@ static bool pin_is_right(const struct hand *h, const gnutls_datum_t *certificate
 		return false;
 	if (gnutls_x509_crt_import(crt, certificate, GNUTLS_X509_FMT_DER) == 0 &&
 		gnutls_x509_crt_get_key_id(crt, GNUTLS_KEYID_USE_SHA256, id, &len) == 0)
-		right = len == sizeof(id) && memcmp(id, h->setup->settings.pin, len) == 0;
+		for (uint32_t i = 0; i < h->setup->settings.pin_count && !right; i++)
+			right = len == TLS_PIN_LEN &&
+			        memcmp(id, h->setup->settings.pins[i], len) == 0;
 	gnutls_x509_crt_deinit(crt);
 	return right;
 }
@@ -194,11 +211,11 @@ static int certificate_check(gnutls_session_t session)
 	h->facts.octets_of_them = 0;
 	for (uint32_t i = 0; list && i < h->facts.certificates; i++)
 		h->facts.octets_of_them += list[i].size;
-	if (h->setup->settings.verify == HAND_VERIFY_NONE)
+	if (h->setup->settings.verify == TLS_VERIFY_NONE)
 		return 0;
 	if (!list || !h->facts.certificates)
 		h->facts.refused = HAND_NO_CERTIFICATE;
-	else if (h->setup->settings.verify == HAND_VERIFY_CHAIN)
+	else if (h->setup->settings.verify == TLS_VERIFY_CHAIN)
 		h->facts.refused = chain_refusal(h);
 	else if (!pin_is_right(h, list))
 		h->facts.refused = HAND_WRONG_PIN;
@@ -212,22 +229,6 @@ static const struct {
 	{GNUTLS_CIPHER_AES_128_GCM, RECORD_AES_128_GCM},
 	{GNUTLS_CIPHER_AES_256_GCM, RECORD_AES_256_GCM},
 	{GNUTLS_CIPHER_CHACHA20_POLY1305, RECORD_CHACHA20_POLY1305},
-};
-
-static const struct {
-	gnutls_group_t group;
-	uint16_t number;
-} groups[] = {
-	{GNUTLS_GROUP_SECP256R1, 23},
-	{GNUTLS_GROUP_SECP384R1, 24},
-	{GNUTLS_GROUP_SECP521R1, 25},
-	{GNUTLS_GROUP_X25519, 29},
-	{GNUTLS_GROUP_X448, 30},
-	{GNUTLS_GROUP_FFDHE2048, 256},
-	{GNUTLS_GROUP_FFDHE3072, 257},
-	{GNUTLS_GROUP_FFDHE4096, 258},
-	{GNUTLS_GROUP_FFDHE6144, 259},
-	{GNUTLS_GROUP_FFDHE8192, 260},
 };
 
 static int way_take(struct hand *h, bool read, struct record_way *w)
@@ -251,21 +252,19 @@ static int facts_take(struct hand *h)
 {
 	struct hand_facts *f = &h->facts;
 	gnutls_cipher_algorithm_t cipher = gnutls_cipher_get(h->session);
-	gnutls_group_t group = gnutls_group_get(h->session);
+	const char *group = gnutls_group_get_name(gnutls_group_get(h->session));
 	gnutls_datum_t alpn;
 	bool known = false;
 	int rc;
 
 	f->tls12 = gnutls_protocol_get_version(h->session) == GNUTLS_TLS1_2;
 	f->resumed = gnutls_session_is_resumed(h->session);
+	f->group = tls_group_index(group ? group : "");
 	for (unsigned i = 0; i < sizeof(ciphers) / sizeof(*ciphers); i++)
 		if (ciphers[i].cipher == cipher) {
 			f->suite = ciphers[i].suite;
 			known = true;
 		}
-	for (unsigned i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-		if (groups[i].group == group)
-			f->group = groups[i].number;
 	if (gnutls_alpn_get_selected_protocol(h->session, &alpn) == 0 &&
 		alpn.size < sizeof(f->alpn))
 		memcpy(f->alpn, alpn.data, alpn.size);
@@ -281,6 +280,7 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 {
 	const struct hand_settings *w = &h->setup->settings;
 	unsigned flags = (w->server ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK |
+	                 GNUTLS_KEY_SHARE_TOP | // one key share: the preferred group's
 	                 (w->server && !w->tickets ? GNUTLS_NO_TICKETS : 0);
 	gnutls_datum_t alpn = {(uint8_t *)w->alpn, w->alpn ? (unsigned)strlen(w->alpn) : 0};
 	int rc = gnutls_init(&h->session, flags);

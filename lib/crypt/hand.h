@@ -10,22 +10,18 @@
 
 #include "crypt/keys.h"
 #include "crypt/record.h"
-
-enum hand_verify {
-	HAND_VERIFY_NONE,
-	HAND_VERIFY_CHAIN, // up to an authority, and the name
-	HAND_VERIFY_PIN    // of the public key (RFC 7858 section 4.2)
-};
+#include "crypt/tls_settings.h"
 
 // The common part of many handshakes. Texts are the caller's, and live as long as the setup.
 struct hand_settings {
 	bool server;
 	const char *priorities; // of GnuTLS: versions, groups, ciphers; NULL: its own
 	const char *alpn;       // NULL: none. A server refuses clients that offer others only
-	const char *name; // client: of the server, for SNI and for HAND_VERIFY_CHAIN; NULL: none
-	enum hand_verify verify;       // client
-	const char *authorities;       // PEM; NULL: the system's
-	uint8_t pin[32];               // SHA-256 of the SubjectPublicKeyInfo
+	const char *name; // client: of the server, for SNI and for TLS_VERIFY_CHAIN; NULL: none
+	enum tls_verify verify;             // client
+	const char *authorities;            // PEM; NULL: the system's
+	const uint8_t (*pins)[TLS_PIN_LEN]; // SHA-256 of the SubjectPublicKeyInfo
+	uint32_t pin_count;
 	const char *certificate, *key; // PEM, chains included; of a client if it has one
 	bool tickets;                  // server: gives tickets
 };
@@ -39,7 +35,10 @@ enum hand_refusal {
 	HAND_NOT_YET,
 	HAND_WRONG_NAME,
 	HAND_UNTRUSTED,
+	HAND_REFUSALS
 };
+
+const char *hand_refusal_name(uint32_t refusal);
 
 enum hand_state {
 	HAND_RUNNING, // more octets are needed
@@ -51,7 +50,7 @@ enum hand_state {
 struct hand_facts {
 	bool tls12, resumed;
 	enum record_suite suite;
-	uint16_t group;        // IANA's TLS Supported Groups; 0: none or unknown
+	uint32_t group;        // tls_group_index; TLS_GROUPS - 1: none, or unknown
 	uint32_t certificates; // in the peer's chain
 	uint32_t octets_of_them;
 	char alpn[16]; // that both ends agreed on; "": none

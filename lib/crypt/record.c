@@ -38,6 +38,28 @@ static const struct nettle_aead *const aeads[RECORD_SUITES] = {
 	[RECORD_CHACHA20_POLY1305] = &nettle_chacha_poly1305,
 };
 
+#define ALERT_NUMBER(number, name) number,
+#define ALERT_NAME(number, name)   name,
+
+static const uint8_t alert_numbers[] = {RECORD_ALERT_ROWS(ALERT_NUMBER)};
+static const char *const alert_names[] = {RECORD_ALERT_ROWS(ALERT_NAME) "other"};
+
+_Static_assert(sizeof(alert_numbers) + 1 == RECORD_ALERTS, "the header counts them");
+
+uint32_t record_alert_place(int alert)
+{
+	uint32_t i = 0;
+
+	while (i < RECORD_ALERTS - 1 && alert_numbers[i] != alert)
+		i++;
+	return i;
+}
+
+const char *record_alert_name(uint32_t place)
+{
+	return alert_names[place];
+}
+
 size_t record_cache_bytes(uint32_t entries)
 {
 	return sizeof(struct record_cache) + entries * sizeof(struct expanded);

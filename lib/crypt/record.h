@@ -18,6 +18,43 @@ enum record_suite {
 // Content types on the wire.
 enum { RECORD_CHANGE_CIPHER = 20, RECORD_ALERT, RECORD_HANDSHAKE, RECORD_DATA };
 
+// Alerts (RFC 8446 section 6): their numbers, in this order, and then all others.
+#define RECORD_ALERT_ROWS(X)                                                                       \
+	X(0, "close_notify")                                                                       \
+	X(10, "unexpected_message")                                                                \
+	X(20, "bad_record_mac")                                                                    \
+	X(22, "record_overflow")                                                                   \
+	X(40, "handshake_failure")                                                                 \
+	X(42, "bad_certificate")                                                                   \
+	X(43, "unsupported_certificate")                                                           \
+	X(44, "certificate_revoked")                                                               \
+	X(45, "certificate_expired")                                                               \
+	X(46, "certificate_unknown")                                                               \
+	X(47, "illegal_parameter")                                                                 \
+	X(48, "unknown_ca")                                                                        \
+	X(49, "access_denied")                                                                     \
+	X(50, "decode_error")                                                                      \
+	X(51, "decrypt_error")                                                                     \
+	X(70, "protocol_version")                                                                  \
+	X(71, "insufficient_security")                                                             \
+	X(80, "internal_error")                                                                    \
+	X(86, "inappropriate_fallback")                                                            \
+	X(90, "user_canceled")                                                                     \
+	X(100, "no_renegotiation")                                                                 \
+	X(109, "missing_extension")                                                                \
+	X(110, "unsupported_extension")                                                            \
+	X(112, "unrecognized_name")                                                                \
+	X(113, "bad_certificate_status_response")                                                  \
+	X(115, "unknown_psk_identity")                                                             \
+	X(116, "certificate_required")                                                             \
+	X(120, "no_application_protocol")
+
+#define RECORD_ALERTS 29
+
+// The place of an alert among them, and the name of a place.
+uint32_t record_alert_place(int alert);
+const char *record_alert_name(uint32_t place);
+
 enum record_error {
 	RECORD_OK,
 	RECORD_BAD_MAC,    // not sealed with this key at this place of the stream: bad_record_mac
@@ -37,7 +74,9 @@ struct record_way {
 	uint8_t iv[12];  // TLS 1.2 with AES: the salt in 4 octets
 	uint8_t suite;   // enum record_suite
 	bool tls12;
-	uint32_t id; // of the key, never given again; 0: none
+	uint16_t flags; // the owner's, and unused here
+	uint32_t id;    // of the key, never given again; 0: none
+	uint32_t chain; // the owner's, too
 	uint64_t seq;
 };
 

@@ -70,7 +70,7 @@ static struct hand_settings client_settings(void)
 {
 	return (struct hand_settings){.alpn = "dot",
 		.name = "dns.example",
-		.verify = HAND_VERIFY_CHAIN,
+		.verify = TLS_VERIFY_CHAIN,
 		.authorities = authority.certificate};
 }
 
@@ -202,15 +202,15 @@ static void both_ends_agree_and_continue(void **state)
 	static const struct {
 		const char *priorities;
 		enum record_suite suite;
-		uint16_t group;
+		uint32_t group; // index into tls_group_names
 	} rows[] = {
-		{TLS13 "+AES-128-GCM:-GROUP-ALL:+GROUP-X25519", RECORD_AES_128_GCM, 29},
-		{TLS13 "+AES-256-GCM:-GROUP-ALL:+GROUP-SECP256R1", RECORD_AES_256_GCM, 23},
+		{TLS13 "+AES-128-GCM:-GROUP-ALL:+GROUP-X25519", RECORD_AES_128_GCM, 0},
+		{TLS13 "+AES-256-GCM:-GROUP-ALL:+GROUP-SECP256R1", RECORD_AES_256_GCM, 1},
 		{TLS13 "+CHACHA20-POLY1305:-GROUP-ALL:+GROUP-SECP384R1", RECORD_CHACHA20_POLY1305,
-			24},
-		{TLS12 "+AES-128-GCM:-GROUP-ALL:+GROUP-X25519", RECORD_AES_128_GCM, 29},
-		{TLS12 "+AES-256-GCM:-GROUP-ALL:+GROUP-SECP256R1", RECORD_AES_256_GCM, 23},
-		{TLS12 "+CHACHA20-POLY1305:-GROUP-ALL:+GROUP-X25519", RECORD_CHACHA20_POLY1305, 29},
+			2},
+		{TLS12 "+AES-128-GCM:-GROUP-ALL:+GROUP-X25519", RECORD_AES_128_GCM, 0},
+		{TLS12 "+AES-256-GCM:-GROUP-ALL:+GROUP-SECP256R1", RECORD_AES_256_GCM, 1},
+		{TLS12 "+CHACHA20-POLY1305:-GROUP-ALL:+GROUP-X25519", RECORD_CHACHA20_POLY1305, 0},
 	};
 	static const size_t most[] = {WIRE, 1, 100};
 
@@ -365,7 +365,7 @@ static void certificates_are_refused_by_name(void **state)
 				const struct hand_facts *facts;
 				struct pair *p;
 
-				client.verify = verify ? HAND_VERIFY_CHAIN : HAND_VERIFY_NONE;
+				client.verify = verify ? TLS_VERIFY_CHAIN : TLS_VERIFY_NONE;
 				p = pair_of(client, server, NULL, 0);
 				shake(p);
 				facts = hand_facts(p->ends[0]);
@@ -385,16 +385,20 @@ static void certificates_are_refused_by_name(void **state)
 static void a_pin_is_of_the_key(void **state)
 {
 	struct hand_settings client = client_settings();
+	uint8_t pins[2][TLS_PIN_LEN] = {{0}};
 	struct pair *p;
 
 	(void)state;
-	client.verify = HAND_VERIFY_PIN;
+	client.verify = TLS_VERIFY_PIN;
+	client.pins = (const uint8_t(*)[TLS_PIN_LEN])pins;
+	client.pin_count = 1;
 	p = pair_of(client, server_settings(), NULL, 0);
 	shake(p);
 	assert_int_equal(p->states[0], HAND_FAILED);
 	assert_int_equal(hand_facts(p->ends[0])->refused, HAND_WRONG_PIN);
 	pair_free(p);
-	certificate_pin(&good, client.pin);
+	certificate_pin(&good, pins[1]);
+	client.pin_count = 2;
 	p = pair_of(client, server_settings(), NULL, 0);
 	shake(p);
 	assert_int_equal(p->states[0], HAND_DONE);
@@ -466,7 +470,7 @@ static void wrong_settings_are_refused(void **state)
 	const struct hand_settings rows[] = {
 		{.priorities = "NORMAL:+NOTHING"},
 		{.certificate = "no PEM", .key = "no PEM"},
-		{.verify = HAND_VERIFY_CHAIN, .authorities = "no PEM"},
+		{.verify = TLS_VERIFY_CHAIN, .authorities = "no PEM"},
 	};
 
 	(void)state;

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. Any thread.
+#include "crypt/tls_settings.h"
+
+#include <string.h>
+
+#include <nettle/base64.h>
+
+#include "crypt/record.h"
+
+#define HANDSHAKES      1000
+#define HANDSHAKES_MOST 60000
+#define TIMEOUT_NS      5000000000u
+#define PATH_MAX_LEN    4095
+
+const char *const tls_version_names[] = {[TLS_1_3] = "1.3", [TLS_1_2] = "1.2", NULL};
+
+static const char *const version_words[] = {[TLS_1_3] = "TLS1.3", [TLS_1_2] = "TLS1.2"};
+
+const char *const tls_cipher_names[] = {[RECORD_AES_128_GCM] = "aes-128-gcm",
+	[RECORD_AES_256_GCM] = "aes-256-gcm",
+	[RECORD_CHACHA20_POLY1305] = "chacha20-poly1305",
+	NULL};
+
+static const char *const cipher_words[] = {[RECORD_AES_128_GCM] = "AES-128-GCM",
+	[RECORD_AES_256_GCM] = "AES-256-GCM",
+	[RECORD_CHACHA20_POLY1305] = "CHACHA20-POLY1305"};
+
+// Its name here, and for GnuTLS.
+#define GROUPS(X)                                                                                  \
+	X("x25519", "X25519")                                                                      \
+	X("secp256r1", "SECP256R1")                                                                \
+	X("secp384r1", "SECP384R1")                                                                \
+	X("secp521r1", "SECP521R1")                                                                \
+	X("x448", "X448")                                                                          \
+	X("ffdhe2048", "FFDHE2048")                                                                \
+	X("ffdhe3072", "FFDHE3072")                                                                \
+	X("x25519mlkem768", "X25519-MLKEM768")                                                     \
+	X("secp256r1mlkem768", "SECP256R1-MLKEM768")
+
+#define GROUP_NAME(name, word) name,
+#define GROUP_WORD(name, word) word,
+
+const char *const tls_group_names[] = {GROUPS(GROUP_NAME) NULL};
+static const char *const group_words[] = {GROUPS(GROUP_WORD)};
+
+#define GROUP_COUNT (sizeof(group_words) / sizeof(*group_words))
+
+_Static_assert(GROUP_COUNT + 1 == TLS_GROUPS, "the header counts them");
+
+static const char *const verify_names[] = {"none", "chain", "pin", NULL};
+static const char *const resume_names[] = {"none", "last", "each", NULL};
+static const char *const records_names[] = {"message", "burst", NULL};
+
+// clang-format off
+#define COMMON(of, file_help, key_help) \
+	{.name = "versions", \
+		.help = "versions of TLS that are offered, or accepted", \
+		.type = FIELD_ENUM, \
+		.list = true, \
+		.offset = offsetof(struct of, common.versions), \
+		.def = "1.3, 1.2", \
+		.names = tls_version_names}, \
+	{.name = "ciphers", \
+		.help = "ciphers, the preferred one first", \
+		.type = FIELD_ENUM, \
+		.list = true, \
+		.offset = offsetof(struct of, common.ciphers), \
+		.def = "aes-128-gcm, aes-256-gcm, chacha20-poly1305", \
+		.names = tls_cipher_names}, \
+	{.name = "groups", \
+		.help = "groups of the key exchange, the preferred one first", \
+		.type = FIELD_ENUM, \
+		.list = true, \
+		.offset = offsetof(struct of, common.groups), \
+		.def = "x25519, secp256r1", \
+		.names = tls_group_names}, \
+	{.name = "certificate", \
+		.help = (file_help), \
+		.type = FIELD_STRING, \
+		.role = FIELD_INPUT, \
+		.offset = offsetof(struct of, common.certificate), \
+		.min = 1, \
+		.max = PATH_MAX_LEN}, \
+	{.name = "key", \
+		.help = (key_help), \
+		.type = FIELD_STRING, \
+		.role = FIELD_INPUT, \
+		.offset = offsetof(struct of, common.key), \
+		.min = 1, \
+		.max = PATH_MAX_LEN}
+// clang-format on
+
+#define AT(member) .offset = offsetof(struct tls_settings, member)
+
+static const struct field client_rows[] = {
+	{.name = "name",
+		.help = "name of the server: sent to it (SNI), and that of its certificate with "
+			"verify: chain",
+		.type = FIELD_STRING,
+		AT(name),
+		.min = 1,
+		.max = TLS_NAME_MAX},
+	{.name = "verify",
+		.help = "certificate of the server: not examined, or its chain up to an authority, "
+			"or its public key (RFC 8310)",
+		.type = FIELD_ENUM,
+		AT(verify),
+		.def = "none",
+		.names = verify_names},
+	{.name = "ca",
+		.help = "PEM file of the authorities of verify: chain; absent: the system's",
+		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
+		AT(ca),
+		.min = 1,
+		.max = PATH_MAX_LEN},
+	{.name = "pins",
+		.help = "public keys of verify: pin, SHA-256 in base64 (RFC 7858 section 4.2)",
+		.type = FIELD_STRING,
+		.list = true,
+		AT(pins),
+		.min = 1,
+		.max = 64},
+	COMMON(tls_settings, "PEM file of the client's certificate; absent: it has none",
+		"PEM file of its key"),
+	{.name = "alpn",
+		.help = "protocol offered by ALPN, or none; absent: the usual one of the transport",
+		.type = FIELD_STRING,
+		AT(alpn),
+		.min = 1,
+		.max = 15},
+	{.name = "resume",
+		.help = "handshakes with a ticket: none; last: of the newest one that any "
+			"connection "
+			"got; each: of the one that the connection before at this place got",
+		.type = FIELD_ENUM,
+		AT(resume),
+		.def = "none",
+		.names = resume_names},
+	{.name = "records",
+		.help = "a record for each message, or for all that leave at the same time",
+		.type = FIELD_ENUM,
+		AT(records),
+		.def = "message",
+		.names = records_names},
+	{.name = "handshakes",
+		.help = "handshakes in progress at a time, of each worker; further ones wait",
+		.type = FIELD_COUNT,
+		AT(handshakes),
+		.def = "1000",
+		.min = 1,
+		.max = HANDSHAKES_MOST},
+	{.name = "handshake_timeout",
+		.help = "time after which a handshake has failed",
+		.type = FIELD_DURATION,
+		AT(timeout_ns),
+		.def = "5s",
+		.min = 1e6,
+		.max = 1e12},
+	{.name = "close_notify",
+		.help = "announce the end of a connection before it is closed (RFC 8446 section "
+			"6.1)",
+		.type = FIELD_BOOL,
+		AT(close_notify),
+		.def = "true"},
+};
+
+const struct field_section tls_section = {
+	.name = "tls",
+	.help = "TLS of the connections",
+	FIELD_ROWS(client_rows),
+	.size = sizeof(struct tls_settings),
+};
+
+#undef AT
+#define AT(member) .offset = offsetof(struct tls_server_settings, member)
+
+static const struct field server_rows[] = {
+	{.name = "port",
+		.help = "TCP port; 0: the protocol's default",
+		.type = FIELD_COUNT,
+		AT(port),
+		.def = "0",
+		.max = 65535},
+	COMMON(tls_server_settings, "PEM file of its certificate; absent: one is made at the start",
+		"PEM file of its key"),
+	{.name = "alpn",
+		.help = "protocol by ALPN, or none; absent: the usual one of the transport",
+		.type = FIELD_STRING,
+		AT(alpn),
+		.min = 1,
+		.max = 15},
+	{.name = "tickets",
+		.help = "give tickets, with which clients resume",
+		.type = FIELD_BOOL,
+		AT(tickets),
+		.def = "true"},
+	{.name = "handshakes",
+		.help = "handshakes in progress at a time, of each of its threads; further ones "
+			"wait",
+		.type = FIELD_COUNT,
+		AT(handshakes),
+		.def = "1000",
+		.min = 1,
+		.max = HANDSHAKES_MOST},
+};
+
+const struct field_section tls_server_section = {
+	.name = "tls",
+	.help = "connections over TLS, at a port of their own",
+	FIELD_ROWS(server_rows),
+	.size = sizeof(struct tls_server_settings),
+};
+
+const struct tls_settings *tls_settings_or(const struct tls_settings *s)
+{
+	static const struct tls_settings defaults = {
+		.handshakes = HANDSHAKES, .timeout_ns = TIMEOUT_NS, .close_notify = true};
+
+	return s ? s : &defaults;
+}
+
+bool tls_pin(const char *text, uint8_t *pin)
+{
+	struct base64_decode_ctx base64;
+	uint8_t octets[BASE64_DECODE_LENGTH(64)];
+	size_t got = 0, len = strlen(text);
+
+	base64_decode_init(&base64);
+	if (len > 64 || !base64_decode_update(&base64, &got, octets, len, text) ||
+		!base64_decode_final(&base64) || got != TLS_PIN_LEN)
+		return false;
+	memcpy(pin, octets, TLS_PIN_LEN);
+	return true;
+}
+
+static char *append(char *at, const char *end, const char *prefix, const char *word)
+{
+	size_t a = strlen(prefix), b = strlen(word);
+
+	if (at + a + b >= end)
+		return at;
+	memcpy(at, prefix, a);
+	memcpy(at + a, word, b + 1);
+	return at + a + b;
+}
+
+static char *append_all(char *at, const char *end, const char *prefix, const char *const *words,
+	uint32_t count, const struct field_list *chosen)
+{
+	const int32_t *items = chosen->items;
+
+	for (uint32_t i = 0; i < (chosen->count ? chosen->count : count); i++)
+		at = append(at, end, prefix, words[chosen->count ? (uint32_t)items[i] : i]);
+	return at;
+}
+
+void tls_priorities(const struct tls_common *s, char *text)
+{
+	const char *end = text + TLS_PRIORITIES_SIZE;
+	char *at = append(text, end, "", "NORMAL:-VERS-ALL:-CIPHER-ALL:-GROUP-ALL");
+
+	at = append_all(at, end, ":+VERS-", version_words, TLS_VERSIONS, &s->versions);
+	at = append_all(at, end, ":+", cipher_words, RECORD_SUITES, &s->ciphers);
+	append_all(at, end, ":+GROUP-", group_words, 2, &s->groups);
+}
+
+uint32_t tls_group_index(const char *word)
+{
+	uint32_t i = 0;
+
+	while (i < GROUP_COUNT && strcmp(group_words[i], word) != 0)
+		i++;
+	return i;
+}
+
+const char *tls_group_name(uint32_t i)
+{
+	return i < GROUP_COUNT ? tls_group_names[i] : "other";
+}
+
+const char *tls_version_name(uint32_t i)
+{
+	return tls_version_names[i];
+}
+
+const char *tls_cipher_name(uint32_t i)
+{
+	return tls_cipher_names[i];
+}
+
+static void check_pair(const struct tls_common *s, struct diag *d)
+{
+	if (s->certificate && !s->key)
+		diag_error(d, &s->certificate, NULL, "needs the file of its key (key)");
+	if (s->key && !s->certificate)
+		diag_error(d, &s->key, NULL, "needs the file of its certificate (certificate)");
+}
+
+void tls_check(const struct tls_settings *s, struct diag *d)
+{
+	const char *const *pins = s->pins.items;
+	uint8_t pin[TLS_PIN_LEN];
+
+	check_pair(&s->common, d);
+	if (s->ca && s->verify != TLS_VERIFY_CHAIN)
+		diag_error(d, &s->ca, NULL, "is for verify: chain");
+	if (s->verify == TLS_VERIFY_CHAIN && !s->name)
+		diag_error(d, &s->verify, NULL, "chain needs the name in the certificate (name)");
+	if ((s->verify == TLS_VERIFY_PIN) != (s->pins.count > 0))
+		diag_error(d, s->pins.count ? (const void *)&s->pins : &s->verify, NULL,
+			"verify: pin and pins need each other");
+	if (s->pins.count > TLS_PINS)
+		diag_error(d, &s->pins, NULL, "more than %u", TLS_PINS);
+	for (uint32_t i = 0; i < s->pins.count; i++)
+		if (!tls_pin(pins[i], pin))
+			diag_error(d, &pins[i], NULL,
+				"not the base64 of 32 octets (openssl x509 -pubkey | openssl pkey "
+				"-pubin -outform der | openssl dgst -sha256 -binary | base64)");
+}
+
+void tls_server_check(const struct tls_server_settings *s, struct diag *d)
+{
+	check_pair(&s->common, d);
+}
