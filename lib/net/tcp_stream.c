@@ -71,14 +71,11 @@ static uint32_t block_append(struct tcp_block *b, const uint8_t *bytes, uint32_t
 	return n;
 }
 
-// --- to be sent ---
-
-bool tcp_send(struct tcp_host *h, struct tcp *t, const uint8_t *bytes, uint32_t len)
+// Is there memory for len bytes behind block `tail`, which may be TCP_NONE?
+static inline bool has_room(const struct tcp_host *h, uint32_t tail, uint32_t len)
 {
-	uint32_t left = len, tail = t->tx_tail, room = 0;
-	uint32_t seq = t->una + tcp_syn_waits(t) + t->queued;
+	uint32_t room = 0;
 
-	// All or nothing.
 	if (tail != TCP_NONE)
 		room = TCP_BLOCK_BYTES - h->blocks[tail].start - h->blocks[tail].len;
 	for (uint32_t b = h->free; room < len; b = h->blocks[b].next) {
@@ -86,6 +83,18 @@ bool tcp_send(struct tcp_host *h, struct tcp *t, const uint8_t *bytes, uint32_t 
 			return false;
 		room += TCP_BLOCK_BYTES;
 	}
+	return true;
+}
+
+// --- to be sent ---
+
+bool tcp_send(struct tcp_host *h, struct tcp *t, const uint8_t *bytes, uint32_t len)
+{
+	uint32_t left = len, tail = t->tx_tail;
+	uint32_t seq = t->una + tcp_syn_waits(t) + t->queued;
+
+	if (!has_room(h, tail, len)) // all or nothing
+		return false;
 	while (left) {
 		uint32_t n = 0;
 
@@ -302,4 +311,76 @@ bool tcp_keep(struct tcp_host *h, struct tcp *t, uint32_t len)
 	uint32_t end = t->rcv - (t->flags & TCP_F_PEER_FIN ? 1 : 0);
 
 	return tcp_store(h, t, end - len, h->view + h->view_len - len, len, false);
+}
+
+// --- chains
+
+// `seq` of the first block is the number of the last one.
+bool tcp_chain_add(struct tcp_host *h, uint32_t *chain, const uint8_t *bytes, uint32_t len)
+{
+	uint32_t tail = *chain == TCP_NONE ? TCP_NONE : h->blocks[*chain].seq;
+
+	if (!has_room(h, tail, len))
+		return false;
+	while (len) {
+		uint32_t n = tail == TCP_NONE ? 0 : block_append(&h->blocks[tail], bytes, len), b;
+
+		bytes += n;
+		len -= n;
+		if (len == 0)
+			break;
+		b = block_take(h, 0);
+		if (*chain == TCP_NONE)
+			*chain = b;
+		else
+			h->blocks[tail].next = b;
+		tail = h->blocks[*chain].seq = b;
+	}
+	return true;
+}
+
+uint32_t tcp_chain_len(const struct tcp_host *h, uint32_t chain)
+{
+	uint32_t len = 0;
+
+	for (uint32_t b = chain; b != TCP_NONE; b = h->blocks[b].next)
+		len += h->blocks[b].len;
+	return len;
+}
+
+uint32_t tcp_chain_peek(const struct tcp_host *h, uint32_t chain, uint8_t *to, uint32_t len)
+{
+	uint32_t left = len;
+
+	for (uint32_t b = chain; b != TCP_NONE && left; b = h->blocks[b].next) {
+		const struct tcp_block *of = &h->blocks[b];
+		uint32_t n = tcp_least(left, of->len);
+
+		memcpy(to, of->bytes + of->start, n);
+		to += n;
+		left -= n;
+	}
+	return len - left;
+}
+
+void tcp_chain_consume(struct tcp_host *h, uint32_t *chain, uint32_t len)
+{
+	while (len) {
+		struct tcp_block *of = &h->blocks[*chain];
+		uint32_t n = tcp_least(len, of->len), tail = of->seq;
+
+		of->start += (uint16_t)n;
+		of->len -= (uint16_t)n;
+		len -= n;
+		if (of->len)
+			continue;
+		*chain = block_give(h, *chain);
+		if (*chain != TCP_NONE)
+			h->blocks[*chain].seq = tail;
+	}
+}
+
+void tcp_chain_drop(struct tcp_host *h, uint32_t *chain)
+{
+	list_drop(h, chain);
 }

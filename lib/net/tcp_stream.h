@@ -27,3 +27,13 @@ uint32_t tcp_unread(const struct tcp_host *h, const struct tcp *t);
 uint32_t tcp_peek(const struct tcp_host *h, const struct tcp *t, uint8_t *to, uint32_t len);
 // Consumes len bytes, at most tcp_unread.
 void tcp_consume(struct tcp_host *h, struct tcp *t, uint32_t len);
+
+// A chain: bytes in blocks of the pool that belong to no stream. TCP_NONE: an empty one.
+// Appends bytes. Returns false without memory; nothing was appended then.
+bool tcp_chain_add(struct tcp_host *h, uint32_t *chain, const uint8_t *bytes, uint32_t len);
+uint32_t tcp_chain_len(const struct tcp_host *h, uint32_t chain);
+// Copies up to len of the first bytes. Returns their number.
+uint32_t tcp_chain_peek(const struct tcp_host *h, uint32_t chain, uint8_t *to, uint32_t len);
+// Removes the first len bytes, at most tcp_chain_len.
+void tcp_chain_consume(struct tcp_host *h, uint32_t *chain, uint32_t len);
+void tcp_chain_drop(struct tcp_host *h, uint32_t *chain);
