@@ -16,9 +16,9 @@ BELOW = {
     "crypt": {"base"},
     "conf": {"base"},
     "stats": {"base"},
-    "proto": {"base", "net"},
+    "proto": {"base", "net", "crypt"},
     "io": {"base", "net"},
-    "engine": {"base", "net", "conf", "stats", "proto", "io"},
+    "engine": {"base", "net", "crypt", "conf", "stats", "proto", "io"},
 }
 RUN = set(BELOW)  # what makes a run; around it:
 BELOW |= {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table, the wheel and the segments of connections; see conn.h.
-// Path: hot | cold (bytes, init). The thread that owns it.
+// Path: hot | cold (conns_bytes, conns_init). The thread that owns it.
 #include "engine/core/conn.h"
 
 #include "base/clock.h"
+#include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "io/burst.h"
 
@@ -185,6 +186,8 @@ static void conn_give(struct conns *cs, uint32_t c)
 	struct conn *of = &cs->all[c];
 	uint32_t *at = &cs->at[cs->owner->gone(cs, c) & cs->at_mask];
 
+	if (cs->secure)
+		secure_forget(cs, c);
 	if (of->flags & CONN_TIMED)
 		wheel_unlink(cs, c);
 	while (*at != c)
@@ -193,14 +196,6 @@ static void conn_give(struct conns *cs, uint32_t c)
 	of->chain = cs->free;
 	cs->free = c;
 	cs->used--;
-}
-
-void conn_touch(struct conns *cs, uint32_t c)
-{
-	if (cs->all[c].flags & CONN_READY)
-		return;
-	cs->all[c].flags |= CONN_READY;
-	cs->ready[(cs->ready_first + cs->ready_count++) & cs->ready_mask] = c;
 }
 
 // --- segments ---
@@ -311,6 +306,8 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 	struct conn_head head = {.src_port = 0};
 	struct tcp_segment s;
 
+	if (cs->secure)
+		secure_flush(cs, c);
 	for (;;) {
 		if (cs->out_count + 1 >= BURST_MAX || cs->out_count >= w->burst ||
 			!spare_fill(cs, w, no_mbuf))
@@ -347,26 +344,12 @@ uint16_t conns_send(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 
 // --- messages ---
 
-// Returns the length of the first message, including its length field. If it exceeds len, the
-// message is incomplete.
-static inline uint32_t whole_of(
-	const struct conns *cs, conn_framing framed, const uint8_t *bytes, uint32_t len)
-{
-	uint32_t whole = 0;
-
-	if (framed && len)
-		whole = cs->fixed ? cs->fixed : framed(bytes, len);
-	if (!framed && len >= CONN_LENGTH)
-		whole = CONN_LENGTH + bytes_be16(bytes);
-	return whole ? whole : UINT32_MAX;
-}
-
 // Takes the next message from bytes that arrived in order, and keeps an incomplete one for later.
 static ALWAYS_INLINE bool message_in_view(
 	struct conns *cs, uint32_t c, conn_framing framed, const uint8_t **message, uint32_t *len)
 {
 	struct tcp_host *h = &cs->host;
-	uint32_t whole = whole_of(cs, framed, h->view, h->view_len);
+	uint32_t whole = conn_whole(cs, framed, h->view, h->view_len);
 
 	if (h->view_len < whole) {
 		if (!tcp_keep(h, &cs->all[c].tcp, h->view_len))
@@ -393,7 +376,7 @@ static ALWAYS_INLINE bool message_next(
 	if (unread == 0)
 		return false;
 	head = tcp_peek(&cs->host, t, cs->message, unread < CONN_HEAD ? unread : CONN_HEAD);
-	whole = whole_of(cs, framed, cs->message, head);
+	whole = conn_whole(cs, framed, cs->message, head);
 	if (unread < whole)
 		return false;
 	tcp_peek(&cs->host, t, cs->message, whole);
@@ -412,6 +395,8 @@ static __attribute__((noinline)) bool message_framed(
 
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
+	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
+		return secure_message(cs, c, message, len);
 	if (__builtin_expect(cs->framed != NULL, 0))
 		return message_framed(cs, c, message, len);
 	return message_next(cs, c, NULL, message, len);
@@ -420,11 +405,24 @@ bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 {
 	struct tcp *t = &cs->all[c].tcp;
+	const uint8_t *from = cs->message;
 
-	if (__builtin_expect(cs->framed != NULL, 0))
-		return tcp_send(&cs->host, t, cs->message + CONN_LENGTH, len);
-	bytes_put_be16(cs->message, (uint16_t)len);
-	return tcp_send(&cs->host, t, cs->message, CONN_LENGTH + len);
+	if (__builtin_expect(cs->framed != NULL, 0)) {
+		from += CONN_LENGTH;
+	} else {
+		bytes_put_be16(cs->message, (uint16_t)len);
+		len += CONN_LENGTH;
+	}
+	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
+		return secure_write(cs, c, from, len);
+	return tcp_send(&cs->host, t, from, len);
+}
+
+void conn_shut(struct conns *cs, uint32_t c)
+{
+	if (cs->secure)
+		secure_shut(cs, c);
+	tcp_shut(&cs->all[c].tcp);
 }
 
 bool conns_say(

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "engine/core/wire_state.h"
 #include "io/port_state.h"
 #include "net/frame.h"
@@ -79,6 +80,8 @@ struct conn_head {
 };
 
 struct conns;
+struct crew_seat;
+struct secures;
 
 enum conn_fate {
 	CONN_FATE_NONE,
@@ -96,6 +99,9 @@ struct conn_owner {
 	uint32_t (*gone)(struct conns *cs, uint32_t c);
 	// Returns the fault to apply to the next segment sent. NULL: none at all.
 	enum conn_fate (*fate)(struct conns *cs);
+	// Called when a handshake of TLS has ended; how: enum secure_outcome. seat: has its
+	// facts. NULL: no connection uses TLS.
+	void (*shaken)(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how);
 };
 
 struct conns {
@@ -115,9 +121,10 @@ struct conns {
 	uint64_t segments_in, segments_out;
 	uint64_t start, us_scale; // the host's clock: clock_us
 	const struct conn_owner *owner;
-	void *of;            // the owner's data
-	conn_framing framed; // set by the owner: framing of the next messages read or written
-	uint32_t fixed;      // set by the owner: length of the next messages read; 0: by framed
+	struct secures *secure; // NULL: no connection uses TLS
+	void *of;               // the owner's data
+	conn_framing framed;    // set by the owner: framing of the next messages read or written
+	uint32_t fixed;         // set by the owner: length of the next messages read; 0: by framed
 	uint16_t out_first, out_count, spare_count;
 	bool swap;                       // the next segment overtakes the last one in `out`
 	struct rte_mbuf *out[BURST_MAX]; // built, not taken by the device yet
@@ -152,7 +159,13 @@ void conns_clock(struct conns *cs, uint64_t now);
 uint32_t conn_take(struct conns *cs, uint32_t place);
 // Queues a connection that may have something to send, a new deadline, or be closed. The next
 // conns_send handles it, and frees it if it is closed.
-void conn_touch(struct conns *cs, uint32_t c);
+static inline void conn_touch(struct conns *cs, uint32_t c)
+{
+	if (cs->all[c].flags & CONN_READY)
+		return;
+	cs->all[c].flags |= CONN_READY;
+	cs->ready[(cs->ready_first + cs->ready_count++) & cs->ready_mask] = c;
+}
 // Requests a call of `expired` at `when`, or earlier.
 void conn_wake(struct conns *cs, uint32_t c, uint32_t when);
 
@@ -173,6 +186,22 @@ void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
 // Sends the message of len bytes at cs->message + CONN_LENGTH. Returns false without memory.
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len);
+// Ends the stream: FIN follows the bytes that wait.
+void conn_shut(struct conns *cs, uint32_t c);
+
+// Returns the length of the first message, including its length field. If it exceeds len, the
+// message is incomplete.
+static inline uint32_t conn_whole(
+	const struct conns *cs, conn_framing framed, const uint8_t *bytes, uint32_t len)
+{
+	uint32_t whole = 0;
+
+	if (framed && len)
+		whole = cs->fixed ? cs->fixed : framed(bytes, len);
+	if (!framed && len >= CONN_LENGTH)
+		whole = CONN_LENGTH + bytes_be16(bytes);
+	return whole ? whole : UINT32_MAX;
+}
 
 // At the end: frees the spare buffers and the packets that the device has not taken.
 void conns_halt(struct conns *cs);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/counter.h"
+#include "crypt/hand.h"
 
 // Leaves a row out.
 #define COUNTER_SKIP(member, help)
@@ -66,6 +67,42 @@ struct item_counters {
 
 struct conn_counters {
 	CONN_COUNTERS(COUNTER_MEMBER)
+};
+
+// Counters of the TLS of an item's connections.
+#define TLS_COUNTERS(X)                                                                            \
+	X(begun, "handshakes started")                                                             \
+	X(full, "handshakes completed, with a certificate")                                        \
+	X(resumed, "handshakes completed with a ticket of an earlier one")                         \
+	X(resumption_refused, "full ones that had offered a ticket")                               \
+	X(failed,                                                                                  \
+		"handshakes that failed: by an alert, a refused certificate, or the end of their " \
+		"connection")                                                                      \
+	X(timed_out, "of these, those that took longer than tls.handshake_timeout")                \
+	X(waited, "handshakes that waited, as tls.handshakes others were in progress")             \
+	X(tickets, "tickets received")                                                             \
+	X(key_updates, "times that the server changed its key")                                    \
+	X(no_alpn, "handshakes in which the server selected no protocol, or another one (ALPN)")   \
+	X(no_close_notify, "connections that the server closed without announcing it")             \
+	X(bad_record, "records that were not authentic, too long, or of a wrong type")             \
+	X(records_sent, "records sent, after the handshake")                                       \
+	X(records_received, "records received, after the handshake")                               \
+	X(handshake_bytes, "octets of handshakes, in both directions")                             \
+	X(certificate_bytes, "octets of the server's certificates")                                \
+	X(no_memory, "connections given up: the tester was out of memory")
+
+// Arrays by name: of handshakes that are done, and of the reasons why others are not.
+#define TLS_NAMED(A)                                                                               \
+	A(version, TLS_VERSIONS, tls_version_name, "handshakes by version")                        \
+	A(cipher, RECORD_SUITES, tls_cipher_name, "handshakes by cipher")                          \
+	A(group, TLS_GROUPS, tls_group_name, "handshakes by group of the key exchange")            \
+	A(refused, HAND_REFUSALS, hand_refusal_name, "certificates that were refused, by reason")  \
+	A(alert_received, RECORD_ALERTS, record_alert_name, "alerts of the server, by name")       \
+	A(alert_sent, RECORD_ALERTS, record_alert_name, "alerts sent, by name")
+
+struct tls_counters {
+	TLS_COUNTERS(COUNTER_MEMBER)
+	TLS_NAMED(COUNTER_MEMBERS)
 };
 
 // Counters of misbehaving clients (worker/worker_behave.h), each an array by behaviour.

@@ -4,7 +4,7 @@
 #include "engine/core/idle.h"
 
 #include "base/clock.h"
-#include "engine/core/conn.h"
+#include "engine/core/secure.h"
 
 #define LEAST_NS     3000      // a shorter sleep is not worth it
 #define SPIN_NS      50000     // of polling after work
@@ -17,7 +17,8 @@ uint64_t idle_conns_due(const struct conns *cs, const struct clock *clock, uint6
 	uint64_t bucket = (cs->host.now >> CONN_BUCKET_SHIFT) + 1;
 	uint32_t turn = cs->turn;
 
-	if (cs->ready_count || cs->out_first < cs->out_count)
+	if (cs->ready_count || cs->out_first < cs->out_count ||
+		(cs->secure && secure_is_due(cs->secure)))
 		return now;
 	if (cs->timed == 0)
 		return UINT64_MAX;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: cold. One thread at a time for each seat.
+#include "engine/core/crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static struct crew_session *session_of(struct hand *h)
+{
+	size_t len = 0;
+	uint8_t *data = hand_session(h, &len);
+	struct crew_session *s = data ? malloc(sizeof(*s) + len) : NULL;
+
+	if (s) {
+		*s = (struct crew_session){.refs = 1, .len = (uint32_t)len};
+		memcpy(s->data, data, len);
+	}
+	free(data);
+	return s;
+}
+
+static void step(struct crew_seat *s)
+{
+	const struct crew_session *from = s->session;
+	size_t taken = 0, out_len = 0;
+
+	s->state = HAND_FAILED;
+	s->taken = s->out_len = 0;
+	if (!s->hand)
+		s->hand = hand_begin(s->setup, from ? from->data : NULL, from ? from->len : 0);
+	s->facts = s->hand ? hand_facts(s->hand) : NULL;
+	if (!s->hand)
+		return;
+	s->state = hand_step(s->hand, s->in, s->in_len, &taken);
+	s->out = hand_output(s->hand, &out_len);
+	s->taken = (uint32_t)taken;
+	s->out_len = (uint32_t)out_len;
+	if (s->state == HAND_DONE && hand_facts(s->hand)->tls12)
+		s->ticket = session_of(s->hand);
+}
+
+static void forget(struct crew_seat *s)
+{
+	hand_free(s->hand);
+	free(s->ticket);
+	s->hand = NULL;
+	s->ticket = NULL;
+}
+
+void crew_do(struct crew_seat *s)
+{
+	uint64_t from = clock_now();
+	struct crew_session *next;
+
+	for (; s->garbage; s->garbage = next) {
+		next = s->garbage->next;
+		free(s->garbage);
+	}
+	switch ((enum crew_job)s->job) {
+	case CREW_STEP:
+		step(s);
+		break;
+	case CREW_TICKET:
+		if (!s->ticket && hand_ticket(s->hand, s->in, s->in_len))
+			s->ticket = session_of(s->hand);
+		break;
+	case CREW_END:
+		forget(s);
+		break;
+	}
+	s->ticks += clock_now() - from;
+}

@@ -1,0 +1,799 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path: hot | cold (secures_bytes, secures_init, secures_free). The thread that owns the
+// connections.
+#include "engine/core/secure.h"
+
+#include "base/bytes.h"
+#include "crypt/keys.h"
+
+#define ALIGN       64
+#define ROOM        ((size_t)RECORD_MOST + RECORD_LEAD_MOST + RECORD_TRAIL_MOST)
+#define CACHE_LEAST 16
+#define CACHE_MOST  4096
+#define SEQ_MOST    (1u << 24) // records by one key (RFC 8446 section 5.5)
+
+// Types of handshake messages, and alerts.
+enum { NEW_SESSION_TICKET = 4, KEY_UPDATE = 24 };
+enum { LEVEL_WARNING = 1, LEVEL_FATAL = 2, CLOSE_NOTIFY = 0, USER_CANCELED = 90 };
+#define MESSAGE_HEAD 4u
+
+static size_t aligned(size_t n)
+{
+	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+// Entries for both keys of each connection; if they are too many, hardly any would be found.
+static uint32_t cache_entries(uint32_t count)
+{
+	uint32_t n = CACHE_LEAST;
+
+	while (n < 2 * (uint64_t)count && n < CACHE_MOST)
+		n *= 2;
+	return n < 2 * (uint64_t)count ? CACHE_LEAST : n;
+}
+
+size_t secures_bytes(const struct secures_shape *s)
+{
+	return aligned(s->count * sizeof(struct secure)) +
+	       aligned(record_cache_bytes(cache_entries(s->count))) + 3 * aligned(ROOM) +
+	       aligned(s->seats * sizeof(struct crew_seat)) +
+	       aligned(s->stored * sizeof(struct crew_session *));
+}
+
+// --- lists
+
+static void seat_link(struct secures *ss, uint32_t i, enum secure_list list)
+{
+	struct secure_ends *ends = &ss->lists[list];
+	struct crew_seat *s = &ss->seats[i];
+
+	ss->free_count += list == SECURE_FREE;
+	s->list = (uint8_t)list;
+	s->next = CONN_NONE;
+	s->prev = ends->last;
+	if (ends->last != CONN_NONE)
+		ss->seats[ends->last].next = i;
+	else
+		ends->first = i;
+	ends->last = i;
+}
+
+static void seat_move(struct secures *ss, uint32_t i, enum secure_list list)
+{
+	struct crew_seat *s = &ss->seats[i];
+	struct secure_ends *ends = &ss->lists[s->list];
+
+	ss->free_count -= s->list == SECURE_FREE;
+	if (s->prev != CONN_NONE)
+		ss->seats[s->prev].next = s->next;
+	else
+		ends->first = s->next;
+	if (s->next != CONN_NONE)
+		ss->seats[s->next].prev = s->prev;
+	else
+		ends->last = s->prev;
+	seat_link(ss, i, list);
+}
+
+static void want_seat(struct secures *ss, uint32_t c)
+{
+	struct secure *s = &ss->all[c];
+
+	ss->want_count++;
+	s->read.flags |= SECURE_WANTS;
+	s->early.next = CONN_NONE;
+	s->early.prev = ss->wanting.last;
+	if (ss->wanting.last != CONN_NONE)
+		ss->all[ss->wanting.last].early.next = c;
+	else
+		ss->wanting.first = c;
+	ss->wanting.last = c;
+}
+
+static void want_no_seat(struct secures *ss, uint32_t c)
+{
+	struct secure *s = &ss->all[c];
+
+	ss->want_count--;
+	s->read.flags &= (uint16_t)~SECURE_WANTS;
+	if (s->early.prev != CONN_NONE)
+		ss->all[s->early.prev].early.next = s->early.next;
+	else
+		ss->wanting.first = s->early.next;
+	if (s->early.next != CONN_NONE)
+		ss->all[s->early.next].early.prev = s->early.prev;
+	else
+		ss->wanting.last = s->early.prev;
+}
+
+void secures_init(struct secures *ss, void *memory, const struct secures_shape *shape)
+{
+	uint8_t *at = memory;
+
+	*ss = (struct secures){.seat_count = shape->seats,
+		.plain_of = CONN_NONE,
+		.wanting = {CONN_NONE, CONN_NONE},
+		.bytes = secures_bytes(shape)};
+	ss->all = memory;
+	at += aligned(shape->count * sizeof(struct secure));
+	ss->cache = record_cache_init(at, cache_entries(shape->count));
+	at += aligned(record_cache_bytes(cache_entries(shape->count)));
+	ss->record = at;
+	ss->opened = at + aligned(ROOM);
+	ss->gathered = at + 2 * aligned(ROOM);
+	at += 3 * aligned(ROOM);
+	ss->seats = (struct crew_seat *)at;
+	at += aligned(shape->seats * sizeof(struct crew_seat));
+	if (shape->stored)
+		ss->store = (struct crew_session **)at;
+	ss->stored = shape->stored;
+	for (uint32_t i = 0; i < SECURE_LISTS; i++)
+		ss->lists[i] = (struct secure_ends){CONN_NONE, CONN_NONE};
+	for (uint32_t i = 0; i < shape->seats; i++) {
+		ss->seats[i].conn = CONN_NONE;
+		seat_link(ss, i, SECURE_FREE);
+	}
+}
+
+// --- records
+
+static struct crew_seat *seat_of(struct secures *ss, const struct secure *s)
+{
+	return s->write.flags ? &ss->seats[s->write.flags - 1] : NULL;
+}
+
+static uint32_t next_id(struct secures *ss)
+{
+	ss->ids += ss->ids == UINT32_MAX ? 2 : 1; // never 0
+	return ss->ids;
+}
+
+// Replaces a key by the next one.
+static __attribute__((noinline)) void key_next(
+	struct secures *ss, struct record_way *w, uint8_t *secret)
+{
+	uint16_t flags = w->flags;
+	uint32_t chain = w->chain;
+	enum record_suite suite = (enum record_suite)w->suite;
+
+	keys_next(suite, secret);
+	keys_way(w, suite, secret, next_id(ss));
+	w->flags = flags;
+	w->chain = chain;
+}
+
+// Sends len octets as records. Returns false without memory.
+static bool seal(struct conns *cs, struct secure *s, uint32_t c, uint8_t type, const uint8_t *bytes,
+	uint32_t len)
+{
+	struct secures *ss = cs->secure;
+	uint32_t lead = record_lead(&s->write);
+
+	while (len) {
+		uint32_t n = len < RECORD_CONTENT ? len : RECORD_CONTENT, whole;
+
+		memcpy(ss->record + lead, bytes, n);
+		whole = record_seal(ss->cache, &s->write, type, ss->record, n);
+		if (!tcp_send(&cs->host, &cs->all[c].tcp, ss->record, whole)) {
+			s->write.seq--; // it never leaves
+			return false;
+		}
+		ss->counts->records_sent++;
+		bytes += n;
+		len -= n;
+	}
+	return true;
+}
+
+// Changes our key, and announces it with the old one.
+static void key_update(struct conns *cs, struct secure *s, uint32_t c)
+{
+	static const uint8_t message[] = {KEY_UPDATE, 0, 0, 1, 0};
+
+	if (seal(cs, s, c, RECORD_HANDSHAKE, message, sizeof(message)))
+		key_next(cs->secure, &s->write, s->secrets[1]);
+}
+
+static bool seal_message(
+	struct conns *cs, struct secure *s, uint32_t c, const uint8_t *bytes, uint32_t len)
+{
+	if (__builtin_expect(s->write.seq >= SEQ_MOST, 0) && !s->write.tls12)
+		key_update(cs, s, c);
+	return seal(cs, s, c, RECORD_DATA, bytes, len);
+}
+
+bool secure_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len)
+{
+	struct secures *ss = cs->secure;
+	struct secure *s = &ss->all[c];
+
+	if (s->read.flags & SECURE_OPEN && !ss->bursts)
+		return seal_message(cs, s, c, bytes, len);
+	return tcp_chain_add(&cs->host, &s->write.chain, bytes, len);
+}
+
+// Seals the first messages of the waiting ones in one record, or the first one in its own.
+static bool flush_some(struct conns *cs, struct secure *s, uint32_t c)
+{
+	struct secures *ss = cs->secure;
+	uint32_t len = tcp_chain_len(&cs->host, s->write.chain);
+	uint8_t head[CONN_HEAD];
+
+	if (!ss->bursts) {
+		uint32_t n = tcp_chain_peek(&cs->host, s->write.chain, head, CONN_HEAD);
+		uint32_t whole = conn_whole(cs, cs->framed, head, n);
+
+		len = whole < len ? whole : len;
+	}
+	len = len < RECORD_CONTENT ? len : RECORD_CONTENT;
+	tcp_chain_peek(&cs->host, s->write.chain, ss->gathered, len);
+	tcp_chain_consume(&cs->host, &s->write.chain, len);
+	return seal_message(cs, s, c, ss->gathered, len);
+}
+
+bool secure_flush(struct conns *cs, uint32_t c)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	if (!(s->read.flags & SECURE_OPEN))
+		return true;
+	while (s->write.chain != TCP_NONE && tcp_is_open(&cs->all[c].tcp)) {
+		if (flush_some(cs, s, c))
+			continue;
+		cs->secure->counts->no_memory++;
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+		return false;
+	}
+	return true;
+}
+
+static void alert(struct conns *cs, struct secure *s, uint32_t c, uint8_t level, uint8_t which)
+{
+	const uint8_t message[2] = {level, which};
+
+	if (!(s->read.flags & SECURE_OPEN) || !tcp_is_open(&cs->all[c].tcp))
+		return;
+	if (seal(cs, s, c, RECORD_ALERT, message, sizeof(message)) && level == LEVEL_FATAL)
+		cs->secure->counts->alert_sent[record_alert_place(which)]++;
+}
+
+void secure_shut(struct conns *cs, uint32_t c)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	if (!cs->secure->close_notify || s->read.flags & (SECURE_SHUT | SECURE_BROKEN))
+		return;
+	secure_flush(cs, c);
+	s->read.flags |= SECURE_SHUT;
+	alert(cs, s, c, LEVEL_WARNING, CLOSE_NOTIFY);
+}
+
+// --- received
+
+static void seat_due(struct secures *ss, struct crew_seat *seat, enum crew_job job)
+{
+	seat->job = (uint8_t)job;
+	seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_DUE);
+}
+
+// The connection needs its seat no longer.
+static void seat_leave(struct secures *ss, struct secure *s)
+{
+	struct crew_seat *seat = seat_of(ss, s);
+
+	s->write.flags = 0;
+	if (!seat)
+		return;
+	seat->conn = CONN_NONE;
+	if (seat->list != SECURE_BUSY)
+		seat_due(ss, seat, CREW_END);
+}
+
+// An error of the peer: the connection carries no more.
+static void broken(struct conns *cs, struct secure *s, uint32_t c, enum record_error why)
+{
+	static const uint8_t alerts[] = {
+		[RECORD_BAD_MAC] = 20, [RECORD_OVERFLOW] = 22, [RECORD_UNEXPECTED] = 10};
+
+	cs->secure->counts->bad_record++;
+	alert(cs, s, c, LEVEL_FATAL, alerts[why]);
+	s->read.flags |= SECURE_BROKEN;
+}
+
+// Takes the next record to ss->opened. Returns its length; 0: it is not complete, or wrong.
+static uint32_t record_take(struct conns *cs, struct secure *s, uint32_t c)
+{
+	struct tcp_host *h = &cs->host;
+	struct tcp *t = &cs->all[c].tcp;
+	uint8_t *to = cs->secure->opened;
+	uint32_t unread = h->view_len ? h->view_len : tcp_unread(h, t), whole;
+
+	if (unread == 0)
+		return 0;
+	if (h->view_len)
+		whole = record_whole(h->view, unread);
+	else
+		whole = record_whole(to, tcp_peek(h, t, to, RECORD_HEADER));
+	if (whole == UINT32_MAX) {
+		broken(cs, s, c, RECORD_OVERFLOW);
+		return 0;
+	}
+	if (whole == 0 || whole > unread) {
+		if (h->view_len && !tcp_keep(h, t, unread))
+			tcp_abort(h, t);
+		h->view_len = 0;
+		return 0;
+	}
+	if (h->view_len) {
+		memcpy(to, h->view, whole);
+		h->view += whole;
+		h->view_len -= whole;
+	} else {
+		tcp_peek(h, t, to, whole);
+		tcp_consume(h, t, whole);
+	}
+	return whole;
+}
+
+static void take_alert(struct conns *cs, struct secure *s, const struct record_opened *r)
+{
+	uint8_t which = r->len == 2 ? r->content[1] : 0;
+
+	if (r->len == 2 && which == CLOSE_NOTIFY) {
+		s->read.flags |= SECURE_CLOSED;
+	} else if (r->len == 2 && (r->content[0] != LEVEL_WARNING || !s->read.tls12) &&
+		   which != USER_CANCELED) {
+		cs->secure->counts->alert_received[record_alert_place(which)]++;
+		s->read.flags |= SECURE_BROKEN;
+	}
+}
+
+// Handles messages of handshakes after the handshake. Returns false if they are wrong.
+static bool take_handshake(
+	struct conns *cs, struct secure *s, uint32_t c, const struct record_opened *r)
+{
+	struct secures *ss = cs->secure;
+	const uint8_t *at = r->content, *end = at + r->len;
+
+	while ((size_t)(end - at) >= MESSAGE_HEAD) {
+		uint32_t len = MESSAGE_HEAD + (bytes_be32(at) & 0xffffff);
+
+		if ((size_t)(end - at) < len)
+			return false;
+		if (at[0] == NEW_SESSION_TICKET) {
+			ss->counts->tickets++;
+		} else if (at[0] == KEY_UPDATE && !s->read.tls12) {
+			if (len != MESSAGE_HEAD + 1 || at + len != end || at[4] > 1)
+				return false;
+			ss->counts->key_updates++;
+			key_next(ss, &s->read, s->secrets[0]);
+			if (at[4])
+				key_update(cs, s, c);
+		} else if (!s->read.tls12) {
+			return false;
+		}
+		at += len;
+	}
+	return at == end;
+}
+
+// The seat of a handshake that is done takes a copy of the records up to the first ticket.
+static struct crew_seat *keeper(struct secures *ss, const struct secure *s, uint32_t len)
+{
+	struct crew_seat *seat = seat_of(ss, s);
+
+	if (!seat || seat->list != SECURE_KEPT || len > CREW_INPUT)
+		return NULL;
+	memcpy(seat->in, ss->opened, len);
+	seat->in_len = len;
+	return seat;
+}
+
+// Opens the next record. Returns false if there is none, or after the end. Its data are at
+// ss->plain.
+static bool record_next(struct conns *cs, struct secure *s, uint32_t c)
+{
+	struct secures *ss = cs->secure;
+	uint32_t len = record_take(cs, s, c);
+	struct crew_seat *seat;
+	struct record_opened r;
+	enum record_error e;
+
+	if (len == 0)
+		return false;
+	seat = s->write.flags ? keeper(ss, s, len) : NULL;
+	e = record_open(ss->cache, &s->read, ss->opened, len, &r);
+	ss->counts->records_received++;
+	if (e == RECORD_OK && r.type == RECORD_HANDSHAKE && !take_handshake(cs, s, c, &r))
+		e = RECORD_UNEXPECTED;
+	if (e == RECORD_OK && r.type == RECORD_CHANGE_CIPHER)
+		e = RECORD_UNEXPECTED;
+	if (e != RECORD_OK) {
+		broken(cs, s, c, e);
+		return false;
+	}
+	if (seat && r.type == RECORD_HANDSHAKE && r.content[0] == NEW_SESSION_TICKET)
+		seat_due(ss, seat, CREW_TICKET);
+	else if (seat)
+		seat_leave(ss, s); // no ticket comes before the first message
+	if (r.type == RECORD_ALERT)
+		take_alert(cs, s, &r);
+	if (r.type == RECORD_DATA) {
+		ss->plain = r.content;
+		ss->plain_len = r.len;
+	}
+	return !(s->read.flags & (SECURE_CLOSED | SECURE_BROKEN));
+}
+
+// Octets of a handshake wait in the stream, until the seat takes them.
+static void keep_for_seat(struct conns *cs, struct secure *s, uint32_t c)
+{
+	struct secures *ss = cs->secure;
+	struct crew_seat *seat = seat_of(ss, s);
+
+	if (cs->host.view_len && !tcp_keep(&cs->host, &cs->all[c].tcp, cs->host.view_len))
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+	cs->host.view_len = 0;
+	if (seat && seat->list == SECURE_IDLE)
+		seat_due(ss, seat, CREW_STEP);
+	else if (!seat && !(s->read.flags & SECURE_WANTS))
+		want_seat(ss, c);
+}
+
+// Takes the first message of the parts that were kept.
+static bool message_of_parts(
+	struct conns *cs, struct secure *s, const uint8_t **message, uint32_t *len)
+{
+	uint8_t head[CONN_HEAD];
+	uint32_t n = tcp_chain_peek(&cs->host, s->read.chain, head, CONN_HEAD);
+	uint32_t whole = conn_whole(cs, cs->framed, head, n);
+
+	if (whole > tcp_chain_len(&cs->host, s->read.chain))
+		return false;
+	tcp_chain_peek(&cs->host, s->read.chain, cs->message, whole);
+	tcp_chain_consume(&cs->host, &s->read.chain, whole);
+	*message = cs->message + conn_front(cs->framed);
+	*len = whole - conn_front(cs->framed);
+	return true;
+}
+
+// Keeps a part of a message until the next record.
+static bool keep_part(struct conns *cs, struct secure *s, uint32_t c)
+{
+	struct secures *ss = cs->secure;
+	uint32_t len = ss->plain_len;
+
+	ss->plain_len = 0;
+	if (tcp_chain_add(&cs->host, &s->read.chain, ss->plain, len))
+		return true;
+	ss->counts->no_memory++;
+	tcp_abort(&cs->host, &cs->all[c].tcp);
+	return false;
+}
+
+bool secure_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+{
+	struct secures *ss = cs->secure;
+	struct secure *s = &ss->all[c];
+
+	if (!(s->read.flags & SECURE_OPEN)) {
+		keep_for_seat(cs, s, c);
+		return false;
+	}
+	if (ss->plain_of != c)
+		ss->plain_len = 0;
+	ss->plain_of = c;
+	do {
+		uint32_t whole = conn_whole(cs, cs->framed, ss->plain, ss->plain_len);
+
+		if (s->read.chain == TCP_NONE && whole <= ss->plain_len) {
+			*message = ss->plain + conn_front(cs->framed);
+			*len = whole - conn_front(cs->framed);
+			ss->plain += whole;
+			ss->plain_len -= whole;
+			return true;
+		}
+		if (ss->plain_len && !keep_part(cs, s, c))
+			return false;
+		if (s->read.chain != TCP_NONE && message_of_parts(cs, s, message, len))
+			return true;
+	} while (!(s->read.flags & (SECURE_CLOSED | SECURE_BROKEN)) && record_next(cs, s, c));
+	cs->host.view_len = 0;
+	return false;
+}
+
+// --- handshakes
+
+void secure_on(struct conns *cs, uint32_t c)
+{
+	struct secures *ss = cs->secure;
+	struct secure *s = &ss->all[c];
+
+	s->read.flags = SECURE_ON;
+	s->write.flags = 0;
+	s->read.chain = s->write.chain = TCP_NONE;
+	if (ss->plain_of == c)
+		ss->plain_of = CONN_NONE;
+}
+
+void secure_begin(struct conns *cs, uint32_t c, uint32_t store, uint64_t now)
+{
+	struct secures *ss = cs->secure;
+	struct secure *s = &ss->all[c];
+
+	s->read.flags |= SECURE_BEGUN;
+	s->early.store = store;
+	s->early.began = now;
+	s->early.deadline = (uint32_t)cs->host.now + ss->timeout_us;
+	if (ss->server)
+		return; // until the client has sent something
+	ss->counts->waited += ss->want_count >= ss->free_count;
+	want_seat(ss, c);
+}
+
+void secure_forget(struct conns *cs, uint32_t c)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	if (!(s->read.flags & SECURE_ON))
+		return;
+	if (s->read.flags & SECURE_WANTS)
+		want_no_seat(cs->secure, c);
+	seat_leave(cs->secure, s);
+	tcp_chain_drop(&cs->host, &s->read.chain);
+	tcp_chain_drop(&cs->host, &s->write.chain);
+	s->read.flags = 0;
+}
+
+bool secure_times_out(struct conns *cs, uint32_t c)
+{
+	struct secures *ss = cs->secure;
+	const struct secure *s = ss ? &ss->all[c] : NULL;
+
+	if (!secure_is_shaking(cs, c) || ss->timeout_us == 0)
+		return false;
+	if (tcp_before((uint32_t)cs->host.now, s->early.deadline))
+		return false;
+	ss->counts->timed_out++;
+	secure_lost(cs, c);
+	return true;
+}
+
+void secure_lost(struct conns *cs, uint32_t c)
+{
+	if (!secure_is_shaking(cs, c))
+		return;
+	cs->secure->counts->failed++;
+	cs->secure->all[c].read.flags |= SECURE_BROKEN;
+}
+
+bool secure_holds_end(struct conns *cs, uint32_t c)
+{
+	struct secure *s = cs->secure ? &cs->secure->all[c] : NULL;
+
+	if (!secure_is_shaking(cs, c) || tcp_unread(&cs->host, &cs->all[c].tcp) == 0)
+		return false;
+	s->read.flags |= SECURE_ENDED;
+	return true;
+}
+
+static void session_release(struct secures *ss, struct crew_session *of)
+{
+	if (--of->refs)
+		return;
+	of->next = ss->garbage;
+	ss->garbage = of;
+}
+
+// Gives the ticket to resume with to a seat. A ticket for one use leaves the
+// store.
+static struct crew_session *session_take(struct secures *ss, uint32_t store)
+{
+	struct crew_session *of = ss->store ? ss->store[store] : NULL;
+
+	if (of && ss->shared)
+		of->refs++;
+	else if (of)
+		ss->store[store] = NULL;
+	return of;
+}
+
+static void session_store(struct secures *ss, struct crew_seat *seat)
+{
+	if (!ss->store || !seat->ticket)
+		return;
+	if (ss->store[seat->store])
+		session_release(ss, ss->store[seat->store]);
+	ss->store[seat->store] = seat->ticket;
+	seat->ticket = NULL;
+}
+
+// Gives seats to connections that want one. The oldest seats without a ticket yet make room.
+static void seats_give(struct conns *cs)
+{
+	struct secures *ss = cs->secure;
+
+	while (ss->wanting.first != CONN_NONE) {
+		uint32_t i = ss->lists[SECURE_FREE].first, c = ss->wanting.first;
+		struct secure *s = &ss->all[c];
+		struct crew_seat *seat;
+
+		if (i == CONN_NONE) {
+			i = ss->lists[SECURE_KEPT].first;
+			if (i != CONN_NONE)
+				seat_leave(ss, &ss->all[ss->seats[i].conn]);
+			return;
+		}
+		want_no_seat(ss, c);
+		seat = &ss->seats[i];
+		seat->conn = c;
+		seat->setup = ss->setup;
+		seat->store = s->early.store;
+		seat->session = ss->server ? NULL : session_take(ss, s->early.store);
+		seat->offered = seat->session != NULL;
+		seat->began = s->early.began;
+		seat->ticks = 0;
+		s->write.flags = (uint16_t)(i + 1);
+		ss->counts->begun++;
+		seat_due(ss, seat, CREW_STEP);
+	}
+}
+
+// Ends a handshake that did not succeed.
+static void shaken_badly(
+	struct conns *cs, struct secure *s, struct crew_seat *seat, enum secure_outcome how)
+{
+	struct secures *ss = cs->secure;
+	const struct hand_facts *f = seat->facts;
+	uint32_t c = seat->conn;
+
+	ss->counts->failed++;
+	if (f && f->alert_received >= 0)
+		ss->counts->alert_received[record_alert_place(f->alert_received)]++;
+	if (f && f->alert_sent >= 0)
+		ss->counts->alert_sent[record_alert_place(f->alert_sent)]++;
+	if (f && f->refused != HAND_ACCEPTED)
+		ss->counts->refused[f->refused]++;
+	s->read.flags |= SECURE_BROKEN;
+	cs->owner->shaken(cs, c, seat, how);
+	seat_leave(ss, s);
+}
+
+static void count_done(struct secures *ss, const struct crew_seat *seat)
+{
+	const struct hand_facts *f = seat->facts;
+	struct tls_counters *n = ss->counts;
+
+	n->full += !f->resumed;
+	n->resumed += f->resumed;
+	n->resumption_refused += seat->offered && !f->resumed;
+	n->certificate_bytes += f->octets_of_them;
+	n->no_alpn += ss->alpn[0] && memcmp(f->alpn, ss->alpn, sizeof(f->alpn)) != 0;
+	n->version[f->tls12 ? TLS_1_2 : TLS_1_3]++;
+	n->cipher[f->suite]++;
+	n->group[f->group]++;
+}
+
+// A handshake is done: its keys take its place.
+static void shaken_well(struct conns *cs, struct secure *s, struct crew_seat *seat)
+{
+	struct secures *ss = cs->secure;
+	const struct hand_facts *f = seat->facts;
+	uint16_t flags = s->read.flags, number = s->write.flags;
+	uint32_t parts = s->read.chain, waiting = s->write.chain, c = seat->conn;
+
+	s->read = f->read;
+	s->write = f->write;
+	s->read.flags = flags | SECURE_OPEN;
+	s->write.flags = number;
+	s->read.chain = parts;
+	s->write.chain = waiting;
+	s->read.id = next_id(ss);
+	s->write.id = next_id(ss);
+	memcpy(s->secrets[0], f->read_secret, sizeof(s->secrets[0]));
+	memcpy(s->secrets[1], f->write_secret, sizeof(s->secrets[1]));
+	secure_flush(cs, c);
+	conn_touch(cs, c);
+	if (ss->store && !f->tls12)
+		seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_KEPT);
+	else
+		seat_leave(ss, s);
+	cs->owner->shaken(cs, c, seat, SECURE_DONE);
+}
+
+static void step_apply(struct conns *cs, struct crew_seat *seat)
+{
+	struct secures *ss = cs->secure;
+	struct secure *s = &ss->all[seat->conn];
+	struct tcp *t = &cs->all[seat->conn].tcp;
+	bool sent = true;
+
+	if (seat->taken)
+		tcp_consume(&cs->host, t, seat->taken);
+	ss->counts->handshake_bytes += seat->taken + seat->out_len;
+	if (seat->out_len && tcp_is_open(t)) {
+		sent = tcp_send(&cs->host, t, seat->out, seat->out_len);
+		conn_touch(cs, seat->conn);
+	}
+	if (!sent || !seat->facts) {
+		ss->counts->no_memory++;
+		shaken_badly(cs, s, seat, SECURE_NO_MEMORY);
+	} else if (seat->state == HAND_FAILED) {
+		shaken_badly(cs, s, seat, SECURE_FAILED);
+	} else if (seat->state == HAND_DONE) {
+		count_done(ss, seat);
+		shaken_well(cs, s, seat);
+	} else if (tcp_unread(&cs->host, t)) {
+		seat_due(ss, seat, CREW_STEP);
+	} else if (s->read.flags & SECURE_ENDED) {
+		shaken_badly(cs, s, seat, SECURE_LOST);
+	} else {
+		seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_IDLE);
+	}
+}
+
+// Brings the outcome of a job to its connection.
+static void job_apply(struct conns *cs, struct crew_seat *seat)
+{
+	struct secures *ss = cs->secure;
+
+	session_store(ss, seat);
+	if (seat->session)
+		session_release(ss, seat->session);
+	seat->session = NULL;
+	if (seat->job == CREW_END)
+		seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_FREE);
+	else if (seat->conn == CONN_NONE)
+		seat_due(ss, seat, CREW_END);
+	else if (seat->job == CREW_STEP)
+		step_apply(cs, seat);
+	else
+		seat_leave(ss, &ss->all[seat->conn]);
+}
+
+// Prepares a job, as the seat's turn has come.
+static void job_begin(struct conns *cs, struct crew_seat *seat)
+{
+	struct secures *ss = cs->secure;
+
+	if (seat->job == CREW_STEP)
+		seat->in_len = tcp_peek(&cs->host, &cs->all[seat->conn].tcp, seat->in, CREW_INPUT);
+	seat->garbage = ss->garbage;
+	ss->garbage = NULL;
+}
+
+bool secure_is_due(const struct secures *ss)
+{
+	return ss->lists[SECURE_DUE].first != CONN_NONE || ss->wanting.first != CONN_NONE;
+}
+
+bool secure_pass(struct conns *cs)
+{
+	struct secures *ss = cs->secure;
+	struct crew_seat *seat;
+
+	seats_give(cs);
+	if (ss->lists[SECURE_DUE].first == CONN_NONE)
+		return false;
+	seat = &ss->seats[ss->lists[SECURE_DUE].first];
+	job_begin(cs, seat);
+	crew_do(seat);
+	job_apply(cs, seat);
+	return true;
+}
+
+void secures_free(struct secures *ss)
+{
+	for (uint32_t i = 0; i < ss->seat_count; i++) {
+		ss->seats[i].job = CREW_END;
+		crew_do(&ss->seats[i]);
+	}
+	ss->seats[0].garbage = ss->garbage;
+	for (uint32_t i = 0; i < ss->stored; i++) {
+		if (!ss->store[i])
+			continue;
+		ss->store[i]->next = ss->seats[0].garbage;
+		ss->seats[0].garbage = ss->store[i];
+	}
+	crew_do(&ss->seats[0]);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TLS of the connections of a thread, between their messages (conn_message, conn_write) and TCP:
+// records in both directions, plaintext that waits for keys, and the way of handshakes through the
+// crew. A connection at rest keeps its keys only.
+// Path: hot | cold (secures_bytes, secures_init). The thread that owns the connections.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "crypt/record.h"
+#include "engine/core/conn.h"
+#include "engine/core/counters.h"
+#include "engine/core/crew.h"
+
+enum secure_flag {
+	SECURE_ON = 1,      // the connection uses TLS
+	SECURE_OPEN = 2,    // the handshake is done
+	SECURE_CLOSED = 4,  // the peer announced the end (close_notify)
+	SECURE_BROKEN = 8,  // the handshake failed, or a record was wrong
+	SECURE_SHUT = 16,   // we announced the end
+	SECURE_ENDED = 32,  // the peer's FIN came, before all octets of the handshake were read
+	SECURE_WANTS = 64,  // it waits for a seat
+	SECURE_BEGUN = 128, // TCP is ready
+};
+
+// TLS of a connection. read.flags: enum secure_flag. read.chain: part of a message. write.chain:
+// plaintext that waits. write.flags: its seat plus 1; 0: none.
+struct secure {
+	struct record_way read, write;
+	union {
+		uint8_t secrets[2][KEYS_SECRET_MOST]; // of `read` and `write`, TLS 1.3
+		struct {                              // before the handshake is done
+			uint32_t next, prev;          // in the list of connections without a seat
+			uint32_t store;               // where its ticket is, and belongs
+			uint32_t deadline;            // microseconds, as the host's clock
+			uint64_t began;               // tick
+		} early;
+	};
+};
+
+enum secure_list { SECURE_FREE, SECURE_IDLE, SECURE_DUE, SECURE_BUSY, SECURE_KEPT, SECURE_LISTS };
+
+// How a handshake ended: for conn_owner.shaken.
+enum secure_outcome {
+	SECURE_DONE,
+	SECURE_FAILED, // at either end; see the facts
+	SECURE_LOST,   // the peer ended the connection
+	SECURE_NO_MEMORY,
+};
+
+struct secure_ends {
+	uint32_t first, last;
+};
+
+struct secures {
+	struct secure *all; // by connection
+	// Set by the owner before the launch.
+	const struct hand_setup *setup;
+	struct tls_counters *counts; // and at each pass
+	bool server, bursts, close_notify;
+	char alpn[16];               // that the peer should select; "": none
+	uint32_t timeout_us;         // of handshakes; 0: none
+	struct crew_session **store; // tickets; NULL: none are kept
+	uint32_t stored;
+	bool shared; // its only entry is for all connections
+	// Private to secure.c.
+	struct record_cache *cache;
+	uint8_t *record, *opened, *gathered; // being sealed; being read; to be sealed
+	const uint8_t *plain;                // within `opened`, not yet read
+	uint32_t plain_len, plain_of;
+	struct crew_seat *seats;
+	uint32_t seat_count;
+	struct secure_ends lists[SECURE_LISTS]; // of seats, by enum secure_list
+	struct secure_ends wanting;             // connections
+	uint32_t free_count, want_count;        // in SECURE_FREE, and in `wanting`
+	struct crew_session *garbage;
+	uint32_t ids; // of keys, given so far
+	size_t bytes; // of all tables, from `all` on
+};
+
+struct secures_shape {
+	uint32_t count;  // connections
+	uint32_t seats;  // handshakes at a time
+	uint32_t stored; // tickets
+};
+
+size_t secures_bytes(const struct secures_shape *shape);
+// memory: secures_bytes zeroed bytes, aligned to 64, owned by the caller.
+void secures_init(struct secures *ss, void *memory, const struct secures_shape *shape);
+// At the end. Path: cold.
+void secures_free(struct secures *ss);
+
+// For a connection that is being opened: it uses TLS.
+void secure_on(struct conns *cs, uint32_t c);
+// Begins the handshake when TCP is ready. store: where its ticket belongs.
+void secure_begin(struct conns *cs, uint32_t c, uint32_t store, uint64_t now);
+// For a connection that is freed, or begins anew.
+void secure_forget(struct conns *cs, uint32_t c);
+// As conn_message and conn_write; bytes: without the length in front, unless it is part of them.
+bool secure_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
+bool secure_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
+// Seals the messages that wait, if there are keys. Returns false without memory.
+bool secure_flush(struct conns *cs, uint32_t c);
+// Announces the end of the connection, before TCP's.
+void secure_shut(struct conns *cs, uint32_t c);
+
+// Work of a pass: handshakes. Returns whether any was done.
+bool secure_pass(struct conns *cs);
+// Is there such work?
+bool secure_is_due(const struct secures *ss);
+// For `expired`: is the handshake past its deadline? It has failed then.
+bool secure_times_out(struct conns *cs, uint32_t c);
+// The connection has ended: so has its handshake, if it was in progress.
+void secure_lost(struct conns *cs, uint32_t c);
+// Is the peer's FIN to wait, because octets of the handshake were not read yet? `shaken` comes
+// later then.
+bool secure_holds_end(struct conns *cs, uint32_t c);
+
+static inline uint32_t secure_flags(const struct conns *cs, uint32_t c)
+{
+	return cs->secure ? cs->secure->all[c].read.flags : 0;
+}
+
+// Is its handshake in progress?
+static inline bool secure_is_shaking(const struct conns *cs, uint32_t c)
+{
+	return (secure_flags(cs, c) & (SECURE_BEGUN | SECURE_OPEN | SECURE_BROKEN)) == SECURE_BEGUN;
+}
+
+// The time at which `expired` has to see it, while the handshake is in progress.
+static inline uint32_t secure_deadline(const struct conns *cs, uint32_t c)
+{
+	return cs->secure->all[c].early.deadline;
+}
+
+// Did the peer, or an error, end the stream above TCP?
+static inline bool secure_is_over(const struct conns *cs, uint32_t c)
+{
+	return secure_flags(cs, c) & (SECURE_CLOSED | SECURE_BROKEN);
+}
