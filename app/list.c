@@ -31,7 +31,7 @@ static bool list_drivers(const struct list_choice *choice)
 static bool list_protocols(const struct list_choice *choice)
 {
 	for (unsigned i = 0; protos[i]; i++)
-		printf("%-12s  %-5u  %s\n", protos[i]->name, protos[i]->default_port,
+		printf("%-12s  %-5u  %s\n", protos[i]->name, protos[i]->ports->plain,
 			protos[i]->help);
 	return true;
 }

@@ -229,7 +229,7 @@ static const char *dest_port(const struct netperf *n, const char *item)
 
 	if (!settings || !proto)
 		return "";
-	return whole_text(n, given > 0 ? given : proto->default_port);
+	return whole_text(n, given > 0 ? given : proto->ports->plain);
 }
 
 static const char *interface_name(const struct netperf *n, const char *item)

@@ -16,6 +16,8 @@
 
 const char *const transport_names[] = {"udp", "tcp", NULL};
 
+const char *const transport_names_secure[] = {"udp", "tcp", "tls", NULL};
+
 const char *const transport_tc_names[] = {"count", "tcp", NULL};
 
 static const char *const open_names[] = {"demand", "pool", "rate", NULL};
@@ -186,7 +188,7 @@ const struct tcp_settings *transport_tcp(const struct transport_settings *s)
 		.open_rate = OPEN_RATE,
 		.timestamps = true};
 
-	if (!s || (s->transport != TRANSPORT_TCP && s->tc != TRANSPORT_TC_TCP))
+	if (!s || (s->transport == TRANSPORT_UDP && s->tc != TRANSPORT_TC_TCP))
 		return NULL;
 	return s->tcp ? s->tcp : &defaults;
 }
@@ -212,9 +214,12 @@ uint64_t tcp_behave_all(const struct tcp_settings *s)
 void transport_check(const struct transport_settings *s, struct diag *d)
 {
 	if (s->tcp && !transport_tcp(s))
-		diag_error(d, s, "tcp", "is for transport: tcp and tc: tcp");
-	if (s->transport == TRANSPORT_TCP && s->tc == TRANSPORT_TC_TCP)
-		diag_error(d, s, "tc", "is for transport: udp (over tcp answers are whole)");
+		diag_error(d, s, "tcp", "is for transport: tcp and tls, and tc: tcp");
+	if (s->tls && s->transport != TRANSPORT_TLS)
+		diag_error(d, s, "tls", "is for transport: tls");
+	if (s->transport != TRANSPORT_UDP && s->tc == TRANSPORT_TC_TCP)
+		diag_error(
+			d, s, "tc", "is for transport: udp (over connections answers are whole)");
 	if (s->tcp && s->tcp->behave && s->transport != TRANSPORT_TCP)
 		diag_error(d, s->tcp, "behave", "is for transport: tcp");
 	if (s->tcp && tcp_behave_all(s->tcp) > BEHAVE_MOST)

@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 
-enum transport { TRANSPORT_UDP, TRANSPORT_TCP };
+enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
 enum transport_tc { TRANSPORT_TC_COUNT, TRANSPORT_TC_TCP };
 enum transport_closed { TRANSPORT_CLOSED_LOST, TRANSPORT_CLOSED_AGAIN };
 enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN_RATE };
@@ -58,29 +58,35 @@ struct tcp_settings {
 	struct tcp_behave_settings *behave; // NULL: none are given
 };
 
+struct tls_settings; // crypt/tls_settings.h
+
 struct transport_settings {
 	int32_t transport;        // enum transport
 	int32_t tc;               // enum transport_tc
 	struct tcp_settings *tcp; // NULL: none are given
+	struct tls_settings *tls; // NULL: none are given
 };
 
-extern const char *const transport_names[];
+extern const char *const transport_names[];        // udp, tcp
+extern const char *const transport_names_secure[]; // and tls
 extern const char *const transport_tc_names[];
 extern const struct field_section transport_tcp_section;
 
 // The rows of a struct transport_settings at this offset of the protocol's settings.
 // clang-format off
 #define TRANSPORT_ROWS(at) \
-	TRANSPORT_ROW(at), TRANSPORT_TC_ROW(at), \
-		TRANSPORT_TCP_ROW(at, "the connections of transport: tcp, or of tc: tcp")
+	TRANSPORT_ROW(at, transport_names_secure), TRANSPORT_TC_ROW(at), \
+		TRANSPORT_TCP_ROW( \
+			at, "the connections of transport: tcp and tls, or of tc: tcp"), \
+		TRANSPORT_TLS_ROW(at)
 // One by one: a protocol without truncated answers has no `tc`.
-#define TRANSPORT_ROW(at) \
+#define TRANSPORT_ROW(at, all) \
 	{.name = "transport", \
 		.help = "how messages travel", \
 		.type = FIELD_ENUM, \
 		.offset = (at) + offsetof(struct transport_settings, transport), \
 		.def = "udp", \
-		.names = transport_names}
+		.names = (all)}
 #define TRANSPORT_TC_ROW(at) \
 	{.name = "tc", \
 		.help = "truncated answers: count them, or ask again over tcp", \
@@ -95,6 +101,13 @@ extern const struct field_section transport_tcp_section;
 		.optional = true, \
 		.offset = (at) + offsetof(struct transport_settings, tcp), \
 		.section = &transport_tcp_section}
+#define TRANSPORT_TLS_ROW(at) \
+	{.name = "tls", \
+		.help = "transport: tls", \
+		.type = FIELD_SECTION, \
+		.optional = true, \
+		.offset = (at) + offsetof(struct transport_settings, tls), \
+		.section = &tls_section}
 // clang-format on
 
 // The settings of connections, or their defaults. NULL: there are none.

@@ -435,11 +435,18 @@ struct proto_images {
 	size_t bytes_at; // offset in the counters of the one (uint64_t) of the bytes written
 };
 
+// Where servers listen.
+struct proto_ports {
+	uint16_t plain;   // UDP and TCP
+	uint16_t tls;     // 0: messages never travel over TLS
+	const char *alpn; // with TLS
+};
+
 // A protocol, and its client side.
 struct proto {
 	const char *name; // "dns"
 	const char *help;
-	uint16_t default_port; // UDP, of the server
+	const struct proto_ports *ports;
 	// 8..32; below 16, the IDs of answered transactions are reused at once
 	uint8_t key_bits;
 	const char *const *steps; // names of the steps of an exchange, NULL-terminated, up to

@@ -147,6 +147,50 @@ static void print_count(FILE *out, const char *name, const char *shown, uint64_t
 
 #define PRINT(member, help) print_count(out, #member, shown, c->member);
 
+static void print_names(FILE *out, const char *what, const uint64_t *counts, uint32_t length,
+	const char *(*name)(uint32_t))
+{
+	const char *before = what;
+
+	for (uint32_t i = 0; i < length; i++)
+		if (counts[i]) {
+			fprintf(out, "%s%s %s", before, name(i), count_text(counts[i]));
+			before = ", ";
+		}
+	if (before != what)
+		fputc('\n', out);
+}
+
+#define PRINT_NAMES(member, length, name, help)                                                    \
+	print_names(out, "      " #member " ", c->member, length, name);
+
+// Prints the TLS of connections: its handshakes, and their parameters and failures by name.
+static void print_tls(FILE *out, const struct result_tls *t)
+{
+	static const char times[] = "min {min_ns}, p50 {p50_ns}, p99 {p99_ns}, max {max_ns}\n",
+			  shown[] = "begun full resumed records_sent records_received "
+				    "handshake_bytes certificate_bytes";
+	const struct tls_counters *c = &t->counts;
+
+	fprintf(out, "    TLS           %s full handshakes, ", count_text(c->full));
+	fprintf(out, "%s resumed", count_text(c->resumed));
+	TLS_COUNTERS(PRINT)
+	fputc('\n', out);
+	TLS_NAMED(PRINT_NAMES)
+	if (t->full_time.count) {
+		fputs("      full        ", out);
+		stats_print(times_of(&t->full_time), times, out);
+	}
+	if (t->resumed_time.count) {
+		fputs("      resumed     ", out);
+		stats_print(times_of(&t->resumed_time), times, out);
+	}
+	if (t->own.count) {
+		fputs("      of it ours  ", out);
+		stats_print(times_of(&t->own), times, out);
+	}
+}
+
 // Prints connections in a line: opened, accepted, and all failures.
 static void print_connections(FILE *out, struct stats_figures in, const struct result_item *i)
 {
@@ -171,6 +215,8 @@ static void print_connections(FILE *out, struct stats_figures in, const struct r
 		fputs("    first answer  ", out);
 		stats_print(times_of(&c->first_answer), times, out);
 	}
+	if (c->tls)
+		print_tls(out, c->tls);
 	print_closings(out, in, c, answers);
 }
 

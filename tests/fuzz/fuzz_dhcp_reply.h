@@ -76,7 +76,7 @@ static void start(struct side *d, bool relay, bool usual, bool living)
 		.workers = 1,
 		.addr_len = fuzzed.server.len,
 		.server = fuzzed.server,
-		.server_port = fuzzed.proto->default_port,
+		.server_port = fuzzed.proto->ports->plain,
 		.rate = 1,
 		.threads = 1,
 		.common = &d->common};

@@ -90,7 +90,7 @@ static void protocol_start(struct responder_protocol *p)
 
 	p->proto = protos[0];
 	p->server = p->proto->server;
-	p->port = protos[0]->default_port;
+	p->port = protos[0]->ports->plain;
 	p->ctx.shared = p->server->setup(&s, &env, &(struct proto_facts){0}, d);
 	p->ctx.counters = calloc(1, p->server->counters->size);
 	require(p->ctx.shared && p->ctx.counters);

@@ -186,7 +186,7 @@ static const struct proto_server server = {.settings = &section,
 
 const struct proto parley_proto = {.name = "parley",
 	.help = "an exchange of tests",
-	.default_port = PORT,
+	.ports = &(const struct proto_ports){.plain = PORT},
 	.key_bits = 8,
 	.steps = steps,
 	.settings = &section,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of the file that belong to no single layer, and look-ups in the finished configuration.
 // Path: cold. Management thread.
+#include "crypt/tls_settings.h"
 #include "engine/config/config.h"
 
 #include <math.h>
@@ -143,6 +144,8 @@ static const struct field responder_fields[] = {
 		AT(responder_settings, faults), .section = &faults_section},
 	{"tcp", "connections to it", FIELD_SECTION, .optional = true, AT(responder_settings, tcp),
 		.section = &transport_server_section},
+	{"tls", "connections over TLS, at a port of their own; absent: none", FIELD_SECTION,
+		.optional = true, AT(responder_settings, tls), .section = &tls_server_section},
 	{"control", "endpoint that serves its counters to testers with the token", FIELD_SECTION,
 		.optional = true, AT(responder_settings, control), .section = &control_section},
 	{"router", "also act as a router and answer router solicitations (RFC 4861)", FIELD_SECTION,
@@ -363,7 +366,16 @@ uint16_t config_responder_server_port(const struct config *c, const struct proto
 {
 	uint64_t given = c->responder->server_port;
 
-	return given ? (uint16_t)given : proto->default_port;
+	return given ? (uint16_t)given : proto->ports->plain;
+}
+
+uint16_t config_responder_tls_port(const struct config *c, const struct proto *proto)
+{
+	const struct tls_server_settings *s = c->responder->tls;
+
+	if (!s || !proto->ports->tls || !proto->server->stream)
+		return 0;
+	return s->port ? (uint16_t)s->port : proto->ports->tls;
 }
 
 static void resolve_proto(const struct item_settings *i, struct item_facts *f)
@@ -379,7 +391,7 @@ static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 
 			f->proto = row ? row : protos[n];
 			f->server_port =
-				i->server_port ? (uint16_t)i->server_port : f->proto->default_port;
+				i->server_port ? (uint16_t)i->server_port : f->proto->ports->plain;
 			f->index = n;
 			f->settings = settings;
 		}
@@ -390,7 +402,10 @@ static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 		const struct transport_settings *t = proto_terms(f->proto, f->settings).transport;
 
 		f->tcp = transport_tcp(t);
-		f->stream = t->transport == TRANSPORT_TCP;
+		f->stream = t->transport != TRANSPORT_UDP;
+		f->tls = t->transport == TRANSPORT_TLS ? tls_settings_or(t->tls) : NULL;
+		if (f->tls && !i->server_port)
+			f->server_port = f->proto->ports->tls;
 	}
 }
 

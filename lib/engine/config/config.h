@@ -54,6 +54,7 @@ struct item_facts {
 	uint32_t index;                   // in protos[]
 	void *settings;                   // of the protocol; changed by its fit alone
 	const struct tcp_settings *tcp;   // NULL: all messages travel in datagrams
+	const struct tls_settings *tls;   // NULL: connections are not over TLS
 	bool stream;                      // all messages travel over connections
 	bool sockets;                     // the port has driver: socket
 	bool reuses_keys;    // the key of an answered transaction may be used again at once
@@ -113,6 +114,7 @@ struct responder_settings {
 	void **protocol;                       // index as in protos[]; NULL: not answered
 	struct faults_settings *faults;        // NULL: none
 	struct transport_server_settings *tcp; // NULL: not given
+	struct tls_server_settings *tls;       // NULL: not over TLS
 	struct control_settings *control;      // NULL: its counters are not served
 	struct router_settings *router;        // NULL: not a router
 };
@@ -213,6 +215,8 @@ const struct port_settings *config_port(const struct config *c, const char *name
 const struct port_settings *config_responder_port(const struct config *c);
 // Returns the UDP and TCP port at which the responder answers a protocol.
 uint16_t config_responder_server_port(const struct config *c, const struct proto *proto);
+// Its port for connections over TLS; 0: none.
+uint16_t config_responder_tls_port(const struct config *c, const struct proto *proto);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Returns whether the port of the item can send to the address; if not, reports the reason at `at`.

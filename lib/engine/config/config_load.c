@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a file to a checked configuration: the rules of each section and those between sections.
 // The rows and the look-ups are in config.h. Path: cold. Management thread.
+#include "crypt/tls_settings.h"
 #include "engine/config/config_load.h"
 
 #include <math.h>
@@ -357,6 +358,14 @@ static bool answers_streams(const struct responder_settings *r)
 	return false;
 }
 
+static bool answers_tls(const struct config *c)
+{
+	for (unsigned k = 0; protos[k]; k++)
+		if (c->responder->protocol[k] && config_responder_tls_port(c, protos[k]))
+			return true;
+	return false;
+}
+
 static void check_router(const struct router_settings *r, struct diag *d)
 {
 	const struct addr_prefix *p = r->prefixes.items;
@@ -410,6 +419,10 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		check_faults_of_streams(r->faults, d);
 	if (r->tcp && !answers_streams(r))
 		diag_error(d, r, "tcp", "none of its protocols travels over TCP");
+	if (r->tls && !answers_tls(c))
+		diag_error(d, r, "tls", "none of its protocols travels over TLS");
+	if (r->tls)
+		tls_server_check(r->tls, d);
 	if (r->tcp && r->tcp->reset && r->tcp->queries_per_connection == UINT64_MAX)
 		diag_error(d, &r->tcp->reset, NULL, "needs queries_per_connection");
 	if (r->control)

@@ -168,6 +168,9 @@ struct tls_counters {
 	COUNT(reset, "reset by the client, or given up without an acknowledgement")                \
 	COUNT(unsent, "answers whose connection was closed before they left")                      \
 	COUNT(further, "further messages of an answer, after the first")                           \
+	COUNT(tls_full, "handshakes of TLS completed, with a certificate")                         \
+	COUNT(tls_resumed, "handshakes completed with a ticket")                                   \
+	COUNT(tls_failed, "handshakes that failed, at either end")                                 \
 	GAUGE(open, "connections that are open")
 
 #define COUNTER_ATOMIC_MEMBER(member, help) _Atomic uint64_t member;

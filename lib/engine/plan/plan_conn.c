@@ -7,6 +7,7 @@
 #include "engine/core/pages.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_tls.h"
 #include "engine/core/responder/responder.h"
 
 #define CLOSING_LEAST    4096    // connections that are being closed
@@ -17,9 +18,12 @@
 #define PIPELINE_MOST    32767   // as many may move from another connection: conn.open holds both
 #define RETRANSMISSIONS  8
 #define PATIENCE_NS      200000000 // time for connections to end after the last transaction
-#define CLOCK_BITS       42   // of microseconds: timestamps and sequence numbers wrap within them
-#define BEHAVE_WINDOW    2048 // small: a slow reader's fills soon
-#define BEHAVE_BLOCKS    24   // of a client, whose window arrives in small segments
+#define CLOCK_BITS       42 // of microseconds: timestamps and sequence numbers wrap within them
+#define RECORD_EXTRA     (RECORD_LEAD_MOST + RECORD_TRAIL_MOST)
+#define FLIGHT_BLOCKS    40    // of a handshake: 8 KiB of certificates, and our part
+#define HANDSHAKE_BYTES  12288 // that the TLS library takes for one
+#define BEHAVE_WINDOW    2048  // small: a slow reader's fills soon
+#define BEHAVE_BLOCKS    24    // of a client, whose window arrives in small segments
 #define SERVER_WINDOW    65535
 #define SERVER_CONNS     262144 // of a worker, for testers elsewhere
 #define SERVER_BLOCKS    65536
@@ -71,11 +75,12 @@ static struct conns_shape shape_of(const struct plan_item *i, uint64_t rows, uin
 	uint64_t seats = seats_of(f, 0);
 	uint64_t reply = config_terms(i->settings).longest_reply;
 	double open = (double)seats * (rate > 0 ? 2 : 1 + SPARE);
+	uint32_t longest = plan_item_longest(i) + (f->tls ? RECORD_EXTRA : 0);
+	uint64_t flights = f->tls ? f->tls->handshakes * FLIGHT_BLOCKS : 0;
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
 		.places = (uint32_t)rows,
-		.blocks =
-			(uint32_t)(blocks_of(slots, plan_item_longest(i)) + parts_of(seats, reply)),
+		.blocks = (uint32_t)(blocks_of(slots, longest) + parts_of(seats, reply) + flights),
 		.window = (uint32_t)tcp->window,
 		.time_wait_us = tcp->time_wait_ns / 1000,
 		.ack_delay_us = (uint32_t)(tcp->ack_delay_ns / 1000),
@@ -228,6 +233,46 @@ static void behave_close(struct worker_behave *b)
 	pages_free(b, behave_own(b->client_count));
 }
 
+static uint64_t tls_memory(const struct item_facts *f, uint32_t conns)
+{
+	const struct secures_shape shape = plan_tls_shape(f->tls, conns, seats_of(f, 0));
+
+	return secures_bytes(&shape) + (uint64_t)shape.seats * HANDSHAKE_BYTES;
+}
+
+// Returns 0 or -ENOMEM.
+static int tls_open(const struct plan_item *i, struct worker_conns *wc)
+{
+	const struct secures_shape shape =
+		plan_tls_shape(i->settings->facts.tls, wc->cs.count, wc->seat_count);
+	struct secures *ss = pages_alloc(sizeof(*ss));
+	void *memory = pages_alloc(secures_bytes(&shape));
+
+	if (!ss || !memory) {
+		pages_free(ss, sizeof(*ss));
+		pages_free(memory, secures_bytes(&shape));
+		return -ENOMEM;
+	}
+	secures_init(ss, memory, &shape);
+	plan_tls_fill(ss, i->settings);
+	ss->setup = i->hands;
+	ss->counts = wc->books.tls;
+	wc->cs.secure = ss;
+	return 0;
+}
+
+static void tls_close(struct conns *cs)
+{
+	struct secures *ss = cs->secure;
+
+	if (!ss)
+		return;
+	secures_free(ss);
+	pages_free(ss->all, ss->bytes);
+	pages_free(ss, sizeof(*ss));
+	cs->secure = NULL;
+}
+
 uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows)
 {
 	const struct item_facts *f = &i->settings->facts;
@@ -238,7 +283,7 @@ uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t ro
 		return 0;
 	shape = shape_of(i, rows / workers, slots);
 	return conns_bytes(&shape) + own_bytes(seats_of(f, 0), slots, rows / workers) +
-	       behave_memory(f->tcp, workers, rows);
+	       behave_memory(f->tcp, workers, rows) + (f->tls ? tls_memory(f, shape.count) : 0);
 }
 
 static uint32_t us_of(uint64_t ns)
@@ -299,7 +344,7 @@ int plan_conn_open(
 	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
 	wc->secret = rand_hash(i->seed ^ (f->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
-	if (behave_open(p, i, worker, rows) < 0)
+	if (behave_open(p, i, worker, rows) < 0 || (f->tls && tls_open(i, wc) < 0))
 		return -ENOMEM;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
@@ -317,6 +362,9 @@ int plan_conn_open(
 		wc->seats[n].conn = CONN_NONE;
 	hist_clear(&wc->books.handshake);
 	hist_clear(&wc->books.first);
+	hist_clear(&wc->books.full);
+	hist_clear(&wc->books.resumed);
+	hist_clear(&wc->books.own);
 	return 0;
 }
 
@@ -344,6 +392,7 @@ void plan_conn_close(struct worker_item *run)
 	pages_free(wc->of_slot, run->txns.count * sizeof(*wc->of_slot));
 	pages_free(wc->end_of, run->txns.count * sizeof(*wc->end_of));
 	behave_close(wc->behave);
+	tls_close(&wc->cs);
 	pages_free(wc->cs.all, wc->cs.bytes);
 	pages_free(wc, sizeof(*wc));
 	run->conns = NULL;
@@ -386,6 +435,28 @@ static void treat(struct responder_conns *rc, const struct transport_server_sett
 	rc->resets = s->reset;
 }
 
+// Returns 0 or -ENOMEM.
+static int responder_tls_open(const struct plan *p, struct responder_conns *rc)
+{
+	const struct tls_server_settings *s = p->config->responder->tls;
+	const struct secures_shape shape = {.count = rc->cs.count,
+		.seats = (uint32_t)(s->handshakes < rc->cs.count ? s->handshakes : rc->cs.count)};
+	struct secures *ss = pages_alloc(sizeof(*ss));
+	void *memory = pages_alloc(secures_bytes(&shape));
+
+	if (!ss || !memory) {
+		pages_free(ss, sizeof(*ss));
+		pages_free(memory, secures_bytes(&shape));
+		return -ENOMEM;
+	}
+	secures_init(ss, memory, &shape);
+	ss->setup = p->responder_hands;
+	ss->counts = &rc->tls;
+	ss->server = ss->close_notify = true;
+	rc->cs.secure = ss;
+	return 0;
+}
+
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)
 {
 	const struct transport_server_settings *s = transport_server(p->config->responder->tcp);
@@ -393,7 +464,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	uint64_t count = expected(p, closes);
 	const struct conns_shape shape = {.count = (uint32_t)count,
 		.places = (uint32_t)count,
-		.blocks = SERVER_BLOCKS,
+		.blocks = SERVER_BLOCKS + (p->responder_hands ? SERVER_BLOCKS : 0),
 		.window = (uint32_t)s->window,
 		.time_wait_us = SERVER_TIME_WAIT,
 		.ack_delay_us = SERVER_ACK_DELAY,
@@ -424,13 +495,14 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	rc->secret = rand_hash(p->config->run.seed ^ r->queue_first);
 	rc->more_blocks = SERVER_BLOCKS / 2;
 	treat(rc, s, r->queue_first, p->responder_count);
-	return 0;
+	return p->responder_hands ? responder_tls_open(p, rc) : 0;
 }
 
 void plan_responder_conns_close(struct responder *r)
 {
 	if (!r->conns)
 		return;
+	tls_close(&r->conns->cs);
 	pages_free(r->conns->all, r->conns->cs.count * sizeof(*r->conns->all));
 	pages_free(r->conns->cs.all, r->conns->cs.bytes);
 	pages_free(r->conns, sizeof(*r->conns));

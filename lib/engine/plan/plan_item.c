@@ -11,6 +11,7 @@
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_servers.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_tls.h"
 #include "engine/plan/replay.h"
 #include "io/driver/driver.h"
 
@@ -277,6 +278,11 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	i->shared = f->proto->setup(f->settings, &env, &i->facts, d);
 	if (!i->shared || (i->times_of && take_times(i, a, d) < 0))
 		return diag_count(d) ? -EINVAL : -ENOMEM;
+	if (f->tls) {
+		i->hands = plan_tls_client(i->settings, a, d);
+		if (!i->hands)
+			return diag_count(d) ? -EINVAL : -ENOMEM;
+	}
 	item_layout(i, a);
 	divide_owned(i, a, d);
 	return 0;
@@ -545,6 +551,8 @@ int plan_item_close(struct plan_item *i)
 
 		rc = rc ? rc : closed;
 	}
+	hand_setup_free(i->hands);
+	i->hands = NULL;
 	images_free(&i->images);
 	schedule_free(&i->schedule);
 	timestamps_free(&i->replay);

@@ -6,6 +6,7 @@
 #include "proto/table.h"
 #include "base/log.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_tls.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
 
@@ -47,6 +48,7 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	rp->proto = protos[proto];
 	rp->server = rp->proto->server;
 	rp->port = config_responder_server_port(p->config, rp->proto);
+	rp->tls_port = config_responder_tls_port(p->config, rp->proto);
 	rp->ports = facts->ports;
 	rp->preface = facts->preface;
 	rp->request_len = facts->fixed;
@@ -115,6 +117,11 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 			return -ENOSPC;
 		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
 			rc = responder_add(p, k, i, a);
+		if (config_responder_tls_port(p->config, protos[k])) {
+			p->responder_hands = plan_tls_server(p->config, protos[k]->ports, a, d);
+			if (!p->responder_hands)
+				return diag_count(d) ? -EINVAL : -ENOMEM;
+		}
 	}
 	return rc;
 }
@@ -238,6 +245,8 @@ void plan_responder_close(struct plan *p)
 {
 	for (uint32_t i = 0; i < p->responder_count; i++)
 		responder_free(&p->responders[i]);
+	hand_setup_free(p->responder_hands);
+	p->responder_hands = NULL;
 	for (unsigned k = 0; p->responder_shared && protos[k]; k++)
 		if (p->responder_shared[k])
 			protos[k]->server->teardown(p->responder_shared[k]);

@@ -31,7 +31,8 @@ struct plan_item {
 	struct images images;
 	void *shared; // the protocol's set-up
 	struct proto_facts facts;
-	const char *times_of; // file whose times the protocol reads itself; NULL: none
+	struct hand_setup *hands; // of facts.tls; NULL: none
+	const char *times_of;     // file whose times the protocol reads itself; NULL: none
 	struct timestamps replay;
 	struct schedule schedule; // of an open loop
 };
@@ -61,6 +62,7 @@ struct plan {
 	uint32_t responder_count;
 	int32_t responder_port;              // index into ports, -1: none
 	const struct neigh_advert *router;   // advertisement of the responder; NULL: no router
+	struct hand_setup *responder_hands;  // of its connections over TLS; NULL: none
 	void **responder_shared;             // set-up of its protocols, index as in protos[]
 	struct proto_facts *responder_facts; // likewise
 	void **common;                       // proto_env.common, index as in protos[]

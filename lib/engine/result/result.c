@@ -124,6 +124,33 @@ static const struct counter behave_rows[] = {
 };
 SECTION("behave", behave_rows, result_behave, "misbehaving clients, by behaviour");
 
+#define TLS_ROW(member_, text)                                                                     \
+	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_tls, counts.member_)},
+#define TLS_ARRAY_ROW(member_, length_, label_, text)                                              \
+	{.name = #member_,                                                                         \
+		.help = text,                                                                      \
+		.type = COUNTER_ARRAY,                                                             \
+		AT(result_tls, counts.member_),                                                    \
+		.length = length_,                                                                 \
+		.label = label_},
+static const struct counter tls_rows[] = {
+	TLS_COUNTERS(TLS_ROW) // core/counters.h
+	TLS_NAMED(TLS_ARRAY_ROW) REAL(
+		result_tls, resumed_share, "1", "share of the completed handshakes that resumed"),
+	{"full_time", "of a full handshake: from the server's acceptance to our Finished", NULL,
+		COUNTER_SECTION, AT(result_tls, full_time), .section = &latency_section},
+	{"resumed_time", "of a resumed one", NULL, COUNTER_SECTION, AT(result_tls, resumed_time),
+		.section = &latency_section},
+	{"own", "the tester's own part of either: its computations", NULL, COUNTER_SECTION,
+		AT(result_tls, own), .section = &latency_section},
+};
+SECTION("tls", tls_rows, result_tls, "TLS of the connections");
+#define TLS_SECTION(of)                                                                            \
+	{                                                                                          \
+		"tls", "their TLS; absent: they are not over TLS", NULL, COUNTER_SECTION,          \
+			AT(of, tls), .section = &tls_rows_section, .optional = true                \
+	}
+
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
@@ -135,6 +162,7 @@ static const struct counter connections_rows[] = {
 	COUNT(result_connections, segments_sent, "segments sent, warm-up included"),
 	COUNT(result_connections, segments_received, "segments received, warm-up included"),
 	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
+	TLS_SECTION(result_connections),
 	{"behave", "misbehaving clients; absent: none", NULL, COUNTER_SECTION,
 		AT(result_connections, behave), .section = &behave_rows_section, .optional = true},
 };
@@ -371,6 +399,7 @@ static const struct counter interval_conn_rows[] = {
 	{"first_answer", "from the first SYN to the first answer", NULL, COUNTER_SECTION,
 		AT(result_interval_connections, first_answer), .section = &latency_section},
 	TCP_COUNTERS(INTERVAL_CONN_ROW) // net/tcp.h
+	TLS_SECTION(result_interval_connections),
 };
 SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
 

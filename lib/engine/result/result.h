@@ -58,6 +58,13 @@ struct result_behave {
 	uint64_t no_memory;
 };
 
+// TLS of connections.
+struct result_tls {
+	struct tls_counters counts;
+	double resumed_share; // of the handshakes completed
+	struct latency full_time, resumed_time, own;
+};
+
 // Figures of an item over connections.
 struct result_connections {
 	CONN_COUNTERS(COUNTER_MEMBER)
@@ -65,6 +72,7 @@ struct result_connections {
 	uint64_t segments_sent, segments_received; // warm-up included, as TCP_COUNTERS
 	uint64_t left;                             // open when the run ended
 	struct latency handshake, first_answer;
+	const struct result_tls *tls;       // NULL: they are not over TLS
 	const struct result_behave *behave; // NULL: no such clients
 };
 
@@ -233,6 +241,7 @@ struct result_interval_connections {
 	uint64_t open; // at its end
 	TCP_COUNTERS(COUNTER_MEMBER)
 	struct latency handshake, first_answer;
+	const struct result_tls *tls; // NULL: they are not over TLS
 };
 
 struct result_interval_item {

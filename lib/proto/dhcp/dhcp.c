@@ -117,7 +117,7 @@ static void *facts_add(struct dhcp_plan *p, const struct proto_env *env, struct 
 	const struct proto family##_proto = {                                                      \
 		.name = #family,                                                                   \
 		.help = text " clients and relays",                                                \
-		.default_port = FAMILY##_SERVER_PORT,                                              \
+		.ports = &(const struct proto_ports){.plain = FAMILY##_SERVER_PORT},               \
 		.key_bits = key_bits_,                                                             \
 		.steps = family##_steps,                                                           \
 		.cost_ns = cost_ns_,                                                               \

@@ -2,6 +2,7 @@
 // DNS as users see it: settings, counters and the row for protos[]. dns_setup.c reads the settings;
 // messages are in the files named _wire. Path: cold. Any thread.
 
+#include "crypt/tls_settings.h"
 #include "proto/dns/dns.h"
 
 #include "proto/dns/client/dns_internal.h"
@@ -587,7 +588,7 @@ static void dns_terms(void *settings, struct proto_terms *out)
 const struct proto dns_proto = {
 	.name = "dns",
 	.help = "DNS queries over UDP or TCP",
-	.default_port = DNS_PORT,
+	.ports = &(const struct proto_ports){DNS_PORT, DNS_TLS_PORT, "dot"},
 	.key_bits = 16,
 	.cost_ns = 85,
 	.settings = &dns_settings_section,

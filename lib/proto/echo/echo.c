@@ -15,7 +15,7 @@ static const char *const test_names[] = {"rr", "stream", "connect", NULL};
 static const char *const fill_names[] = {"counting", "zeros", "hex", "random", NULL};
 
 static const struct field echo_client_fields[] = {
-	TRANSPORT_ROW(SETTING(transport)),
+	TRANSPORT_ROW(SETTING(transport), transport_names),
 	TRANSPORT_TCP_ROW(SETTING(transport), "the connections of transport: tcp"),
 	{"test",
 		"rr: each message has its reply; stream: messages go one way; connect: connections "
@@ -206,11 +206,12 @@ static void echo_terms(void *settings, struct proto_terms *out);
 #define ECHO_PROTO(bits, key_, reply_)                                                             \
 	{                                                                                          \
 		.name = "echo", .help = "messages to an echo or discard server, over UDP or TCP",  \
-		.default_port = 7, .key_bits = (bits), .cost_ns = 85,                              \
-		.settings = &echo_client_section, .counters = &echo_client_counters,               \
-		.server = &echo_server, .terms = echo_terms, .check = echo_check,                  \
-		.setup = echo_setup, .teardown = free, .request = echo_request,                    \
-		.framed = echo_framed, .key = (key_), .reply = (reply_), .timeout = echo_timeout,  \
+		.ports = &(const struct proto_ports){.plain = 7}, .key_bits = (bits),              \
+		.cost_ns = 85, .settings = &echo_client_section,                                   \
+		.counters = &echo_client_counters, .server = &echo_server, .terms = echo_terms,    \
+		.check = echo_check, .setup = echo_setup, .teardown = free,                        \
+		.request = echo_request, .framed = echo_framed, .key = (key_), .reply = (reply_),  \
+		.timeout = echo_timeout,                                                           \
 	}
 
 static const struct proto connect_row = ECHO_PROTO(32, echo_key, echo_connected);

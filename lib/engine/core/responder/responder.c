@@ -5,6 +5,7 @@
 
 #include "engine/core/responder/responder_idle.h"
 #include "engine/core/responder/responder_internal.h"
+#include "engine/core/secure.h"
 
 #include <sched.h>
 
@@ -24,6 +25,16 @@ static struct responder_protocol *protocol_of(struct responder *r, uint16_t port
 		if ((uint16_t)(port - r->protocols[i].port) <= r->protocols[i].ports)
 			return &r->protocols[i];
 	return NULL;
+}
+
+static struct responder_protocol *stream_protocol_of(struct responder *r, uint16_t port)
+{
+	struct responder_protocol *p = protocol_of(r, port);
+
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		if (r->protocols[i].tls_port == port)
+			return &r->protocols[i];
+	return p && p->server->stream ? p : NULL;
 }
 
 // Waits for room, as a server's socket would. Replies are lost if the port takes none for long.
@@ -417,13 +428,13 @@ static bool is_for_us(
 // Handles a segment of a connection. Returns false if it is not for us.
 static bool responder_stream(struct responder *r, const struct frame *f, uint64_t now)
 {
-	struct responder_protocol *p = protocol_of(r, f->dst_port);
+	struct responder_protocol *p = stream_protocol_of(r, f->dst_port);
 
 	if (!r->conns || !neigh_owns(&r->wire.self, f->dst, f->addr_len))
 		return false;
 	if (p)
 		p->ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
-	responder_segment(r, p && p->server->stream ? p : NULL, f, now);
+	responder_segment(r, p, f, now);
 	return true;
 }
 
@@ -496,6 +507,8 @@ static uint16_t responder_burst(struct responder *r)
 		conns_expire(&r->conns->cs);
 		if (r->conns->more_count)
 			n |= responder_go_on(r, now);
+		if (r->conns->cs.secure)
+			n |= secure_pass(&r->conns->cs);
 		n |= conns_send(&r->conns->cs, &r->wire, &r->tx_no_mbuf);
 	}
 	return n;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/core/responder/responder.h"
 #include "engine/core/responder/responder_internal.h"
+#include "engine/core/secure.h"
 #include "io/burst.h"
 #include "net/transport_server.h"
 
@@ -121,7 +122,7 @@ static void conn_close(struct responder *r, uint32_t c)
 	struct responder_conn *m = &r->conns->all[c];
 
 	m->flags |= OVER | LINGERS;
-	tcp_shut(&r->conns->cs.all[c].tcp);
+	conn_shut(&r->conns->cs, c);
 	give_until(r, c, LINGER_US);
 }
 
@@ -150,8 +151,8 @@ static void conn_settle(struct responder *r, uint32_t c)
 	struct tcp *t = &rc->cs.all[c].tcp;
 
 	if (m->held == 0 && m->more == 0 && tcp_is_open(t)) {
-		if (m->flags & ENDED)
-			tcp_shut(t);
+		if (m->flags & ENDED && !secure_holds_end(&rc->cs, c))
+			conn_shut(&rc->cs, c);
 		else if (m->flags & OVER)
 			conn_finish(r, c);
 	}
@@ -212,7 +213,8 @@ static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 	struct conns *cs = &r->conns->cs;
 
 	for (uint32_t i = 0; i < r->protocol_count; i++) // a held-back reply may be of another
-		if (r->protocols[i].port == cs->all[c].own_port)
+		if (r->protocols[i].port == cs->all[c].own_port ||
+			r->protocols[i].tls_port == cs->all[c].own_port)
 			cs->framed = r->protocols[i].proto->framed;
 	if (conn_write(cs, c, len))
 		return true;
@@ -436,8 +438,30 @@ static void answer_all(struct responder *r, struct responder_protocol *p, uint32
 			m->flags |= OVER;
 		answer_one(r, p, c, message, len, now);
 	}
+	if (secure_is_over(cs, c))
+		m->flags |= ENDED;
 	if (rc->idle_us && !(m->flags & LINGERS))
 		give_until(r, c, rc->idle_us);
+}
+
+// A handshake is over: messages may have come with its last octets.
+static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how)
+{
+	struct responder *r = responder_of(cs);
+	struct responder_conn_counts *counts = &r->conns->counts;
+	uint64_t now = clock_time(r->clock);
+
+	responder_count(&counts->tls_full, how == SECURE_DONE && !seat->facts->resumed);
+	responder_count(&counts->tls_resumed, how == SECURE_DONE && seat->facts->resumed);
+	responder_count(&counts->tls_failed, how != SECURE_DONE);
+	if (how != SECURE_DONE)
+		r->conns->all[c].flags |= ENDED;
+	for (uint32_t i = 0; how == SECURE_DONE && i < r->protocol_count; i++)
+		if (r->protocols[i].tls_port == cs->all[c].own_port) {
+			r->protocols[i].ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
+			answer_all(r, &r->protocols[i], c, now);
+		}
+	conn_settle(r, c);
 }
 
 // --- the beginning of a connection ---
@@ -562,6 +586,8 @@ void responder_segment(
 	}
 	if (r->conns->open < r->conns->most &&
 		tcp_reopen(&cs->host, &cs->all[c].tcp, mss_of(r, f), &s)) {
+		if (cs->secure)
+			secure_forget(cs, c);
 		conn_begin(r->conns, c);
 		conn_touch(cs, c);
 		return;
@@ -570,6 +596,10 @@ void responder_segment(
 	if (events & TCP_STRANGE)
 		refuse(r, f, &s);
 	count_events(r, c, events);
+	if (events & TCP_OPENED && p->tls_port == f->dst_port) {
+		secure_on(cs, c);
+		secure_begin(cs, c, 0, now);
+	}
 	if (events & TCP_DATA)
 		answer_all(r, p, c, now);
 	conn_settle(r, c);
@@ -656,6 +686,7 @@ const struct conn_owner responder_conn_owner = {
 	.head = head_of,
 	.expired = expired,
 	.gone = gone,
+	.shaken = shaken,
 };
 
 void responder_conns_halt(struct responder *r)

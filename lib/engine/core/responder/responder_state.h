@@ -18,6 +18,7 @@ struct responder_protocol {
 	const struct proto_server *server; // of proto
 	uint16_t port;
 	uint16_t ports;       // further ones after that port
+	uint16_t tls_port;    // of connections over TLS; 0: none
 	bool is_long;         // a reply may be longer than the MTU
 	uint64_t later;       // ticks from a reply to its further messages
 	conn_framing preface; // framing of the preface of connections; NULL: they have none
@@ -73,6 +74,7 @@ struct responder_conns {
 	uint32_t more_blocks;       // blocks in use beyond which no further message is made
 	// dataplane: rw
 	struct responder_conn_counts counts;
+	struct tls_counters tls;
 	uint32_t open, numbers;
 	uint32_t more_count, more_turn; // where the next pass begins
 	struct responder_more more[PROTO_MAX_MORE];

@@ -38,6 +38,11 @@ static void conn_books_copy(struct conn_books *to, const struct conn_books *from
 	memcpy(to, from, offsetof(struct conn_books, handshake));
 	hist_copy(&to->handshake, &from->handshake);
 	hist_copy(&to->first, &from->first);
+	if (from->tls[0].begun + from->tls[1].begun == 0)
+		return;
+	hist_copy(&to->full, &from->full);
+	hist_copy(&to->resumed, &from->resumed);
+	hist_copy(&to->own, &from->own);
 }
 
 static void item_copy_books(struct item_snapshot *to, const struct worker_item *it)

@@ -3,6 +3,7 @@
 // and counts the outcomes. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
 
+#include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_tx.h"
@@ -22,6 +23,13 @@ static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
 static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
 {
 	return &wc->books.counts[now >= wc->it->pace.measure];
+}
+
+static void set_clock(struct worker_conns *wc, uint64_t now)
+{
+	conns_clock(&wc->cs, now);
+	if (wc->cs.secure)
+		wc->cs.secure->counts = &wc->books.tls[now >= wc->it->pace.measure];
 }
 
 // --- headers ---
@@ -56,6 +64,8 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	tcp_open(&wc->cs.host, &of->tcp,
 		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(wc, now)->opened++;
+	if (wc->cs.secure)
+		secure_on(&wc->cs, c);
 	conn_touch(&wc->cs, c);
 	if (wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c)) {
 		counts_of(wc, now)->no_memory++;
@@ -93,7 +103,7 @@ static void conn_close(struct worker_conns *wc, uint32_t c)
 {
 	conn_leave(wc, c);
 	conn_not_open(wc, conn_at(wc, c));
-	tcp_shut(&conn_at(wc, c)->tcp);
+	conn_shut(&wc->cs, c);
 	conn_at(wc, c)->since = (uint32_t)wc->cs.host.now + LINGER_US;
 	conn_at(wc, c)->flags |= CONN_LATE;
 	conn_wake(&wc->cs, c, conn_at(wc, c)->since);
@@ -357,9 +367,9 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 	struct worker_conns *wc = it->conns;
 	uint32_t most = wc->cs.host.nagle ? GATHERED_MOST : BURST_MAX, seat;
 	uint64_t now = clock_time(w->clock);
-	uint16_t behaved = 0;
+	uint16_t others = 0;
 
-	conns_clock(&wc->cs, now);
+	set_clock(wc, now);
 	conns_expire(&wc->cs);
 	stream_ask(wc, now);
 	if (wc->open_gap && !it->ended)
@@ -377,8 +387,10 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 		seat_ask(wc, seat, slot, now);
 	}
 	if (wc->behave)
-		behaved = worker_behave_tx(wc->behave, now);
-	return behaved + conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
+		others = worker_behave_tx(wc->behave, now);
+	if (wc->cs.secure)
+		others += secure_pass(&wc->cs);
+	return others + conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
 }
 
 // --- ending ---
@@ -443,6 +455,7 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 	struct conn *of = conn_at(wc, c);
 	uint32_t seat = of->seat;
 
+	secure_lost(&wc->cs, c);
 	counts->refused += (events & TCP_REFUSED) != 0;
 	if (events & TCP_TIMED_OUT && !(of->flags & CONN_OPENED)) {
 		counts->no_answer++;
@@ -461,6 +474,13 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 		conn_close(wc, c);
 	if (wc->seat_count && wc->seats[seat].waiting)
 		seat_go_on(wc, seat, now);
+}
+
+// Ends a connection for a reason above TCP.
+static void conn_give_up(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	conn_ended(wc, c, 0, now);
+	conn_close(wc, c);
 }
 
 void worker_conn_lost(struct worker_item *it, uint32_t slot)
@@ -495,10 +515,14 @@ static void conn_expired(struct conns *cs, uint32_t c, uint32_t events)
 
 	if (events & TCP_GONE)
 		conn_ended(wc, c, events, now);
+	else if (secure_times_out(cs, c))
+		conn_give_up(wc, c, now);
 	else if (waits && !tcp_before((uint32_t)cs->host.now, of->since))
 		conn_late(wc, c, now);
 	else if (waits)
 		conn_wake(cs, c, of->since);
+	else if (secure_is_shaking(cs, c))
+		conn_wake(cs, c, secure_deadline(cs, c));
 	conn_touch(cs, c);
 }
 
@@ -511,10 +535,47 @@ static uint32_t conn_gone(struct conns *cs, uint32_t c)
 	return row;
 }
 
+// A handshake has set up when the end of silent messages is to be acknowledged: they left now.
+APART void silent_left(struct worker_conns *wc, uint32_t c)
+{
+	const struct conn *of = conn_at(wc, c);
+	const struct conn_seat *at = &wc->seats[of->seat];
+
+	for (uint32_t n = wc->silent_at[of->seat]; n; n--) {
+		uint32_t slot =
+			txn_slot_of(&wc->it->txns, seat_number(wc, of->seat, at->waiting + n - 1));
+
+		if (slot != TXN_NONE && wc->of_slot[slot] == c)
+			wc->end_of[slot] = tcp_end(&of->tcp);
+	}
+}
+
+static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how)
+{
+	struct worker_conns *wc = cs->of;
+	uint64_t now = clock_time(wc->w->clock);
+
+	if (how == SECURE_DONE && now >= wc->it->pace.measure) {
+		hist_add(seat->facts->resumed ? &wc->books.resumed : &wc->books.full,
+			now - seat->began);
+		hist_add(&wc->books.own, seat->ticks);
+	}
+	if (how == SECURE_DONE && wc->silent)
+		silent_left(wc, c);
+	if (how == SECURE_DONE)
+		return;
+	counts_of(wc, now)->no_memory += how == SECURE_NO_MEMORY;
+	if (how == SECURE_LOST)
+		conn_ended(wc, c, TCP_ENDED, now);
+	else
+		conn_give_up(wc, c, now);
+}
+
 const struct conn_owner worker_conn_owner = {
 	.head = conn_head_of,
 	.expired = conn_expired,
 	.gone = conn_gone,
+	.shaken = conn_shaken,
 };
 
 // --- received ---
@@ -633,6 +694,10 @@ static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 	struct conn *of = conn_at(wc, c);
 	uint32_t took = (uint32_t)(wc->came >> SINCE_SHIFT) - of->since;
 
+	if (wc->cs.secure) {
+		secure_begin(&wc->cs, c, wc->cs.secure->shared ? 0 : of->seat, wc->came);
+		conn_wake(&wc->cs, c, secure_deadline(&wc->cs, c));
+	}
 	of->flags |= CONN_OPENED;
 	counts_of(wc, now)->established++;
 	wc->books.open += !(of->flags & CONN_SHUT);
@@ -658,6 +723,26 @@ static void refuse(struct worker_conns *wc, uint32_t row, const struct tcp_segme
 	conns_refuse(&wc->cs, &wc->w->wire, &head, s);
 }
 
+// TLS of a connection after its messages were read: sees its end there, and that TCP's may have to
+// wait. Returns the events that remain.
+APART uint32_t secure_events(struct worker_conns *wc, uint32_t c, uint32_t events, uint64_t now)
+{
+	uint32_t flags = secure_flags(&wc->cs, c);
+	bool is_shut = conn_at(wc, c)->flags & CONN_SHUT;
+
+	if (events & TCP_ENDED && secure_holds_end(&wc->cs, c))
+		return events & ~(uint32_t)TCP_ENDED;
+	if (events & TCP_ENDED && !is_shut && flags & SECURE_OPEN && !secure_is_over(&wc->cs, c))
+		wc->cs.secure->counts->no_close_notify++;
+	if (events & (TCP_ENDED | TCP_GONE) || is_shut)
+		return events;
+	if (flags & SECURE_BROKEN)
+		conn_give_up(wc, c, now);
+	else if (flags & SECURE_CLOSED)
+		return events | TCP_ENDED;
+	return events;
+}
+
 static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_segment *s,
 	const struct rte_mbuf *m, uint64_t now)
 {
@@ -681,6 +766,8 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 		counts_of(wc, now)->no_memory++;
 		events |= TCP_BROKEN;
 	}
+	if (__builtin_expect(cs->secure != NULL, 0))
+		events = secure_events(wc, c, events, now);
 	if (events & (TCP_ENDED | TCP_GONE))
 		conn_ended(wc, c, events, now);
 	conn_touch(cs, c);
@@ -708,7 +795,7 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 	}
 	wc->cs.segments_in++;
 	wc->came = came;
-	conns_clock(&wc->cs, now);
+	set_clock(wc, now);
 	c = conn_of_row(wc, row);
 	if (c == CONN_NONE)
 		refuse(wc, row, &s);

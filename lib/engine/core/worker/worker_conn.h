@@ -21,8 +21,11 @@ struct conn_books {
 	struct conn_counters counts[2]; // [0]: warm-up
 	uint64_t open;                  // open now: accepted by the server, closed by neither side
 	struct tcp_counters tcp;        // warm-up included
+	struct tls_counters tls[2];     // as counts
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
+	// TLS: ticks from the server's acceptance to our Finished, and the tester's own part of it.
+	struct hist full, resumed, own;
 };
 
 struct worker_conns {

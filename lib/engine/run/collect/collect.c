@@ -90,6 +90,9 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 		memset(s->conns, 0, offsetof(struct conn_books, handshake));
 		hist_clear(&s->conns->handshake);
 		hist_clear(&s->conns->first);
+		hist_clear(&s->conns->full);
+		hist_clear(&s->conns->resumed);
+		hist_clear(&s->conns->own);
 	}
 	for (int bank = 0; bank < 2; bank++)
 		memset(s->counters[bank], 0, proto->counters->size);
@@ -101,6 +104,9 @@ static void conns_add(struct conn_books *to, const struct conn_books *from)
 	counter_sum(to, from, offsetof(struct conn_books, handshake));
 	hist_merge(&to->handshake, &from->handshake);
 	hist_merge(&to->first, &from->first);
+	hist_merge(&to->full, &from->full);
+	hist_merge(&to->resumed, &from->resumed);
+	hist_merge(&to->own, &from->own);
 }
 
 static void step_add(struct step_books *to, const struct step_books *from)
@@ -313,6 +319,21 @@ static const struct result_behave *behave_of(const struct plan_item *i, struct a
 	return any ? to : NULL;
 }
 
+// bank: as of conn_books.tls.
+const struct result_tls *collect_tls(
+	const struct plan *p, const struct conn_books *sum, int bank, struct arena *a)
+{
+	struct result_tls *to = arena_zalloc(a, sizeof(*to));
+	uint64_t done = sum->tls[bank].full + sum->tls[bank].resumed;
+
+	to->counts = sum->tls[bank];
+	to->resumed_share = done ? (double)sum->tls[bank].resumed / (double)done : 0;
+	to->full_time = for_merge(p, &sum->full, 0, a);
+	to->resumed_time = for_merge(p, &sum->resumed, 0, a);
+	to->own = for_merge(p, &sum->own, 0, a);
+	return to;
+}
+
 // The connections of all its workers; NULL: none.
 static const struct result_connections *connections_of(const struct plan *p,
 	const struct plan_item *i, const struct conn_books *sum, struct arena *a)
@@ -334,6 +355,7 @@ static const struct result_connections *connections_of(const struct plan *p,
 	to->handshake = for_merge(p, &sum->handshake, 0, a);
 	to->first_answer = for_merge(p, &sum->first, 0, a);
 	to->behave = behave_of(i, a);
+	to->tls = i->settings->facts.tls ? collect_tls(p, sum, 1, a) : NULL;
 	return to;
 }
 

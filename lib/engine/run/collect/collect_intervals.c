@@ -55,6 +55,9 @@ static void conns_since(
 	to->open = now->open;
 	hist_difference(&to->handshake, &now->handshake, &before->handshake);
 	hist_difference(&to->first, &now->first, &before->first);
+	hist_difference(&to->full, &now->full, &before->full);
+	hist_difference(&to->resumed, &now->resumed, &before->resumed);
+	hist_difference(&to->own, &now->own, &before->own);
 }
 
 // s->since = s->now - before; then before becomes s->now.
@@ -155,8 +158,8 @@ static void interval_tcp(struct result_interval_connections *to, const struct tc
 	TCP_COUNTERS(COUNTER_ADD) // net/tcp.h
 }
 
-static const struct result_interval_connections *interval_connections(
-	const struct plan *p, const struct conn_books *since, int bank, struct arena *a)
+static const struct result_interval_connections *interval_connections(const struct plan *p,
+	const struct plan_item *i, const struct conn_books *since, int bank, struct arena *a)
 {
 	struct result_interval_connections *to = arena_zalloc(a, sizeof(*to));
 	const struct conn_counters *from = &since->counts[bank];
@@ -166,6 +169,7 @@ static const struct result_interval_connections *interval_connections(
 	to->open = since->open;
 	to->handshake = collect_distribution(p, &since->handshake, 0, a);
 	to->first_answer = collect_distribution(p, &since->first, 0, a);
+	to->tls = i->settings->facts.tls ? collect_tls(p, since, bank, a) : NULL;
 	return to;
 }
 
@@ -205,7 +209,7 @@ static struct result_interval_item interval_item(const struct plan *p, struct co
 	memcpy(counters, s->since.counters[bank], proto->counters->size);
 	out.counters = (struct counter_choice){proto->counters, counters};
 	if (p->items[n].run->conns)
-		out.connections = interval_connections(p, s->since.conns, bank, a);
+		out.connections = interval_connections(p, &p->items[n], s->since.conns, bank, a);
 	out.servers = interval_servers(&p->items[n], &s->since, a);
 	if (bank == 1)
 		interval_latencies(p, proto, s, a, &out);

@@ -538,6 +538,63 @@ static struct conn_counters connections_ever(const struct plan *p)
 	return sum;
 }
 
+// Likewise the TLS of connections.
+static struct tls_counters tls_ever(const struct plan *p)
+{
+	struct tls_counters sum = {0};
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
+			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
+
+			for (int bank = 0; wc && bank < 2; bank++)
+				counter_sum(&sum, &wc->books.tls[bank], sizeof(sum));
+		}
+	return sum;
+}
+
+// The largest count of an array by name. Returns its place; UINT32_MAX: all are 0.
+static uint32_t most_of(const uint64_t *counts, uint32_t length)
+{
+	uint32_t most = UINT32_MAX;
+
+	for (uint32_t i = 0; i < length; i++)
+		if (counts[i] && (most == UINT32_MAX || counts[i] > counts[most]))
+			most = i;
+	return most;
+}
+
+// Explains why handshakes of TLS failed. Returns false if none did.
+static bool handshakes_say(const struct tls_counters *t, struct reasons *out)
+{
+	uint32_t refused = most_of(t->refused, HAND_REFUSALS);
+	uint32_t received = most_of(t->alert_received, RECORD_ALERTS);
+	uint32_t sent = most_of(t->alert_sent, RECORD_ALERTS);
+
+	if (t->failed == 0)
+		return false;
+	because(out, "the TLS handshake failed on %llu of %llu connections",
+		(unsigned long long)t->failed,
+		(unsigned long long)(t->failed + t->full + t->resumed));
+	if (refused != UINT32_MAX)
+		because(out, "the tester refused the certificate: %s (tls.verify)",
+			hand_refusal_name(refused));
+	else if (received != UINT32_MAX)
+		because(out,
+			"the server refused with the alert %s (which versions, ciphers and "
+			"ALPN does it accept?)",
+			record_alert_name(received));
+	else if (sent != UINT32_MAX)
+		because(out, "the tester refused with the alert %s", record_alert_name(sent));
+	else if (t->timed_out)
+		because(out, "%llu handshakes took longer than tls.handshake_timeout",
+			(unsigned long long)t->timed_out);
+	else
+		because(out, "the server ended connections in the middle of the handshake (does "
+			     "it speak TLS on this port?)");
+	return true;
+}
+
 static uint64_t others(const struct ledger *l)
 {
 	return l->late + l->stray + l->malformed + l->duplicate;
@@ -560,11 +617,13 @@ static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons 
 }
 
 // Explains how the server treated connections without any reply. Returns false if there were none.
-static bool connections_say(
-	const struct conn_counters *c, const struct ledger *l, struct reasons *out)
+static bool connections_say(const struct conn_counters *c, const struct tls_counters *t,
+	const struct ledger *l, struct reasons *out)
 {
 	if (c->opened == 0)
 		return false;
+	if (handshakes_say(t, out))
+		return true;
 	if (others(l))
 		say_what_came(l->sent - l->no_reply, l, out);
 	else if (c->established && c->closed + c->reset)
@@ -613,6 +672,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 	const struct result_item *items = r->traffic.items;
 	uint64_t sent, refused = 0, fragments = 0, whole = 0;
 	const struct conn_counters connections = connections_ever(p);
+	const struct tls_counters tls = tls_ever(p);
 	struct ledger l = {0};
 
 	for (uint32_t i = 0; i < r->traffic.count; i++)
@@ -630,7 +690,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		fragments += c->fragments;
 		whole += c->reassembled;
 	}
-	if (!connections_say(&connections, &l, out))
+	if (!connections_say(&connections, &tls, &l, out))
 		say_what_came(sent, &l, out);
 	if (refused)
 		because(out,

@@ -284,7 +284,7 @@ static enum proto_verdict leasequery_timeout(struct proto_ctx *ctx, struct proto
 	const struct proto leasequery##family##_proto = {                                          \
 		.name = "leasequery" #family,                                                      \
 		.help = text " bulk lease queries over TCP",                                       \
-		.default_port = port,                                                              \
+		.ports = &(const struct proto_ports){.plain = port},                               \
 		.key_bits = bits,                                                                  \
 		.steps = steps,                                                                    \
 		.cost_ns = 100,                                                                    \

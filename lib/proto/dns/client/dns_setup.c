@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crypt/tls_settings.h"
 #include "base/addr.h"
 #include "base/arena.h"
 #include "base/bytes.h"
@@ -79,7 +80,7 @@ static void check_edns(const struct dns_edns_settings *s, struct diag *d)
 // RFC 7828 section 3.2.1: the option requires a connection.
 static bool dns_keepalive(const struct dns_settings *s)
 {
-	return s->transport.transport == TRANSPORT_TCP && s->transport.tcp &&
+	return s->transport.transport != TRANSPORT_UDP && s->transport.tcp &&
 	       s->transport.tcp->keepalive;
 }
 
@@ -119,8 +120,8 @@ static void check_captured(const struct dns_settings *s, struct diag *d)
 static void check_transfers(const struct dns_settings *s, struct diag *d)
 {
 	check_whole(s, "transfers", d);
-	if (s->transport.transport != TRANSPORT_TCP)
-		diag_error(d, &s->transfers, NULL, "need transport: tcp");
+	if (s->transport.transport == TRANSPORT_UDP)
+		diag_error(d, &s->transfers, NULL, "need transport: tcp or tls");
 	if (s->cookies == DNS_COOKIES_FULL)
 		diag_error(d, &s->cookies, NULL,
 			"full beside transfers: none is asked for twice (use client or none)");
@@ -192,6 +193,8 @@ void dns_check(const void *settings, const struct proto_env *env, struct diag *d
 	if (s->wrong && s->wrong->shares[DNS_WRONG_TSIG_MAC] > 0 && !s->key)
 		diag_error(d, &s->wrong->shares[DNS_WRONG_TSIG_MAC], NULL, "needs key");
 	transport_check(&s->transport, d);
+	if (s->transport.tls)
+		tls_check(s->transport.tls, d);
 }
 
 // The network to send: the configured prefix is fixed, the following bits are drawn per query.
@@ -288,7 +291,7 @@ static void build_opt(struct dns_plan *p, const struct dns_edns_settings *s)
 static uint32_t updates_limit(
 	const struct dns_plan *p, const struct dns_settings *s, bool every_opt)
 {
-	bool stream = s->transport.transport == TRANSPORT_TCP;
+	bool stream = s->transport.transport != TRANSPORT_UDP;
 	uint32_t most = stream ? UINT16_MAX : s->edns ? (uint32_t)s->edns->size : PLAIN_SIZE;
 
 	if (!every_opt)
@@ -303,7 +306,7 @@ static int load_wire(struct dns_plan *p, const struct dns_settings *s, const str
 	bool own_port = s->wire_port && s->wire_port != UINT64_MAX;
 	const struct dns_wire_form form = {.ports = {own_port ? (uint16_t)s->wire_port : DNS_PORT,
 						   own_port ? 0 : env->captured_port},
-		.stream = s->transport.transport == TRANSPORT_TCP,
+		.stream = s->transport.transport != TRANSPORT_UDP,
 		.times = env->times_of && strcmp(path, env->times_of) == 0};
 
 	return dns_queries_load_wire(

@@ -200,7 +200,7 @@ static const struct proto_follower ddns_follower = {
 const struct proto ddns_proto = {
 	.name = "ddns",
 	.help = "DNS records that appear and go with leases",
-	.default_port = DNS_PORT,
+	.ports = &(const struct proto_ports){.plain = DNS_PORT},
 	.key_bits = 16,
 	.cost_ns = 250, // the name is built for the question and again for the answer
 	.settings = &ddns_section,

@@ -106,7 +106,8 @@ static const struct proto_router router;
 #define PROTO(n, has_server, has_router)                                                           \
 	&(const struct proto)                                                                      \
 	{                                                                                          \
-		.name = #n, .help = "one of twelve", .default_port = 1000, .key_bits = 16,         \
+		.name = #n, .help = "one of twelve",                                               \
+		.ports = &(const struct proto_ports){.plain = 1000}, .key_bits = 16,               \
 		.settings = &section_##n, .counters = &counters_##n,                               \
 		.server = has_server ? &server_##n : NULL, .router = has_router ? &router : NULL,  \
 		.setup = small_setup, .teardown = small_teardown, .request = small_request,        \

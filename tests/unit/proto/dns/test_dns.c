@@ -56,7 +56,7 @@ static void every_verb_is_there(void **state)
 {
 	const struct proto *p = &dns_proto;
 
-	assert_int_equal(p->default_port, 53);
+	assert_int_equal(p->ports->plain, 53);
 	assert_int_equal(p->key_bits, 16);
 	assert_int_equal(proto_steps(p), 1);
 	assert_true(p->check && p->setup && p->teardown && p->open && p->close);

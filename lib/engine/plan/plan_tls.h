@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From settings of TLS to the input of handshakes: certificates, keys and pins are read before the
+// run. Path: cold. Management thread.
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "engine/config/config.h"
+#include "engine/core/secure.h"
+
+// The common part of the handshakes of an item's clients. Returns NULL after an error in d.
+struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *a, struct diag *d);
+// The responder's part; a certificate is made unless the settings have one.
+struct hand_setup *plan_tls_server(
+	const struct config *c, const struct proto_ports *proto, struct arena *a, struct diag *d);
+
+// The connections' part, for a worker and for a thread of the responder.
+struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns, uint32_t seats);
+void plan_tls_fill(struct secures *ss, const struct item_settings *i);
