@@ -7,13 +7,13 @@
 
 #include <nettle/chacha-poly1305.h>
 #include <nettle/gcm.h>
-#include <nettle/memops.h>
 #include <nettle/nettle-meta.h>
 
 #include "base/bytes.h"
+#include "crypt/gcm.h"
 
-#define TAG      16
-#define NONCE    12
+#define TAG      SHORT_GCM_TAG
+#define NONCE    SHORT_GCM_NONCE
 #define EXPLICIT 8      // octets of a nonce that TLS 1.2 with AES sends
 #define VERSION  0x0303 // in the header of both versions
 
@@ -23,11 +23,13 @@ struct expanded {
 		struct gcm_aes128_ctx aes128;
 		struct gcm_aes256_ctx aes256;
 		struct chacha_poly1305_ctx chacha;
+		struct short_gcm_key fast;
 	} ctx;
 } __attribute__((aligned(64)));
 
 struct record_cache {
 	uint32_t mask;
+	bool fast; // AES-GCM by gcm.h
 	uint64_t expansions;
 	struct expanded entries[];
 };
@@ -71,6 +73,7 @@ struct record_cache *record_cache_init(void *memory, uint32_t entries)
 
 	assert(entries && (entries & (entries - 1)) == 0);
 	c->mask = entries - 1;
+	c->fast = short_gcm_is_there();
 	c->expansions = 0;
 	for (uint32_t i = 0; i < entries; i++)
 		c->entries[i].id = 0;
@@ -82,17 +85,25 @@ uint64_t record_cache_expansions(const struct record_cache *c)
 	return c->expansions;
 }
 
-static inline void *expanded_key(struct record_cache *c, const struct record_way *w)
+static inline bool is_fast(const struct record_cache *c, const struct record_way *w)
+{
+	return c->fast && w->suite != RECORD_CHACHA20_POLY1305;
+}
+
+static inline struct expanded *expanded_key(struct record_cache *c, const struct record_way *w)
 {
 	struct expanded *e = &c->entries[w->id & c->mask];
 
-	if (e->id != w->id) {
-		// Encryption and decryption of these suites expand a key in the same way.
+	if (e->id == w->id)
+		return e;
+	// Encryption and decryption of these suites expand a key in the same way.
+	if (is_fast(c, w))
+		short_gcm_expand(&e->ctx.fast, w->key, w->suite == RECORD_AES_256_GCM);
+	else
 		aeads[w->suite]->set_encrypt_key(&e->ctx, w->key);
-		e->id = w->id;
-		c->expansions++;
-	}
-	return &e->ctx;
+	e->id = w->id;
+	c->expansions++;
+	return e;
 }
 
 // Additional data of the AEAD: the header; in TLS 1.2 also the sequence number, and the length of
@@ -126,28 +137,39 @@ static inline void nonce_fill(uint8_t *nonce, const struct record_way *w, const 
 		bytes_put_be64(nonce + NONCE - 8, bytes_be64(nonce + NONCE - 8) ^ w->seq);
 }
 
-// Begins a record: the context with its nonce and additional data.
-static inline void *begin(struct record_cache *c, const struct record_way *w, const uint8_t *record,
-	uint32_t lead, uint32_t content)
+// Encrypts or decrypts the content of a record, len octets behind `lead`, and writes the tag of its
+// ciphertext, which may follow it.
+static inline void apply(struct record_cache *c, const struct record_way *w, uint8_t *record,
+	uint32_t lead, uint32_t len, bool seals, uint8_t *tag)
 {
-	void *ctx = expanded_key(c, w);
-	uint8_t nonce[NONCE];
+	const struct nettle_aead *aead = aeads[w->suite];
+	struct expanded *e = expanded_key(c, w);
+	uint8_t nonce[NONCE], *content = record + lead;
 	struct additional b;
 
 	nonce_fill(nonce, w, lead > RECORD_HEADER ? record + RECORD_HEADER : NULL);
-	additional_fill(&b, w, record, content);
-	aeads[w->suite]->set_nonce(ctx, nonce);
-	aeads[w->suite]->update(ctx, b.len, b.octets);
-	return ctx;
+	additional_fill(&b, w, record, len);
+	if (is_fast(c, w)) {
+		if (seals)
+			short_gcm_seal(&e->ctx.fast, nonce, b.octets, b.len, content, len, tag);
+		else
+			short_gcm_open(&e->ctx.fast, nonce, b.octets, b.len, content, len, tag);
+		return;
+	}
+	aead->set_nonce(&e->ctx, nonce);
+	aead->update(&e->ctx, b.len, b.octets);
+	if (seals)
+		aead->encrypt(&e->ctx, len, content, content);
+	else
+		aead->decrypt(&e->ctx, len, content, content);
+	aead->digest(&e->ctx, TAG, tag);
 }
 
 uint32_t record_seal(
 	struct record_cache *c, struct record_way *w, uint8_t type, uint8_t *at, uint32_t len)
 {
-	const struct nettle_aead *aead = aeads[w->suite];
 	uint32_t lead = record_lead(w), total;
 	uint8_t *content = at + lead;
-	void *ctx;
 
 	if (lead > RECORD_HEADER)
 		bytes_put_be64(at + RECORD_HEADER, w->seq);
@@ -159,9 +181,7 @@ uint32_t record_seal(
 	at[0] = type;
 	bytes_put_be16(at + 1, VERSION);
 	bytes_put_be16(at + 3, (uint16_t)(total - RECORD_HEADER));
-	ctx = begin(c, w, at, lead, len);
-	aead->encrypt(ctx, len, content, content);
-	aead->digest(ctx, TAG, content + len);
+	apply(c, w, at, lead, len, true, content + len);
 	w->seq++;
 	return total;
 }
@@ -176,13 +196,21 @@ uint32_t record_whole(const uint8_t *at, uint32_t len)
 	return whole <= RECORD_MOST ? whole : UINT32_MAX;
 }
 
+// In a time that does not depend on them.
+static inline bool tags_equal(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t x[2], y[2];
+
+	memcpy(x, a, TAG);
+	memcpy(y, b, TAG);
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
 enum record_error record_open(struct record_cache *c, struct record_way *w, uint8_t *record,
 	uint32_t len, struct record_opened *out)
 {
-	const struct nettle_aead *aead = aeads[w->suite];
 	uint32_t lead = record_lead(w), left;
 	uint8_t *content = record + lead, tag[TAG];
-	void *ctx;
 
 	if (len > RECORD_MOST)
 		return RECORD_OVERFLOW;
@@ -191,10 +219,8 @@ enum record_error record_open(struct record_cache *c, struct record_way *w, uint
 	if (len < lead + TAG)
 		return RECORD_BAD_MAC;
 	left = len - lead - TAG;
-	ctx = begin(c, w, record, lead, left);
-	aead->decrypt(ctx, left, content, content);
-	aead->digest(ctx, TAG, tag);
-	if (!memeql_sec(tag, content + left, TAG))
+	apply(c, w, record, lead, left, false, tag);
+	if (!tags_equal(tag, content + left))
 		return RECORD_BAD_MAC;
 	w->seq++;
 	out->type = record[0];
