@@ -79,6 +79,7 @@ struct host_settings {
 	int32_t memory;          // enum host_memory
 	uint64_t memory_size;    // bytes, UINT64_MAX: automatic
 	int32_t idle;            // enum host_idle
+	struct field_list crew;  // struct field_range: CPUs; empty: there is none
 };
 
 enum host_memory { MEMORY_AUTO, MEMORY_HUGEPAGES, MEMORY_PAGES };

@@ -188,6 +188,8 @@ static void print_tls(FILE *out, const struct result_tls *t)
 	if (t->own.count) {
 		fputs("      of it ours  ", out);
 		stats_print(times_of(&t->own), times, out);
+		fputs("      of it queued", out);
+		stats_print(times_of(&t->queued), times, out);
 	}
 }
 

@@ -4,8 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
+
+#define IDLE_LOOKS 20000 // for jobs, before the thread sleeps
+#define IDLE_NS    20000
 
 static struct crew_session *session_of(struct hand *h)
 {
@@ -51,7 +55,7 @@ static void forget(struct crew_seat *s)
 
 void crew_do(struct crew_seat *s)
 {
-	uint64_t from = clock_now();
+	uint64_t from = clock_time(s->clock);
 	struct crew_session *next;
 
 	for (; s->garbage; s->garbage = next) {
@@ -70,5 +74,33 @@ void crew_do(struct crew_seat *s)
 		forget(s);
 		break;
 	}
-	s->ticks += clock_now() - from;
+	s->waited += from - s->given;
+	s->ticks += clock_time(s->clock) - from;
+}
+
+// Does the next job of a line. Returns false if there is none.
+static bool line_do(struct crew_line *l)
+{
+	uint32_t n = atomic_load_explicit(&l->completed, memory_order_relaxed);
+
+	if (n == atomic_load_explicit(&l->given, memory_order_acquire))
+		return false;
+	crew_do(&l->seats[l->numbers[n & l->mask]]);
+	atomic_store_explicit(&l->completed, n + 1, memory_order_release);
+	return true;
+}
+
+void crew_loop(struct crew_thread *t)
+{
+	uint32_t idle = 0;
+
+	while (!atomic_load_explicit(&t->over, memory_order_acquire)) {
+		bool worked = false;
+
+		for (uint32_t i = 0; i < t->line_count; i++)
+			worked |= line_do(t->lines[i]);
+		idle = worked ? 0 : idle + 1;
+		if (idle > IDLE_LOOKS)
+			nanosleep(&(struct timespec){0, IDLE_NS}, NULL);
+	}
 }

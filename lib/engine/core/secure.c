@@ -4,6 +4,7 @@
 #include "engine/core/secure.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "crypt/keys.h"
 
 #define ALIGN       64
@@ -22,20 +23,20 @@ static size_t aligned(size_t n)
 	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-// Entries for both keys of each connection; if they are too many, hardly any would be found.
-static uint32_t cache_entries(uint32_t count)
+// Entries for both keys of each open connection; if they are too many, hardly any would be found.
+static uint32_t cache_entries(uint32_t live)
 {
 	uint32_t n = CACHE_LEAST;
 
-	while (n < 2 * (uint64_t)count && n < CACHE_MOST)
+	while (n < 2 * (uint64_t)live && n < CACHE_MOST)
 		n *= 2;
-	return n < 2 * (uint64_t)count ? CACHE_LEAST : n;
+	return n < 2 * (uint64_t)live ? CACHE_LEAST : n;
 }
 
 size_t secures_bytes(const struct secures_shape *s)
 {
 	return aligned(s->count * sizeof(struct secure)) +
-	       aligned(record_cache_bytes(cache_entries(s->count))) + 3 * aligned(ROOM) +
+	       aligned(record_cache_bytes(cache_entries(s->live))) + 3 * aligned(ROOM) +
 	       aligned(s->seats * sizeof(struct crew_seat)) +
 	       aligned(s->stored * sizeof(struct crew_session *));
 }
@@ -116,8 +117,8 @@ void secures_init(struct secures *ss, void *memory, const struct secures_shape *
 		.bytes = secures_bytes(shape)};
 	ss->all = memory;
 	at += aligned(shape->count * sizeof(struct secure));
-	ss->cache = record_cache_init(at, cache_entries(shape->count));
-	at += aligned(record_cache_bytes(cache_entries(shape->count)));
+	ss->cache = record_cache_init(at, cache_entries(shape->live));
+	at += aligned(record_cache_bytes(cache_entries(shape->live)));
 	ss->record = at;
 	ss->opened = at + aligned(ROOM);
 	ss->gathered = at + 2 * aligned(ROOM);
@@ -273,6 +274,7 @@ void secure_shut(struct conns *cs, uint32_t c)
 static void seat_due(struct secures *ss, struct crew_seat *seat, enum crew_job job)
 {
 	seat->job = (uint8_t)job;
+	seat->given = clock_time(ss->clock);
 	seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_DUE);
 }
 
@@ -632,7 +634,8 @@ static void seats_give(struct conns *cs)
 		seat->session = ss->server ? NULL : session_take(ss, s->early.store);
 		seat->offered = seat->session != NULL;
 		seat->began = s->early.began;
-		seat->ticks = 0;
+		seat->clock = ss->clock;
+		seat->ticks = seat->waited = 0;
 		s->write.flags = (uint16_t)(i + 1);
 		ss->counts->begun++;
 		seat_due(ss, seat, CREW_STEP);
@@ -762,9 +765,47 @@ static void job_begin(struct conns *cs, struct crew_seat *seat)
 	ss->garbage = NULL;
 }
 
+static struct crew_line *shortest_line(struct secures *ss)
+{
+	struct crew_line *best = ss->lines;
+
+	for (uint32_t i = 1; i < ss->line_count; i++)
+		if (crew_line_waiting(&ss->lines[i]) < crew_line_waiting(best))
+			best = &ss->lines[i];
+	return best;
+}
+
+// Takes completed jobs from the crew, and gives it the due ones.
+static bool crew_pass(struct conns *cs)
+{
+	struct secures *ss = cs->secure;
+	bool worked = false;
+	uint32_t i;
+
+	for (uint32_t l = 0; l < ss->line_count; l++)
+		while (crew_line_back(&ss->lines[l], &i)) {
+			job_apply(cs, &ss->seats[i]);
+			worked = true;
+		}
+	while ((i = ss->lists[SECURE_DUE].first) != CONN_NONE) {
+		job_begin(cs, &ss->seats[i]);
+		seat_move(ss, i, SECURE_BUSY);
+		crew_line_give(shortest_line(ss), i);
+		worked = true;
+	}
+	return worked;
+}
+
+// Is the crew at work?
+static bool crew_is_busy(const struct secures *ss)
+{
+	return ss->line_count && ss->lists[SECURE_BUSY].first != CONN_NONE;
+}
+
 bool secure_is_due(const struct secures *ss)
 {
-	return ss->lists[SECURE_DUE].first != CONN_NONE || ss->wanting.first != CONN_NONE;
+	return ss->lists[SECURE_DUE].first != CONN_NONE || ss->wanting.first != CONN_NONE ||
+	       crew_is_busy(ss);
 }
 
 bool secure_pass(struct conns *cs)
@@ -773,6 +814,8 @@ bool secure_pass(struct conns *cs)
 	struct crew_seat *seat;
 
 	seats_give(cs);
+	if (ss->line_count)
+		return crew_pass(cs);
 	if (ss->lists[SECURE_DUE].first == CONN_NONE)
 		return false;
 	seat = &ss->seats[ss->lists[SECURE_DUE].first];
@@ -786,6 +829,7 @@ void secures_free(struct secures *ss)
 {
 	for (uint32_t i = 0; i < ss->seat_count; i++) {
 		ss->seats[i].job = CREW_END;
+		ss->seats[i].clock = ss->clock;
 		crew_do(&ss->seats[i]);
 	}
 	ss->seats[0].garbage = ss->garbage;

@@ -63,6 +63,9 @@ struct secures {
 	char alpn[16];               // that the peer should select; "": none
 	uint32_t timeout_us;         // of handshakes; 0: none
 	struct crew_session **store; // tickets; NULL: none are kept
+	const struct clock *clock;
+	struct crew_line *lines; // to the crew, one for each of its threads
+	uint32_t line_count;     // 0: there is no crew
 	uint32_t stored;
 	bool shared; // its only entry is for all connections
 	// Private to secure.c.
@@ -82,6 +85,7 @@ struct secures {
 
 struct secures_shape {
 	uint32_t count;  // connections
+	uint32_t live;   // of these, usually open at a time
 	uint32_t seats;  // handshakes at a time
 	uint32_t stored; // tickets
 };

@@ -11,6 +11,7 @@
 #include "engine/plan/deal.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_tls.h"
 #include "engine/core/worker/worker_rx.h"
 #include "io/sockets/sockets.h"
 
@@ -321,7 +322,8 @@ int plan_build(struct plan *p, struct arena *a)
 		plan_neighbours(p, a);
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = schedule_build_item(p, &p->items[i]);
-	return rc ? rc : plan_responder_open(p);
+	rc = rc ? rc : plan_responder_open(p);
+	return rc ? rc : plan_crew_start(p);
 }
 
 void plan_address(struct plan_item *i, uint32_t n, const uint8_t mac[6])
@@ -422,6 +424,7 @@ int plan_free(struct plan *p)
 {
 	int rc = 0;
 
+	plan_crew_stop(p);
 	for (uint32_t i = 0; i < p->item_count; i++) {
 		int closed = plan_item_close(&p->items[i]);
 

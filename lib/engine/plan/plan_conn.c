@@ -27,6 +27,7 @@
 #define SERVER_WINDOW    65535
 #define SERVER_CONNS     262144 // of a worker, for testers elsewhere
 #define SERVER_BLOCKS    65536
+#define SERVER_LIVE      1024    // of these, usually open at a time
 #define SERVER_TIME_WAIT 1000000 // microseconds
 #define SERVER_ACK_DELAY 40000   // microseconds
 #define SERVER_SYN_TRIES 4
@@ -241,7 +242,7 @@ static uint64_t tls_memory(const struct item_facts *f, uint32_t conns)
 }
 
 // Returns 0 or -ENOMEM.
-static int tls_open(const struct plan_item *i, struct worker_conns *wc)
+static int tls_open(struct plan *p, const struct plan_item *i, struct worker_conns *wc)
 {
 	const struct secures_shape shape =
 		plan_tls_shape(i->settings->facts.tls, wc->cs.count, wc->seat_count);
@@ -257,8 +258,9 @@ static int tls_open(const struct plan_item *i, struct worker_conns *wc)
 	plan_tls_fill(ss, i->settings);
 	ss->setup = i->hands;
 	ss->counts = wc->books.tls;
+	ss->clock = &p->clock;
 	wc->cs.secure = ss;
-	return 0;
+	return plan_crew_add(p, ss);
 }
 
 static void tls_close(struct conns *cs)
@@ -268,6 +270,7 @@ static void tls_close(struct conns *cs)
 	if (!ss)
 		return;
 	secures_free(ss);
+	plan_crew_remove(ss);
 	pages_free(ss->all, ss->bytes);
 	pages_free(ss, sizeof(*ss));
 	cs->secure = NULL;
@@ -344,7 +347,7 @@ int plan_conn_open(
 	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
 	wc->secret = rand_hash(i->seed ^ (f->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
-	if (behave_open(p, i, worker, rows) < 0 || (f->tls && tls_open(i, wc) < 0))
+	if (behave_open(p, i, worker, rows) < 0 || (f->tls && tls_open(p, i, wc) < 0))
 		return -ENOMEM;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
@@ -365,6 +368,7 @@ int plan_conn_open(
 	hist_clear(&wc->books.full);
 	hist_clear(&wc->books.resumed);
 	hist_clear(&wc->books.own);
+	hist_clear(&wc->books.queued);
 	return 0;
 }
 
@@ -435,11 +439,23 @@ static void treat(struct responder_conns *rc, const struct transport_server_sett
 	rc->resets = s->reset;
 }
 
+// Connections that are open at a time, if the items of this file ask it; else usually.
+static uint32_t live_tls(const struct plan *p)
+{
+	uint64_t n = p->item_count ? 0 : SERVER_LIVE;
+
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].settings->facts.tls)
+			n += p->items[i].settings->facts.tcp->connections;
+	return (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX);
+}
+
 // Returns 0 or -ENOMEM.
-static int responder_tls_open(const struct plan *p, struct responder_conns *rc)
+static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 {
 	const struct tls_server_settings *s = p->config->responder->tls;
 	const struct secures_shape shape = {.count = rc->cs.count,
+		.live = live_tls(p),
 		.seats = (uint32_t)(s->handshakes < rc->cs.count ? s->handshakes : rc->cs.count)};
 	struct secures *ss = pages_alloc(sizeof(*ss));
 	void *memory = pages_alloc(secures_bytes(&shape));
@@ -453,8 +469,9 @@ static int responder_tls_open(const struct plan *p, struct responder_conns *rc)
 	ss->setup = p->responder_hands;
 	ss->counts = &rc->tls;
 	ss->server = ss->close_notify = true;
+	ss->clock = &p->clock;
 	rc->cs.secure = ss;
-	return 0;
+	return plan_crew_add(p, ss);
 }
 
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)

@@ -20,6 +20,16 @@
 
 #define RESPONDER_CONNECTIONS 4096 // of a responder on sockets, at a time
 
+static bool is_of_crew(const struct plan *p, uint32_t cpu)
+{
+	const struct field_range *r = p->config->host.crew.items;
+
+	for (uint32_t i = 0; i < p->config->host.crew.count; i++)
+		if (cpu >= r[i].first && cpu <= r[i].last)
+			return true;
+	return false;
+}
+
 static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 {
 	for (uint32_t i = 0; i < l->worker_count; i++)
@@ -29,11 +39,13 @@ static bool cpu_is_used(const struct lcore_plan *l, uint32_t cpu)
 }
 
 // Returns an isolated CPU without a worker of this run or another; else the kernel chooses.
-static uint32_t cpu_pick(const struct lcore_plan *l, const cpu_set_t *free)
+static uint32_t cpu_pick(const struct plan *p, const cpu_set_t *free)
 {
+	const struct lcore_plan *l = &p->lcores;
+
 	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
 		if (CPU_ISSET_S(cpu, CPUS_SET_LEN, free) && cpu != l->management_cpu &&
-			!cpu_is_used(l, cpu))
+			!cpu_is_used(l, cpu) && !is_of_crew(p, cpu))
 			return cpu;
 	return LCORE_ANY_CPU;
 }
@@ -70,6 +82,22 @@ static int check_worker_cpu(
 	return -EINVAL;
 }
 
+static int check_crew(const struct field_list *crew, const cpu_set_t *allowed, struct io_error *e)
+{
+	const struct field_range *r = crew->items;
+
+	for (uint32_t i = 0; i < crew->count; i++)
+		for (uint32_t cpu = r[i].first; cpu <= r[i].last; cpu++) {
+			if (cpu < CPUS_MAX && CPU_ISSET_S(cpu, CPUS_SET_LEN, allowed))
+				continue;
+			snprintf(e->text, sizeof(e->text),
+				"host.crew: this process may not run on CPU %u (it has %d CPUs)",
+				cpu, CPU_COUNT_S(CPUS_SET_LEN, allowed));
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static int plan_cpus(struct plan *p, struct io_error *e)
 {
 	const struct host_settings *h = &p->config->host;
@@ -89,11 +117,14 @@ static int plan_cpus(struct plan *p, struct io_error *e)
 			l->management_cpu);
 		return -EINVAL;
 	}
+	rc = check_crew(&h->crew, allowed, e);
+	if (rc < 0)
+		return rc;
 	for (uint32_t i = 0; i < p->worker_count; i++) {
 		const struct worker *w = &p->workers[i];
 		const struct port_settings *s = &p->port_settings[w->port];
 		uint32_t cpu =
-			s->cpus.count ? cpu_of(s, w->number) : cpu_pick(l, &p->cpus.free.set);
+			s->cpus.count ? cpu_of(s, w->number) : cpu_pick(p, &p->cpus.free.set);
 
 		rc = check_worker_cpu(s, cpu, allowed, e);
 		if (rc < 0)

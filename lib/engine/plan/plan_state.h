@@ -62,6 +62,7 @@ struct plan {
 	uint32_t responder_count;
 	int32_t responder_port;              // index into ports, -1: none
 	const struct neigh_advert *router;   // advertisement of the responder; NULL: no router
+	struct plan_crew *crew;              // NULL: none is needed
 	struct hand_setup *responder_hands;  // of its connections over TLS; NULL: none
 	void **responder_shared;             // set-up of its protocols, index as in protos[]
 	struct proto_facts *responder_facts; // likewise

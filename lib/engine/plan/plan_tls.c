@@ -3,10 +3,15 @@
 #include "engine/plan/plan_tls.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "crypt/certificate.h"
+#include "engine/core/pages.h"
+#include "io/driver/launch.h"
+#include "io/host/privileges.h"
 
 #define TEXT_MAX 1048576u // of a file of certificates
 
@@ -124,6 +129,7 @@ struct hand_setup *plan_tls_server(
 struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns, uint32_t seats)
 {
 	return (struct secures_shape){.count = conns,
+		.live = seats,
 		.seats = (uint32_t)(s->handshakes < conns ? s->handshakes : conns),
 		.stored = s->resume == TLS_RESUME_EACH   ? seats
 	                  : s->resume == TLS_RESUME_LAST ? 1
@@ -141,4 +147,131 @@ void plan_tls_fill(struct secures *ss, const struct item_settings *i)
 	ss->shared = s->resume == TLS_RESUME_LAST;
 	if (alpn)
 		snprintf(ss->alpn, sizeof(ss->alpn), "%s", alpn);
+}
+
+// --- the crew
+
+struct plan_crew {
+	uint32_t count;
+	bool runs;
+	struct {
+		struct crew_thread work;
+		uint32_t cpu;
+		pthread_t id;
+	} threads[];
+};
+
+static uint32_t crew_count(const struct field_list *cpus)
+{
+	const struct field_range *r = cpus->items;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cpus->count; i++)
+		n += r[i].last - r[i].first + 1;
+	return n;
+}
+
+static size_t crew_bytes(uint32_t count)
+{
+	return sizeof(struct plan_crew) + count * sizeof(((struct plan_crew *)0)->threads[0]);
+}
+
+// Returns the crew, made when it is first needed; NULL: without memory.
+static struct plan_crew *crew_of(struct plan *p)
+{
+	const struct field_list *cpus = &p->config->host.crew;
+	const struct field_range *r = cpus->items;
+	uint32_t count = crew_count(cpus), n = 0;
+
+	if (p->crew)
+		return p->crew;
+	p->crew = pages_alloc(crew_bytes(count));
+	if (!p->crew)
+		return NULL;
+	p->crew->count = count;
+	for (uint32_t i = 0; i < cpus->count; i++)
+		for (uint32_t cpu = r[i].first; cpu <= r[i].last; cpu++)
+			p->crew->threads[n++].cpu = cpu;
+	return p->crew;
+}
+
+static size_t numbers_bytes(uint32_t mask)
+{
+	return (mask + 1ull) * sizeof(uint32_t);
+}
+
+int plan_crew_add(struct plan *p, struct secures *ss)
+{
+	struct plan_crew *crew;
+	uint32_t room = 1;
+
+	if (p->config->host.crew.count == 0)
+		return 0;
+	crew = crew_of(p);
+	while (room < ss->seat_count)
+		room *= 2;
+	ss->lines = crew ? pages_alloc(crew->count * sizeof(*ss->lines)) : NULL;
+	ss->line_count = ss->lines ? crew->count : 0;
+	for (uint32_t i = 0; i < ss->line_count; i++) {
+		struct crew_thread *t = &crew->threads[i].work;
+		struct crew_line *l = &ss->lines[i];
+
+		l->numbers = pages_alloc(numbers_bytes(room - 1));
+		if (!l->numbers || t->line_count == CREW_LINES)
+			return -ENOMEM;
+		l->seats = ss->seats;
+		l->mask = room - 1;
+		t->lines[t->line_count++] = l;
+	}
+	return ss->lines ? 0 : -ENOMEM;
+}
+
+void plan_crew_remove(struct secures *ss)
+{
+	for (uint32_t i = 0; i < ss->line_count; i++)
+		pages_free(ss->lines[i].numbers, numbers_bytes(ss->lines[i].mask));
+	pages_free(ss->lines, ss->line_count * sizeof(*ss->lines));
+	ss->line_count = 0;
+}
+
+static void *crew_main(void *arg)
+{
+	privileges_drop(true);
+	crew_loop(arg);
+	return NULL;
+}
+
+int plan_crew_start(struct plan *p)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; p->crew && i < p->crew->count && rc == 0; i++) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET(p->crew->threads[i].cpu, &set);
+		rc = launch_thread(&p->crew->threads[i].id, crew_main, &p->crew->threads[i].work);
+		if (rc) {
+			p->crew->count = i;
+			break;
+		}
+		rc = pthread_setaffinity_np(p->crew->threads[i].id, sizeof(set), &set);
+		p->crew->runs = true;
+	}
+	return -rc;
+}
+
+void plan_crew_stop(struct plan *p)
+{
+	if (!p->crew)
+		return;
+	for (uint32_t i = 0; i < p->crew->count; i++) {
+		struct crew_thread *t = &p->crew->threads[i].work;
+
+		atomic_store_explicit(&t->over, true, memory_order_release);
+		if (p->crew->runs)
+			launch_join(p->crew->threads[i].id);
+	}
+	pages_free(p->crew, crew_bytes(crew_count(&p->config->host.crew)));
+	p->crew = NULL;
 }

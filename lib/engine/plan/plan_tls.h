@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "engine/config/config.h"
+#include "engine/plan/plan_state.h"
 #include "engine/core/secure.h"
 
 // The common part of the handshakes of an item's clients. Returns NULL after an error in d.
@@ -17,3 +18,11 @@ struct hand_setup *plan_tls_server(
 // The connections' part, for a worker and for a thread of the responder.
 struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns, uint32_t seats);
 void plan_tls_fill(struct secures *ss, const struct item_settings *i);
+
+// The crew of host.crew. It serves the tables that were added when it starts. Both return 0 or
+// -errno.
+int plan_crew_add(struct plan *p, struct secures *ss);
+int plan_crew_start(struct plan *p);
+// To be called before the tables are freed.
+void plan_crew_stop(struct plan *p);
+void plan_crew_remove(struct secures *ss);

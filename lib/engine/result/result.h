@@ -62,7 +62,7 @@ struct result_behave {
 struct result_tls {
 	struct tls_counters counts;
 	double resumed_share; // of the handshakes completed
-	struct latency full_time, resumed_time, own;
+	struct latency full_time, resumed_time, own, queued;
 };
 
 // Figures of an item over connections.

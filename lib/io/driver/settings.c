@@ -205,6 +205,13 @@ static const struct field host_fields[] = {
 		.offset = offsetof(struct host_settings, idle),
 		.def = "auto",
 		.names = idle_names},
+	{.name = "crew",
+		.help = "CPUs of threads that compute the handshakes of TLS; absent: each worker "
+			"computes one between two passes, which delays its sends by 0.2 ms",
+		.type = FIELD_RANGE,
+		.list = true,
+		.offset = offsetof(struct host_settings, crew),
+		.max = 4095},
 };
 
 const struct field_section host_section = {

@@ -43,6 +43,7 @@ static void conn_books_copy(struct conn_books *to, const struct conn_books *from
 	hist_copy(&to->full, &from->full);
 	hist_copy(&to->resumed, &from->resumed);
 	hist_copy(&to->own, &from->own);
+	hist_copy(&to->queued, &from->queued);
 }
 
 static void item_copy_books(struct item_snapshot *to, const struct worker_item *it)

@@ -559,6 +559,7 @@ static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *se
 		hist_add(seat->facts->resumed ? &wc->books.resumed : &wc->books.full,
 			now - seat->began);
 		hist_add(&wc->books.own, seat->ticks);
+		hist_add(&wc->books.queued, seat->waited);
 	}
 	if (how == SECURE_DONE && wc->silent)
 		silent_left(wc, c);

@@ -25,7 +25,7 @@ struct conn_books {
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
 	// TLS: ticks from the server's acceptance to our Finished, and the tester's own part of it.
-	struct hist full, resumed, own;
+	struct hist full, resumed, own, queued;
 };
 
 struct worker_conns {

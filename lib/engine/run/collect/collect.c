@@ -93,6 +93,7 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 		hist_clear(&s->conns->full);
 		hist_clear(&s->conns->resumed);
 		hist_clear(&s->conns->own);
+		hist_clear(&s->conns->queued);
 	}
 	for (int bank = 0; bank < 2; bank++)
 		memset(s->counters[bank], 0, proto->counters->size);
@@ -107,6 +108,7 @@ static void conns_add(struct conn_books *to, const struct conn_books *from)
 	hist_merge(&to->full, &from->full);
 	hist_merge(&to->resumed, &from->resumed);
 	hist_merge(&to->own, &from->own);
+	hist_merge(&to->queued, &from->queued);
 }
 
 static void step_add(struct step_books *to, const struct step_books *from)
@@ -331,6 +333,7 @@ const struct result_tls *collect_tls(
 	to->full_time = for_merge(p, &sum->full, 0, a);
 	to->resumed_time = for_merge(p, &sum->resumed, 0, a);
 	to->own = for_merge(p, &sum->own, 0, a);
+	to->queued = for_merge(p, &sum->queued, 0, a);
 	return to;
 }
 

@@ -58,6 +58,7 @@ static void conns_since(
 	hist_difference(&to->full, &now->full, &before->full);
 	hist_difference(&to->resumed, &now->resumed, &before->resumed);
 	hist_difference(&to->own, &now->own, &before->own);
+	hist_difference(&to->queued, &now->queued, &before->queued);
 }
 
 // s->since = s->now - before; then before becomes s->now.
