@@ -186,9 +186,9 @@ static void print_tls(FILE *out, const struct result_tls *t)
 		stats_print(times_of(&t->resumed_time), times, out);
 	}
 	if (t->own.count) {
-		fputs("      of it ours  ", out);
+		fputs("      own         ", out);
 		stats_print(times_of(&t->own), times, out);
-		fputs("      of it queued", out);
+		fputs("      queued      ", out);
 		stats_print(times_of(&t->queued), times, out);
 	}
 }

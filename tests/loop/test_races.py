@@ -73,6 +73,20 @@ def workers_that_hand_over_to_each_other():
 
 
 @test
+def a_crew_for_all_handshakes():
+    """The ways to two threads of the crew and back, from two workers of the tester and of the responder; tickets."""
+    one = item(timeout="10s", load={"rate": "500"}, dns={
+        "names": ["h{0-99}.example.com A"], "transport": "tls", "tls": {"resume": "each", "handshakes": 3},
+        "tcp": {"connections": 20, "queries_per_connection": 5}})
+    result = ddiperf(ring(one, run={"duration": "1s"}, host={"crew": ["0-1"]}, tester={"cpus": [1, 0]}, dut={"cpus": [0, 1]},
+                          responder={"dns": {}, "tls": {}}))
+    found = result.item("queries")
+    check_ledger(found)
+    tls = found["connections"]["tls"]
+    assert found["answered"] > 100 and tls["full"] and tls["resumed"] and tls["failed"] == 0, (found, tls)
+
+
+@test
 def a_ring_of_evidence_that_is_filled_more_than_once():
     with tempfile.TemporaryDirectory() as folder:
         result = ddiperf(ring(

@@ -80,6 +80,8 @@ struct conn_counters {
 		"connection")                                                                      \
 	X(timed_out, "of these, those that took longer than tls.handshake_timeout")                \
 	X(waited, "handshakes that waited, as tls.handshakes others were in progress")             \
+	X(delayed, "messages that waited for the tester to compute a handshake, longer than "      \
+		   "validity.send_lag_p99 or until their timeout")                                 \
 	X(tickets, "tickets received")                                                             \
 	X(key_updates, "times that the server changed its key")                                    \
 	X(no_alpn, "handshakes in which the server selected no protocol, or another one (ALPN)")   \

@@ -547,13 +547,26 @@ void secure_forget(struct conns *cs, uint32_t c)
 	s->read.flags = 0;
 }
 
+bool secure_waits_for_us(const struct conns *cs, uint32_t c)
+{
+	const struct secures *ss = cs->secure;
+	const struct crew_seat *seat;
+
+	if (!secure_is_shaking(cs, c))
+		return false;
+	seat = seat_of(cs->secure, &ss->all[c]);
+	return !seat || seat->list == SECURE_DUE || seat->list == SECURE_BUSY;
+}
+
 bool secure_times_out(struct conns *cs, uint32_t c)
 {
 	struct secures *ss = cs->secure;
-	const struct secure *s = ss ? &ss->all[c] : NULL;
+	struct secure *s = ss ? &ss->all[c] : NULL;
 
 	if (!secure_is_shaking(cs, c) || ss->timeout_us == 0)
 		return false;
+	if (secure_waits_for_us(cs, c))
+		s->early.deadline = (uint32_t)cs->host.now + ss->timeout_us;
 	if (tcp_before((uint32_t)cs->host.now, s->early.deadline))
 		return false;
 	ss->counts->timed_out++;
@@ -637,6 +650,7 @@ static void seats_give(struct conns *cs)
 		seat->clock = ss->clock;
 		seat->ticks = seat->waited = 0;
 		s->write.flags = (uint16_t)(i + 1);
+		s->early.deadline = (uint32_t)cs->host.now + ss->timeout_us;
 		ss->counts->begun++;
 		seat_due(ss, seat, CREW_STEP);
 	}
@@ -784,6 +798,7 @@ static bool crew_pass(struct conns *cs)
 
 	for (uint32_t l = 0; l < ss->line_count; l++)
 		while (crew_line_back(&ss->lines[l], &i)) {
+			seat_move(ss, i, SECURE_IDLE);
 			job_apply(cs, &ss->seats[i]);
 			worked = true;
 		}

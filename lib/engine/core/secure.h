@@ -116,6 +116,8 @@ bool secure_pass(struct conns *cs);
 bool secure_is_due(const struct secures *ss);
 // For `expired`: is the handshake past its deadline? It has failed then.
 bool secure_times_out(struct conns *cs, uint32_t c);
+// Does its handshake wait for the tester's own computation, rather than for the peer?
+bool secure_waits_for_us(const struct conns *cs, uint32_t c);
 // The connection has ended: so has its handshake, if it was in progress.
 void secure_lost(struct conns *cs, uint32_t c);
 // Is the peer's FIN to wait, because octets of the handshake were not read yet? `shaken` comes

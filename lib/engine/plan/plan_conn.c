@@ -345,6 +345,7 @@ int plan_conn_open(
 	wc->mss = (uint16_t)(i->port->settings->mtu - FRAME_TCP_LEN -
 			     (i->settings->server.len == 4 ? FRAME_IPV4_LEN : FRAME_IPV6_LEN));
 	wc->patience = clock_ticks(&p->clock, PATIENCE_NS);
+	wc->late = clock_ticks(&p->clock, p->config->validity.send_lag_p99_ns);
 	wc->secret = rand_hash(i->seed ^ (f->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
 	if (behave_open(p, i, worker, rows) < 0 || (f->tls && tls_open(p, i, wc) < 0))

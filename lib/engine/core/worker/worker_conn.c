@@ -455,7 +455,8 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 	struct conn *of = conn_at(wc, c);
 	uint32_t seat = of->seat;
 
-	secure_lost(&wc->cs, c);
+	if (!(of->flags & CONN_SHUT))
+		secure_lost(&wc->cs, c);
 	counts->refused += (events & TCP_REFUSED) != 0;
 	if (events & TCP_TIMED_OUT && !(of->flags & CONN_OPENED)) {
 		counts->no_answer++;
@@ -489,6 +490,8 @@ void worker_conn_lost(struct worker_item *it, uint32_t slot)
 	uint32_t c = wc->of_slot[slot];
 
 	wc->of_slot[slot] = CONN_NONE;
+	if (c != CONN_NONE && secure_waits_for_us(&wc->cs, c))
+		wc->cs.secure->counts->delayed++;
 	if (c != CONN_NONE)
 		conn_answered(wc, c, clock_time(wc->w->clock));
 }
@@ -561,6 +564,8 @@ static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *se
 		hist_add(&wc->books.own, seat->ticks);
 		hist_add(&wc->books.queued, seat->waited);
 	}
+	if (seat->waited > wc->late)
+		cs->secure->counts->delayed += conn_at(wc, c)->open;
 	if (how == SECURE_DONE && wc->silent)
 		silent_left(wc, c);
 	if (how == SECURE_DONE)

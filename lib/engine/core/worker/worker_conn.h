@@ -45,6 +45,7 @@ struct worker_conns {
 	bool silent;       // messages may have no reply
 	bool connects;     // there are no messages: the acceptance of a connection is the reply
 	uint16_t mss;
+	uint64_t late;     // ticks that a message may wait for the tester's part of a handshake
 	uint64_t patience; // ticks that connections have to end after the last transaction
 	uint64_t secret;   // for initial sequence numbers
 	uint32_t row_end;  // rows from here on belong to `behave`

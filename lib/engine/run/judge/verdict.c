@@ -195,6 +195,8 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	struct item_counters n = without_client(i);
 	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
+	uint64_t delayed =
+		r->connections && r->connections->tls ? r->connections->tls->counts.delayed : 0;
 	// No transaction that needs a bound client can begin before the first one is bound.
 	uint64_t wanted = r->unsent - (n.no_bound_yet < r->unsent ? n.no_bound_yet : r->unsent);
 	bool starved = r->ledger.sent == 0 && plan_starved_s(p, i) >= 0;
@@ -216,6 +218,15 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 			in_words(out, (double)v->send_lag_p99_ns));
 		out->late++;
 		out->lagged++;
+	}
+	if ((double)delayed > v->unsent * (double)r->ledger.sent) {
+		because(out,
+			"%s: %llu messages waited more than %s for the tester, which computes the "
+			"handshakes of their connections (open them in the warm-up, or more "
+			"slowly, or give host.crew more CPUs)",
+			r->name, (unsigned long long)delayed,
+			in_words(out, (double)v->send_lag_p99_ns));
+		out->late++;
 	}
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was %s in the measured part", r->name,
