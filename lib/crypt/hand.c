@@ -22,6 +22,7 @@ struct hand_setup {
 	gnutls_certificate_credentials_t credentials;
 	gnutls_priority_t priorities;
 	gnutls_datum_t ticket_key;
+	FILE *keylog; // in the form of SSLKEYLOGFILE; NULL: none
 };
 
 struct hand {
@@ -81,6 +82,11 @@ struct hand_setup *hand_setup_new(const struct hand_settings *settings, const ch
 	*wrong = gnutls_strerror(rc);
 	hand_setup_free(s);
 	return NULL;
+}
+
+void hand_setup_keylog(struct hand_setup *s, FILE *keylog)
+{
+	s->keylog = keylog;
 }
 
 void hand_setup_free(struct hand_setup *s)
@@ -150,6 +156,29 @@ const char *hand_refusal_name(uint32_t refusal)
 
 // --- facts
 
+static void put_hex(char **at, const gnutls_datum_t *octets)
+{
+	for (unsigned i = 0; i < octets->size; i++)
+		*at += sprintf(*at, "%02x", octets->data[i]);
+}
+
+// In one call: handshakes of other threads write to the same file.
+static void log_secret(struct hand *h, const char *label, const gnutls_datum_t *secret)
+{
+	char line[2 * (KEYS_SECRET_MOST + 32) + 64], *at = line;
+	gnutls_datum_t client, server;
+
+	if (secret->size > KEYS_SECRET_MOST)
+		return;
+	gnutls_session_get_random(h->session, &client, &server);
+	at += snprintf(at, 40, "%s ", label);
+	put_hex(&at, &client);
+	*at++ = ' ';
+	put_hex(&at, secret);
+	*at++ = '\n';
+	fwrite(line, 1, (size_t)(at - line), h->setup->keylog);
+}
+
 static int secret_seen(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
 {
 	struct hand *h = gnutls_session_get_ptr(session);
@@ -160,6 +189,8 @@ static int secret_seen(gnutls_session_t session, const char *label, const gnutls
 		memcpy(client == h->setup->settings.server ? h->facts.read_secret
 							   : h->facts.write_secret,
 			secret->data, secret->size);
+	if (h->setup->keylog)
+		log_secret(h, label, secret);
 	return 0;
 }
 

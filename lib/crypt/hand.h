@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "crypt/keys.h"
 #include "crypt/record.h"
@@ -68,6 +69,8 @@ struct hand;
 
 // Returns NULL if the settings cannot be used: *wrong is then the reason, in static memory.
 struct hand_setup *hand_setup_new(const struct hand_settings *s, const char **wrong);
+// Writes the secrets of each handshake from now on to a file, which is the caller's.
+void hand_setup_keylog(struct hand_setup *s, FILE *keylog);
 // After all of its handshakes.
 void hand_setup_free(struct hand_setup *s);
 

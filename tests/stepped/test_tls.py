@@ -160,6 +160,22 @@ def the_end_of_a_connection_is_announced():
 
 
 @test
+def secrets_are_logged_for_a_dissector():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for version, labels in (("1.3", 5), ("1.2", 1)):
+            keys, wire = folder / f"keys-{version}", folder / f"wire-{version}.pcapng"
+            one = dot(tcp={"connections": 3}, load={"rate": "50"}, versions=version)
+            capture = {"file": str(wire), "when": ["answered"]}
+            all_answered(one, output={"keylog": str(keys), "capture": capture})
+            assert keys.stat().st_mode & 0o777 == 0o600, keys.stat()
+            lines = keys.read_text().splitlines()
+            assert len({line.split()[0] for line in lines}) == labels and len({line.split()[1] for line in lines}) == 3, lines
+    result = ddiperf(ring(item(), output={"keylog": "/dev/null"}))
+    assert result.code == EXIT["usage"] and "no item has transport: tls" in result.stderr, result
+
+
+@test
 def lost_segments_are_sent_again():
     for fault in ("loss", "duplicate", "reorder", "corrupt_checksum"):
         one = dot(tcp={"connections": 4, "queries_per_connection": 20}, load={"rate": "100"})

@@ -215,6 +215,11 @@ static const struct field output_fields[] = {
 	{"capture", "packets of failing or of all transactions, each with the reason in a comment",
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
+	{"keylog",
+		"file for the secrets of TLS connections, with which Wireshark opens a capture "
+		"(SSLKEYLOGFILE): whoever reads it can decrypt them",
+		FIELD_STRING, .role = FIELD_OUTPUT, AT(output_settings, keylog), .min = 1,
+		.max = 4095},
 	OUTPUT_FILES(OUTPUT_FILE_ROW){"prometheus",
 		"where to serve /metrics for Prometheus during the run: ADDRESS:PORT, or PORT on "
 		"127.0.0.1 (0: any free port)",

@@ -154,6 +154,7 @@ struct capture_settings {
 struct output_settings {
 	struct capture_settings *capture; // NULL: none
 	OUTPUT_FILES(OUTPUT_FILE_MEMBER)
+	const char *keylog;            // file; NULL: none
 	const char *prometheus;        // where to listen, as addr_parse_listen; NULL: nowhere
 	bool config;                   // in the result
 	struct field_list percentiles; // double: of each latency, besides the fixed ones

@@ -570,12 +570,25 @@ static void check_series(const struct config *c, struct arena *a, struct diag *d
 		check_repeat(c, c->run.repeat, d);
 }
 
-static void check_output(const struct output_settings *o, struct diag *d)
+static bool asks_over_tls(const struct config *c)
 {
+	const struct item_settings *items = c->traffic.items;
+
+	for (uint32_t i = 0; i < c->traffic.count; i++)
+		if (items[i].facts.tls)
+			return true;
+	return false;
+}
+
+static void check_output(const struct config *c, struct diag *d)
+{
+	const struct output_settings *o = &c->output;
 	struct addr addr;
 	const char *what;
 	uint16_t port;
 
+	if (o->keylog && !asks_over_tls(c))
+		diag_error(d, &o->keylog, NULL, "no item has transport: tls");
 	if (o->capture && o->capture->when.count == 0)
 		diag_error(d, o->capture, "when", "no outcome to keep (like [lost, failed])");
 	if (o->prometheus && addr_parse_listen(o->prometheus, &addr, &port, &what) < 0)
@@ -632,7 +645,7 @@ static void config_check(const struct config *c, struct arena *a, struct diag *d
 	conf_check_names(&c->traffic, sizeof(struct item_settings), "traffic item", d);
 	conf_check_names(&c->events, sizeof(struct event_settings), "event", d);
 	check_ports(c, d);
-	check_output(&c->output, d);
+	check_output(c, d);
 	if (c->dut.control)
 		control_check(c->dut.control, d);
 	if (c->traffic.count == 0 && !c->responder)

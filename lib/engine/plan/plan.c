@@ -323,6 +323,7 @@ int plan_build(struct plan *p, struct arena *a)
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = schedule_build_item(p, &p->items[i]);
 	rc = rc ? rc : plan_responder_open(p);
+	rc = rc ? rc : plan_keylog_open(p);
 	return rc ? rc : plan_crew_start(p);
 }
 
@@ -433,6 +434,7 @@ int plan_free(struct plan *p)
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].shared)
 			p->items[i].settings->facts.proto->teardown(p->items[i].shared);
+	plan_keylog_close(p);
 	plan_responder_close(p);
 	deal_free(p);
 	for (uint32_t i = 0; i < p->worker_count; i++)

@@ -3,6 +3,8 @@
 // thread; const for the workers from the launch on.
 #pragma once
 
+#include <stdio.h>
+
 #include "io/port_state.h"
 #include "base/clock.h"
 #include "engine/config/config.h"
@@ -62,6 +64,7 @@ struct plan {
 	uint32_t responder_count;
 	int32_t responder_port;              // index into ports, -1: none
 	const struct neigh_advert *router;   // advertisement of the responder; NULL: no router
+	FILE *keylog;                        // output.keylog; NULL: none
 	struct plan_crew *crew;              // NULL: none is needed
 	struct hand_setup *responder_hands;  // of its connections over TLS; NULL: none
 	void **responder_shared;             // set-up of its protocols, index as in protos[]

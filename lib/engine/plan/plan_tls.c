@@ -3,11 +3,13 @@
 #include "engine/plan/plan_tls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "crypt/certificate.h"
 #include "engine/core/pages.h"
 #include "io/driver/launch.h"
@@ -124,6 +126,35 @@ struct hand_setup *plan_tls_server(
 	setup = setup_of(&h, s, errors, d);
 	certificate_free(&made);
 	return setup;
+}
+
+int plan_keylog_open(struct plan *p)
+{
+	const char *path = p->config->output.keylog;
+	int fd;
+
+	if (!path)
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	p->keylog = fd < 0 ? NULL : fdopen(fd, "a");
+	if (!p->keylog) {
+		log_error("output.keylog: %s: %s", path, strerror(errno));
+		return -errno;
+	}
+	for (uint32_t i = 0; i < p->item_count; i++)
+		if (p->items[i].hands)
+			hand_setup_keylog(p->items[i].hands, p->keylog);
+	log_note("output.keylog: the secrets of TLS connections go to %s: whoever reads it can "
+		 "decrypt them",
+		path);
+	return 0;
+}
+
+void plan_keylog_close(struct plan *p)
+{
+	if (p->keylog && fclose(p->keylog) != 0)
+		log_error("output.keylog: %s: %s", p->config->output.keylog, strerror(errno));
+	p->keylog = NULL;
 }
 
 struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns, uint32_t seats)

@@ -15,6 +15,10 @@ struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *
 struct hand_setup *plan_tls_server(
 	const struct config *c, const struct proto_ports *proto, struct arena *a, struct diag *d);
 
+// Opens output.keylog for all handshakes of items. Returns 0, or -errno (logged).
+int plan_keylog_open(struct plan *p);
+void plan_keylog_close(struct plan *p);
+
 // The connections' part, for a worker and for a thread of the responder.
 struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns, uint32_t seats);
 void plan_tls_fill(struct secures *ss, const struct item_settings *i);
