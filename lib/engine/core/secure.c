@@ -479,7 +479,10 @@ bool secure_message(struct conns *cs, uint32_t c, const uint8_t **message, uint3
 	struct secure *s = &ss->all[c];
 
 	if (!(s->read.flags & SECURE_OPEN)) {
-		keep_for_seat(cs, s, c);
+		if (s->read.flags & SECURE_BROKEN)
+			cs->host.view_len = 0; // no second handshake
+		else
+			keep_for_seat(cs, s, c);
 		return false;
 	}
 	if (ss->plain_of != c)
