@@ -1,0 +1,560 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Misbehaving servers of DNS over TLS, on the loopback interface: each fault is counted in its own cell of connections.tls,
+# is the server's and never the tester's, and leaves nothing unsent. Servers that are merely unusual have all answered.
+
+import contextlib
+import json
+import random
+import re
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from harness import EXIT, check_ledger, ddiperf, kill, main, skip, start, test, until
+from loop import RELAXED, free_port, item
+
+QUIET_S = 5  # a connection whose client sends nothing for so long is closed
+BIG_NAMES = 300  # alternative names of the large certificate: about 10 000 octets
+
+
+def make_certificate(folder, names=1):
+    """A file with certificate and key."""
+    file = Path(folder) / f"{names}.pem"
+    extra = ",".join(f"DNS:h{i}.a-rather-long-name.dns.example" for i in range(names))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                    "-subj", "/CN=dns.example", "-addext", f"subjectAltName={extra}", "-keyout", f"{file}.key", "-out", file],
+                   check=True, capture_output=True)
+    file.write_text(file.read_text() + Path(f"{file}.key").read_text())
+    return str(file)
+
+
+class Gone(Exception):
+    """The client has ended the connection."""
+
+
+class Client:
+    """A connection, with TLS in memory: every octet on the wire is the behaviour's own."""
+
+    def __init__(self, sock, context):
+        self.sock, self.into, self.out = sock, ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self.into, self.out, server_side=True)
+        self.waiting, self.asked = b"", 0
+
+    def receive(self):
+        data = self.sock.recv(65536)
+        if not data:
+            raise Gone
+        self.into.write(data)
+
+    def flight(self):
+        """What TLS wants to send."""
+        return self.out.read()
+
+    def shake(self, send=None):
+        while True:
+            try:
+                self.tls.do_handshake()
+                (send or self.sock.sendall)(self.flight())
+                return
+            except ssl.SSLWantReadError:
+                (send or self.sock.sendall)(self.flight())
+                self.receive()
+            except ssl.SSLError:
+                self.sock.sendall(self.flight())  # an alert
+                raise
+
+    def queries(self):
+        """The next whole messages."""
+        while True:
+            try:
+                data = self.tls.read(65536)
+                if not data:
+                    raise Gone  # close_notify
+                self.waiting += data
+            except ssl.SSLWantReadError:
+                self.receive()
+                continue
+            except ssl.SSLZeroReturnError:
+                raise Gone from None
+            found = []
+            while len(self.waiting) >= 2 and len(self.waiting) >= 2 + (length := struct.unpack("!H", self.waiting[:2])[0]):
+                found.append(self.waiting[2:2 + length])
+                self.waiting = self.waiting[2 + length:]
+            if found:
+                self.asked += len(found)
+                return found
+
+    def record(self, data):
+        self.tls.write(data)
+        return self.flight()
+
+    def answer(self, query):
+        message = query[:2] + b"\x81\x80" + query[4:]
+        return struct.pack("!H", len(message)) + message
+
+
+class Peer:
+    """behave(client): called for each connection; the socket is closed after it."""
+
+    def __init__(self, behave, **settings):
+        self.behave, self.settings = behave, settings
+        self.accepted, self.asked, self.shaken, self.resumed, self.errors, self.ending = 0, 0, 0, 0, [], False
+
+    def context(self, folder):
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        made.load_cert_chain(make_certificate(folder, self.settings.get("names", 1)))
+        if "version" in self.settings:
+            made.minimum_version = made.maximum_version = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}[self.settings["version"]]
+        made.set_alpn_protocols(self.settings.get("alpn", ["dot"]))
+        if "tickets" in self.settings:
+            made.num_tickets = self.settings["tickets"]
+        if "curve" in self.settings:
+            made.set_ecdh_curve(self.settings["curve"])
+        if self.settings.get("wants_certificate"):
+            made.verify_mode = ssl.CERT_REQUIRED
+        return made
+
+    def serve(self, sock):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.settimeout(QUIET_S)
+        client = Client(sock, self.made)
+        try:
+            self.behave(client)
+        except (Gone, OSError):  # ssl.SSLError is an OSError
+            pass
+        except Exception as error:  # reported by the test
+            self.errors.append(repr(error))
+        self.asked += client.asked
+        with contextlib.suppress(ValueError):
+            self.resumed += bool(client.tls.session_reused)
+        sock.close()
+
+    def accept(self):
+        while not self.ending:
+            with contextlib.suppress(TimeoutError):
+                sock, _ = self.listener.accept()
+                self.accepted += 1
+                one = threading.Thread(target=self.serve, args=(sock,))
+                one.start()
+                self.threads.append(one)
+
+    def __enter__(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.made = self.context(folder)
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.listener.settimeout(0.05)
+        self.port, self.threads = self.listener.getsockname()[1], []
+        self.thread = threading.Thread(target=self.accept)
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.ending = True
+        self.thread.join()
+        for one in self.threads:
+            one.join()
+        self.listener.close()
+        assert kind or not self.errors, self.errors
+
+
+def dot(load=None, tcp=None, timeout="1500ms", **tls):
+    return item(load=load or {"rate": "50"}, timeout=timeout, dns={
+        "names": ["h{0-9}.example.com A"], "transport": "tls", "tcp": tcp or {"connections": 4},
+        "tls": {"handshake_timeout": "1s", **tls}})
+
+
+def run(peer, one, code=0, duration="500ms"):
+    """The item and its counters of TLS; the ledger is right, nothing is unsent, and nothing is the tester's fault."""
+    text = {"run": {"warmup": "0s", "duration": duration}, "ports": [{"name": "lan", "driver": "socket"}], "validity": RELAXED,
+            "traffic": [{**one, "server": "127.0.0.1", "server_port": peer.port}]}
+    result = ddiperf(json.dumps(text))
+    assert result.code == code, result
+    assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, result
+    found = result.item("queries")
+    check_ledger(found)
+    tls = found["connections"]["tls"]
+    assert found["unsent"] == 0 < found["sent"] and tls["no_memory"] == found["connections"]["no_memory"] == 0, result
+    assert found["malformed"] == found["stray"] == found["duplicate"] == 0, result
+    assert tls["begun"] >= tls["full"] + tls["resumed"] + tls["failed"], tls
+    return found, tls, result
+
+
+def wrong(tls):
+    """The cells of faults that are not 0; full and resumed handshakes are not faults."""
+    names = ("failed", "timed_out", "bad_record", "no_alpn", "no_close_notify", "resumption_refused", "refused", "alert_received", "alert_sent")
+    return {name: tls[name] for name in names if tls[name]}
+
+
+def all_answered(peer, one, cells=None, **more):
+    found, tls, result = run(peer, one, **more)
+    assert found["answered"] == found["sent"] == found["due"], result
+    assert wrong(tls) == (cells or {}), tls
+    return found, tls
+
+
+def lost(peer, one=None):
+    """No query is answered, as no handshake succeeds, or nothing comes after it."""
+    found, tls, result = run(peer, one or dot(), EXIT["unreachable"])
+    assert found["lost"] == found["sent"], result
+    return found, tls, result
+
+
+# --- unusual, but right ---
+
+
+def serve(cut=lambda client, answers: [client.record(answers)]):
+    """Behaviour of a server that answers; cut: the octets of the answers as pieces that are sent one after the other."""
+    def behave(client):
+        client.shake()
+        while True:
+            answers = b"".join(map(client.answer, client.queries()))
+            for piece in cut(client, answers):
+                client.sock.sendall(piece)
+
+    return behave
+
+
+def octets(client):
+    def send(data):
+        for i in range(len(data)):
+            client.sock.sendall(data[i:i + 1])
+
+    return send
+
+
+def by_octets(client):
+    client.shake(octets(client))
+    while True:
+        for query in client.queries():
+            octets(client)(client.record(client.answer(query)))
+
+
+@test
+def an_honest_server_has_all_answered():
+    for version in ("1.3", "1.2"):
+        with Peer(serve(), version=version) as peer:
+            found, tls = all_answered(peer, dot())
+        assert tls["full"] == tls["begun"] == peer.accepted == 4 and peer.asked == found["sent"], tls
+
+
+@test
+def octets_one_by_one_are_put_together():
+    for version in ("1.3", "1.2"):
+        with Peer(by_octets, version=version) as peer:
+            found, tls = all_answered(peer, dot(timeout="3s", handshake_timeout="3s"))
+        assert tls["full"] == 4 and tls["version"] == {version: 4}, tls
+
+
+@test
+def messages_in_several_records_and_records_of_several_messages_are_read():
+    luck = random.Random(1)
+
+    def at_random(client, data):
+        while data:
+            n = luck.randint(1, 60)
+            yield client.record(data[:n])
+            data = data[n:]
+
+    for cut in (lambda client, data: [client.record(data[:2]), client.record(data[2:])],
+                lambda client, data: [client.record(data[:2]) + client.record(data[2:])],
+                lambda client, data: [client.record(data[i:i + 1]) for i in range(len(data))],
+                at_random):
+        with Peer(serve(cut)) as peer:
+            found, tls = all_answered(peer, dot({"outstanding": 20, "total": "200"}, tcp={"connections": 2}), duration="3s")
+            assert peer.asked == found["sent"] == 200 and tls["full"] == 2, tls
+
+
+@test
+def a_certificate_larger_than_the_buffer_of_a_handshake_is_read():
+    for version in ("1.3", "1.2"):
+        for shake in (None, by_octets):
+            with Peer(shake or serve(), names=BIG_NAMES, version=version) as peer:
+                _, tls = all_answered(peer, dot(timeout="5s", handshake_timeout="5s"))
+            assert tls["certificate_bytes"] > 4 * 8192, tls
+
+
+@test
+def a_server_that_wants_another_group_asks_again():
+    with Peer(serve(), curve="prime256v1", version="1.3") as peer:
+        _, tls = all_answered(peer, dot(groups=["x25519", "secp256r1"]))
+    assert tls["group"] == {"secp256r1": 4}, tls
+
+
+@test
+def many_tickets_and_none_are_both_right():
+    for tickets, full in ((16, 4), (0, None)):
+        with Peer(serve(), tickets=tickets, version="1.3") as peer:
+            _, tls = all_answered(peer, dot(tcp={"connections": 4, "queries_per_connection": 1}, resume="each"))
+        assert tls["tickets"] == tickets * tls["full"] + (tls["resumed"] if tickets else 0) or tls["tickets"] == tickets * tls["begun"], tls
+        assert tls["full"] == (full or tls["begun"]) and peer.resumed == tls["resumed"], tls
+
+
+@test
+def another_protocol_is_counted():
+    for alpn in (["h2"], ["http/1.1"]):
+        with Peer(serve(), alpn=alpn) as peer:
+            all_answered(peer, dot(), {"no_alpn": 4})
+
+
+@test
+def a_slow_server_is_waited_for():
+    def slow(client):
+        client.receive()
+        time.sleep(0.3)
+        serve()(client)
+
+    with Peer(slow) as peer:
+        found, tls = all_answered(peer, dot())
+    assert tls["full_time"]["min_ns"] > 300e6 and found["latency"]["response"]["max_ns"] > 300e6, tls
+
+
+# --- handshakes that fail ---
+
+
+@test
+def a_silent_server_is_given_up():
+    def listen(client):
+        while client.sock.recv(65536):
+            pass
+
+    with Peer(listen) as peer:
+        _, tls, _ = lost(peer)
+    assert wrong(tls) == {"failed": tls["begun"], "timed_out": tls["begun"]}, tls
+
+
+@test
+def something_else_than_server_hello_is_refused():
+    for text in (b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64), b"\x16\x03\x03\xff\xff" + b"x" * 70000,
+                 b"\x16\x03\x03\0\x04\x02\0\0\0", b"\x17\x03\x03\0\x20" + b"y" * 32, b"\x16\x03\x03\0\x30" + random.Random(2).randbytes(48)):
+        def babble(client, text=text):
+            client.receive()
+            client.sock.sendall(text)
+            while client.sock.recv(65536):
+                pass
+
+        with Peer(babble) as peer:
+            _, tls, _ = lost(peer)
+        cells = wrong(tls)
+        assert cells.pop("failed") == tls["begun"] == peer.accepted and set(cells) <= {"alert_sent", "timed_out"}, (text[:10], tls)
+        # The last text is the beginning of a long message, which never ends.
+        assert sum(tls["alert_sent"].values()) + tls["timed_out"] == tls["begun"], (text[:10], tls)
+
+
+@test
+def an_alert_in_place_of_server_hello_is_named():
+    for number, name in ((40, "handshake_failure"), (70, "protocol_version"), (112, "unrecognized_name"), (255, "other")):
+        def refuse(client, number=number):
+            client.receive()
+            client.sock.sendall(b"\x15\x03\x03\0\x02\x02" + bytes([number]))
+            while client.sock.recv(65536):
+                pass
+
+        with Peer(refuse) as peer:
+            _, tls, result = lost(peer)
+        assert wrong(tls) == {"failed": tls["begun"], "alert_received": {name: tls["begun"]}}, (name, tls)
+
+
+@test
+def a_connection_that_ends_within_the_handshake_has_failed():
+    def end(reset, share):
+        def behave(client):
+            client.receive()
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.tls.do_handshake()
+            flight = client.flight()
+            client.sock.sendall(flight[:int(len(flight) * share)])
+            if reset:
+                client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        return behave
+
+    for reset in (False, True):
+        for share in (0, 0.5, 0.99):
+            with Peer(end(reset, share)) as peer:
+                found, tls, _ = lost(peer)
+            assert wrong(tls) == {"failed": tls["begun"]} and tls["begun"] == peer.accepted, (reset, share, tls)
+            assert found["connections"]["lost_closed"] == found["lost"], found["connections"]
+
+
+@test
+def a_flight_with_a_wrong_bit_is_refused():
+    def flip(client):
+        client.receive()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            client.tls.do_handshake()
+        flight = bytearray(client.flight())
+        flight[-5] ^= 4
+        client.sock.sendall(flight)
+        while client.sock.recv(65536):
+            pass
+
+    with Peer(flip, version="1.3") as peer:
+        _, tls, _ = lost(peer)
+    assert wrong(tls) == {"failed": tls["begun"], "alert_sent": {"bad_record_mac": tls["begun"]}}, tls
+
+
+@test
+def a_client_certificate_that_is_missing_is_an_alert():
+    """In TLS 1.3 it comes after our Finished, that is, after the handshake."""
+    with Peer(serve(), wants_certificate=True, version="1.3") as peer:
+        _, tls, _ = lost(peer)
+    assert wrong(tls) == {"alert_received": {"certificate_required": tls["full"]}} and tls["full"] == tls["begun"] > 0, tls
+    with Peer(serve(), wants_certificate=True, version="1.2") as peer:
+        _, tls, _ = lost(peer)
+    assert wrong(tls) == {"failed": tls["begun"], "alert_received": {"handshake_failure": tls["begun"]}}, tls
+
+
+# --- wrong records after the handshake ---
+
+
+def spoil(change):
+    """Answers one message, then sends what change makes of the record of the second one."""
+    def behave(client):
+        client.shake()
+        count = 0
+        while True:
+            for query in client.queries():
+                count += 1
+                record = client.record(client.answer(query))
+                client.sock.sendall(record if count == 1 else change(record))
+
+    return behave
+
+
+def flipped(place):
+    def change(record):
+        record = bytearray(record)
+        record[place] ^= 1
+        return bytes(record)
+
+    return change
+
+
+@test
+def wrong_records_are_counted_and_answered_by_an_alert():
+    cases = [
+        (flipped(10), "bad_record_mac", "1.3 1.2"),  # the text
+        (flipped(-1), "bad_record_mac", "1.3 1.2"),  # the tag
+        (lambda r: r[:3] + struct.pack("!H", len(r) - 6) + r[5:], "bad_record_mac", "1.3 1.2"),  # an octet less
+        (lambda r: b"\x17\x03\x03\x48\x01" + bytes(0x4801), "record_overflow", "1.3"),
+        (lambda r: b"\x17\x03\x03\xff\xff" + bytes(5), "record_overflow", "1.3 1.2"),
+        (lambda r: b"\x17\x03\x03\0\x05" + b"hello", "bad_record_mac", "1.3 1.2"),
+        (lambda r: b"\x14\x03\x03\0\x01\x01" + r, "unexpected_message", "1.3"),
+        (lambda r: b"\x63\x03\x03\0\x05" + b"hello", None, "1.3 1.2"),
+        (lambda r: b"HTTP/1.1 200 OK\r\n", None, "1.3 1.2"),
+    ]
+    for change, alert, versions in cases:
+        for version in versions.split():
+            with Peer(spoil(change), version=version) as peer:
+                found, tls, result = run(peer, dot(tcp={"connections": 4, "closed": "lost"}))
+            cells = wrong(tls)
+            assert 4 <= cells.pop("bad_record") <= peer.accepted, (alert, version, tls)
+            sent = cells.pop("alert_sent")
+            assert sum(sent.values()) == tls["bad_record"] and (not alert or set(sent) == {alert}), (alert, version, sent)
+            assert not cells and found["answered"] >= 4, (alert, version, tls)
+            assert found["lost"] >= 4 and found["connections"]["lost_closed"] == found["lost"], result
+
+
+@test
+def a_record_that_is_not_complete_ends_with_its_connection():
+    def behave(client):
+        client.shake()
+        first, *_ = client.queries()
+        client.sock.sendall(client.record(client.answer(first)))
+        second, *_ = client.queries()
+        client.sock.sendall(client.record(client.answer(second))[:-3])
+
+    with Peer(behave) as peer:
+        found, tls, result = run(peer, dot())
+    assert wrong(tls) == {"no_close_notify": tls["no_close_notify"]} and 4 <= tls["no_close_notify"] <= peer.accepted, tls
+    assert found["lost"] == found["connections"]["lost_closed"] >= 4, result
+
+
+@test
+def an_end_without_close_notify_is_counted():
+    def leave(announced):
+        def behave(client):
+            client.shake()
+            for _ in range(2):
+                query, *_ = client.queries()
+                client.sock.sendall(client.record(client.answer(query)))
+            if announced:
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    client.tls.unwrap()
+                client.sock.sendall(client.flight())
+
+        return behave
+
+    for announced in (True, False):
+        with Peer(leave(announced)) as peer:
+            found, tls, result = run(peer, dot({"rate": "50"}, tcp={"connections": 4, "closed": "again"}))
+        assert found["answered"] == found["sent"], result
+        closed = found["connections"]["closed"]
+        assert closed >= 4 and wrong(tls) == ({} if announced else {"no_close_notify": closed}), (announced, tls)
+
+
+# --- OpenSSL's own server: what Python cannot make it do ---
+
+QUERY = re.compile(rb"..\x01\x00\x00\x01\x00{6}\x02h\d\x07example\x03com\x00\x00\x01\x00\x01", re.DOTALL)
+
+
+@contextlib.contextmanager
+def s_server(order, *words):
+    """It answers one connection, and executes the order (a letter) after every third answer. Yields how often it did so."""
+    if not shutil.which("openssl"):
+        skip("openssl is not installed")
+    did = type("Did", (), {"port": free_port(), "orders": 0, "answers": 0})
+    with tempfile.TemporaryDirectory() as folder:
+        argv = ["openssl", "s_server", "-accept", f"127.0.0.1:{did.port}", "-cert", make_certificate(folder), "-alpn", "dot", *words]
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True)
+
+        def work():
+            data = b""
+            while more := process.stdout.read(65536):
+                data += more
+                while found := QUERY.search(data):
+                    data, query = data[found.end():], found[0]
+                    answer = query[:2] + b"\x81\x80" + query[4:]
+                    process.stdin.write(struct.pack("!H", len(answer)) + answer)
+                    did.answers += 1
+                    if did.answers % 3 == 0:
+                        time.sleep(0.05)  # it takes what it reads at once as one thing
+                        process.stdin.write(order)
+                        did.orders += 1
+                        time.sleep(0.05)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            until(lambda: f":{did.port:04X} 00000000:0000 0A" in Path("/proc/net/tcp").read_text(), "it listens")
+            yield did
+        finally:
+            kill(process)
+            process.wait()
+            thread.join()
+
+
+@test
+def keys_are_changed_as_the_server_asks():
+    for order in (b"k\n", b"K\n"):  # its own key; both
+        with s_server(order, "-tls1_3") as did:
+            found, tls = all_answered(did, dot({"outstanding": 1, "total": "30"}, tcp={"connections": 1}), duration="10s")
+        assert found["sent"] == did.answers == 30 and 9 <= tls["key_updates"] <= did.orders == 10, tls
+
+
+@test
+def a_server_that_wants_a_new_handshake_has_none():
+    """A HelloRequest of TLS 1.2 may be ignored (RFC 5246 section 7.4.1.1)."""
+    with s_server(b"r\n", "-tls1_2") as did:
+        found, tls, result = run(did, dot({"outstanding": 1, "total": "6"}, tcp={"connections": 1}), duration="10s")
+    assert found["answered"] >= 3 and tls["bad_record"] == 0, result
+
+
+main()
