@@ -8,10 +8,9 @@
 
 #include "crypt/record.h"
 
-#define HANDSHAKES      1000
-#define HANDSHAKES_MOST 60000
-#define TIMEOUT_NS      5000000000u
-#define PATH_MAX_LEN    4095
+#define HANDSHAKES   1000
+#define TIMEOUT_NS   5000000000u
+#define PATH_MAX_LEN 4095
 
 const char *const tls_version_names[] = {[TLS_1_3] = "1.3", [TLS_1_2] = "1.2", NULL};
 
@@ -150,7 +149,7 @@ static const struct field client_rows[] = {
 		AT(handshakes),
 		.def = "1000",
 		.min = 1,
-		.max = HANDSHAKES_MOST},
+		.max = TLS_HANDSHAKES_MOST},
 	{.name = "handshake_timeout",
 		.help = "time after which a handshake has failed",
 		.type = FIELD_DURATION,
@@ -203,7 +202,7 @@ static const struct field server_rows[] = {
 		AT(handshakes),
 		.def = "1000",
 		.min = 1,
-		.max = HANDSHAKES_MOST},
+		.max = TLS_HANDSHAKES_MOST},
 };
 
 const struct field_section tls_server_section = {

@@ -26,6 +26,8 @@ enum tls_version { TLS_1_3, TLS_1_2, TLS_VERSIONS };
 #define TLS_PINS     8u
 #define TLS_NAME_MAX 253
 
+#define TLS_HANDSHAKES_MOST 60000u // at a time
+
 extern const char *const tls_version_names[];
 extern const char *const tls_cipher_names[]; // by enum record_suite
 extern const char *const tls_group_names[];

@@ -72,6 +72,19 @@ def dhcp_clients_on_the_link_find_a_server():
 
 
 @test
+def over_tls_its_server_takes_what_the_items_offer():
+    pin = "A" * 43 + "="
+    dns = {"names": ["h{0-99}.example.com A"], "transport": "tls", "tcp": {"connections": 3, "queries_per_connection": 10}}
+    each = [{"verify": "pin", "pins": [pin]}, {"versions": "1.2", "ciphers": "aes-256-gcm", "resume": "last"}, {"groups": "x448", "alpn": "other"}]
+    items = [item(name=f"item{n}", load={"rate": "100"}, dns={**dns, "tls": tls}) for n, tls in enumerate(each)]
+    result = self_check(file(*items))
+    assert result.code == 0, result
+    for one in result.json["traffic"]:
+        tls = one["connections"]["tls"]
+        assert one["answered"] == one["due"] == 55 and tls["begun"] == tls["full"] + tls["resumed"] > 0, result
+
+
+@test
 def faults_criteria_and_files_of_the_file_are_left_out():
     text = ring(
         item(), run={"duration": "300ms"}, responder={"dns": {}, "faults": {"loss": {"every": 2}}}, criteria=["answered >= 1000000"],

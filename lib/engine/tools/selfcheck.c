@@ -9,6 +9,7 @@
 
 #include "proto/table.h"
 #include "conf/schema.h"
+#include "crypt/tls_settings.h"
 #include "engine/config/config_load.h"
 #include "engine/config/work.h"
 #include "io/driver/driver.h"
@@ -226,6 +227,40 @@ static int derive_responder(
 	return 0;
 }
 
+// A server for the offers of all items, with a certificate made at the start. Its authority
+// and key are unknown to the items, which therefore do not look for them.
+static void derive_tls(const struct config *c, struct config *out, struct arena *a)
+{
+	struct item_settings *items = out->traffic.items;
+	struct tls_server_settings *server = arena_zalloc(a, sizeof(*server));
+	int32_t *groups = arena_zalloc(a, c->traffic.count * TLS_GROUPS * sizeof(*groups));
+	bool usual = false;
+
+	*server = (struct tls_server_settings){.alpn = "none", .tickets = true};
+	server->common.groups.items = groups;
+	for (uint32_t i = 0; i < c->traffic.count; i++) {
+		struct tls_settings *own = arena_zalloc(a, sizeof(*own));
+		const struct field_list *its = &own->common.groups;
+
+		if (!items[i].facts.tls)
+			continue;
+		*own = *items[i].facts.tls;
+		own->verify = TLS_VERIFY_NONE;
+		own->pins = (struct field_list){0};
+		own->ca = NULL;
+		items[i].facts.tls = own;
+		server->handshakes =
+			at_most(server->handshakes + own->handshakes, TLS_HANDSHAKES_MOST);
+		usual |= its->count == 0;
+		for (uint32_t n = 0; n < its->count && n < TLS_GROUPS; n++)
+			groups[server->common.groups.count++] = ((const int32_t *)its->items)[n];
+		out->responder->tls = server;
+	}
+	if (usual) // x25519 and secp256r1
+		for (int32_t n = 0; n < 2; n++)
+			groups[server->common.groups.count++] = n;
+}
+
 bool selfcheck_possible(const struct config *c, struct diag *d)
 {
 	const struct item_settings *items = c->traffic.items;
@@ -271,6 +306,7 @@ const struct config *selfcheck_derive(const struct config *c, struct arena *a, s
 	if (derive_responder(c, out, a, d) < 0)
 		return NULL;
 	config_resolve(out);
+	derive_tls(c, out, a);
 	config_fit(out);
 	config_complete(out, a);
 	return out;
