@@ -52,7 +52,7 @@ static struct dnsperf *own(struct as_run *r)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
-	{'m', NULL, "MODE", "udp or tcp", .set = queries_set_mode},
+	{'m', NULL, "MODE", "udp, tcp or dot", .set = queries_set_mode},
 	{'x', NULL, "PORT", "first source port", NUMBER(port, 0, 65535)},
 	{'c', NULL, "CLIENTS", "connections, or source ports", NUMBER(is.clients, 1, 64511)},
 	{'T', NULL, "THREADS", "",
@@ -150,11 +150,11 @@ static void print_connections(const struct dnsperf *d, const json_t *item)
 {
 	json_t *f = queries_figures(&d->is.is, item);
 
-	json_object_set_new(
-		f, "more", json_boolean(document_number(item, "connections.handshake.count") > 1));
+	json_object_set_new(f, "setup", queries_handshakes(item));
+	json_object_set_new(f, "more", json_boolean(document_number(f, "setup.count") > 1));
 	document_fill(f,
 		"Connection Statistics:\n\n  Reconnections:        {reconnections}\n\n" LATENCY(
-			"connections.handshake"),
+			"setup"),
 		stdout);
 	json_decref(f);
 }
@@ -442,7 +442,7 @@ static int finish(struct as_run *r)
 	if (d->is.updates && d->is.binary)
 		return as_refuse(r, "-u and -B: the file is either of text or of messages");
 	if (d->verbose && d->is.tcp)
-		as_note(r, "-v has no effect: there are no lines of queries over TCP");
+		as_note(r, "-v has no effect: there are no lines of queries on connections");
 	d->verbose &= !d->is.tcp;
 	if (d->every_s > 0)
 		front_setf(&r->front, "-S", "run.interval", "%.9gs", d->every_s);

@@ -61,6 +61,9 @@
 			"another load shape, like '{ramp: {from: 0, to: 50k, over: 30s}}'"         \
 	}
 
+#define TRANSPORT "traffic.queries.dns.transport"
+#define TLS       "traffic.queries.dns.tls"
+
 const struct own_option line_dns_options[] = {
 	COMMON_OPTIONS("queries"),
 	{'d', "data", "FILE", "traffic.queries.dns.queries", NULL, FRONT_TEXT,
@@ -73,13 +76,24 @@ const struct own_option line_dns_options[] = {
 		"an OPT record in every query"},
 	{'\0', "dnssec", NULL, "traffic.queries.dns.edns.do", "true", FRONT_YAML,
 		"the DO bit: ask for DNSSEC records"},
-	{'\0', "tcp", NULL, "traffic.queries.dns.transport", "tcp", FRONT_TEXT, "queries over TCP"},
+	{'\0', "tcp", NULL, TRANSPORT, "tcp", FRONT_TEXT, "queries over TCP"},
+	{'\0', "tls", NULL, TRANSPORT, "tls", FRONT_TEXT, "queries over TLS, as for tls://SERVER"},
+	{'\0', "tls-name", "NAME", TLS ".name", NULL, FRONT_TEXT,
+		"over TLS: name of the server (SNI), also in its certificate; default: SERVER, if "
+		"it is a name"},
+	{'\0', "ca", "FILE", TLS ".ca", NULL, FRONT_TEXT,
+		"over TLS: verify the certificate by the authorities in this PEM file"},
+	{'\0', "pin", "BASE64", TLS ".pins", NULL, FRONT_LIST,
+		"over TLS: verify the certificate's public key by its SHA-256; may be repeated"},
+	{'\0', "resume", "[=WHICH]", TLS ".resume", "last", FRONT_TEXT,
+		"over TLS: resume with a ticket, the last one, or with =each that of each "
+		"connection's predecessor"},
 	{'\0', "tc", NULL, "traffic.queries.dns.tc", "tcp", FRONT_TEXT,
 		"truncated answers are asked again over TCP"},
 	{'\0', "connections", "COUNT", "traffic.queries.dns.tcp.connections", NULL, FRONT_TEXT,
-		"with --tcp: connections at a time; default: 100"},
+		"over TCP or TLS: connections at a time; default: 100"},
 	{'\0', "per-connection", "COUNT", "traffic.queries.dns.tcp.queries_per_connection", NULL,
-		FRONT_TEXT, "with --tcp: queries of a connection; default: any number"},
+		FRONT_TEXT, "over TCP or TLS: queries of a connection; default: any number"},
 	{'\0', "key", "FILE", "traffic.queries.dns.key.secret_file", NULL, FRONT_TEXT,
 		"sign each message (TSIG): file of a key of BIND or Knot"},
 	{'\0', "random", NULL, "traffic.queries.dns.order", "random", FRONT_TEXT,
@@ -93,6 +107,7 @@ const char line_dns_help[] =
 	"  ddiperf dns 192.0.2.1 -d queries.txt -r 20k -t 60 -C 'loss <= 0.1%'\n"
 	"  ddiperf dns 192.0.2.1 -d queries.txt --find-max -G 'p99 <= 20ms'\n"
 	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
+	"  ddiperf dns tls://dns.example www.example.com A --ca ca.pem --connections 10\n"
 	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
 
 #define CLIENT_OPTIONS(protocol)                                                                   \
@@ -153,7 +168,10 @@ static const char *typed(const struct front *f, const struct given_option *g)
 	const struct own_option *r = g->row;
 
 	return arena_printf(f->arena, "%s%s%s%s", r->letter ? "-" : "--",
-		r->letter ? (char[]){r->letter, '\0'} : r->name, r->argument ? " " : "",
+		r->letter ? (char[]){r->letter, '\0'} : r->name,
+		!r->argument            ? ""
+		: r->argument[0] == '[' ? "="
+					: " ",
 		r->argument ? g->value : "");
 }
 
@@ -451,6 +469,85 @@ static bool paced_as_captured(const struct front *f, const struct options *o)
 	return is;
 }
 
+// TRANSPORT://SERVER, as in URIs.
+static const struct scheme {
+	const char *name, *missing; // missing: a protocol that is not built yet; NULL: it is
+} schemes[] = {{"udp", NULL}, {"tcp", NULL}, {"tls", NULL}, {"https", "DNS over HTTPS"},
+	{"quic", "DNS over QUIC"}, {"http3", "DNS over HTTP/3"}};
+
+#define SCHEMES_BUILT "tls://, tcp:// and udp:// are supported"
+
+// The scheme in front of the server, whose length goes to len; NULL after an error.
+static const struct scheme *scheme_of(const struct front *f, const char *server, size_t *len)
+{
+	const char *end = strstr(server, "://");
+
+	*len = end ? (size_t)(end - server) : 0;
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		const struct scheme *s = &schemes[i];
+
+		if (strlen(s->name) != *len || strncasecmp(server, s->name, *len) != 0)
+			continue;
+		if (!s->missing)
+			return s;
+		log_error("%s: %s: %s is not built yet (" SCHEMES_BUILT ")", f->name, server,
+			s->missing);
+		return NULL;
+	}
+	log_error("%s: %s: %.*s is not a transport (" SCHEMES_BUILT ")", f->name, server, (int)*len,
+		server);
+	return NULL;
+}
+
+// The transport of an option; NULL: it is for any.
+static const char *transport_of(const struct given_option *g)
+{
+	return strcmp(g->row->path, TRANSPORT) == 0               ? g->value
+	       : strncmp(g->row->path, TLS ".", sizeof(TLS)) == 0 ? "tls"
+	                                                          : NULL;
+}
+
+// Set the transport, from the server's scheme and from options, which must agree. *server: as
+// typed; then without its scheme.
+static int set_transport(struct front *f, const struct options *o, const char **server)
+{
+	const struct scheme *scheme = NULL;
+	const char *transport = NULL, *from = *server;
+	size_t len;
+
+	if (strstr(*server, "://")) {
+		scheme = scheme_of(f, *server, &len);
+		if (!scheme)
+			return EXIT_CONFIG;
+		transport = scheme->name;
+		*server += len + strlen("://");
+	}
+	for (unsigned i = 0; i < o->given_count; i++) {
+		const char *wanted = transport_of(&o->given[i]);
+
+		if (wanted && transport && strcmp(wanted, transport) != 0) {
+			log_error("%s: %s: conflicts with %s (a run has one transport)", f->name,
+				typed(f, &o->given[i]), from);
+			return EXIT_CONFIG;
+		}
+		if (wanted && !transport) {
+			transport = wanted;
+			from = typed(f, &o->given[i]);
+		}
+	}
+	if (is_given(o, TLS ".ca") && is_given(o, TLS ".pins"))
+		return refuse(f, "both --ca and --pin (one of them verifies the certificate)");
+	if (transport)
+		front_set(f, from, TRANSPORT, transport);
+	if (is_given(o, TLS ".ca"))
+		front_set(f, "--ca", TLS ".verify", "chain");
+	if (is_given(o, TLS ".pins"))
+		front_set(f, "--pin", TLS ".verify", "pin");
+	return 0;
+}
+
+static const char *const dns_advice[][2] = {{" (tls.name)", " (--tls-name NAME)"}, {NULL, NULL}};
+
 static const char *const dns_words[][2] = {{"load.slots", "slots of -l"},
 	{"tcp.connections or tcp.pipeline", "--connections"}, {"tcp.connections", "--connections"},
 	{"the timeout", "-T"}, {NULL, NULL}};
@@ -460,15 +557,20 @@ static int build_dns(struct front *f, const struct options *o)
 	bool file = is_given(o, "traffic.queries.dns.queries") ||
 	            is_given(o, "traffic.queries.dns.wire");
 	bool words = o->operand_count > 1, is_gentle = false;
+	const char *text = o->operands[0];
 	struct addr_server server;
 	int err;
 
+	f->advice = dns_advice;
 	f->words = dns_words;
 	if (!is_given(o, "search.variable")) // which has trials of its own length
 		front_set(f, NULL, "run.duration", "10s");
 	front_set(f, NULL, "ports.lan.driver", "socket");
-	front_set(f, o->operands[0], "traffic.queries.server", o->operands[0]);
-	err = front_look_up(f, o->operands[0], AF_UNSPEC, &server);
+	err = set_transport(f, o, &text);
+	if (err)
+		return err;
+	front_set(f, o->operands[0], "traffic.queries.server", text);
+	err = front_look_up(f, text, AF_UNSPEC, &server);
 	if (err)
 		return err;
 	if (file && words)

@@ -22,6 +22,7 @@
 #define WIRE    "traffic.queries.dns.wire"
 #define UPDATES "traffic.queries.dns.updates"
 #define KEY     "traffic.queries.dns.key"
+#define TLS     "traffic.queries.dns.tls"
 
 #define BLANKS " \t\r\n"
 
@@ -53,13 +54,20 @@ static const char *file_setting(const struct queries *q)
 
 int queries_set_mode(struct as_run *r, const char *value)
 {
-	((struct queries *)r)->tcp = strcmp(value, "tcp") == 0;
-	if (strcmp(value, "tcp") == 0 || strcmp(value, "udp") == 0)
+	struct queries *q = (struct queries *)r;
+
+	q->tls = strcmp(value, "dot") == 0;
+	q->tcp = q->tls || strcmp(value, "tcp") == 0;
+	if (q->tcp || strcmp(value, "udp") == 0)
 		return 0;
-	return as_refuse(r, "-%c %s: only udp and tcp (%s)", r->row->letter, value,
-		strcmp(value, "dot") == 0   ? "DNS over TLS is not built yet"
-		: strcmp(value, "doh") == 0 ? "DNS over HTTPS is not built yet"
-					    : "not a transport");
+	return as_refuse(r, "-%c %s: only udp, tcp and dot (%s)", r->row->letter, value,
+		strcmp(value, "doh") == 0 ? "DNS over HTTPS is not built yet" : "not a transport");
+}
+
+static int set_sni(struct as_run *r, const char *value)
+{
+	((struct queries *)r)->sni = arena_strdup(r->arena, value);
+	return 0;
 }
 
 static int set_per_connection(struct as_run *r, const char *value)
@@ -93,14 +101,14 @@ static int check_suppressed(struct as_run *r, const char *value)
 // Includes long options of 2.11 to 2.14: options without a check here have a reason for being
 // ignored.
 static const struct long_option {
-	const char *name, *refused, *ignored;
+	const char *name, *ignored;
 	int (*set)(struct as_run *r, const char *value);
 } long_options[] = {
 	{"suppress", .set = check_suppressed},
 	{"num-queries-per-conn", .set = set_per_connection},
 	{"doh-uri", .ignored = "DNS over HTTPS is not built yet"},
 	{"doh-method", .ignored = "DNS over HTTPS is not built yet"},
-	{"tls-sni", .refused = "DNS over TLS is not built yet"},
+	{"tls-sni", .set = set_sni},
 	{"verbose-interval-stats", .ignored = "--json OUT has all figures of intervals"},
 	{"latency-histogram", .ignored = "--json OUT has the histogram"},
 	{"qps-threshold-wait", .ignored = "each query is sent at its own time"},
@@ -115,8 +123,6 @@ int queries_set_long(struct as_run *r, const char *value)
 
 		if (strlen(o->name) != len || strncmp(value, o->name, len) != 0)
 			continue;
-		if (o->refused)
-			return as_refuse(r, "-O %s: %s", o->name, o->refused);
 		if (o->set)
 			return value[len] && value[len + 1]
 			               ? o->set(r, value + len + 1)
@@ -144,6 +150,8 @@ static void set_transport(struct queries *q)
 
 	if (!q->tcp && q->per_conn > 0)
 		as_note(r, "-O num-queries-per-conn has no effect: UDP has no connections");
+	if (!q->tls && q->sni)
+		as_note(r, "-O tls-sni has no effect without dot, DNS over TLS");
 	if (!q->tcp)
 		return;
 	q->clients = fmax(q->clients, 1);
@@ -153,7 +161,11 @@ static void set_transport(struct queries *q)
 			"shorter one, -t, needs fewer)",
 			least, q->clients);
 	q->clients = fmax(q->clients, least);
-	front_set(&r->front, NULL, "traffic.queries.dns.transport", "tcp");
+	front_set(&r->front, NULL, "traffic.queries.dns.transport", q->tls ? "tls" : "tcp");
+	if (q->tls) // neither tool offers a protocol
+		front_set(&r->front, NULL, TLS ".alpn", "none");
+	if (q->tls && q->sni)
+		front_set(&r->front, "-O tls-sni", TLS ".name", q->sni);
 	front_setf(&r->front, NULL, "traffic.queries.dns.tcp.connections", "%.0f", q->clients);
 	if (q->per_conn > 0)
 		front_setf(&r->front, NULL, "traffic.queries.dns.tcp.queries_per_connection",
@@ -440,9 +452,10 @@ const char *queries_server(const struct as_run *r, const json_t *begin)
 	const json_t *item = json_array_get(document_at(begin, "result.config.traffic"), 0);
 	const char *server = document_text(item, "server");
 	double port = document_number(item, "server_port");
+	int usual = ((const struct queries *)r)->tls ? 853 : 53;
 
 	return arena_printf(r->arena, strchr(server, ':') ? "[%s]:%.0f" : "%s:%.0f", server,
-		port > 0 ? port : 53);
+		port > 0 ? port : usual);
 }
 
 json_t *queries_figures(const struct as_run *r, const json_t *item)
@@ -467,6 +480,22 @@ json_t *queries_figures(const struct as_run *r, const json_t *item)
 			     "reconnections",
 			     fmax(connected - ((const struct queries *)r)->clients, 0)));
 	return out;
+}
+
+json_t *queries_handshakes(const json_t *item)
+{
+	static const char *const names[] = {"mean_ns", "min_ns", "max_ns", "stddev_ns"};
+	const json_t *tcp = document_at(item, "connections.handshake"),
+		     *tls = document_at(item, "connections.tls.full_time");
+	json_t *both = json_copy((json_t *)tcp);
+
+	for (size_t i = 0; tls && i < sizeof(names) / sizeof(names[0]); i++) {
+		double a = document_number(tcp, names[i]), b = document_number(tls, names[i]);
+
+		json_object_set_new(both, names[i],
+			json_real(strcmp(names[i], "stddev_ns") == 0 ? hypot(a, b) : a + b));
+	}
+	return both;
 }
 
 void queries_explain(const struct as_run *r, const struct document_reader *b)

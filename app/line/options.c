@@ -148,7 +148,7 @@ static void print_option(
 	char text[64], dash[] = "-?,";
 
 	dash[1] = letter;
-	snprintf(text, sizeof(text), "--%s%s%s", name, argument ? " " : "",
+	snprintf(text, sizeof(text), "--%s%s%s", name, argument && *argument != '[' ? " " : "",
 		argument ? argument : "");
 	fprintf(out, "  %3s %-20s  %s\n", letter ? dash : "", text, help);
 }
@@ -200,7 +200,7 @@ const char *options_argument(const struct command *c, const char *word, const ch
 	for (const struct own_option *own = c->own; own && own->name; own++)
 		if (is_meant(word, own->letter, own->name)) {
 			*path = own->path;
-			return own->argument;
+			return own->argument && *own->argument == '[' ? NULL : own->argument;
 		}
 	for (size_t i = 0; i < ROWS; i++)
 		if (is_taken(c, &rows[i]) && is_meant(word, rows[i].letter, rows[i].name))
@@ -258,7 +258,11 @@ static void build_table(const struct command *c, struct option_table *t)
 
 	*t = (struct option_table){.letters = ":"};
 	for (int i = 0; own && own[i].name; i++)
-		option_table_add(t, own[i].letter, own[i].name, own[i].argument != NULL, OWN + i);
+		option_table_add(t, own[i].letter, own[i].name,
+			!own[i].argument            ? no_argument
+			: own[i].argument[0] == '[' ? optional_argument
+						    : required_argument,
+			OWN + i);
 	for (int i = 0; i < (int)ROWS; i++)
 		if (is_taken(c, &rows[i]))
 			option_table_add(t, rows[i].letter, rows[i].name, rows[i].argument != NULL,
@@ -337,7 +341,7 @@ enum options_outcome options_parse(
 			const struct own_option *own = &c->own[value - OWN];
 
 			o->given[o->given_count++] =
-				(struct given_option){own, own->argument ? optarg : own->value};
+				(struct given_option){own, optarg ? optarg : own->value};
 		} else if (rows[value - COMMON].bit == OPTION_HELP) {
 			options_help(c, stdout);
 			return OPTIONS_HELP_SHOWN;

@@ -49,9 +49,9 @@ enum option_bit {
 struct own_option {
 	char letter; // '\0': none. Takes precedence over the common table
 	const char *name;
-	const char *argument; // NULL: takes none
+	const char *argument; // NULL: takes none; "[=X]": optional
 	const char *path;     // of the setting, as in --set
-	const char *value;    // of the setting if the option takes no argument
+	const char *value;    // of the setting if the option is given without an argument
 	enum front_kind kind;
 	const char *help;
 };

@@ -305,8 +305,6 @@ void tls_check(const struct tls_settings *s, struct diag *d)
 	check_pair(&s->common, d);
 	if (s->ca && s->verify != TLS_VERIFY_CHAIN)
 		diag_error(d, &s->ca, NULL, "is for verify: chain");
-	if (s->verify == TLS_VERIFY_CHAIN && !s->name)
-		diag_error(d, &s->verify, NULL, "chain needs the name in the certificate (name)");
 	if ((s->verify == TLS_VERIFY_PIN) != (s->pins.count > 0))
 		diag_error(d, s->pins.count ? (const void *)&s->pins : &s->verify, NULL,
 			"verify: pin and pins need each other");

@@ -38,7 +38,9 @@ static struct resperf_row row_of(const json_t *interval)
 		r.connections += number(item, "connections.established");
 		handshakes = number(item, "connections.handshake.count");
 		r.handshakes += handshakes;
-		r.handshake_ns += handshakes * number(item, "connections.handshake.mean_ns");
+		r.handshake_ns += handshakes * number(item, "connections.handshake.mean_ns") +
+		                  number(item, "connections.tls.full_time.count") *
+		                          number(item, "connections.tls.full_time.mean_ns");
 	}
 	return r;
 }
