@@ -20,6 +20,7 @@
 #include "compare/trend.h"
 #include "stats/text.h"
 
+#define TLS          "connections.tls."
 #define RESULTS_MAX  26 // one letter each
 #define NAME_WIDTH   34
 #define COLUMN_WIDTH 13
@@ -443,6 +444,44 @@ static void warn_settings(const struct results *r, unsigned i, struct arena *a)
 		log_warning("compare: A and %c are different tests: %s", 'A' + (int)i, list);
 }
 
+// Does the cost of a handshake, at both ends, depend on this counter's name?
+static bool is_of_handshake(const char *path)
+{
+	static const char *const of_tls[] = {"version.", "cipher.", "group."};
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof(of_tls) / sizeof(of_tls[0]); i++)
+		is |= strncmp(path, TLS, strlen(TLS)) == 0 &&
+		      strncmp(path + strlen(TLS), of_tls[i], strlen(of_tls[i])) == 0;
+	return is;
+}
+
+// Append the names of TLS in f that are not in the other result.
+static const char *append_only(const char *list, const struct figures *f,
+	const struct figures *other, char letter, struct arena *a)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct figure *one = &f->list[i];
+
+		if (is_of_handshake(one->path) && !figures_find(other, one->item, one->path))
+			list = arena_printf(a, "%s%s%s of %s only in %c", list, *list ? ", " : "",
+				one->path + strlen(TLS), one->item, letter);
+	}
+	return list;
+}
+
+// Warn of handshakes that differ: the server and the tester chose them, no setting may show it.
+static void warn_tls(const struct results *r, unsigned i, struct arena *a)
+{
+	const struct figures *first = &r->list[0], *other = &r->list[i];
+	const char *list = append_only("", first, other, 'A', a);
+
+	list = append_only(list, other, first, (char)('A' + i), a);
+	if (*list)
+		log_warning("compare: the handshakes of A and %c cost differently: %s",
+			'A' + (int)i, list);
+}
+
 // Warn that without repeats, a change may be chance.
 static void warn_single(const struct results *r)
 {
@@ -500,8 +539,10 @@ int cmd_compare(const struct options *o)
 		judged = is_comparable(&r.list[i]) && judged;
 	if (!o->quiet)
 		print_table(&r);
-	for (unsigned i = 1; i < r.count && !o->quiet; i++)
+	for (unsigned i = 1; i < r.count && !o->quiet; i++) {
 		warn_settings(&r, i, o->arena);
+		warn_tls(&r, i, o->arena);
+	}
 	if (o->margin_count == 0)
 		return EXIT_PASS;
 	if (!o->quiet)

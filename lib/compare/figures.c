@@ -146,7 +146,8 @@ static struct figure *add_figure(struct flattening *f, const char *path)
 
 static void put_value(struct flattening *f, const char *path, double value)
 {
-	bool share = strcmp(figures_unit(path), "1") == 0 && strcmp(path, "loss") != 0;
+	bool share = strcmp(figures_unit(path), "1") == 0 && strcmp(path, "loss") != 0 &&
+	             !ends_in(path, "share");
 	struct figure *one = f->repeat == REPEATS_MAX ? NULL : find_again(f, path);
 
 	if (share)
@@ -429,6 +430,8 @@ bool figures_is_shown(const char *path)
 		return ends_in(path, ".lost") || ends_in(path, ".failed") ||
 		       ends_in(path, ".latency.response.p50_ns") ||
 		       ends_in(path, ".latency.response.p99_ns");
+	if (begins(path, "connections.") && (ends_in(path, "_ns") || ends_in(path, ".count")))
+		return ends_in(path, ".p50_ns") || ends_in(path, ".p99_ns");
 	return strchr(path, '.') && !ends_in(path, "_bytes") && !begins(path, "latency.") &&
 	       !begins(path, "send_lag.");
 }

@@ -547,18 +547,27 @@ static void put_counts(struct drawing *d, const json_t *item)
 	put(d, "%s", c.line);
 }
 
-// Writes the number of open connections, and the fate of others, as far as the line goes.
-static void put_connections(struct drawing *d, const json_t *all)
+// Writes counters as far as the line goes.
+static void put_plain(struct drawing *d, const char *head, const json_t *counts)
 {
 	struct counts c = {"", d->size->columns, document_number(d->v->interval, "length_s")};
-	json_t *counts = json_copy((json_t *)all);
 
-	snprintf(c.line, sizeof(c.line), "  connections %s open, per s",
-		stats_shown(number_of(all, "open"), NULL));
-	json_object_del(counts, "open");
+	snprintf(c.line, sizeof(c.line), "%s", head);
 	if (c.length_s > 0)
 		add_counts(&c, "", counts);
 	put(d, "%s", c.line);
+}
+
+// Writes the number of open connections, and the fate of others.
+static void put_connections(struct drawing *d, const json_t *all)
+{
+	json_t *counts = json_copy((json_t *)all);
+
+	json_object_del(counts, "open");
+	put_plain(d,
+		stats_shown_text(
+			"  connections %s open, per s", stats_shown(number_of(all, "open"), NULL)),
+		counts);
 	json_decref(counts);
 }
 
@@ -615,6 +624,7 @@ static void put_item_details(struct drawing *d, const json_t *item, size_t n, un
 {
 	const struct view *v = d->v;
 	const json_t *connections = json_object_get(item, "connections");
+	const json_t *tls = json_object_get(connections, "tls");
 	bool timed = !json_object_get(v->interval, LINE_WARMUP) && n < VIEW_ITEMS;
 
 	if (more && n < VIEW_ITEMS && more--)
@@ -625,6 +635,8 @@ static void put_item_details(struct drawing *d, const json_t *item, size_t n, un
 		put_spark(d, "p99", v->p99[n], v->known[n], "ns");
 	if (connections && more && more--)
 		put_connections(d, connections);
+	if (tls && more > 1 && more--)
+		put_plain(d, "  TLS, per s", tls);
 	if (more)
 		put_counts(d, item);
 }
@@ -646,7 +658,7 @@ static void put_items(struct drawing *d, unsigned rows)
 			break;
 		put_item(d, item, warmup);
 		if (shown == count)
-			put_item_details(d, item, n, each < 5 ? each : 5);
+			put_item_details(d, item, n, each < 6 ? each : 6);
 		more -= shown == count ? d->lines - before - 1 : 0;
 	}
 	if (shown < count)

@@ -1119,26 +1119,38 @@ function servers(item) {
 		time(number(server, "longest_gap_ns"))]), "servers")] : null;
 }
 
-// The waits of an item that follows another item.
-function marks(item) {
-	const all = list(at(item.doc, "marks"));
-	const times = [["min", "min_ns"], ["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["max", "max_ns"]];
-	return all.length ? [el("h3", {}, tag(item.run), question("how long after the lease?", item.name)),
-		table([["record", "text"], ["count"], ...times.map(([title]) => [title])], all.map(mark => [text(mark, "name"),
-			exact(number(mark, "latency.count")), ...times.map(([, name]) => time(number(mark, `latency.${name}`)))]), "marks")] : null;
+// Distributions of times: [name, latency].
+function times(item, title, what, all, name) {
+	const columns = ["min", "p50", "p90", "p99", "max"], rows = all.filter(([, latency]) => number(latency, "count"));
+	return rows.length ? [el("h3", {}, tag(item.run), question(title, item.name)),
+		table([[what, "text"], ["count"], ...columns.map(title => [title])], rows.map(([of, latency]) => [of,
+			exact(number(latency, "count")), ...columns.map(column => time(number(latency, `${column}_ns`)))]), name)] : null;
 }
 
-// Counters of the protocol that are not 0, with their labels.
-function counters(item) {
+// The waits of an item that follows another item.
+function marks(item) {
+	return times(item, "how long after the lease?", "record", list(at(item.doc, "marks")).map(mark => [text(mark, "name"), mark.latency]), "marks");
+}
+
+const CONNECTION_TIMES = [["TCP handshake", "handshake"], ["full TLS handshake", "tls.full_time"], ["resumed TLS handshake", "tls.resumed_time"],
+	["the tester's part of these", "tls.own"], ["to the first answer", "first_answer"]];
+
+function connections(item) {
+	return times(item, "how long did a connection take?", "part",
+		CONNECTION_TIMES.map(([name, path]) => [name, at(item.doc, `connections.${path}`)]), "connections");
+}
+
+// Counters of a section that are not 0, with their labels.
+function counters(item, section) {
 	const rows = [], walk = (object, prefix) => {
 		for (const [key, value] of Object.entries(object))
 			if (value && typeof value === "object")
 				walk(value, `${prefix}${key}.`);
-			else if (value)
+			else if (value && !key.endsWith("_ns"))
 				rows.push([prefix + key, typeof value === "number" ? exact(value) : String(value)]);
 	};
-	walk(at(item.doc, item.protocol) || {}, "");
-	return rows.length ? el("details", {class: "data"}, el("summary", {}, `All ${item.protocol} counters of ${named(item.run, item.name)}`),
+	walk(at(item.doc, section) || {}, "");
+	return rows.length ? el("details", {class: "data"}, el("summary", {}, `All ${section} counters of ${named(item.run, item.name)}`),
 		el("div", {}, table([["counter", "text"], ["count"]], rows, "counters"))) : null;
 }
 
@@ -1153,7 +1165,8 @@ function answers(node) {
 			if (item.servers.size && item.run.t.length)
 				new Chart(node, {name: `servers ${named(item.run, name)}`, title: question("which server answered?", name, item.run),
 					note: "answers per second, one server above the other", y: {label: "per second", format: si}, lines: stacked(item, item.servers)});
-			node.append(...[servers(item), steps(item), marks(item), counters(item)].flat().filter(Boolean));
+			node.append(...[servers(item), steps(item), marks(item), counters(item, item.protocol), connections(item),
+				counters(item, "connections")].flat().filter(Boolean));
 		}
 }
 
