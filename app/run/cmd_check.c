@@ -147,6 +147,14 @@ static void print_item(const struct forecast_item *i)
 		i->assumed ? ", some taken to be as long as the request" : "");
 	printf("  worker time  %s an exchange\n",
 		stats_format(i->exchange_ns, "ns", cost, sizeof(cost)));
+	if (i->handshake_ns > 0) {
+		printf("  handshakes   %s after the first, each holds its worker for %s\n",
+			stats_format(i->handshakes_per_s, "per_s", rate, sizeof(rate)),
+			stats_format(i->handshake_ns, "ns", cost, sizeof(cost)));
+		printf("  at rest      %llu connections of %llu bytes: %.1f MiB\n",
+			(unsigned long long)i->connections, (unsigned long long)i->connection_bytes,
+			(double)(i->connections * i->connection_bytes) / MIB);
+	}
 	printf("  in flight    room for %llu transactions", (unsigned long long)i->slots);
 	if (i->source_ports)
 		printf(": %llu of %llu source ports, source addresses: %llu",

@@ -8,13 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "crypt/tls_settings.h"
+#include "engine/core/secure.h"
 #include "engine/core/txn.h"
 #include "engine/core/worker/worker_state.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
 #include "io/port/port_read.h"
 
-#define STREAM_COST_NS 85 // of a message and its reply over an open connection, besides UDP
+#define STREAM_COST_NS  85    // of a message and its reply over an open connection, besides UDP
+#define RECORD_COST_NS  345   // of their two records of TLS, besides TCP
+#define FULL_COST_NS    230e3 // of a handshake with a certificate: P-256, X25519
+#define RESUMED_COST_NS 90e3
 
 #define WARNINGS_MAX (1 + 4 * PORT_MAX + 2 * CONFIG_MAX_ITEMS)
 #define CPU_FULL     0.9 // of a worker: above it there is no room for bursts
@@ -158,6 +163,33 @@ static uint32_t unpaced_on(const struct config *c, const struct port_settings *p
 	return n;
 }
 
+// Worker time of a message and its reply, with their share of a handshake.
+static double message_cost(const struct item_settings *s, const struct forecast_item *i)
+{
+	const struct item_facts *f = &s->facts;
+	double cost = f->proto->cost_ns + driver_of(f->port)->cost_ns;
+
+	cost += f->stream ? STREAM_COST_NS : 0;
+	cost += f->tls ? RECORD_COST_NS : 0;
+	return f->tls && f->tcp->queries_per_connection != UINT64_MAX
+	               ? cost + i->handshake_ns / (double)f->tcp->queries_per_connection
+	               : cost;
+}
+
+// After forecast_load, which knows the messages.
+static void add_handshakes(struct forecast_item *out, const struct item_facts *f)
+{
+	double part = (double)f->share.count / f->share.of;
+	double replaced = f->tcp->open == TRANSPORT_OPEN_RATE ? part * f->tcp->open_rate : 0;
+
+	out->handshakes_per_s = replaced;
+	out->cpus += replaced * out->handshake_ns / 1e9;
+	if (f->tcp->queries_per_connection != UINT64_MAX)
+		out->handshakes_per_s += out->out_per_s / (double)f->tcp->queries_per_connection;
+	out->connections = (uint64_t)(part * (double)f->tcp->connections);
+	out->connection_bytes = sizeof(struct conn) + sizeof(struct secure);
+}
+
 static struct forecast_item item_of(
 	const struct config *c, const struct item_settings *s, const struct sample *sample)
 {
@@ -186,8 +218,11 @@ static struct forecast_item item_of(
 		out.source_ports_needed =
 			per_port ? (config_keys_needed(c, s) + per_port - 1) / per_port : 0;
 	}
-	forecast_load(&out, sample,
-		proto->cost_ns + driver_of(port)->cost_ns + (s->facts.stream ? STREAM_COST_NS : 0));
+	if (s->facts.tls)
+		out.handshake_ns = s->facts.tls->resume ? RESUMED_COST_NS : FULL_COST_NS;
+	forecast_load(&out, sample, message_cost(s, &out));
+	if (s->facts.tls)
+		add_handshakes(&out, &s->facts);
 	return out;
 }
 
