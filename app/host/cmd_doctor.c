@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "run/commands.h"
+#include "crypt/hand.h"
+#include "crypt/tls_settings.h"
 #include "io/doctor/doctor.h"
 #include "io/doctor/preflight.h"
 #include "io/driver/driver.h"
@@ -63,6 +65,51 @@ static bool print_ports(const struct config *c)
 	return all;
 }
 
+// Can the TLS library of this box use the group?
+static bool has_group(uint32_t group)
+{
+	int32_t items[] = {(int32_t)group};
+	const struct tls_common s = {.groups = {items, 1}};
+	char priorities[TLS_PRIORITIES_SIZE];
+	const char *wrong;
+	struct hand_setup *setup;
+
+	tls_priorities(&s, priorities);
+	setup = hand_setup_new(&(struct hand_settings){.priorities = priorities}, &wrong);
+	if (!setup)
+		return false;
+	hand_setup_free(setup);
+	return true;
+}
+
+static void print_groups(const char *name, bool has, struct arena *a)
+{
+	const char *list = "";
+
+	for (uint32_t i = 0; tls_group_names[i]; i++)
+		if (has_group(i) == has)
+			list = arena_printf(
+				a, "%s%s%s", list, *list ? ", " : "", tls_group_names[i]);
+	if (*list)
+		print_row(name, has ? DOCTOR_OK : DOCTOR_OFF, list,
+			has ? "" : "not in this GnuTLS (ML-KEM: 3.8.8 or later, built with it)");
+}
+
+// The groups that items with TLS can name.
+static void print_tls(const struct config *c, struct arena *a)
+{
+	const struct item_settings *items = c->traffic.items;
+	uint32_t i = 0;
+
+	while (i < c->traffic.count && !items[i].facts.tls)
+		i++;
+	if (i == c->traffic.count)
+		return;
+	printf("\nTLS\n");
+	print_groups("groups", true, a);
+	print_groups("groups", false, a);
+}
+
 int cmd_doctor(const struct options *o)
 {
 	const struct config *c = NULL;
@@ -78,8 +125,10 @@ int cmd_doctor(const struct options *o)
 			return code;
 	}
 	ok = print_box();
-	if (c)
+	if (c) {
 		ok = print_ports(c) && ok;
+		print_tls(c, o->arena);
+	}
 	printf("\n%s\n", ok ? "ready" : "not ready: fix the lines with MISSING");
 	return ok ? EXIT_PASS : EXIT_ENVIRONMENT;
 }
