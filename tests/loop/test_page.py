@@ -280,6 +280,20 @@ def exchanges_have_a_table_of_their_steps():
 
 
 @nightly
+def connections_have_a_table_of_their_handshakes():
+    one = item(load={"rate": "500"}, dns={"names": ["a.x A"], "transport": "tls", "tls": {"resume": "last"},
+                                          "tcp": {"connections": 4, "queries_per_connection": 20}})
+    document = result_of(ring(one, run={"duration": "1s"}, responder={"dns": {}, "tls": {}}))
+    b = look(page_of(document), RUN + ["box"])
+    check_points(b, document)
+    rows = b.value("[...document.querySelectorAll('[data-table=connections] tbody tr')].map(r => r.innerText.split('\t').slice(0, 2))")
+    found, tls = document["traffic"][0]["connections"], document["traffic"][0]["connections"]["tls"]
+    assert rows == [["TCP handshake", str(found["established"])], ["full TLS handshake", str(tls["full"])],
+                    ["resumed TLS handshake", str(tls["resumed"])], ["the tester's part of these", str(tls["begun"])],
+                    ["to the first answer", str(found["first_answer"]["count"])]], (rows, tls)
+
+
+@nightly
 def searches_show_their_trials():
     for method in ("bisect", "ramp"):
         document = search(method)
