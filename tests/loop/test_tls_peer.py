@@ -330,6 +330,19 @@ def a_silent_server_is_given_up():
 
 
 @test
+def handshakes_that_wait_for_others_are_given_up_too():
+    def listen(client):
+        while client.sock.recv(65536):
+            pass
+        time.sleep(0.5)  # its end of the connection stays open
+
+    with Peer(listen) as peer:
+        _, tls, _ = lost(peer, dot(tcp={"connections": 8}, handshakes=1, handshake_timeout="200ms"))
+    assert tls["begun"] == peer.accepted >= 8 and tls["waited"] >= 7, tls
+    assert wrong(tls) == {"failed": tls["begun"], "timed_out": tls["begun"]}, tls
+
+
+@test
 def something_else_than_server_hello_is_refused():
     for text in (b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64), b"\x16\x03\x03\xff\xff" + b"x" * 70000,
                  b"\x16\x03\x03\0\x04\x02\0\0\0", b"\x17\x03\x03\0\x20" + b"y" * 32, b"\x16\x03\x03\0\x30" + random.Random(2).randbytes(48)):

@@ -48,7 +48,7 @@ static void seat_link(struct secures *ss, uint32_t i, enum secure_list list)
 	struct secure_ends *ends = &ss->lists[list];
 	struct crew_seat *s = &ss->seats[i];
 
-	ss->free_count += list == SECURE_FREE;
+	ss->seats_in[list]++;
 	s->list = (uint8_t)list;
 	s->next = CONN_NONE;
 	s->prev = ends->last;
@@ -64,7 +64,7 @@ static void seat_move(struct secures *ss, uint32_t i, enum secure_list list)
 	struct crew_seat *s = &ss->seats[i];
 	struct secure_ends *ends = &ss->lists[s->list];
 
-	ss->free_count -= s->list == SECURE_FREE;
+	ss->seats_in[s->list]--;
 	if (s->prev != CONN_NONE)
 		ss->seats[s->prev].next = s->next;
 	else
@@ -532,7 +532,8 @@ void secure_begin(struct conns *cs, uint32_t c, uint32_t store, uint64_t now)
 	s->early.deadline = (uint32_t)cs->host.now + ss->timeout_us;
 	if (ss->server)
 		return; // until the client has sent something
-	ss->counts->waited += ss->want_count >= ss->free_count;
+	ss->counts->begun++;
+	ss->counts->waited += ss->want_count >= ss->seats_in[SECURE_FREE];
 	want_seat(ss, c);
 }
 
@@ -558,7 +559,10 @@ bool secure_waits_for_us(const struct conns *cs, uint32_t c)
 	if (!secure_is_shaking(cs, c))
 		return false;
 	seat = seat_of(cs->secure, &ss->all[c]);
-	return !seat || seat->list == SECURE_DUE || seat->list == SECURE_BUSY;
+	if (!seat) // whom do the seats wait for?
+		return ss->seats_in[SECURE_DUE] + ss->seats_in[SECURE_BUSY] >
+		       ss->seats_in[SECURE_IDLE];
+	return seat->list == SECURE_DUE || seat->list == SECURE_BUSY;
 }
 
 bool secure_times_out(struct conns *cs, uint32_t c)
@@ -579,10 +583,16 @@ bool secure_times_out(struct conns *cs, uint32_t c)
 
 void secure_lost(struct conns *cs, uint32_t c)
 {
+	struct secure *s;
+
 	if (!secure_is_shaking(cs, c))
 		return;
+	s = &cs->secure->all[c];
 	cs->secure->counts->failed++;
-	cs->secure->all[c].read.flags |= SECURE_BROKEN;
+	s->read.flags |= SECURE_BROKEN;
+	if (s->read.flags & SECURE_WANTS)
+		want_no_seat(cs->secure, c);
+	seat_leave(cs->secure, s);
 }
 
 bool secure_holds_end(struct conns *cs, uint32_t c)
@@ -654,7 +664,6 @@ static void seats_give(struct conns *cs)
 		seat->ticks = seat->waited = 0;
 		s->write.flags = (uint16_t)(i + 1);
 		s->early.deadline = (uint32_t)cs->host.now + ss->timeout_us;
-		ss->counts->begun++;
 		seat_due(ss, seat, CREW_STEP);
 	}
 }

@@ -77,7 +77,7 @@ struct secures {
 	uint32_t seat_count;
 	struct secure_ends lists[SECURE_LISTS]; // of seats, by enum secure_list
 	struct secure_ends wanting;             // connections
-	uint32_t free_count, want_count;        // in SECURE_FREE, and in `wanting`
+	uint32_t seats_in[SECURE_LISTS], want_count;
 	struct crew_session *garbage;
 	uint32_t ids; // of keys, given so far
 	size_t bytes; // of all tables, from `all` on
