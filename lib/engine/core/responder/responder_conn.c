@@ -142,6 +142,16 @@ static void conn_finish(struct responder *r, uint32_t c)
 	}
 }
 
+// The client ended a handshake that it had begun.
+static void handshake_lost(struct responder_conns *rc, uint32_t c)
+{
+	const struct secure *s = &rc->cs.secure->all[c];
+
+	if (s->write.flags || s->read.flags & SECURE_WANTS)
+		responder_count(&rc->counts.tls_failed, 1);
+	secure_lost(&rc->cs, c);
+}
+
 // Ends the connection if it is over and nothing is left to send. To be called after each event that
 // may end it.
 static void conn_settle(struct responder *r, uint32_t c)
@@ -149,6 +159,7 @@ static void conn_settle(struct responder *r, uint32_t c)
 	struct responder_conns *rc = r->conns;
 	struct responder_conn *m = &rc->all[c];
 	struct tcp *t = &rc->cs.all[c].tcp;
+	bool closed;
 
 	if (m->held == 0 && m->more == 0 && tcp_is_open(t)) {
 		if (m->flags & ENDED && !secure_holds_end(&rc->cs, c))
@@ -156,7 +167,11 @@ static void conn_settle(struct responder *r, uint32_t c)
 		else if (m->flags & OVER)
 			conn_finish(r, c);
 	}
-	if (m->flags & OPEN && (t->state == TCP_CLOSED || t->state == TCP_TIME_WAIT)) {
+	closed = t->state == TCP_CLOSED || t->state == TCP_TIME_WAIT;
+	if (secure_is_shaking(&rc->cs, c) &&
+		(closed || (m->flags & ENDED && !secure_holds_end(&rc->cs, c))))
+		handshake_lost(rc, c);
+	if (m->flags & OPEN && closed) {
 		m->flags &= ~(uint32_t)OPEN;
 		set_open(rc, rc->open - 1);
 	}
