@@ -18,6 +18,7 @@ from pathlib import Path
 from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test, timing, tshark, until
 from live import DRIVERS, SERVER, Running, addresses, config, item, lab, lab_again
 
+CLIENT = str(Path(__file__).resolve().parent / "tls_client.py")
 # queries: the server's counter by family. full, resumed: its counters of handshakes. dot: it selects the protocol (ALPN).
 # resumes: versions whose tickets it takes. ticket: a resumed handshake of TLS 1.3 brings a new one.
 SERVERS = {
@@ -394,6 +395,29 @@ def judge_a_client_that_wants_what_the_responder_has_not_is_told_so():
             _, said, _ = execute(out)
             assert f"alert {alert}" in said, (words, said)
     assert seen["connections"]["tls_failed"] == 3 and seen["connections"]["tls_full"] == 0, seen
+
+
+# Its end, and what the responder has counted: answered, full, failed.
+CLIENTS = {
+    "garbage": ("closed", 0, 0, 1), "random": ("done", 0, 0, 200), "half_hello": ("closed", 0, 0, 1), "hello_rst": ("done", 0, 0, 100),
+    "flip": ("closed", 0, 1, 0), "bytes": ("50", 1, 1, 0), "flood": ("1000000", 20000, 1, 0),
+}
+
+
+def add_client(kind):
+    def misbehaves():
+        with responder() as seen:
+            out = tool("python3", CLIENT, kind, "198.18.0.1").strip()
+            assert "NOERROR" in tool("kdig", "@198.18.0.1", "+tls", "h1.example.com", "A")  # it serves others
+        conns = seen["connections"]
+        assert (out, seen["answered"] - 1, conns["tls_full"] - 1, conns["tls_failed"]) == CLIENTS[kind], (out, seen)
+
+    misbehaves.__name__ = f"client_{kind}_is_counted_by_the_responder"
+    test(misbehaves)
+
+
+for kind in CLIENTS:
+    add_client(kind)
 
 
 def add_dnsperf(driver):
