@@ -107,7 +107,7 @@ const char line_dns_help[] =
 	"  ddiperf dns 192.0.2.1 -d queries.txt -r 20k -t 60 -C 'loss <= 0.1%'\n"
 	"  ddiperf dns 192.0.2.1 -d queries.txt --find-max -G 'p99 <= 20ms'\n"
 	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
-	"  ddiperf dns tls://dns.example www.example.com A --ca ca.pem --connections 10\n"
+	"  ddiperf dns tls://192.0.2.1 www.example.com A --tls-name dns.example --ca ca.pem\n"
 	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
 
 #define CLIENT_OPTIONS(protocol)                                                                   \

@@ -107,6 +107,8 @@ def make_folder(folder):
     (folder / "leases.csv").write_text(LEASES)
     for name in ("monday.pcapng", "before.pcapng"):
         (folder / name).write_bytes(CAPTURE)
+    execute(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=ca",
+             "-keyout", folder / "ca.key", "-out", folder / "ca.pem"])
     (folder / "bin").mkdir()
     for name in REAL:
         (folder / "bin" / name).symlink_to(shutil.which(name))
