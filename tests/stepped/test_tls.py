@@ -176,6 +176,19 @@ def secrets_are_logged_for_a_dissector():
 
 
 @test
+def a_port_without_tls_is_beside_it():
+    """Connections of either kind take the memory of ended ones of either kind."""
+    tcp = {"connections": 4, "queries_per_connection": 5}
+    plain = item(name="plain", dns={"names": NAMES, "transport": "tcp", "tcp": tcp})
+    for items in ((plain,), (plain, {**dot(tcp=tcp), "name": "dot"})):
+        result = ddiperf(ring(*items, responder={"dns": {}, "tls": {}}))
+        for one in items:
+            found = result.item(one["name"])
+            assert found["answered"] == found["due"] > 0 and found["connections"]["opened"] >= 100, found
+        assert theirs(result, "failed") == 0 and theirs(result, "full") == 120 * (len(items) - 1), result
+
+
+@test
 def lost_segments_are_sent_again():
     for fault in ("loss", "duplicate", "reorder", "corrupt_checksum"):
         one = dot(tcp={"connections": 4, "queries_per_connection": 20}, load={"rate": "100"})

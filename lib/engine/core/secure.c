@@ -262,7 +262,8 @@ void secure_shut(struct conns *cs, uint32_t c)
 {
 	struct secure *s = &cs->secure->all[c];
 
-	if (!cs->secure->close_notify || s->read.flags & (SECURE_SHUT | SECURE_BROKEN))
+	if (!cs->secure->close_notify || !(s->read.flags & SECURE_ON) ||
+		s->read.flags & (SECURE_SHUT | SECURE_BROKEN))
 		return;
 	secure_flush(cs, c);
 	s->read.flags |= SECURE_SHUT;
