@@ -148,8 +148,9 @@ static void print_item(const struct forecast_item *i)
 	printf("  worker time  %s an exchange\n",
 		stats_format(i->exchange_ns, "ns", cost, sizeof(cost)));
 	if (i->handshake_ns > 0) {
-		printf("  handshakes   %s after the first, each holds its worker for %s\n",
+		printf("  handshakes   %s after the first, each holds %s for %s\n",
 			stats_format(i->handshakes_per_s, "per_s", rate, sizeof(rate)),
+			i->crew ? "the crew" : "its worker",
 			stats_format(i->handshake_ns, "ns", cost, sizeof(cost)));
 		printf("  at rest      %llu connections of %llu bytes: %.1f MiB\n",
 			(unsigned long long)i->connections, (unsigned long long)i->connection_bytes,

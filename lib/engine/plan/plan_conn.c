@@ -484,7 +484,8 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 		.places = (uint32_t)count,
 		.blocks = SERVER_BLOCKS + (p->responder_hands ? SERVER_BLOCKS : 0),
 		.window = (uint32_t)s->window,
-		.time_wait_us = SERVER_TIME_WAIT,
+		// A kernel lets ports rest by itself.
+		.time_wait_us = port->sockets ? 0 : SERVER_TIME_WAIT,
 		.ack_delay_us = SERVER_ACK_DELAY,
 		.syn_tries = SERVER_SYN_TRIES,
 		.tries = RETRANSMISSIONS,

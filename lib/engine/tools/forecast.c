@@ -171,7 +171,7 @@ static double message_cost(const struct item_settings *s, const struct forecast_
 
 	cost += f->stream ? STREAM_COST_NS : 0;
 	cost += f->tls ? RECORD_COST_NS : 0;
-	return f->tls && f->tcp->queries_per_connection != UINT64_MAX
+	return f->tls && !i->crew && f->tcp->queries_per_connection != UINT64_MAX
 	               ? cost + i->handshake_ns / (double)f->tcp->queries_per_connection
 	               : cost;
 }
@@ -183,7 +183,7 @@ static void add_handshakes(struct forecast_item *out, const struct item_facts *f
 	double replaced = f->tcp->open == TRANSPORT_OPEN_RATE ? part * f->tcp->open_rate : 0;
 
 	out->handshakes_per_s = replaced;
-	out->cpus += replaced * out->handshake_ns / 1e9;
+	out->cpus += out->crew ? 0 : replaced * out->handshake_ns / 1e9;
 	if (f->tcp->queries_per_connection != UINT64_MAX)
 		out->handshakes_per_s += out->out_per_s / (double)f->tcp->queries_per_connection;
 	out->connections = (uint64_t)(part * (double)f->tcp->connections);
@@ -202,6 +202,7 @@ static struct forecast_item item_of(
 		.input = sample->input,
 		.memory = sample->memory,
 		.paced = is_paced(s),
+		.crew = c->host.crew.count > 0,
 		.per_s = load_peak(&s->load) * share.count / share.of};
 
 	if (sample->replayed_per_s > 0) {

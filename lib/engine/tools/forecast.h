@@ -26,10 +26,11 @@ struct forecast_item {
 	uint64_t cut;                         // sampled exchanges that did not complete
 	double out_per_s, in_per_s;           // packets
 	double out_bps, in_bps;
-	double exchange_ns;                     // worker time
-	double cpus;                            // busy CPUs
-	double handshakes_per_s;                // of TLS, besides a pool at the start
-	double handshake_ns;                    // worker time of one; 0: not over TLS
+	double exchange_ns;      // worker time
+	double cpus;             // busy CPUs
+	double handshakes_per_s; // of TLS, besides a pool at the start
+	double handshake_ns;     // time of one, of the worker or its crew; 0: not over TLS
+	bool crew;               // of the crew
 	uint64_t connections, connection_bytes; // over TLS; bytes: of one at rest
 	uint64_t slots, source_addresses, source_ports, source_ports_needed;
 	uint64_t memory;
