@@ -614,8 +614,7 @@ static void session_release(struct secures *ss, struct crew_session *of)
 	ss->garbage = of;
 }
 
-// Gives the ticket to resume with to a seat. A ticket for one use leaves the
-// store.
+// Gives the ticket to resume with to a seat. A ticket for one use leaves the store.
 static struct crew_session *session_take(struct secures *ss, uint32_t store)
 {
 	struct crew_session *of = ss->store ? ss->store[store] : NULL;
@@ -738,6 +737,10 @@ static void step_apply(struct conns *cs, struct crew_seat *seat)
 	struct tcp *t = &cs->all[seat->conn].tcp;
 	bool sent = true;
 
+	if (t->state == TCP_CLOSED) { // while the crew was at work
+		seat_leave(ss, s);
+		return;
+	}
 	if (seat->taken)
 		tcp_consume(&cs->host, t, seat->taken);
 	ss->counts->handshake_bytes += seat->taken + seat->out_len;
