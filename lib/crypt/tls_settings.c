@@ -195,6 +195,11 @@ static const struct field server_rows[] = {
 		.type = FIELD_BOOL,
 		AT(tickets),
 		.def = "true"},
+	{.name = "close_notify",
+		.help = "announce the end of a connection before it is closed",
+		.type = FIELD_BOOL,
+		AT(close_notify),
+		.def = "true"},
 	{.name = "handshakes",
 		.help = "handshakes in progress at a time, of each of its threads; further ones "
 			"wait",

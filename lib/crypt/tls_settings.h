@@ -61,6 +61,7 @@ struct tls_server_settings {
 	uint64_t port; // 0: the protocol's
 	const char *alpn;
 	bool tickets;
+	bool close_notify;
 	uint64_t handshakes;
 };
 

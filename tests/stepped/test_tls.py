@@ -188,6 +188,34 @@ def a_port_without_tls_is_beside_it():
         assert theirs(result, "failed") == 0 and theirs(result, "full") == 120 * (len(items) - 1), result
 
 
+def spoiled(fault, every=10, **responder):
+    """The item, its counters of TLS and the number of times that the responder made the fault."""
+    found, result = run(dot(tcp={"connections": 4}), responder={"faults": {fault: {"every": every}}, **responder})
+    made = result.json["responder"]["faults"][fault]
+    assert made >= 40, result
+    return found, found["connections"]["tls"], made
+
+
+@test
+def faults_of_records_are_counted_as_such():
+    plain, _ = all_answered(dot(tcp={"connections": 4}))
+    for fault, cells in (("record_corrupt", {"bad_record": 1, "alert_sent": "bad_record_mac"}),
+                         ("alert", {"alert_received": "internal_error"})):
+        found, tls, made = spoiled(fault)
+        assert found["lost"] == found["connections"]["lost_closed"] == made and found["answered"] == 600 - made, (found, made)
+        for cell, value in cells.items():
+            assert tls[cell] == (made if value == 1 else {value: made}), (cell, tls)
+        assert tls["failed"] == 0 and tls["full"] >= made, tls
+    found, tls, made = spoiled("record_split")
+    assert found["answered"] == 600 and tls["records_received"] == plain["records_received"] + made, (tls, plain)
+    found, tls, made = spoiled("key_update")
+    assert found["answered"] == 600 and tls["key_updates"] == made, tls
+    found, _ = run(dot(tcp={"connections": 4}), tls={"close_notify": False}, responder={"tcp": {"queries_per_connection": 5}})
+    assert found["answered"] == 600 and found["connections"]["tls"]["no_close_notify"] == 120, found
+    result = ddiperf(ring(item(), responder={"dns": {}, "faults": {"alert": {"every": 3}}}))
+    assert result.code == EXIT["usage"] and "add responder.tls" in result.stderr, result
+
+
 @test
 def lost_segments_are_sent_again():
     for fault in ("loss", "duplicate", "reorder", "corrupt_checksum"):

@@ -340,7 +340,8 @@ static bool is_asked_by_streams(const struct config *c)
 static void check_faults_of_streams(const struct faults_settings *s, struct diag *d)
 {
 	for (uint32_t i = 0; i < FAULT_OF_PROTOCOL; i++)
-		if (s->fault[i] && !((FAULTS_OF_SEGMENTS | FAULTS_OF_MESSAGES) >> i & 1))
+		if (s->fault[i] &&
+			!((FAULTS_OF_SEGMENTS | FAULTS_OF_MESSAGES | FAULTS_OF_RECORDS) >> i & 1))
 			diag_error(d, s->fault[i], "",
 				"%s never happens over TCP, and all items that ask the responder "
 				"do so over TCP: %s",
@@ -423,6 +424,11 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		diag_error(d, r, "tls", "none of its protocols travels over TLS");
 	if (r->tls)
 		tls_server_check(r->tls, d);
+	for (uint32_t i = 0; r->faults && !r->tls && i < FAULT_OF_PROTOCOL; i++)
+		if (r->faults->fault[i] && FAULTS_OF_RECORDS >> i & 1)
+			diag_error(d, r->faults->fault[i], "",
+				"%s is for connections over TLS (add responder.tls)",
+				faults_label(i));
 	if (r->tcp && r->tcp->reset && r->tcp->queries_per_connection == UINT64_MAX)
 		diag_error(d, &r->tcp->reset, NULL, "needs queries_per_connection");
 	if (r->control)

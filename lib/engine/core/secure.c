@@ -173,8 +173,13 @@ static bool seal(struct conns *cs, struct secure *s, uint32_t c, uint8_t type, c
 	while (len) {
 		uint32_t n = len < RECORD_CONTENT ? len : RECORD_CONTENT, whole;
 
+		if (__builtin_expect(ss->split, 0) && n > CONN_LENGTH)
+			n = CONN_LENGTH;
+		ss->split = false;
 		memcpy(ss->record + lead, bytes, n);
 		whole = record_seal(ss->cache, &s->write, type, ss->record, n);
+		ss->record[whole - 1] ^= ss->corrupt;
+		ss->corrupt = false;
 		if (!tcp_send(&cs->host, &cs->all[c].tcp, ss->record, whole)) {
 			s->write.seq--; // it never leaves
 			return false;
@@ -268,6 +273,22 @@ void secure_shut(struct conns *cs, uint32_t c)
 	secure_flush(cs, c);
 	s->read.flags |= SECURE_SHUT;
 	alert(cs, s, c, LEVEL_WARNING, CLOSE_NOTIFY);
+}
+
+void secure_alert(struct conns *cs, uint32_t c, uint8_t which)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	alert(cs, s, c, LEVEL_FATAL, which);
+	s->read.flags |= SECURE_BROKEN;
+}
+
+void secure_key_update(struct conns *cs, uint32_t c)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	if (!s->write.tls12)
+		key_update(cs, s, c);
 }
 
 // --- received

@@ -60,6 +60,7 @@ struct secures {
 	const struct hand_setup *setup;
 	struct tls_counters *counts; // and at each pass
 	bool server, bursts, close_notify;
+	bool split, corrupt;         // faults of the next message
 	char alpn[16];               // that the peer should select; "": none
 	uint32_t timeout_us;         // of handshakes; 0: none
 	struct crew_session **store; // tickets; NULL: none are kept
@@ -109,6 +110,9 @@ bool secure_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t l
 bool secure_flush(struct conns *cs, uint32_t c);
 // Announces the end of the connection, before TCP's.
 void secure_shut(struct conns *cs, uint32_t c);
+// Faults of a connection whose handshake is done: a fatal alert, and a change of our key.
+void secure_alert(struct conns *cs, uint32_t c, uint8_t which);
+void secure_key_update(struct conns *cs, uint32_t c);
 
 // Work of a pass: handshakes. Returns whether any was done.
 bool secure_pass(struct conns *cs);

@@ -469,7 +469,8 @@ static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 	secures_init(ss, memory, &shape);
 	ss->setup = p->responder_hands;
 	ss->counts = &rc->tls;
-	ss->server = ss->close_notify = true;
+	ss->server = true;
+	ss->close_notify = s->close_notify;
 	ss->clock = &p->clock;
 	rc->cs.secure = ss;
 	return plan_crew_add(p, ss);

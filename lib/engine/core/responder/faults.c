@@ -34,6 +34,14 @@ static struct {
 	[FAULT_FRAGMENT_REORDER] = {"fragment_reorder", "replies whose last fragment goes first"},
 	[FAULT_FRAGMENT_OVERLAP] = {"fragment_overlap",
 		"replies with an extra fragment that overlaps another"},
+	[FAULT_RECORD_CORRUPT] = {"record_corrupt",
+		"replies over TLS whose record has a wrong bit"},
+	[FAULT_RECORD_SPLIT] = {"record_split",
+		"replies over TLS in two records: their length, and the rest"},
+	[FAULT_KEY_UPDATE] = {"key_update", "replies over TLS 1.3 that are sealed by a new key"},
+	[FAULT_ALERT] = {"alert",
+		"a fatal alert of TLS, internal_error, in place of a reply, and the end of its "
+		"connection"},
 };
 static uint32_t count; // 0: the protocols' faults are not in it yet
 

@@ -38,6 +38,10 @@ enum fault {
 	FAULT_FRAGMENT_DUPLICATE,
 	FAULT_FRAGMENT_REORDER,
 	FAULT_FRAGMENT_OVERLAP,
+	FAULT_RECORD_CORRUPT, // of replies over TLS
+	FAULT_RECORD_SPLIT,
+	FAULT_KEY_UPDATE,
+	FAULT_ALERT,
 	FAULT_OF_PROTOCOL, // first fault of the protocols
 };
 
@@ -49,6 +53,11 @@ enum fault {
 		1ull << FAULT_CORRUPT_CHECKSUM)
 #define FAULTS_OF_MESSAGES                                                                         \
 	(1ull << FAULT_CORRUPT | 1ull << FAULT_TRUNCATE | UINT64_MAX << FAULT_OF_PROTOCOL)
+
+// The faults of a message over TLS.
+#define FAULTS_OF_RECORDS                                                                          \
+	(1ull << FAULT_RECORD_CORRUPT | 1ull << FAULT_RECORD_SPLIT | 1ull << FAULT_KEY_UPDATE |    \
+		1ull << FAULT_ALERT)
 
 // Faults that need frames, which the kernel makes if it owns the link.
 #define FAULTS_OF_FRAMES                                                                           \

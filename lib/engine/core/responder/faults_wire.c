@@ -124,6 +124,10 @@ bool faults_spoil(
 	case FAULT_QUEUED:
 	case FAULT_STALLED:
 	case FAULT_SECOND_DELAY:
+	case FAULT_RECORD_CORRUPT: // of connections alone
+	case FAULT_RECORD_SPLIT:
+	case FAULT_KEY_UPDATE:
+	case FAULT_ALERT:
 		return false;
 	case FAULT_LOSS:
 	case FAULT_DUPLICATE:

@@ -9,9 +9,10 @@
 #include "io/burst.h"
 #include "net/transport_server.h"
 
-#define LINGER_US   2000000 // that the client has to close a connection that we closed
-#define MORE_QUEUED 65536   // bytes that a reply of several messages may queue
-#define MORE_SEEN   16      // replies of several messages that a pass continues
+#define LINGER_US      2000000 // that the client has to close a connection that we closed
+#define MORE_QUEUED    65536   // bytes that a reply of several messages may queue
+#define INTERNAL_ERROR 80      // alert
+#define MORE_SEEN      16      // replies of several messages that a pass continues
 
 enum responder_conn_flag {
 	OPEN = 1,   // it is counted in responder_conns.open
@@ -222,6 +223,33 @@ static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t l
 	return first;
 }
 
+static bool is_secured(const struct conns *cs, uint32_t c)
+{
+	return (secure_flags(cs, c) & (SECURE_OPEN | SECURE_BROKEN)) == SECURE_OPEN;
+}
+
+// Applies the first fault of TLS whose turn it is to the next message. Returns false if an alert
+// takes its place.
+static bool record_spoil(struct responder *r, uint32_t c)
+{
+	struct conns *cs = &r->conns->cs;
+	uint64_t turns = is_secured(cs, c) ? faults_draw(&r->faults, FAULTS_OF_RECORDS) : 0;
+	uint32_t fault = turns ? (uint32_t)__builtin_ctzll(turns) : 0;
+
+	if (turns == 0 || (fault == FAULT_KEY_UPDATE && cs->secure->all[c].write.tls12))
+		return true;
+	faults_count(&r->faults, fault);
+	cs->secure->corrupt = fault == FAULT_RECORD_CORRUPT;
+	cs->secure->split = fault == FAULT_RECORD_SPLIT;
+	if (fault == FAULT_KEY_UPDATE)
+		secure_key_update(cs, c);
+	if (fault != FAULT_ALERT)
+		return true;
+	secure_alert(cs, c, INTERNAL_ERROR);
+	r->conns->all[c].flags |= ENDED;
+	return false;
+}
+
 // Writes the reply at cs->message. Returns false without memory, and resets the connection.
 static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 {
@@ -231,6 +259,8 @@ static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 		if (r->protocols[i].port == cs->all[c].own_port ||
 			r->protocols[i].tls_port == cs->all[c].own_port)
 			cs->framed = r->protocols[i].proto->framed;
+	if (cs->secure && r->faults.active && !record_spoil(r, c))
+		return true;
 	if (conn_write(cs, c, len))
 		return true;
 	tcp_abort(&cs->host, &cs->all[c].tcp);
