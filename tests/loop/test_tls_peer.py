@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import ssl
 import struct
@@ -19,7 +20,7 @@ import threading
 import time
 from pathlib import Path
 
-from harness import EXIT, check_ledger, ddiperf, kill, main, skip, start, test, until
+from harness import EXIT, binary, check_ledger, config_file, ddiperf, kill, main, skip, start, test, until
 from loop import RELAXED, free_port, item
 
 QUIET_S = 5  # a connection whose client sends nothing for so long is closed
@@ -207,6 +208,30 @@ def lost(peer, one=None, host=None):
     found, tls, result = run(peer, one or dot(), EXIT["unreachable"], host=host)
     assert found["lost"] == found["sent"], result
     return found, tls, result
+
+
+# --- the server of this program ---
+
+
+@test
+def a_responder_is_asked_again_from_the_same_ports():
+    """The same seed takes the same ports, whose connections the responder was the first to close."""
+    port = free_port()
+    text = json.dumps({"ports": [{"name": "lo", "driver": "socket", "addresses": ["127.0.0.1/8"]}],
+                       "responder": {"server_port": free_port(), "dns": {}, "tls": {"port": port}}})
+    with config_file(text) as path:
+        process = start([binary(), "respond", str(path)])
+        try:
+            until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the responder listens")
+            for _ in range(3):
+                one = {**dot(tcp={"connections": 5}), "server": "127.0.0.1", "server_port": port}
+                result = ddiperf(json.dumps({"run": {"warmup": "0s", "duration": "200ms"}, "validity": RELAXED, "traffic": [one],
+                                             "ports": [{"name": "lan", "driver": "socket"}]}))
+                found = result.item("queries")
+                assert result.code == 0 and found["answered"] == found["due"] > 0, result
+        finally:
+            kill(process, signal.SIGINT)
+            process.communicate(timeout=20)
 
 
 # --- unusual, but right ---

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, check_ledger, ddiperf, main, test
+from harness import EXIT, binary, check_ledger, config_file, ddiperf, execute, main, test
 from loop import item, ring
 
 NAMES = ["h{0-99}.example.com A"]
@@ -171,6 +171,14 @@ def secrets_are_logged_for_a_dissector():
             assert keys.stat().st_mode & 0o777 == 0o600, keys.stat()
             lines = keys.read_text().splitlines()
             assert len({line.split()[0] for line in lines}) == labels and len({line.split()[1] for line in lines}) == 3, lines
+        keys = folder / "none" / "keys"
+        result = ddiperf(ring(dot(), responder={"dns": {}, "tls": {}}, output={"keylog": str(keys)}))
+        assert result.code == EXIT["environment"] and f"output.keylog: {keys}: No such file" in result.stderr, result
+        assert "memory" not in result.stderr, result
+        keys = folder / "dry"
+        with config_file(ring(dot(), responder={"dns": {}, "tls": {}}, output={"keylog": str(keys)})) as path:
+            code, _, err = execute([binary(), "run", str(path), "--dry-run", str(folder / "out.pcap")])
+        assert code == 0 and not keys.exists(), err
     result = ddiperf(ring(item(), output={"keylog": "/dev/null"}))
     assert result.code == EXIT["usage"] and "no item has transport: tls" in result.stderr, result
 
@@ -221,6 +229,20 @@ def lost_segments_are_sent_again():
     for fault in ("loss", "duplicate", "reorder", "corrupt_checksum"):
         one = dot(tcp={"connections": 4, "queries_per_connection": 20}, load={"rate": "100"})
         all_answered(one, responder={"faults": {fault: {"share": "5%"}}}, run={"duration": "3s"})
+
+
+@test
+def waits_for_the_testers_own_part_are_its_fault():
+    """One job a pass: the handshakes of 50 connections at once wait for each other, and their messages with them."""
+    one = dot(tcp={"connections": 50, "queries_per_connection": 1}, load={"outstanding": "50", "total": 200})
+    text = ring(one, responder={"dns": {}, "tls": {}}, validity={"send_lag_p99": "10us", "unsent": "1%"})
+    result = ddiperf(text, invalid=True)
+    found = result.item("queries")
+    tls = found["connections"]["tls"]
+    assert result.code == EXIT["invalid"] and result.json["verdict"]["invalid_by"] == "tester", result
+    assert "for the tester, which computes the handshakes" in result.stdout, result
+    assert 0.01 * found["sent"] < tls["delayed"] <= found["sent"] and tls["queued"]["p50_ns"] > 10e3, tls
+    all_answered(one, validity={"send_lag_p99": "10ms", "unsent": "1%"})
 
 
 @test

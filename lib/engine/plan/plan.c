@@ -323,7 +323,9 @@ int plan_build(struct plan *p, struct arena *a)
 	for (uint32_t i = 0; i < p->item_count && rc == 0; i++)
 		rc = schedule_build_item(p, &p->items[i]);
 	rc = rc ? rc : plan_responder_open(p);
-	rc = rc ? rc : plan_keylog_open(p);
+	if (rc || p->dry) // no handshake is made
+		return rc;
+	rc = plan_keylog_open(p);
 	return rc ? rc : plan_crew_start(p);
 }
 

@@ -138,8 +138,10 @@ int plan_keylog_open(struct plan *p)
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	p->keylog = fd < 0 ? NULL : fdopen(fd, "a");
 	if (!p->keylog) {
-		log_error("output.keylog: %s: %s", path, strerror(errno));
-		return -errno;
+		int error = errno;
+
+		log_error("output.keylog: %s: %s", path, strerror(error));
+		return -error;
 	}
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].hands)
@@ -183,8 +185,7 @@ void plan_tls_fill(struct secures *ss, const struct item_settings *i)
 // --- the crew
 
 struct plan_crew {
-	uint32_t count;
-	bool runs;
+	uint32_t count, started;
 	struct {
 		struct crew_thread work;
 		uint32_t cpu;
@@ -274,35 +275,35 @@ static void *crew_main(void *arg)
 
 int plan_crew_start(struct plan *p)
 {
-	int rc = 0;
+	struct plan_crew *crew = p->crew;
+	int error = 0;
 
-	for (uint32_t i = 0; p->crew && i < p->crew->count && rc == 0; i++) {
+	for (uint32_t i = 0; crew && i < crew->count && error == 0; i++) {
 		cpu_set_t set;
 
-		CPU_ZERO(&set);
-		CPU_SET(p->crew->threads[i].cpu, &set);
-		rc = launch_thread(&p->crew->threads[i].id, crew_main, &p->crew->threads[i].work);
-		if (rc) {
-			p->crew->count = i;
+		error = launch_thread(&crew->threads[i].id, crew_main, &crew->threads[i].work);
+		if (error)
 			break;
-		}
-		rc = pthread_setaffinity_np(p->crew->threads[i].id, sizeof(set), &set);
-		p->crew->runs = true;
+		crew->started++;
+		CPU_ZERO(&set);
+		CPU_SET(crew->threads[i].cpu, &set);
+		error = pthread_setaffinity_np(crew->threads[i].id, sizeof(set), &set);
 	}
-	return -rc;
+	if (error)
+		log_error("host.crew: %s", strerror(error));
+	return -error;
 }
 
 void plan_crew_stop(struct plan *p)
 {
-	if (!p->crew)
-		return;
-	for (uint32_t i = 0; i < p->crew->count; i++) {
-		struct crew_thread *t = &p->crew->threads[i].work;
+	struct plan_crew *crew = p->crew;
 
-		atomic_store_explicit(&t->over, true, memory_order_release);
-		if (p->crew->runs)
-			launch_join(p->crew->threads[i].id);
+	if (!crew)
+		return;
+	for (uint32_t i = 0; i < crew->started; i++) {
+		atomic_store_explicit(&crew->threads[i].work.over, true, memory_order_release);
+		launch_join(crew->threads[i].id);
 	}
-	pages_free(p->crew, crew_bytes(crew_count(&p->config->host.crew)));
+	pages_free(crew, crew_bytes(crew->count));
 	p->crew = NULL;
 }

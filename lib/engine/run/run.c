@@ -194,7 +194,7 @@ static int run_build(struct run *r)
 	if (rc == -ERANGE)
 		log_error("too many transactions for the source addresses and ports: "
 			  "add some, or lower the rate or the timeout");
-	else if (rc < 0)
+	else if (rc == -ENOMEM)
 		log_error("not enough memory for the transaction tables: "
 			  "lower load.slots, the rate or the timeout");
 	return rc < 0 ? EXIT_ENVIRONMENT : 0;

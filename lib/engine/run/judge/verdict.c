@@ -188,6 +188,22 @@ static void explain_load(const struct plan *p, const struct plan_item *i,
 			r->name, (unsigned long long)untaken);
 }
 
+// Did too many messages wait for the tester's part of a handshake?
+static void handshakes_late(
+	const struct validity_settings *v, const struct result_item *r, struct reasons *out)
+{
+	const struct result_tls *tls = r->connections ? r->connections->tls : NULL;
+
+	if (!tls || (double)tls->counts.delayed <= v->unsent * (double)r->ledger.sent)
+		return;
+	because(out,
+		"%s: %llu messages waited more than %s for the tester, which computes the "
+		"handshakes of their connections (open them in the warm-up, or more slowly, or "
+		"give host.crew more CPUs)",
+		r->name, (unsigned long long)tls->counts.delayed,
+		in_words(out, (double)v->send_lag_p99_ns));
+}
+
 static void verdict_item(const struct plan *p, const struct plan_item *i,
 	const struct result_item *r, struct reasons *out)
 {
@@ -195,8 +211,6 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 	struct item_counters n = without_client(i);
 	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
-	uint64_t delayed =
-		r->connections && r->connections->tls ? r->connections->tls->counts.delayed : 0;
 	// No transaction that needs a bound client can begin before the first one is bound.
 	uint64_t wanted = r->unsent - (n.no_bound_yet < r->unsent ? n.no_bound_yet : r->unsent);
 	bool starved = r->ledger.sent == 0 && plan_starved_s(p, i) >= 0;
@@ -219,15 +233,7 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 		out->late++;
 		out->lagged++;
 	}
-	if ((double)delayed > v->unsent * (double)r->ledger.sent) {
-		because(out,
-			"%s: %llu messages waited more than %s for the tester, which computes the "
-			"handshakes of their connections (open them in the warm-up, or more "
-			"slowly, or give host.crew more CPUs)",
-			r->name, (unsigned long long)delayed,
-			in_words(out, (double)v->send_lag_p99_ns));
-		out->late++;
-	}
+	handshakes_late(v, r, out);
 	if (r->ledger.sent == 0)
 		because(out, "%s: nothing was %s in the measured part", r->name,
 			r->ledger.due ? "sent" : "due");
@@ -534,32 +540,25 @@ static bool is_contested(const struct plan *p)
 	return false;
 }
 
+struct connections_ever {
+	struct conn_counters counts;
+	struct tls_counters tls;
+};
+
 // Sums up the connections of all items, the warm-up's too: a pool may have been opened in it.
-static struct conn_counters connections_ever(const struct plan *p)
+static struct connections_ever connections_ever(const struct plan *p)
 {
-	struct conn_counters sum = {0};
+	struct connections_ever sum = {0};
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
 			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
 
-			for (int bank = 0; wc && bank < 2; bank++)
-				counter_sum(&sum, &wc->books.counts[bank], sizeof(sum));
-		}
-	return sum;
-}
-
-// Likewise the TLS of connections.
-static struct tls_counters tls_ever(const struct plan *p)
-{
-	struct tls_counters sum = {0};
-
-	for (uint32_t i = 0; i < p->item_count; i++)
-		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
-			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
-
-			for (int bank = 0; wc && bank < 2; bank++)
-				counter_sum(&sum, &wc->books.tls[bank], sizeof(sum));
+			for (int bank = 0; wc && bank < 2; bank++) {
+				counter_sum(
+					&sum.counts, &wc->books.counts[bank], sizeof(sum.counts));
+				counter_sum(&sum.tls, &wc->books.tls[bank], sizeof(sum.tls));
+			}
 		}
 	return sum;
 }
@@ -575,7 +574,7 @@ static uint32_t most_of(const uint64_t *counts, uint32_t length)
 	return most;
 }
 
-// Explains why handshakes of TLS failed. Returns false if none did.
+// Explains why handshakes of TLS failed. Returns false if some succeeded, or none failed.
 static bool handshakes_say(const struct tls_counters *t, struct reasons *out)
 {
 	uint32_t refused = most_of(t->refused, HAND_REFUSALS);
@@ -603,7 +602,7 @@ static bool handshakes_say(const struct tls_counters *t, struct reasons *out)
 	else
 		because(out, "the server ended connections in the middle of the handshake (does "
 			     "it speak TLS on this port?)");
-	return true;
+	return t->full + t->resumed == 0;
 }
 
 static uint64_t others(const struct ledger *l)
@@ -628,12 +627,14 @@ static void say_what_came(uint64_t sent, const struct ledger *l, struct reasons 
 }
 
 // Explains how the server treated connections without any reply. Returns false if there were none.
-static bool connections_say(const struct conn_counters *c, const struct tls_counters *t,
-	const struct ledger *l, struct reasons *out)
+static bool connections_say(
+	const struct connections_ever *ever, const struct ledger *l, struct reasons *out)
 {
+	const struct conn_counters *c = &ever->counts;
+
 	if (c->opened == 0)
 		return false;
-	if (handshakes_say(t, out))
+	if (handshakes_say(&ever->tls, out))
 		return true;
 	if (others(l))
 		say_what_came(l->sent - l->no_reply, l, out);
@@ -682,8 +683,7 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 {
 	const struct result_item *items = r->traffic.items;
 	uint64_t sent, refused = 0, fragments = 0, whole = 0;
-	const struct conn_counters connections = connections_ever(p);
-	const struct tls_counters tls = tls_ever(p);
+	const struct connections_ever connections = connections_ever(p);
 	struct ledger l = {0};
 
 	for (uint32_t i = 0; i < r->traffic.count; i++)
@@ -701,14 +701,14 @@ static bool unreachable(const struct result *r, const struct plan *p, struct rea
 		fragments += c->fragments;
 		whole += c->reassembled;
 	}
-	if (!connections_say(&connections, &tls, &l, out))
+	if (!connections_say(&connections, &l, out))
 		say_what_came(sent, &l, out);
 	if (refused)
 		because(out,
 			"ICMP port unreachable (%llu times): no server listens on that port (is "
 			"the server running, and on this port?)",
 			(unsigned long long)refused);
-	else if (others(&l) == 0 && connections.opened == 0)
+	else if (others(&l) == 0 && connections.counts.opened == 0)
 		because(out, "to try next: is the server running, and listening on that address "
 			     "and port (ss -lun)? Does a firewall drop the packets (nft list "
 			     "ruleset, on both hosts)? Does the server have a route back to the "
