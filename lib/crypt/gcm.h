@@ -10,7 +10,6 @@
 
 #define SHORT_GCM_TAG   16
 #define SHORT_GCM_NONCE 12
-#define SHORT_GCM_AAD   16 // octets of additional data at most
 
 struct short_gcm_key {
 	_Alignas(16) uint8_t round[15][16];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of the file that belong to no single layer, and look-ups in the finished configuration.
 // Path: cold. Management thread.
-#include "crypt/tls_settings.h"
 #include "engine/config/config.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "crypt/tls_settings.h"
 #include "proto/table.h"
 #include "engine/core/worker/evidence.h"
 #include "io/driver/driver.h"

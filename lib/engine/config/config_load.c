@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a file to a checked configuration: the rules of each section and those between sections.
 // The rows and the look-ups are in config.h. Path: cold. Management thread.
-#include "crypt/tls_settings.h"
 #include "engine/config/config_load.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "crypt/tls_settings.h"
 #include "proto/table.h"
 #include "conf/schema.h"
 #include "engine/config/criteria.h"
@@ -367,6 +367,21 @@ static bool answers_tls(const struct config *c)
 	return false;
 }
 
+static void check_responder_tls(const struct config *c, struct diag *d)
+{
+	const struct responder_settings *r = c->responder;
+
+	if (r->tls && !answers_tls(c))
+		diag_error(d, r, "tls", "none of its protocols travels over TLS");
+	if (r->tls)
+		tls_server_check(r->tls, d);
+	for (uint32_t i = 0; r->faults && !r->tls && i < FAULT_OF_PROTOCOL; i++)
+		if (r->faults->fault[i] && FAULTS_OF_RECORDS >> i & 1)
+			diag_error(d, r->faults->fault[i], "",
+				"%s is for connections over TLS (add responder.tls)",
+				faults_label(i));
+}
+
 static void check_router(const struct router_settings *r, struct diag *d)
 {
 	const struct addr_prefix *p = r->prefixes.items;
@@ -420,15 +435,7 @@ static void check_responder(const struct config *c, struct arena *a, struct diag
 		check_faults_of_streams(r->faults, d);
 	if (r->tcp && !answers_streams(r))
 		diag_error(d, r, "tcp", "none of its protocols travels over TCP");
-	if (r->tls && !answers_tls(c))
-		diag_error(d, r, "tls", "none of its protocols travels over TLS");
-	if (r->tls)
-		tls_server_check(r->tls, d);
-	for (uint32_t i = 0; r->faults && !r->tls && i < FAULT_OF_PROTOCOL; i++)
-		if (r->faults->fault[i] && FAULTS_OF_RECORDS >> i & 1)
-			diag_error(d, r->faults->fault[i], "",
-				"%s is for connections over TLS (add responder.tls)",
-				faults_label(i));
+	check_responder_tls(c, d);
 	if (r->tcp && r->tcp->reset && r->tcp->queries_per_connection == UINT64_MAX)
 		diag_error(d, &r->tcp->reset, NULL, "needs queries_per_connection");
 	if (r->control)

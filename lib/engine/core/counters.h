@@ -78,7 +78,7 @@ struct conn_counters {
 	X(failed,                                                                                  \
 		"handshakes that failed: by an alert, a refused certificate, or the end of their " \
 		"connection")                                                                      \
-	X(timed_out, "of these, those that took longer than tls.handshake_timeout")                \
+	X(timed_out, "of these, handshakes that exceeded tls.handshake_timeout")                   \
 	X(waited, "handshakes that waited, as tls.handshakes others were in progress")             \
 	X(delayed, "messages that waited for the tester to compute a handshake, longer than "      \
 		   "validity.send_lag_p99 or until their timeout")                                 \

@@ -241,26 +241,36 @@ static uint64_t tls_memory(const struct item_facts *f, uint32_t conns)
 	return secures_bytes(&shape) + (uint64_t)shape.seats * HANDSHAKE_BYTES;
 }
 
-// Returns 0 or -ENOMEM.
-static int tls_open(struct plan *p, const struct plan_item *i, struct worker_conns *wc)
+// Returns the tables of TLS, which belong to cs; NULL: without memory.
+static struct secures *tls_open(struct plan *p, struct conns *cs, const struct secures_shape *shape)
 {
-	const struct secures_shape shape =
-		plan_tls_shape(i->settings->facts.tls, wc->cs.count, wc->seat_count);
 	struct secures *ss = pages_alloc(sizeof(*ss));
-	void *memory = pages_alloc(secures_bytes(&shape));
+	void *memory = pages_alloc(secures_bytes(shape));
 
 	if (!ss || !memory) {
 		pages_free(ss, sizeof(*ss));
-		pages_free(memory, secures_bytes(&shape));
-		return -ENOMEM;
+		pages_free(memory, secures_bytes(shape));
+		return NULL;
 	}
-	secures_init(ss, memory, &shape);
+	secures_init(ss, memory, shape);
+	ss->clock = &p->clock;
+	cs->secure = ss;
+	return plan_crew_add(p, ss) < 0 ? NULL : ss;
+}
+
+// Returns 0 or -ENOMEM.
+static int item_tls_open(struct plan *p, const struct plan_item *i, struct worker_conns *wc)
+{
+	const struct secures_shape shape =
+		plan_tls_shape(i->settings->facts.tls, wc->cs.count, wc->seat_count);
+	struct secures *ss = tls_open(p, &wc->cs, &shape);
+
+	if (!ss)
+		return -ENOMEM;
 	plan_tls_fill(ss, i->settings);
 	ss->setup = i->hands;
 	ss->counts = wc->books.tls;
-	ss->clock = &p->clock;
-	wc->cs.secure = ss;
-	return plan_crew_add(p, ss);
+	return 0;
 }
 
 static void tls_close(struct conns *cs)
@@ -348,7 +358,7 @@ int plan_conn_open(
 	wc->late = clock_ticks(&p->clock, p->config->validity.send_lag_p99_ns);
 	wc->secret = rand_hash(i->seed ^ (f->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
-	if (behave_open(p, i, worker, rows) < 0 || (f->tls && tls_open(p, i, wc) < 0))
+	if (behave_open(p, i, worker, rows) < 0 || (f->tls && item_tls_open(p, i, wc) < 0))
 		return -ENOMEM;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
@@ -366,10 +376,8 @@ int plan_conn_open(
 		wc->seats[n].conn = CONN_NONE;
 	hist_clear(&wc->books.handshake);
 	hist_clear(&wc->books.first);
-	hist_clear(&wc->books.full);
-	hist_clear(&wc->books.resumed);
-	hist_clear(&wc->books.own);
-	hist_clear(&wc->books.queued);
+	for (int n = 0; n < TLS_TIMES; n++)
+		hist_clear(&wc->books.tls_times[n]);
 	return 0;
 }
 
@@ -458,22 +466,15 @@ static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 	const struct secures_shape shape = {.count = rc->cs.count,
 		.live = live_tls(p),
 		.seats = (uint32_t)(s->handshakes < rc->cs.count ? s->handshakes : rc->cs.count)};
-	struct secures *ss = pages_alloc(sizeof(*ss));
-	void *memory = pages_alloc(secures_bytes(&shape));
+	struct secures *ss = tls_open(p, &rc->cs, &shape);
 
-	if (!ss || !memory) {
-		pages_free(ss, sizeof(*ss));
-		pages_free(memory, secures_bytes(&shape));
+	if (!ss)
 		return -ENOMEM;
-	}
-	secures_init(ss, memory, &shape);
 	ss->setup = p->responder_hands;
 	ss->counts = &rc->tls;
 	ss->server = true;
 	ss->close_notify = s->close_notify;
-	ss->clock = &p->clock;
-	rc->cs.secure = ss;
-	return plan_crew_add(p, ss);
+	return 0;
 }
 
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)

@@ -143,8 +143,8 @@ static const struct counter tls_rows[] = {
 		.section = &latency_section},
 	{"own", "the tester's own part of either: its computations", NULL, COUNTER_SECTION,
 		AT(result_tls, own), .section = &latency_section},
-	{"queued", "likewise: its waits for the computations of others", NULL, COUNTER_SECTION,
-		AT(result_tls, queued), .section = &latency_section},
+	{"queued", "likewise: until the worker or the crew began to compute it", NULL,
+		COUNTER_SECTION, AT(result_tls, queued), .section = &latency_section},
 };
 SECTION("tls", tls_rows, result_tls, "TLS of the connections");
 #define TLS_SECTION(of)                                                                            \

@@ -2,9 +2,9 @@
 // DNS as users see it: settings, counters and the row for protos[]. dns_setup.c reads the settings;
 // messages are in the files named _wire. Path: cold. Any thread.
 
-#include "crypt/tls_settings.h"
 #include "proto/dns/dns.h"
 
+#include "crypt/tls_settings.h"
 #include "proto/dns/client/dns_internal.h"
 #include "proto/dns/server/dns_answer_transfer.h"
 #include "proto/dns/server/dns_answers.h"

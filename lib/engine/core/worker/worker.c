@@ -40,10 +40,8 @@ static void conn_books_copy(struct conn_books *to, const struct conn_books *from
 	hist_copy(&to->first, &from->first);
 	if (from->tls[0].begun + from->tls[1].begun == 0)
 		return;
-	hist_copy(&to->full, &from->full);
-	hist_copy(&to->resumed, &from->resumed);
-	hist_copy(&to->own, &from->own);
-	hist_copy(&to->queued, &from->queued);
+	for (int i = 0; i < TLS_TIMES; i++)
+		hist_copy(&to->tls_times[i], &from->tls_times[i]);
 }
 
 static void item_copy_books(struct item_snapshot *to, const struct worker_item *it)

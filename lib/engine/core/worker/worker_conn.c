@@ -538,7 +538,7 @@ static uint32_t conn_gone(struct conns *cs, uint32_t c)
 	return row;
 }
 
-// A handshake has set up when the end of silent messages is to be acknowledged: they left now.
+// The silent messages that waited for the handshake have left: notes where they end.
 APART void silent_left(struct worker_conns *wc, uint32_t c)
 {
 	const struct conn *of = conn_at(wc, c);
@@ -559,10 +559,11 @@ static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *se
 	uint64_t now = clock_time(wc->w->clock);
 
 	if (how == SECURE_DONE && now >= wc->it->pace.measure) {
-		hist_add(seat->facts->resumed ? &wc->books.resumed : &wc->books.full,
-			now - seat->began);
-		hist_add(&wc->books.own, seat->ticks);
-		hist_add(&wc->books.queued, seat->waited);
+		struct hist *times = wc->books.tls_times;
+
+		hist_add(&times[seat->facts->resumed ? TLS_RESUMED : TLS_FULL], now - seat->began);
+		hist_add(&times[TLS_OWN], seat->ticks);
+		hist_add(&times[TLS_QUEUED], seat->waited);
 	}
 	if (seat->waited > wc->late)
 		cs->secure->counts->delayed += conn_at(wc, c)->open;

@@ -16,6 +16,10 @@ struct conn_seat {
 	uint32_t waiting; // number of the seat's last transactions that were not written yet
 };
 
+// Times of a handshake of TLS, in ticks: from the server's acceptance to our Finished, and of these
+// the tester's computations and its waits to begin them.
+enum tls_time { TLS_FULL, TLS_RESUMED, TLS_OWN, TLS_QUEUED, TLS_TIMES };
+
 // Counters of the measured part, by the time of each event.
 struct conn_books {
 	struct conn_counters counts[2]; // [0]: warm-up
@@ -24,8 +28,7 @@ struct conn_books {
 	struct tls_counters tls[2];     // as counts
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
-	// TLS: ticks from the server's acceptance to our Finished, and the tester's own part of it.
-	struct hist full, resumed, own, queued;
+	struct hist tls_times[TLS_TIMES];
 };
 
 struct worker_conns {

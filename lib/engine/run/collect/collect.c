@@ -90,10 +90,8 @@ void collect_sums_clear(struct item_sums *s, const struct proto *proto)
 		memset(s->conns, 0, offsetof(struct conn_books, handshake));
 		hist_clear(&s->conns->handshake);
 		hist_clear(&s->conns->first);
-		hist_clear(&s->conns->full);
-		hist_clear(&s->conns->resumed);
-		hist_clear(&s->conns->own);
-		hist_clear(&s->conns->queued);
+		for (int i = 0; i < TLS_TIMES; i++)
+			hist_clear(&s->conns->tls_times[i]);
 	}
 	for (int bank = 0; bank < 2; bank++)
 		memset(s->counters[bank], 0, proto->counters->size);
@@ -105,10 +103,8 @@ static void conns_add(struct conn_books *to, const struct conn_books *from)
 	counter_sum(to, from, offsetof(struct conn_books, handshake));
 	hist_merge(&to->handshake, &from->handshake);
 	hist_merge(&to->first, &from->first);
-	hist_merge(&to->full, &from->full);
-	hist_merge(&to->resumed, &from->resumed);
-	hist_merge(&to->own, &from->own);
-	hist_merge(&to->queued, &from->queued);
+	for (int i = 0; i < TLS_TIMES; i++)
+		hist_merge(&to->tls_times[i], &from->tls_times[i]);
 }
 
 static void step_add(struct step_books *to, const struct step_books *from)
@@ -321,7 +317,6 @@ static const struct result_behave *behave_of(const struct plan_item *i, struct a
 	return any ? to : NULL;
 }
 
-// bank: as of conn_books.tls.
 const struct result_tls *collect_tls(
 	const struct plan *p, const struct conn_books *sum, int bank, struct arena *a)
 {
@@ -330,10 +325,10 @@ const struct result_tls *collect_tls(
 
 	to->counts = sum->tls[bank];
 	to->resumed_share = done ? (double)sum->tls[bank].resumed / (double)done : 0;
-	to->full_time = for_merge(p, &sum->full, 0, a);
-	to->resumed_time = for_merge(p, &sum->resumed, 0, a);
-	to->own = for_merge(p, &sum->own, 0, a);
-	to->queued = for_merge(p, &sum->queued, 0, a);
+	to->full_time = for_merge(p, &sum->tls_times[TLS_FULL], 0, a);
+	to->resumed_time = for_merge(p, &sum->tls_times[TLS_RESUMED], 0, a);
+	to->own = for_merge(p, &sum->tls_times[TLS_OWN], 0, a);
+	to->queued = for_merge(p, &sum->tls_times[TLS_QUEUED], 0, a);
 	return to;
 }
 

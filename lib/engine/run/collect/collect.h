@@ -65,9 +65,10 @@ void collect_sums_add(struct item_sums *s, const struct proto *proto, const stru
 
 // books: of SERVERS_MAX servers, of a worker.
 void collect_servers_add(struct item_sums *s, const struct server_books *books);
-// Returns the address of a server of the item.
+// bank: index of conn_books.tls.
 const struct result_tls *collect_tls(
 	const struct plan *p, const struct conn_books *sum, int bank, struct arena *a);
+// Returns the address of a server of the item.
 const char *collect_server_name(const struct plan_item *i, uint32_t server, struct arena *a);
 
 // Sums up the counters of an item's workers. Call after they have ended.

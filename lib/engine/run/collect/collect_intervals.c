@@ -55,10 +55,8 @@ static void conns_since(
 	to->open = now->open;
 	hist_difference(&to->handshake, &now->handshake, &before->handshake);
 	hist_difference(&to->first, &now->first, &before->first);
-	hist_difference(&to->full, &now->full, &before->full);
-	hist_difference(&to->resumed, &now->resumed, &before->resumed);
-	hist_difference(&to->own, &now->own, &before->own);
-	hist_difference(&to->queued, &now->queued, &before->queued);
+	for (int i = 0; i < TLS_TIMES; i++)
+		hist_difference(&to->tls_times[i], &now->tls_times[i], &before->tls_times[i]);
 }
 
 // s->since = s->now - before; then before becomes s->now.

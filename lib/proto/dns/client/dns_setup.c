@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crypt/tls_settings.h"
 #include "base/addr.h"
+#include "crypt/tls_settings.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "net/csum.h"
