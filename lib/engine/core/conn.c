@@ -227,6 +227,8 @@ static bool spare_fill(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 		return false;
 	}
 	cs->spare_count = w->burst;
+	for (uint16_t i = 1; i <= BURST_AHEAD && i <= cs->spare_count; i++)
+		burst_own_mbuf(cs->spare[cs->spare_count - i]);
 	return true;
 }
 
@@ -282,10 +284,19 @@ static void out_put_faulty(struct conns *cs, struct rte_mbuf *m, enum conn_fate 
 static void segment_leave(
 	struct conns *cs, struct conn_head *head, const struct tcp *t, const struct tcp_segment *s)
 {
-	struct rte_mbuf *m = cs->spare[--cs->spare_count];
-	enum conn_fate fate = cs->owner->fate ? cs->owner->fate(cs) : CONN_FATE_NONE;
+	uint16_t left = --cs->spare_count;
+	struct rte_mbuf *m = cs->spare[left];
 	bool offload = head->t.checksum_offload;
+	enum conn_fate fate;
 
+	if (left >= BURST_AHEAD) // its last user was the device or another CPU
+		burst_own_mbuf(cs->spare[left - BURST_AHEAD]);
+	if (!cs->owner->fate) {
+		segment_write(cs, m, head, t, s);
+		out_put(cs, m);
+		return;
+	}
+	fate = cs->owner->fate(cs);
 	head->t.checksum_offload = offload && fate != CONN_FATE_DAMAGED;
 	segment_write(cs, m, head, t, s);
 	head->t.checksum_offload = offload;
@@ -303,9 +314,10 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 {
 	uint32_t c = cs->ready[cs->ready_first & cs->ready_mask], at;
 	struct conn *of = &cs->all[c];
-	struct conn_head head = {.src_port = 0};
 	struct tcp_segment s;
+	struct conn_head head;
 
+	head.t.len = 0; // it is not known yet
 	if (cs->secure)
 		secure_flush(cs, c);
 	for (;;) {

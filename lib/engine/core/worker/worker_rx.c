@@ -25,6 +25,17 @@ static uint32_t client_of(const struct worker_item *it, const uint8_t *addr, uin
 	return UINT32_MAX;
 }
 
+// Which of the item's source addresses the packet is for: nearly always they are one range.
+HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, uint8_t addr_len)
+{
+	uint32_t n;
+
+	if (addr_len != 4)
+		return client_of(it, addr, addr_len);
+	n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
+	return n < it->sources[0].count ? n : client_of(it, addr, 4);
+}
+
 // A reply that belongs to no transaction of the item.
 static void item_book_odd(
 	struct worker_item *it, enum evidence_reason why, const struct rte_mbuf *m, uint64_t now)
@@ -208,7 +219,8 @@ HOT void worker_packet(
 		return;
 	}
 	at.port = entry.index;
-	at.client = client_of(it, f.dst, f.addr_len);
+	at.client = f.addr_len == it->server.len ? client_of_plain(it, f.dst, f.addr_len)
+	                                         : client_of(it, f.dst, f.addr_len);
 	if (at.client == UINT32_MAX) {
 		wire_other(&w->wire, kind, &f);
 		return;
@@ -231,17 +243,6 @@ HOT void worker_packet(
 		return;
 	}
 	worker_match_one(w, it, &at, m, &in, now, came);
-}
-
-// Which of the item's source addresses a plain packet is for: nearly always they are one range.
-HOT uint32_t client_of_plain(const struct worker_item *it, const uint8_t *addr, uint8_t addr_len)
-{
-	uint32_t n;
-
-	if (addr_len != 4)
-		return client_of(it, addr, addr_len);
-	n = bytes_be32(addr) - bytes_be32(it->sources[0].first.bytes);
-	return n < it->sources[0].count ? n : client_of(it, addr, 4);
 }
 
 // Plain replies of a burst, with their items.
@@ -480,6 +481,13 @@ APART void plain_stamps(struct plain *p, const struct received *r)
 	}
 }
 
+// The i-th packet of the burst is not plain: most of the next ones are not, either.
+APART void worker_look_one(struct worker *w, struct received *r, uint16_t i)
+{
+	burst_ask_next(r->pkts, r->count, i);
+	worker_packet(w, &r->pkts[i], r->at, received_at(w, r, i), false);
+}
+
 // Look at a burst: plain replies in a block, all other packets one by one. Neither changes how the
 // other counts.
 static void worker_look_all(struct worker *w, struct received *r)
@@ -496,7 +504,7 @@ static void worker_look_all(struct worker *w, struct received *r)
 
 		i = plain_take(w, &p, r, i);
 		if (i == first)
-			worker_packet(w, &r->pkts[first], r->at, received_at(w, r, i++), false);
+			worker_look_one(w, r, i++);
 	}
 	if (p.r.stamped)
 		plain_stamps(&p, r);
