@@ -17,7 +17,6 @@
 #define INLINE static inline __attribute__((always_inline, target("aes,pclmul,ssse3,sse4.1")))
 
 #define WIDTH 8 // blocks encrypted at a time
-#define GROUP 4 // blocks hashed with one reduction
 
 typedef __m128i block;
 
@@ -78,35 +77,105 @@ INLINE block times(block a, block b)
 	return reduced(&p);
 }
 
-// Adds whole blocks of octets, and a last part of one.
-INLINE block hashed(const struct short_gcm_key *k, block y, const uint8_t *at, uint32_t len)
+// A message whose number of blocks is known is multiplied by falling powers of the key, so that as
+// many blocks as there are powers take one reduction.
+struct hash {
+	const struct short_gcm_key *key;
+	struct product sum;
+	block y;
+	uint32_t left; // blocks up to the next reduction
+};
+
+// Computes the powers that `count` blocks take.
+INLINE void powers_for(struct short_gcm_key *k, uint32_t count)
 {
-	uint8_t last[16] = {0};
+	for (count = count < SHORT_GCM_POWERS ? count : SHORT_GCM_POWERS; k->powers < count;) {
+		uint32_t half = (k->powers + 1) / 2; // a short way: the second half at once
 
-	for (; len >= 16 * GROUP; at += 16 * GROUP, len -= 16 * GROUP) {
-		struct product p = {_mm_setzero_si128(), _mm_setzero_si128(), _mm_setzero_si128()};
-
-		multiply(&p, _mm_xor_si128(y, reversed(load(at))), load(k->power[GROUP - 1]));
-		for (int i = 1; i < GROUP; i++)
-			multiply(&p, reversed(load(at + 16 * i)), load(k->power[GROUP - 1 - i]));
-		y = reduced(&p);
+		store(k->power[k->powers],
+			times(load(k->power[half - 1]), load(k->power[k->powers - half])));
+		k->powers++;
 	}
-	for (; len >= 16; at += 16, len -= 16)
-		y = times(_mm_xor_si128(y, reversed(load(at))), load(k->power[0]));
-	if (len == 0)
-		return y;
-	memcpy(last, at, len);
-	return times(_mm_xor_si128(y, reversed(load(last))), load(k->power[0]));
 }
 
-INLINE block tag_of(const struct short_gcm_key *k, const uint8_t *aad, uint32_t aad_len,
-	const uint8_t *cipher, uint32_t len)
+INLINE struct hash hash_of(struct short_gcm_key *k, uint32_t count)
 {
-	block y = hashed(k, _mm_setzero_si128(), aad, aad_len);
+	const block zero = _mm_setzero_si128();
 
-	y = hashed(k, y, cipher, len);
-	y = _mm_xor_si128(y, _mm_set_epi64x((long long)aad_len * 8, (long long)len * 8));
-	return reversed(times(y, load(k->power[0])));
+	powers_for(k, count);
+	return (struct hash){k, {zero, zero, zero}, zero, (count - 1) % SHORT_GCM_POWERS + 1};
+}
+
+INLINE void hash_add(struct hash *h, block b)
+{
+	multiply(&h->sum, _mm_xor_si128(h->y, reversed(b)), load(h->key->power[--h->left]));
+	h->y = _mm_setzero_si128();
+	if (h->left)
+		return;
+	h->y = reduced(&h->sum);
+	h->sum = (struct product){_mm_setzero_si128(), _mm_setzero_si128(), _mm_setzero_si128()};
+	h->left = SHORT_GCM_POWERS;
+}
+
+// --- a part of a block: no call of memcpy, and stores as wide as the loads that follow
+
+INLINE block load_part(const uint8_t *at, uint32_t len)
+{
+	uint64_t words[2] = {0, 0}, *to = &words[len >> 3];
+	uint32_t four, shift = 0;
+	uint16_t two;
+
+	if (len & 8) {
+		memcpy(&words[0], at, 8);
+		at += 8;
+	}
+	if (len & 4) {
+		memcpy(&four, at, 4);
+		*to = four;
+		at += 4;
+		shift = 32;
+	}
+	if (len & 2) {
+		memcpy(&two, at, 2);
+		*to |= (uint64_t)two << shift;
+		at += 2;
+		shift += 16;
+	}
+	if (len & 1)
+		*to |= (uint64_t)*at << shift;
+	return _mm_set_epi64x((long long)words[1], (long long)words[0]);
+}
+
+INLINE void store_part(uint8_t *at, block b, uint32_t len)
+{
+	uint64_t word = (uint64_t)_mm_cvtsi128_si64(b);
+
+	if (len & 8) {
+		memcpy(at, &word, 8);
+		word = (uint64_t)_mm_extract_epi64(b, 1);
+		at += 8;
+	}
+	if (len & 4) {
+		memcpy(at, &word, 4);
+		word >>= 32;
+		at += 4;
+	}
+	if (len & 2) {
+		memcpy(at, &word, 2);
+		word >>= 16;
+		at += 2;
+	}
+	if (len & 1)
+		*at = (uint8_t)word;
+}
+
+// Zeros behind the first len octets.
+INLINE block only(block b, uint32_t len)
+{
+	static const uint8_t mask[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+	return _mm_and_si128(b, load(mask + 16 - len));
 }
 
 // --- the cipher
@@ -131,76 +200,96 @@ INLINE void keystream(
 		out[i] = _mm_aesenclast_si128(out[i], key);
 }
 
-// XORs len octets with a keystream of at least as many.
-INLINE void mix(uint8_t *at, uint32_t len, const block *stream)
+// Encrypts or decrypts octets, and adds the ciphertext to the hash. sealing: all ones; of open: 0.
+INLINE void mix(struct hash *h, uint8_t *at, uint32_t len, const block *stream, block sealing)
 {
-	uint8_t part[16], pad[16];
+	block in;
 
-	for (; len >= 16; at += 16, len -= 16)
-		store(at, _mm_xor_si128(load(at), *stream++));
+	for (; len >= 16; at += 16, len -= 16, stream++) {
+		in = load(at);
+		hash_add(h, _mm_xor_si128(in, _mm_and_si128(*stream, sealing)));
+		store(at, _mm_xor_si128(in, *stream));
+	}
 	if (len == 0)
 		return;
-	store(pad, *stream);
-	memcpy(part, at, len);
-	store(part, _mm_xor_si128(load(part), load(pad)));
-	memcpy(at, part, len);
+	in = load_part(at, len);
+	hash_add(h, only(_mm_xor_si128(in, _mm_and_si128(*stream, sealing)), len));
+	store_part(at, _mm_xor_si128(in, *stream), len);
 }
 
-// Encrypts or decrypts all octets. Returns the block that hides the tag.
+// Encrypts or decrypts all octets, and adds the ciphertext to the hash. Returns the block that
+// hides the tag.
 INLINE block with_keystream(
-	const struct short_gcm_key *k, const uint8_t *nonce, uint8_t *at, uint32_t len)
+	struct hash *h, const uint8_t *nonce, uint8_t *at, uint32_t len, block sealing)
 {
 	block stream[WIDTH], first, mask;
-	uint32_t counter = WIDTH, n;
-	uint8_t octets[16] = {0};
+	uint32_t counter = 1, n, head;
+	uint64_t rest;
 
-	memcpy(octets, nonce, SHORT_GCM_NONCE);
-	first = load(octets);
-	if (len <= 16 * (WIDTH / 2 - 1)) {
-		keystream(k, first, 1, stream, WIDTH / 2);
-		mix(at, len, stream + 1);
-		return stream[0];
-	}
-	keystream(k, first, 1, stream, WIDTH);
+	memcpy(&head, nonce, sizeof(head));
+	memcpy(&rest, nonce + sizeof(head), sizeof(rest));
+	first = _mm_set_epi64x((long long)(rest >> 32), (long long)(rest << 32 | head));
+	if (len <= 16 * (WIDTH / 2 - 1))
+		keystream(h->key, first, counter, stream, WIDTH / 2);
+	else
+		keystream(h->key, first, counter, stream, WIDTH);
 	mask = stream[0];
-	n = len < 16 * (WIDTH - 1) ? len : 16 * (WIDTH - 1);
-	mix(at, n, stream + 1);
-	for (at += n, len -= n; len; at += n, len -= n, counter += WIDTH) {
-		keystream(k, first, counter + 1, stream, WIDTH);
-		n = len < 16 * WIDTH ? len : 16 * WIDTH;
-		mix(at, n, stream);
+	for (uint32_t skip = 1;; skip = 0) {
+		n = 16 * (WIDTH - skip);
+		n = len < n ? len : n;
+		mix(h, at, n, stream + skip, sealing);
+		at += n;
+		len -= n;
+		if (len == 0)
+			return mask;
+		counter += WIDTH;
+		keystream(h->key, first, counter, stream, WIDTH);
 	}
-	return mask;
 }
 
-FAST void short_gcm_seal(const struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
-	uint32_t aad_len, uint8_t *content, uint32_t len, uint8_t *tag)
+// One copy for both directions: the code takes a share of the CPU's cache of instructions.
+static FAST __attribute__((noinline)) void apply(struct short_gcm_key *k, const uint8_t *nonce,
+	const uint8_t *aad, uint32_t aad_len, uint8_t *content, uint32_t len, uint8_t *tag,
+	bool seals)
 {
-	block mask = with_keystream(k, nonce, content, len);
+	struct hash h = hash_of(k, (aad_len + 15) / 16 + (len + 15) / 16 + 1);
+	block sizes = _mm_set_epi64x((long long)aad_len * 8, (long long)len * 8), mask;
 
-	store(tag, _mm_xor_si128(mask, tag_of(k, aad, aad_len, content, len)));
+	for (uint32_t left = aad_len; left; aad += 16, left -= left < 16 ? left : 16)
+		hash_add(&h, left < 16 ? load_part(aad, left) : load(aad));
+	mask = with_keystream(&h, nonce, content, len, _mm_set1_epi32(seals ? -1 : 0));
+	hash_add(&h, reversed(sizes));
+	store(tag, _mm_xor_si128(mask, reversed(h.y)));
 }
 
-FAST void short_gcm_open(const struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
+FAST void short_gcm_seal(struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
 	uint32_t aad_len, uint8_t *content, uint32_t len, uint8_t *tag)
 {
-	block hash = tag_of(k, aad, aad_len, content, len);
+	apply(k, nonce, aad, aad_len, content, len, tag, true);
+}
 
-	store(tag, _mm_xor_si128(with_keystream(k, nonce, content, len), hash));
+FAST void short_gcm_open(struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
+	uint32_t aad_len, uint8_t *content, uint32_t len, uint8_t *tag)
+{
+	apply(k, nonce, aad, aad_len, content, len, tag, false);
 }
 
 // --- keys
 
-INLINE block spread(block key, block assist)
+// The next round key: the one before, summed up, and the substituted last word of `from`.
+INLINE block next_round(block key, block from, int rcon, bool rotates)
 {
+	const block word = rotates ? _mm_set1_epi32(0x0c0f0e0d) : _mm_set1_epi32(0x0f0e0d0c);
+
+	// All columns are alike, so that the shift of rows changes nothing.
+	from = _mm_aesenclast_si128(_mm_shuffle_epi8(from, word), _mm_set1_epi32(rcon));
 	key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
 	key = _mm_xor_si128(key, _mm_slli_si128(key, 8));
-	return _mm_xor_si128(key, assist);
+	return _mm_xor_si128(key, from);
 }
 
-#define EVEN(key, from, rcon)                                                                      \
-	spread(key, _mm_shuffle_epi32(_mm_aeskeygenassist_si128(from, rcon), 0xff))
-#define ODD(key, from) spread(key, _mm_shuffle_epi32(_mm_aeskeygenassist_si128(from, 0), 0xaa))
+#define EVEN(key, from, rcon) next_round(key, from, rcon, true)
+#define ODD(key, from)        next_round(key, from, 0, false)
 
 INLINE void expand_128(struct short_gcm_key *k, block key)
 {
@@ -255,16 +344,12 @@ INLINE block hash_key(const struct short_gcm_key *k)
 
 FAST void short_gcm_expand(struct short_gcm_key *k, const uint8_t *key, bool aes256)
 {
-	block h, power;
-
 	if (aes256)
 		expand_256(k, load(key), load(key + 16));
 	else
 		expand_128(k, load(key));
-	h = power = hash_key(k);
-	store(k->power[0], h);
-	for (int i = 1; i < GROUP; i++)
-		store(k->power[i], power = times(power, h));
+	store(k->power[0], hash_key(k));
+	k->powers = 1;
 }
 
 #else
@@ -281,7 +366,7 @@ void short_gcm_expand(struct short_gcm_key *k, const uint8_t *key, bool aes256)
 	(void)aes256;
 }
 
-void short_gcm_seal(const struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
+void short_gcm_seal(struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
 	uint32_t aad_len, uint8_t *content, uint32_t len, uint8_t *tag)
 {
 	(void)k;
@@ -293,7 +378,7 @@ void short_gcm_seal(const struct short_gcm_key *k, const uint8_t *nonce, const u
 	(void)tag;
 }
 
-void short_gcm_open(const struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
+void short_gcm_open(struct short_gcm_key *k, const uint8_t *nonce, const uint8_t *aad,
 	uint32_t aad_len, uint8_t *content, uint32_t len, uint8_t *tag)
 {
 	short_gcm_seal(k, nonce, aad, aad_len, content, len, tag);

@@ -17,21 +17,20 @@
 #define EXPLICIT 8      // octets of a nonce that TLS 1.2 with AES sends
 #define VERSION  0x0303 // in the header of both versions
 
-struct expanded {
-	uint32_t id; // of the way
-	union {
-		struct gcm_aes128_ctx aes128;
-		struct gcm_aes256_ctx aes256;
-		struct chacha_poly1305_ctx chacha;
-		struct short_gcm_key fast;
-	} ctx;
-} __attribute__((aligned(64)));
+union expanded {
+	struct chacha_poly1305_ctx chacha;
+	struct short_gcm_key fast;
+	struct gcm_aes128_ctx aes128; // from here on without fast
+	struct gcm_aes256_ctx aes256;
+};
 
 struct record_cache {
 	uint32_t mask;
-	bool fast; // AES-GCM by gcm.h
+	bool fast;      // AES-GCM by gcm.h
+	uint32_t bytes; // of an entry
 	uint64_t expansions;
-	struct expanded entries[];
+	uint8_t *entries; // union expanded, as much of it as is used
+	uint32_t ids[];   // of their ways
 };
 
 static const struct nettle_aead *const aeads[RECORD_SUITES] = {
@@ -62,9 +61,27 @@ const char *record_alert_name(uint32_t place)
 	return alert_names[place];
 }
 
+static size_t aligned(size_t n)
+{
+	return (n + 63) & ~(size_t)63;
+}
+
+// A short entry has only the cache lines that are used, so that many fit into a cache of the CPU.
+static size_t entry_bytes(bool fast)
+{
+	size_t chacha = sizeof(struct chacha_poly1305_ctx), gcm = sizeof(struct short_gcm_key);
+
+	return aligned(!fast ? sizeof(union expanded) : chacha > gcm ? chacha : gcm);
+}
+
+static size_t head_bytes(uint32_t entries)
+{
+	return aligned(sizeof(struct record_cache) + entries * sizeof(uint32_t));
+}
+
 size_t record_cache_bytes(uint32_t entries)
 {
-	return sizeof(struct record_cache) + entries * sizeof(struct expanded);
+	return head_bytes(entries) + entries * entry_bytes(short_gcm_is_there());
 }
 
 struct record_cache *record_cache_init(void *memory, uint32_t entries)
@@ -72,11 +89,10 @@ struct record_cache *record_cache_init(void *memory, uint32_t entries)
 	struct record_cache *c = memory;
 
 	assert(entries && (entries & (entries - 1)) == 0);
-	c->mask = entries - 1;
-	c->fast = short_gcm_is_there();
-	c->expansions = 0;
-	for (uint32_t i = 0; i < entries; i++)
-		c->entries[i].id = 0;
+	*c = (struct record_cache){.mask = entries - 1, .fast = short_gcm_is_there()};
+	c->bytes = (uint32_t)entry_bytes(c->fast);
+	c->entries = (uint8_t *)memory + head_bytes(entries);
+	memset(c->ids, 0, entries * sizeof(*c->ids));
 	return c;
 }
 
@@ -90,18 +106,19 @@ static inline bool is_fast(const struct record_cache *c, const struct record_way
 	return c->fast && w->suite != RECORD_CHACHA20_POLY1305;
 }
 
-static inline struct expanded *expanded_key(struct record_cache *c, const struct record_way *w)
+static inline union expanded *expanded_key(struct record_cache *c, const struct record_way *w)
 {
-	struct expanded *e = &c->entries[w->id & c->mask];
+	uint32_t i = w->id & c->mask;
+	union expanded *e = (union expanded *)(c->entries + (size_t)i * c->bytes);
 
-	if (e->id == w->id)
+	if (c->ids[i] == w->id)
 		return e;
 	// Encryption and decryption of these suites expand a key in the same way.
 	if (is_fast(c, w))
-		short_gcm_expand(&e->ctx.fast, w->key, w->suite == RECORD_AES_256_GCM);
+		short_gcm_expand(&e->fast, w->key, w->suite == RECORD_AES_256_GCM);
 	else
-		aeads[w->suite]->set_encrypt_key(&e->ctx, w->key);
-	e->id = w->id;
+		aeads[w->suite]->set_encrypt_key(e, w->key);
+	c->ids[i] = w->id;
 	c->expansions++;
 	return e;
 }
@@ -130,11 +147,12 @@ static inline void additional_fill(
 // The nonce of the record; explicit: its octets in the record, or NULL.
 static inline void nonce_fill(uint8_t *nonce, const struct record_way *w, const uint8_t *explicit)
 {
-	memcpy(nonce, w->iv, NONCE);
+	memcpy(nonce, w->iv, NONCE - EXPLICIT);
 	if (explicit)
 		memcpy(nonce + NONCE - EXPLICIT, explicit, EXPLICIT);
 	else
-		bytes_put_be64(nonce + NONCE - 8, bytes_be64(nonce + NONCE - 8) ^ w->seq);
+		bytes_put_be64(
+			nonce + NONCE - EXPLICIT, bytes_be64(w->iv + NONCE - EXPLICIT) ^ w->seq);
 }
 
 // Encrypts or decrypts the content of a record, len octets behind `lead`, and writes the tag of its
@@ -143,7 +161,7 @@ static inline void apply(struct record_cache *c, const struct record_way *w, uin
 	uint32_t lead, uint32_t len, bool seals, uint8_t *tag)
 {
 	const struct nettle_aead *aead = aeads[w->suite];
-	struct expanded *e = expanded_key(c, w);
+	union expanded *e = expanded_key(c, w);
 	uint8_t nonce[NONCE], *content = record + lead;
 	struct additional b;
 
@@ -151,18 +169,18 @@ static inline void apply(struct record_cache *c, const struct record_way *w, uin
 	additional_fill(&b, w, record, len);
 	if (is_fast(c, w)) {
 		if (seals)
-			short_gcm_seal(&e->ctx.fast, nonce, b.octets, b.len, content, len, tag);
+			short_gcm_seal(&e->fast, nonce, b.octets, b.len, content, len, tag);
 		else
-			short_gcm_open(&e->ctx.fast, nonce, b.octets, b.len, content, len, tag);
+			short_gcm_open(&e->fast, nonce, b.octets, b.len, content, len, tag);
 		return;
 	}
-	aead->set_nonce(&e->ctx, nonce);
-	aead->update(&e->ctx, b.len, b.octets);
+	aead->set_nonce(e, nonce);
+	aead->update(e, b.len, b.octets);
 	if (seals)
-		aead->encrypt(&e->ctx, len, content, content);
+		aead->encrypt(e, len, content, content);
 	else
-		aead->decrypt(&e->ctx, len, content, content);
-	aead->digest(&e->ctx, TAG, tag);
+		aead->decrypt(e, len, content, content);
+	aead->digest(e, TAG, tag);
 }
 
 uint32_t record_seal(

@@ -80,8 +80,9 @@ struct record_way {
 	uint64_t seq;
 };
 
-// Expanded keys (4 to 5 KiB each) of the ways that were used last, for one thread. Memory is the
-// caller's: record_cache_bytes(entries), aligned to 64. entries: a power of two.
+// Expanded keys (384 octets each by gcm.h, else 4 to 5 KiB) of the ways that were used last, for
+// one thread. Memory is the caller's: record_cache_bytes(entries), aligned to 64. entries: a power
+// of two.
 struct record_cache;
 size_t record_cache_bytes(uint32_t entries);
 struct record_cache *record_cache_init(void *memory, uint32_t entries);
