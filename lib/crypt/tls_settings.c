@@ -270,6 +270,16 @@ void tls_priorities(const struct tls_common *s, char *text)
 	append_all(at, end, ":+GROUP-", group_words, 2, &s->groups);
 }
 
+bool tls_has_cipher(const struct tls_common *s, enum record_suite cipher)
+{
+	const int32_t *items = s->ciphers.items;
+
+	for (uint32_t i = 0; i < s->ciphers.count; i++)
+		if (items[i] == (int32_t)cipher)
+			return true;
+	return s->ciphers.count == 0;
+}
+
 uint32_t tls_group_index(const char *word)
 {
 	uint32_t i = 0;

@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "base/field.h"
+#include "crypt/record.h"
 
 enum tls_verify {
 	TLS_VERIFY_NONE,
@@ -73,6 +74,8 @@ const struct tls_settings *tls_settings_or(const struct tls_settings *s);
 
 // Decodes a pin. Returns false if it is not the base64 of 32 octets.
 bool tls_pin(const char *text, uint8_t *pin);
+// Is the cipher offered, or accepted?
+bool tls_has_cipher(const struct tls_common *s, enum record_suite cipher);
 // Writes the versions, ciphers and groups as priorities of GnuTLS, up to 511 octets.
 #define TLS_PRIORITIES_SIZE 512
 void tls_priorities(const struct tls_common *s, char *text);

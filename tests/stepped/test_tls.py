@@ -205,6 +205,14 @@ def spoiled(fault, every=10, **responder):
 
 
 @test
+def keys_change_with_each_cipher():
+    """SHA-384 has longer secrets than a connection has room for."""
+    for cipher in ("aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"):
+        found, tls, made = spoiled("key_update", every=3, tls={"ciphers": [cipher], "versions": ["1.3"]})
+        assert found["answered"] == 600 and tls["key_updates"] == made >= 150 and [*tls["cipher"]] == [cipher], tls
+
+
+@test
 def faults_of_records_are_counted_as_such():
     plain, _ = all_answered(dot(tcp={"connections": 4}))
     for fault, cells in (("record_corrupt", {"bad_record": 1, "alert_sent": "bad_record_mac"}),

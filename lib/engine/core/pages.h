@@ -5,5 +5,7 @@
 
 #include <stddef.h>
 
-void *pages_alloc(size_t size);        // NULL: out of memory
+void *pages_alloc(size_t size); // NULL: out of memory
+// Like pages_alloc, but small pages that take memory when they are first written.
+void *pages_reserve(size_t size);
 void pages_free(void *p, size_t size); // NULL allowed

@@ -18,6 +18,8 @@ enum { NEW_SESSION_TICKET = 4, KEY_UPDATE = 24 };
 enum { LEVEL_WARNING = 1, LEVEL_FATAL = 2, CLOSE_NOTIFY = 0, USER_CANCELED = 90 };
 #define MESSAGE_HEAD 4u
 
+enum { THEIRS, OURS }; // secrets
+
 static size_t aligned(size_t n)
 {
 	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
@@ -149,15 +151,39 @@ static uint32_t next_id(struct secures *ss)
 	return ss->ids;
 }
 
-// Replaces a key by the next one.
-static __attribute__((noinline)) void key_next(
-	struct secures *ss, struct record_way *w, uint8_t *secret)
+// Has its suite SHA-384?
+static bool has_rest(const struct secure *s)
 {
+	return s->read.suite == RECORD_AES_256_GCM;
+}
+
+// The secrets of a connection, by direction. `rests` takes memory where they are longer only.
+static void secret_put(struct secures *ss, struct secure *s, int way, const uint8_t *secret)
+{
+	memcpy(s->secrets[way], secret, SECURE_SECRET);
+	if (ss->rests && has_rest(s))
+		memcpy(ss->rests[s - ss->all].of[way], secret + SECURE_SECRET, SECURE_REST);
+}
+
+static void secret_get(const struct secures *ss, const struct secure *s, int way, uint8_t *secret)
+{
+	memcpy(secret, s->secrets[way], SECURE_SECRET);
+	if (ss->rests && has_rest(s))
+		memcpy(secret + SECURE_SECRET, ss->rests[s - ss->all].of[way], SECURE_REST);
+}
+
+// Replaces a key by the next one.
+static __attribute__((noinline)) void key_next(struct secures *ss, struct secure *s, int way)
+{
+	struct record_way *w = way == OURS ? &s->write : &s->read;
 	uint16_t flags = w->flags;
 	uint32_t chain = w->chain;
 	enum record_suite suite = (enum record_suite)w->suite;
+	uint8_t secret[KEYS_SECRET_MOST];
 
+	secret_get(ss, s, way, secret);
 	keys_next(suite, secret);
+	secret_put(ss, s, way, secret);
 	keys_way(w, suite, secret, next_id(ss));
 	w->flags = flags;
 	w->chain = chain;
@@ -197,7 +223,7 @@ static void key_update(struct conns *cs, struct secure *s, uint32_t c)
 	static const uint8_t message[] = {KEY_UPDATE, 0, 0, 1, 0};
 
 	if (seal(cs, s, c, RECORD_HANDSHAKE, message, sizeof(message)))
-		key_next(cs->secure, &s->write, s->secrets[1]);
+		key_next(cs->secure, s, OURS);
 }
 
 static bool seal_message(
@@ -390,7 +416,7 @@ static bool take_handshake(
 			if (len != MESSAGE_HEAD + 1 || at + len != end || at[4] > 1)
 				return false;
 			ss->counts->key_updates++;
-			key_next(ss, &s->read, s->secrets[0]);
+			key_next(ss, s, THEIRS);
 			if (at[4])
 				key_update(cs, s, c);
 		} else if (!s->read.tls12) {
@@ -740,8 +766,8 @@ static void shaken_well(struct conns *cs, struct secure *s, struct crew_seat *se
 	s->write.chain = waiting;
 	s->read.id = next_id(ss);
 	s->write.id = next_id(ss);
-	memcpy(s->secrets[0], f->read_secret, sizeof(s->secrets[0]));
-	memcpy(s->secrets[1], f->write_secret, sizeof(s->secrets[1]));
+	secret_put(ss, s, THEIRS, f->read_secret);
+	secret_put(ss, s, OURS, f->write_secret);
 	secure_flush(cs, c);
 	conn_touch(cs, c);
 	if (ss->store && !f->tls12)

@@ -25,19 +25,31 @@ enum secure_flag {
 	SECURE_BEGUN = 128, // TCP is ready
 };
 
+#define SECURE_SECRET 32u // octets of a secret that each connection has room for
+#define SECURE_REST   (KEYS_SECRET_MOST - SECURE_SECRET)
+
 // TLS of a connection. read.flags: enum secure_flag. read.chain: part of a message. write.chain:
-// plaintext that waits. write.flags: its seat plus 1; 0: none.
+// plaintext that waits. write.flags: its seat plus 1; 0: none. A record touches one cache line, for
+// its way, and the flags in `read`.
 struct secure {
-	struct record_way read, write;
+	_Alignas(64) struct record_way read;
+	struct record_way write;
 	union {
-		uint8_t secrets[2][KEYS_SECRET_MOST]; // of `read` and `write`, TLS 1.3
-		struct {                              // before the handshake is done
-			uint32_t next, prev;          // in the list of connections without a seat
-			uint32_t store;               // where its ticket is, and belongs
-			uint32_t deadline;            // microseconds, as the host's clock
-			uint64_t began;               // tick
+		uint8_t secrets[2][SECURE_SECRET]; // of `read` and `write`, TLS 1.3; see `rests`
+		struct {                           // before the handshake is done
+			uint32_t next, prev;       // in the list of connections without a seat
+			uint32_t store;            // where its ticket is, and belongs
+			uint32_t deadline;         // microseconds, as the host's clock
+			uint64_t began;            // tick
 		} early;
 	};
+};
+
+_Static_assert(sizeof(struct secure) == 192, "with its struct conn, 320 bytes at rest");
+
+// The last octets of the secrets of a connection whose suite has SHA-384.
+struct secure_rest {
+	uint8_t of[2][SECURE_REST];
 };
 
 enum secure_list { SECURE_FREE, SECURE_IDLE, SECURE_DUE, SECURE_BUSY, SECURE_KEPT, SECURE_LISTS };
@@ -68,6 +80,8 @@ struct secures {
 	struct crew_line *lines; // to the crew, one for each of its threads
 	uint32_t line_count;     // 0: there is no crew
 	uint32_t stored;
+	struct secure_rest *rests; // by connection; NULL: no suite has SHA-384
+	size_t rests_bytes;
 	bool shared; // its only entry is for all connections
 	// Private to secure.c.
 	struct record_cache *cache;
@@ -89,6 +103,7 @@ struct secures_shape {
 	uint32_t live;   // of these, usually open at a time
 	uint32_t seats;  // handshakes at a time
 	uint32_t stored; // tickets
+	bool sha384;     // a suite with it is possible: see `rests`
 };
 
 size_t secures_bytes(const struct secures_shape *shape);

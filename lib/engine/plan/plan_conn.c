@@ -234,11 +234,17 @@ static void behave_close(struct worker_behave *b)
 	pages_free(b, behave_own(b->client_count));
 }
 
+static size_t rests_bytes(const struct secures_shape *s)
+{
+	return s->sha384 ? s->count * sizeof(struct secure_rest) : 0;
+}
+
 static uint64_t tls_memory(const struct item_facts *f, uint32_t conns)
 {
 	const struct secures_shape shape = plan_tls_shape(f->tls, conns, seats_of(f, 0));
 
-	return secures_bytes(&shape) + (uint64_t)shape.seats * HANDSHAKE_BYTES;
+	return secures_bytes(&shape) + rests_bytes(&shape) +
+	       (uint64_t)shape.seats * HANDSHAKE_BYTES;
 }
 
 // Returns the tables of TLS, which belong to cs; NULL: without memory.
@@ -246,13 +252,17 @@ static struct secures *tls_open(struct plan *p, struct conns *cs, const struct s
 {
 	struct secures *ss = pages_alloc(sizeof(*ss));
 	void *memory = pages_alloc(secures_bytes(shape));
+	void *rests = shape->sha384 ? pages_reserve(rests_bytes(shape)) : NULL;
 
-	if (!ss || !memory) {
+	if (!ss || !memory || (shape->sha384 && !rests)) {
 		pages_free(ss, sizeof(*ss));
 		pages_free(memory, secures_bytes(shape));
+		pages_free(rests, rests_bytes(shape));
 		return NULL;
 	}
 	secures_init(ss, memory, shape);
+	ss->rests = rests;
+	ss->rests_bytes = rests_bytes(shape);
 	ss->clock = &p->clock;
 	cs->secure = ss;
 	return plan_crew_add(p, ss) < 0 ? NULL : ss;
@@ -281,6 +291,7 @@ static void tls_close(struct conns *cs)
 		return;
 	secures_free(ss);
 	plan_crew_remove(ss);
+	pages_free(ss->rests, ss->rests_bytes);
 	pages_free(ss->all, ss->bytes);
 	pages_free(ss, sizeof(*ss));
 	cs->secure = NULL;
@@ -465,7 +476,8 @@ static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 	const struct tls_server_settings *s = p->config->responder->tls;
 	const struct secures_shape shape = {.count = rc->cs.count,
 		.live = live_tls(p),
-		.seats = (uint32_t)(s->handshakes < rc->cs.count ? s->handshakes : rc->cs.count)};
+		.seats = (uint32_t)(s->handshakes < rc->cs.count ? s->handshakes : rc->cs.count),
+		.sha384 = tls_has_cipher(&s->common, RECORD_AES_256_GCM)};
 	struct secures *ss = tls_open(p, &rc->cs, &shape);
 
 	if (!ss)

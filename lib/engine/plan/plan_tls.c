@@ -166,7 +166,8 @@ struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns
 		.seats = (uint32_t)(s->handshakes < conns ? s->handshakes : conns),
 		.stored = s->resume == TLS_RESUME_EACH   ? seats
 	                  : s->resume == TLS_RESUME_LAST ? 1
-	                                                 : 0};
+	                                                 : 0,
+		.sha384 = tls_has_cipher(&s->common, RECORD_AES_256_GCM)};
 }
 
 void plan_tls_fill(struct secures *ss, const struct item_settings *i)
