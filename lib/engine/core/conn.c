@@ -198,6 +198,18 @@ static void conn_give(struct conns *cs, uint32_t c)
 	cs->used--;
 }
 
+void conn_fetch(const struct conns *cs, uint32_t c)
+{
+	const struct conn *of = &cs->all[c];
+
+	burst_own(of);
+	burst_own((const uint8_t *)of + 64);
+	if (!cs->secure)
+		return;
+	burst_own(&cs->secure->all[c].read);
+	burst_own(&cs->secure->all[c].write);
+}
+
 // --- segments ---
 
 // Writes a segment into a buffer.

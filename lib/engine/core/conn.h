@@ -166,6 +166,8 @@ static inline void conn_touch(struct conns *cs, uint32_t c)
 	cs->all[c].flags |= CONN_READY;
 	cs->ready[(cs->ready_first + cs->ready_count++) & cs->ready_mask] = c;
 }
+// Fetches the cache lines of a connection that a message takes, some time before it.
+void conn_fetch(const struct conns *cs, uint32_t c);
 // Requests a call of `expired` at `when`, or earlier.
 void conn_wake(struct conns *cs, uint32_t c, uint32_t when);
 

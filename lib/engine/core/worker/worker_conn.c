@@ -14,6 +14,8 @@
 #define HALT_TRIES    1000    // bursts that the device does not take
 #define SEATS_SEEN    64      // examined to find a seat to renew
 #define GATHERED_MOST 512     // messages of a pass that Nagle's algorithm may gather in segments
+#define SEATS_CACHED  1000    // of at most so many, a CPU's cache has the connections
+#define SEATS_AHEAD   6       // whose connections are fetched, before a message is due there
 
 static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
 {
@@ -362,6 +364,18 @@ static bool next_seat(struct worker_item *it, uint64_t until, uint32_t *seat)
 	return again != TXN_NONE || pace_ready(&it->pace, until, it->txns.in_flight);
 }
 
+// Fetches the connection of a seat some places ahead: messages are due there soon, as they go
+// around.
+static void seat_fetch(const struct worker_conns *wc, uint32_t seat)
+{
+	uint32_t next = seat + SEATS_AHEAD, c;
+
+	next -= next < wc->seat_count ? 0 : wc->seat_count;
+	c = wc->seats[next].conn;
+	if (c != CONN_NONE)
+		conn_fetch(&wc->cs, c);
+}
+
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until)
 {
 	struct worker_conns *wc = it->conns;
@@ -377,6 +391,8 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 	for (uint32_t n = 0; n < most && it->stream && next_seat(it, until, &seat); n++) {
 		uint32_t slot;
 
+		if (wc->seat_count > SEATS_CACHED)
+			seat_fetch(wc, it->txns.to.client);
 		if (!seat_ready(wc, seat, now)) {
 			counts_of(wc, now)->no_port++;
 			break;
