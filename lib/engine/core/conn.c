@@ -4,6 +4,8 @@
 #include "engine/core/conn.h"
 
 #include "base/clock.h"
+#include "engine/core/http.h"
+#include "engine/core/http_input.h"
 #include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "io/burst.h"
@@ -181,13 +183,20 @@ uint32_t conn_take(struct conns *cs, uint32_t place)
 	return c;
 }
 
+void conn_forget(struct conns *cs, uint32_t c)
+{
+	if (cs->https)
+		http_forget(cs, c);
+	if (cs->secure)
+		secure_forget(cs, c);
+}
+
 static void conn_give(struct conns *cs, uint32_t c)
 {
 	struct conn *of = &cs->all[c];
 	uint32_t *at = &cs->at[cs->owner->gone(cs, c) & cs->at_mask];
 
-	if (cs->secure)
-		secure_forget(cs, c);
+	conn_forget(cs, c);
 	if (of->flags & CONN_TIMED)
 		wheel_unlink(cs, c);
 	while (*at != c)
@@ -420,7 +429,8 @@ static __attribute__((noinline)) bool message_framed(
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
 	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
-		return secure_message(cs, c, message, len);
+		return secure_flags(cs, c) & SECURE_HTTP ? http_message(cs, c, message, len)
+		                                         : secure_message(cs, c, message, len);
 	if (__builtin_expect(cs->framed != NULL, 0))
 		return message_framed(cs, c, message, len);
 	return message_next(cs, c, NULL, message, len);
@@ -431,6 +441,8 @@ bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 	struct tcp *t = &cs->all[c].tcp;
 	const uint8_t *from = cs->message;
 
+	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c) & SECURE_HTTP)
+		return http_write(cs, c, from + CONN_LENGTH, len);
 	if (__builtin_expect(cs->framed != NULL, 0)) {
 		from += CONN_LENGTH;
 	} else {
@@ -444,6 +456,8 @@ bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 
 void conn_shut(struct conns *cs, uint32_t c)
 {
+	if (cs->https)
+		http_shut(cs, c);
 	if (cs->secure)
 		secure_shut(cs, c);
 	tcp_shut(&cs->all[c].tcp);

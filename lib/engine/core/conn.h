@@ -81,6 +81,7 @@ struct conn_head {
 
 struct conns;
 struct crew_seat;
+struct https;
 struct secures;
 
 enum conn_fate {
@@ -122,6 +123,7 @@ struct conns {
 	uint64_t start, us_scale; // the host's clock: clock_us
 	const struct conn_owner *owner;
 	struct secures *secure; // NULL: no connection uses TLS
+	struct https *https;    // NULL: none uses HTTP/2
 	void *of;               // the owner's data
 	conn_framing framed;    // set by the owner: framing of the next messages read or written
 	uint32_t fixed;         // set by the owner: length of the next messages read; 0: by framed
@@ -188,6 +190,8 @@ void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
 // Sends the message of len bytes at cs->message + CONN_LENGTH. Returns false without memory.
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len);
+// Forgets everything above TCP of a connection.
+void conn_forget(struct conns *cs, uint32_t c);
 // Ends the stream: FIN follows the bytes that wait.
 void conn_shut(struct conns *cs, uint32_t c);
 

@@ -10,6 +10,7 @@
 
 #include "base/counter.h"
 #include "crypt/hand.h"
+#include "net/h2.h"
 
 // Leaves a row out.
 #define COUNTER_SKIP(member, help)
@@ -105,6 +106,31 @@ struct conn_counters {
 struct tls_counters {
 	TLS_COUNTERS(COUNTER_MEMBER)
 	TLS_NAMED(COUNTER_MEMBERS)
+};
+
+// Counters of the HTTP/2 of an item's connections.
+#define HTTP_COUNTERS(X)                                                                           \
+	X(wrong_type, "answers of status 200 without the type of the messages")                    \
+	X(cancelled, "streams cancelled, as their message had no answer within the timeout")       \
+	X(goaway_refused, "messages that a server left unheard when it announced the end of the "  \
+			  "connection: they are sent again")                                       \
+	X(streams_limited, "messages that waited for the server's limit of streams")               \
+	X(flow_blocked, "contents that waited for the server's windows")                           \
+	X(wrong_id, "answers whose ID is not 0, that of the message")                              \
+	X(bad_frame, "frames of the server that violate the protocol")                             \
+	X(header_bytes, "octets of compressed headers sent")                                       \
+	X(header_bytes_received, "octets of compressed headers received")
+
+#define HTTP_NAMED(A)                                                                              \
+	A(status, H2_STATUSES, h2_status_name, "answers by status")                                \
+	A(rst_stream, H2_ERROR_COUNT, h2_error_name, "streams that the server reset, by error")    \
+	A(goaway, H2_ERROR_COUNT, h2_error_name,                                                   \
+		"connections whose end the server announced, by error")                            \
+	A(error_sent, H2_ERROR_COUNT, h2_error_name, "errors of the server that the tester named")
+
+struct http_counters {
+	HTTP_COUNTERS(COUNTER_MEMBER)
+	HTTP_NAMED(COUNTER_MEMBERS)
 };
 
 // Counters of misbehaving clients (worker/worker_behave.h), each an array by behaviour.

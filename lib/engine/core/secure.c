@@ -251,7 +251,7 @@ static bool flush_some(struct conns *cs, struct secure *s, uint32_t c)
 	uint32_t len = tcp_chain_len(&cs->host, s->write.chain);
 	uint8_t head[CONN_HEAD];
 
-	if (!ss->bursts) {
+	if (!ss->bursts && !(s->read.flags & SECURE_HTTP)) {
 		uint32_t n = tcp_chain_peek(&cs->host, s->write.chain, head, CONN_HEAD);
 		uint32_t whole = conn_whole(cs, cs->framed, head, n);
 
@@ -702,7 +702,7 @@ static void seats_give(struct conns *cs)
 		want_no_seat(ss, c);
 		seat = &ss->seats[i];
 		seat->conn = c;
-		seat->setup = ss->setup;
+		seat->setup = s->read.flags & SECURE_HTTP ? ss->setup_http : ss->setup;
 		seat->store = s->early.store;
 		seat->session = ss->server ? NULL : session_take(ss, s->early.store);
 		seat->offered = seat->session != NULL;
@@ -735,6 +735,17 @@ static void shaken_badly(
 	seat_leave(ss, s);
 }
 
+static bool has_alpn(const struct secures *ss, const struct hand_facts *f)
+{
+	return memcmp(f->alpn, ss->alpn, sizeof(f->alpn)) == 0;
+}
+
+// Is the handshake good, but for the protocol that the peer selected?
+static bool is_other(const struct secures *ss, const struct hand_facts *f)
+{
+	return ss->alpn_needed && !has_alpn(ss, f);
+}
+
 static void count_done(struct secures *ss, const struct crew_seat *seat)
 {
 	const struct hand_facts *f = seat->facts;
@@ -744,7 +755,7 @@ static void count_done(struct secures *ss, const struct crew_seat *seat)
 	n->resumed += f->resumed;
 	n->resumption_refused += seat->offered && !f->resumed;
 	n->certificate_bytes += f->octets_of_them;
-	n->no_alpn += ss->alpn[0] && memcmp(f->alpn, ss->alpn, sizeof(f->alpn)) != 0;
+	n->no_alpn += ss->alpn[0] && !has_alpn(ss, f);
 	n->version[f->tls12 ? TLS_1_2 : TLS_1_3]++;
 	n->cipher[f->suite]++;
 	n->group[f->group]++;
@@ -800,6 +811,9 @@ static void step_apply(struct conns *cs, struct crew_seat *seat)
 		shaken_badly(cs, s, seat, SECURE_NO_MEMORY);
 	} else if (seat->state == HAND_FAILED) {
 		shaken_badly(cs, s, seat, SECURE_FAILED);
+	} else if (seat->state == HAND_DONE && is_other(ss, seat->facts)) {
+		ss->counts->no_alpn++;
+		shaken_badly(cs, s, seat, SECURE_OTHER);
 	} else if (seat->state == HAND_DONE) {
 		count_done(ss, seat);
 		shaken_well(cs, s, seat);

@@ -23,6 +23,7 @@ enum secure_flag {
 	SECURE_ENDED = 32,  // the peer's FIN came, before all octets of the handshake were read
 	SECURE_WANTS = 64,  // it waits for a seat
 	SECURE_BEGUN = 128, // TCP is ready
+	SECURE_HTTP = 256,  // messages travel by HTTP/2 (http.h)
 };
 
 #define SECURE_SECRET 32u // octets of a secret that each connection has room for
@@ -58,6 +59,7 @@ enum secure_list { SECURE_FREE, SECURE_IDLE, SECURE_DUE, SECURE_BUSY, SECURE_KEP
 enum secure_outcome {
 	SECURE_DONE,
 	SECURE_FAILED, // at either end; see the facts
+	SECURE_OTHER,  // the peer did not select the protocol that is needed
 	SECURE_LOST,   // the peer ended the connection
 	SECURE_NO_MEMORY,
 };
@@ -69,11 +71,12 @@ struct secure_ends {
 struct secures {
 	struct secure *all; // by connection
 	// Set by the owner before the launch.
-	const struct hand_setup *setup;
-	struct tls_counters *counts; // and at each pass
+	const struct hand_setup *setup, *setup_http; // _http: of connections with SECURE_HTTP
+	struct tls_counters *counts;                 // and at each pass
 	bool server, bursts, close_notify;
 	bool split, corrupt;         // faults of the next message
 	char alpn[16];               // that the peer should select; "": none
+	bool alpn_needed;            // a handshake without it fails
 	uint32_t timeout_us;         // of handshakes; 0: none
 	struct crew_session **store; // tickets; NULL: none are kept
 	const struct clock *clock;

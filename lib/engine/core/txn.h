@@ -242,6 +242,12 @@ static inline uint64_t txn_number(
 	return k < t->issued ? k : k - t->space; // of the lap before
 }
 
+// The number of a transaction from its lower 32 bits: it was begun among the last 2^32.
+static inline uint64_t txn_whole(const struct txn_table *t, uint32_t low)
+{
+	return t->issued - ((uint32_t)t->issued - low);
+}
+
 // The slot of number k, or TXN_NONE when it is not in flight.
 static inline uint32_t txn_slot_of(const struct txn_table *t, uint64_t k)
 {
