@@ -52,7 +52,7 @@ static struct dnsperf *own(struct as_run *r)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
-	{'m', NULL, "MODE", "udp, tcp or dot", .set = queries_set_mode},
+	{'m', NULL, "MODE", "udp, tcp, dot or doh", .set = queries_set_mode},
 	{'x', NULL, "PORT", "first source port", NUMBER(port, 0, 65535)},
 	{'c', NULL, "CLIENTS", "connections, or source ports", NUMBER(is.clients, 1, 64511)},
 	{'T', NULL, "THREADS", "",
@@ -156,6 +156,9 @@ static void print_connections(const struct dnsperf *d, const json_t *item)
 		"Connection Statistics:\n\n  Reconnections:        {reconnections}\n\n" LATENCY(
 			"setup"),
 		stdout);
+	if (d->is.https)
+		printf("DNS-over-HTTPS statistics:\n\n  HTTP/2 return codes:  %s\n\n",
+			queries_statuses(&d->is.is, item));
 	json_decref(f);
 }
 

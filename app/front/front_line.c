@@ -63,6 +63,7 @@
 
 #define TRANSPORT "traffic.queries.dns.transport"
 #define TLS       "traffic.queries.dns.tls"
+#define HTTPS     "traffic.queries.dns.https"
 
 const struct own_option line_dns_options[] = {
 	COMMON_OPTIONS("queries"),
@@ -78,6 +79,12 @@ const struct own_option line_dns_options[] = {
 		"the DO bit: ask for DNSSEC records"},
 	{'\0', "tcp", NULL, TRANSPORT, "tcp", FRONT_TEXT, "queries over TCP"},
 	{'\0', "tls", NULL, TRANSPORT, "tls", FRONT_TEXT, "queries over TLS, as for tls://SERVER"},
+	{'\0', "https", NULL, TRANSPORT, "https", FRONT_TEXT,
+		"queries by HTTPS, as for https://SERVER or https://SERVER/PATH"},
+	{'\0', "post", NULL, HTTPS ".method", "post", FRONT_TEXT,
+		"by HTTPS: the query as content of a POST, the default"},
+	{'\0', "get", NULL, HTTPS ".method", "get", FRONT_TEXT,
+		"by HTTPS: the query within the path of a GET"},
 	{'\0', "tls-name", "NAME", TLS ".name", NULL, FRONT_TEXT,
 		"over TLS: name of the server (SNI), also in its certificate; default: SERVER, if "
 		"it is a name"},
@@ -108,6 +115,7 @@ const char line_dns_help[] =
 	"  ddiperf dns 192.0.2.1 -d queries.txt --find-max -G 'p99 <= 20ms'\n"
 	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
 	"  ddiperf dns tls://192.0.2.1 www.example.com A --tls-name dns.example --ca ca.pem\n"
+	"  ddiperf dns https://192.0.2.1/dns-query -d queries.txt -r 1k --connections 20\n"
 	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
 
 #define CLIENT_OPTIONS(protocol)                                                                   \
@@ -471,11 +479,11 @@ static bool paced_as_captured(const struct front *f, const struct options *o)
 
 // TRANSPORT://SERVER, as in URIs.
 static const struct scheme {
-	const char *name, *missing; // missing: a protocol that is not built yet; NULL: it is
-} schemes[] = {{"udp", NULL}, {"tcp", NULL}, {"tls", NULL}, {"https", "DNS over HTTPS"},
+	const char *name, *missing; // missing: a protocol that is not supported; NULL: it is
+} schemes[] = {{"udp", NULL}, {"tcp", NULL}, {"tls", NULL}, {"https", NULL},
 	{"quic", "DNS over QUIC"}, {"http3", "DNS over HTTP/3"}};
 
-#define SCHEMES_BUILT "tls://, tcp:// and udp:// are supported"
+#define SCHEMES_BUILT "https://, tls://, tcp:// and udp:// are"
 
 // The scheme in front of the server, whose length goes to len; NULL after an error.
 static const struct scheme *scheme_of(const struct front *f, const char *server, size_t *len)
@@ -490,29 +498,46 @@ static const struct scheme *scheme_of(const struct front *f, const char *server,
 			continue;
 		if (!s->missing)
 			return s;
-		log_error("%s: %s: %s is not built yet (" SCHEMES_BUILT ")", f->name, server,
+		log_error("%s: %s: %s is not supported (" SCHEMES_BUILT ")", f->name, server,
 			s->missing);
 		return NULL;
 	}
-	log_error("%s: %s: %.*s is not a transport (" SCHEMES_BUILT ")", f->name, server, (int)*len,
-		server);
+	log_error("%s: %s: %.*s is not a transport that is supported (" SCHEMES_BUILT ")", f->name,
+		server, (int)*len, server);
 	return NULL;
 }
 
-// The transport of an option; NULL: it is for any.
-static const char *transport_of(const struct given_option *g)
+// The transport of an option; NULL: it is for any. is_part: it is for HTTPS, too.
+static const char *transport_of(const struct given_option *g, bool *is_part)
 {
-	return strcmp(g->row->path, TRANSPORT) == 0               ? g->value
-	       : strncmp(g->row->path, TLS ".", sizeof(TLS)) == 0 ? "tls"
-	                                                          : NULL;
+	*is_part = strncmp(g->row->path, TLS ".", sizeof(TLS)) == 0;
+	return strcmp(g->row->path, TRANSPORT) == 0                   ? g->value
+	       : strncmp(g->row->path, HTTPS ".", sizeof(HTTPS)) == 0 ? "https"
+	       : *is_part                                             ? "tls"
+	                                                              : NULL;
+}
+
+// Cuts the path of https://SERVER/PATH off, and sets it.
+static void set_path(struct front *f, const char **server)
+{
+	const char *path = strchr(*server, '/');
+
+	if (!path)
+		return;
+	front_set(f, *server, HTTPS ".path",
+		strchr(path, '{')
+			? path
+			: arena_printf(f->arena, "%s{%cdns}", path, strchr(path, '?') ? '&' : '?'));
+	*server = arena_printf(f->arena, "%.*s", (int)(path - *server), *server);
 }
 
 // Set the transport, from the server's scheme and from options, which must agree. *server: as
-// typed; then without its scheme.
+// typed; then without its scheme and path.
 static int set_transport(struct front *f, const struct options *o, const char **server)
 {
 	const struct scheme *scheme = NULL;
 	const char *transport = NULL, *from = *server;
+	bool is_part, is_weak = false; // is_weak: by an option that is for HTTPS, too
 	size_t len;
 
 	if (strstr(*server, "://")) {
@@ -521,18 +546,22 @@ static int set_transport(struct front *f, const struct options *o, const char **
 			return EXIT_CONFIG;
 		transport = scheme->name;
 		*server += len + strlen("://");
+		if (strcmp(transport, "https") == 0)
+			set_path(f, server);
 	}
 	for (unsigned i = 0; i < o->given_count; i++) {
-		const char *wanted = transport_of(&o->given[i]);
+		const char *wanted = transport_of(&o->given[i], &is_part);
 
-		if (wanted && transport && strcmp(wanted, transport) != 0) {
+		if (!wanted || (is_part && transport && strcmp(transport, "https") == 0))
+			continue;
+		if (!transport || (is_weak && strcmp(wanted, "https") == 0)) {
+			transport = wanted;
+			from = typed(f, &o->given[i]);
+			is_weak = is_part;
+		} else if (strcmp(wanted, transport) != 0) {
 			log_error("%s: %s: conflicts with %s (a run has one transport)", f->name,
 				typed(f, &o->given[i]), from);
 			return EXIT_CONFIG;
-		}
-		if (wanted && !transport) {
-			transport = wanted;
-			from = typed(f, &o->given[i]);
 		}
 	}
 	if (is_given(o, TLS ".ca") && is_given(o, TLS ".pins"))

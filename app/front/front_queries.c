@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #define UPDATES "traffic.queries.dns.updates"
 #define KEY     "traffic.queries.dns.key"
 #define TLS     "traffic.queries.dns.tls"
+#define HTTPS   "traffic.queries.dns.https"
 
 #define BLANKS " \t\r\n"
 
@@ -56,12 +58,33 @@ int queries_set_mode(struct as_run *r, const char *value)
 {
 	struct queries *q = (struct queries *)r;
 
-	q->tls = strcmp(value, "dot") == 0;
+	q->https = strcmp(value, "doh") == 0;
+	q->tls = q->https || strcmp(value, "dot") == 0;
 	q->tcp = q->tls || strcmp(value, "tcp") == 0;
 	if (q->tcp || strcmp(value, "udp") == 0)
 		return 0;
-	return as_refuse(r, "-%c %s: only udp, tcp and dot (%s)", r->row->letter, value,
-		strcmp(value, "doh") == 0 ? "DNS over HTTPS is not built yet" : "not a transport");
+	return as_refuse(
+		r, "-%c %s: not a transport (udp, tcp, dot or doh)", r->row->letter, value);
+}
+
+static int set_uri(struct as_run *r, const char *value)
+{
+	const char *host = strncasecmp(value, "https://", 8) == 0 ? value + 8 : "";
+
+	if (strcspn(host, "/") == 0)
+		return as_refuse(r, "-O doh-uri=%s: not a URI (https://HOST/PATH)", value);
+	((struct queries *)r)->uri = arena_strdup(r->arena, host);
+	return 0;
+}
+
+static int set_method(struct as_run *r, const char *value)
+{
+	bool post = strcasecmp(value, "POST") == 0;
+
+	((struct queries *)r)->post = post;
+	if (!post && strcasecmp(value, "GET") != 0)
+		return as_refuse(r, "-O doh-method=%s: not a method (GET or POST)", value);
+	return 0;
 }
 
 static int set_sni(struct as_run *r, const char *value)
@@ -106,8 +129,8 @@ static const struct long_option {
 } long_options[] = {
 	{"suppress", .set = check_suppressed},
 	{"num-queries-per-conn", .set = set_per_connection},
-	{"doh-uri", .ignored = "DNS over HTTPS is not built yet"},
-	{"doh-method", .ignored = "DNS over HTTPS is not built yet"},
+	{"doh-uri", .set = set_uri},
+	{"doh-method", .set = set_method},
 	{"tls-sni", .set = set_sni},
 	{"verbose-interval-stats", .ignored = "--json OUT has all figures of intervals"},
 	{"latency-histogram", .ignored = "--json OUT has the histogram"},
@@ -143,15 +166,31 @@ static double least_connections(const struct queries *q)
 	return ceil(q->most_per_s * most_s * IDS_SPARE / 65536);
 }
 
+// By HTTPS: where the server's part of the URI and the path go.
+static void set_https(struct queries *q)
+{
+	struct front *f = &q->is.front;
+	const char *uri = q->uri ? q->uri : "localhost/dns-query", *path = strchr(uri, '/');
+	char mark = path && strchr(path, '?') ? '&' : '?';
+
+	front_set(f, NULL, HTTPS ".method", q->post ? "post" : "get");
+	front_set(f, "-O doh-uri", HTTPS ".authority",
+		arena_printf(q->is.arena, "%.*s", (int)strcspn(uri, "/"), uri));
+	front_set(f, "-O doh-uri", HTTPS ".path",
+		arena_printf(q->is.arena, "%s{%cdns}", path ? path : "/", mark));
+}
+
 static void set_transport(struct queries *q)
 {
 	struct as_run *r = &q->is;
-	double least = least_connections(q);
+	double least = q->https ? 1 : least_connections(q); // its messages have no ID
 
 	if (!q->tcp && q->per_conn > 0)
 		as_note(r, "-O num-queries-per-conn has no effect: UDP has no connections");
 	if (!q->tls && q->sni)
-		as_note(r, "-O tls-sni has no effect without dot, DNS over TLS");
+		as_note(r, "-O tls-sni has no effect without dot or doh, which are over TLS");
+	if (!q->https && (q->uri || q->post))
+		as_note(r, "-O doh-uri and -O doh-method have no effect without doh");
 	if (!q->tcp)
 		return;
 	q->clients = fmax(q->clients, 1);
@@ -161,8 +200,13 @@ static void set_transport(struct queries *q)
 			"shorter one, -t, needs fewer)",
 			least, q->clients);
 	q->clients = fmax(q->clients, least);
-	front_set(&r->front, NULL, "traffic.queries.dns.transport", q->tls ? "tls" : "tcp");
-	if (q->tls) // neither tool offers a protocol
+	front_set(&r->front, NULL, "traffic.queries.dns.transport",
+		q->https ? "https"
+		: q->tls ? "tls"
+			 : "tcp");
+	if (q->https)
+		set_https(q);
+	else if (q->tls) // neither tool offers a protocol
 		front_set(&r->front, NULL, TLS ".alpn", "none");
 	if (q->tls && q->sni)
 		front_set(&r->front, "-O tls-sni", TLS ".name", q->sni);
@@ -452,7 +496,8 @@ const char *queries_server(const struct as_run *r, const json_t *begin)
 	const json_t *item = json_array_get(document_at(begin, "result.config.traffic"), 0);
 	const char *server = document_text(item, "server");
 	double port = document_number(item, "server_port");
-	int usual = ((const struct queries *)r)->tls ? 853 : 53;
+	const struct queries *q = (const struct queries *)r;
+	int usual = q->https ? 443 : q->tls ? 853 : 53;
 
 	return arena_printf(r->arena, strchr(server, ':') ? "[%s]:%.0f" : "%s:%.0f", server,
 		port > 0 ? port : usual);
@@ -496,6 +541,17 @@ json_t *queries_handshakes(const json_t *item)
 			json_real(strcmp(names[i], "stddev_ns") == 0 ? hypot(a, b) : a + b));
 	}
 	return both;
+}
+
+const char *queries_statuses(const struct as_run *r, const json_t *item)
+{
+	const char *name, *text = "";
+	json_t *count;
+
+	json_object_foreach((json_t *)document_at(item, "connections.http.status"), name, count)
+		text = arena_printf(r->arena, "%s%s%s: %.0f", text, *text ? ", " : "",
+			strcmp(name, "other") == 0 ? "unknown" : name, json_number_value(count));
+	return text;
 }
 
 void queries_explain(const struct as_run *r, const struct document_reader *b)

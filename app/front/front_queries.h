@@ -15,7 +15,8 @@ extern const struct as_tool front_dnsperf, front_kxdpgun, front_resperf, front_r
 struct queries {
 	struct as_run is;
 	bool tcp;            // messages on connections, also over TLS
-	bool tls;            // these are over TLS
+	bool tls;            // these are over TLS, also by HTTPS
+	bool https;          // messages by HTTPS
 	double clients;      // sockets, or connections over TCP; 0: not given
 	double per_conn;     // queries per connection; 0: unlimited
 	double most_per_s;   // rate; 0: unlimited
@@ -24,6 +25,8 @@ struct queries {
 	struct addr address; // of the server, after queries_finish
 	char link[16];       // of the server, after queries_finish; "": none
 	const char *sni;     // name sent over TLS; NULL: none
+	const char *uri;     // of HTTPS; NULL: the default
+	bool post;           // by HTTPS
 	const char *file;    // of queries; NULL: not given; "-": standard input
 	bool binary;         // contains whole messages
 	bool updates;        // contains dynamic updates
@@ -53,7 +56,7 @@ struct queries {
 	}
 
 // as_option.set; the tool's struct must begin with a struct queries.
-int queries_set_mode(struct as_run *r, const char *value); // udp, tcp or dot
+int queries_set_mode(struct as_run *r, const char *value); // udp, tcp, dot or doh
 int queries_set_long(struct as_run *r, const char *value); // -O
 int queries_set_family(struct as_run *r, const char *value);
 int queries_set_edns(struct as_run *r, const char *value);
@@ -87,5 +90,7 @@ json_t *queries_figures(const struct as_run *r, const json_t *item);
 // Latencies of connections as in the originals, which time both handshakes together. With TLS, the
 // mean is exact; extremes and deviation assume two independent times. The caller owns it.
 json_t *queries_handshakes(const json_t *item);
+// Answers by HTTP status: "200: 9, 404: 1".
+const char *queries_statuses(const struct as_run *r, const json_t *item);
 // Explain the verdict in notes, as far as it exceeds the original's figures.
 void queries_explain(const struct as_run *r, const struct document_reader *b);

@@ -30,7 +30,7 @@ static struct resperf *own(struct as_run *r)
 
 static const struct as_option options[] = {
 	QUERIES_OPTIONS,
-	{'M', NULL, "MODE", "udp, tcp or dot", .set = queries_set_mode},
+	{'M', NULL, "MODE", "udp, tcp, dot or doh", .set = queries_set_mode},
 	{'x', NULL, "PORT", "",
 		.ignored = "there are as many source ports as the load needs (--set "
 			   "traffic.queries.source.ports)"},

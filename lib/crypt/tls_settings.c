@@ -225,6 +225,14 @@ const struct tls_settings *tls_settings_or(const struct tls_settings *s)
 	return s ? s : &defaults;
 }
 
+const struct tls_server_settings *tls_server_settings_or(const struct tls_server_settings *s)
+{
+	static const struct tls_server_settings defaults = {
+		.tickets = true, .close_notify = true, .handshakes = HANDSHAKES};
+
+	return s ? s : &defaults;
+}
+
 bool tls_pin(const char *text, uint8_t *pin)
 {
 	struct base64_decode_ctx base64;

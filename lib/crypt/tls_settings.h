@@ -72,6 +72,8 @@ extern const struct field_section tls_server_section;
 // s, or the defaults of its rows if it is NULL.
 const struct tls_settings *tls_settings_or(const struct tls_settings *s);
 
+const struct tls_server_settings *tls_server_settings_or(const struct tls_server_settings *s);
+
 // Decodes a pin. Returns false if it is not the base64 of 32 octets.
 bool tls_pin(const char *text, uint8_t *pin);
 // Is the cipher offered, or accepted?

@@ -16,7 +16,7 @@
 
 const char *const transport_names[] = {"udp", "tcp", NULL};
 
-const char *const transport_names_secure[] = {"udp", "tcp", "tls", NULL};
+const char *const transport_names_secure[] = {"udp", "tcp", "tls", "https", NULL};
 
 const char *const transport_tc_names[] = {"count", "tcp", NULL};
 
@@ -214,9 +214,13 @@ uint64_t tcp_behave_all(const struct tcp_settings *s)
 void transport_check(const struct transport_settings *s, struct diag *d)
 {
 	if (s->tcp && !transport_tcp(s))
-		diag_error(d, s, "tcp", "is for transport: tcp and tls, and tc: tcp");
-	if (s->tls && s->transport != TRANSPORT_TLS)
-		diag_error(d, s, "tls", "is for transport: tls");
+		diag_error(d, s, "tcp", "is for transport: tcp, tls and https, and tc: tcp");
+	if (s->tls && !transport_is_secure(s->transport))
+		diag_error(d, s, "tls", "is for transport: tls and https");
+	if (s->https && s->transport != TRANSPORT_HTTPS)
+		diag_error(d, s, "https", "is for transport: https");
+	if (s->https)
+		https_check(s->https, d);
 	if (s->transport != TRANSPORT_UDP && s->tc == TRANSPORT_TC_TCP)
 		diag_error(
 			d, s, "tc", "is for transport: udp (over connections answers are whole)");

@@ -8,8 +8,9 @@
 
 #include "base/diag.h"
 #include "base/field.h"
+#include "net/https_settings.h"
 
-enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS };
+enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_HTTPS };
 enum transport_tc { TRANSPORT_TC_COUNT, TRANSPORT_TC_TCP };
 enum transport_closed { TRANSPORT_CLOSED_LOST, TRANSPORT_CLOSED_AGAIN };
 enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN_RATE };
@@ -65,10 +66,11 @@ struct transport_settings {
 	int32_t tc;               // enum transport_tc
 	struct tcp_settings *tcp; // NULL: none are given
 	struct tls_settings *tls; // NULL: none are given
+	struct https_settings *https;
 };
 
 extern const char *const transport_names[];        // udp, tcp
-extern const char *const transport_names_secure[]; // and tls
+extern const char *const transport_names_secure[]; // and tls, https
 extern const char *const transport_tc_names[];
 extern const struct field_section transport_tcp_section;
 
@@ -77,8 +79,8 @@ extern const struct field_section transport_tcp_section;
 #define TRANSPORT_ROWS(at) \
 	TRANSPORT_ROW(at, transport_names_secure), TRANSPORT_TC_ROW(at), \
 		TRANSPORT_TCP_ROW( \
-			at, "the connections of transport: tcp and tls, or of tc: tcp"), \
-		TRANSPORT_TLS_ROW(at)
+			at, "the connections of transport: tcp, tls and https, or of tc: tcp"), \
+		TRANSPORT_TLS_ROW(at), TRANSPORT_HTTPS_ROW(at)
 // One by one: a protocol without truncated answers has no `tc`.
 #define TRANSPORT_ROW(at, all) \
 	{.name = "transport", \
@@ -103,11 +105,18 @@ extern const struct field_section transport_tcp_section;
 		.section = &transport_tcp_section}
 #define TRANSPORT_TLS_ROW(at) \
 	{.name = "tls", \
-		.help = "transport: tls", \
+		.help = "TLS of transport: tls and https", \
 		.type = FIELD_SECTION, \
 		.optional = true, \
 		.offset = (at) + offsetof(struct transport_settings, tls), \
 		.section = &tls_section}
+#define TRANSPORT_HTTPS_ROW(at) \
+	{.name = "https", \
+		.help = "HTTP/2 of transport: https", \
+		.type = FIELD_SECTION, \
+		.optional = true, \
+		.offset = (at) + offsetof(struct transport_settings, https), \
+		.section = &https_section}
 // clang-format on
 
 // The settings of connections, or their defaults. NULL: there are none.
@@ -116,5 +125,10 @@ const struct tcp_settings *transport_tcp(const struct transport_settings *s);
 uint64_t tcp_behave_clients(const struct tcp_settings *s, enum tcp_behaviour behaviour);
 // The sum over all behaviours.
 uint64_t tcp_behave_all(const struct tcp_settings *s);
+// Over TLS?
+static inline bool transport_is_secure(int32_t transport)
+{
+	return transport >= TRANSPORT_TLS;
+}
 // Errors go to d.
 void transport_check(const struct transport_settings *s, struct diag *d);

@@ -440,6 +440,10 @@ struct proto_ports {
 	uint16_t plain;   // UDP and TCP
 	uint16_t tls;     // 0: messages never travel over TLS
 	const char *alpn; // with TLS
+	// 0: messages never travel by HTTPS. Else the path of requests, with {?name} where a
+	// message goes, and the media type of messages; their key is 0 then.
+	uint16_t https;
+	const char *path, *media;
 };
 
 // A protocol, and its client side.

@@ -193,6 +193,18 @@ static void print_tls(FILE *out, const struct result_tls *t)
 	}
 }
 
+// Prints the HTTP/2 of connections: its answers by status, and its errors.
+static void print_http(FILE *out, const struct result_http *h)
+{
+	static const char shown[] = "header_bytes header_bytes_received";
+	const struct http_counters *c = &h->counts;
+
+	fprintf(out, "    HTTP/2        %s answers of status 200", count_text(c->status[0]));
+	HTTP_COUNTERS(PRINT)
+	fputc('\n', out);
+	HTTP_NAMED(PRINT_NAMES)
+}
+
 // Prints connections in a line: opened, accepted, and all failures.
 static void print_connections(FILE *out, struct stats_figures in, const struct result_item *i)
 {
@@ -219,6 +231,8 @@ static void print_connections(FILE *out, struct stats_figures in, const struct r
 	}
 	if (c->tls)
 		print_tls(out, c->tls);
+	if (c->http)
+		print_http(out, c->http);
 	print_closings(out, in, c, answers);
 }
 

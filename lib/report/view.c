@@ -625,6 +625,7 @@ static void put_item_details(struct drawing *d, const json_t *item, size_t n, un
 	const struct view *v = d->v;
 	const json_t *connections = json_object_get(item, "connections");
 	const json_t *tls = json_object_get(connections, "tls");
+	const json_t *http = json_object_get(connections, "http");
 	bool timed = !json_object_get(v->interval, LINE_WARMUP) && n < VIEW_ITEMS;
 
 	if (more && n < VIEW_ITEMS && more--)
@@ -637,6 +638,8 @@ static void put_item_details(struct drawing *d, const json_t *item, size_t n, un
 		put_connections(d, connections);
 	if (tls && more > 1 && more--)
 		put_plain(d, "  TLS, per s", tls);
+	if (http && more > 1 && more--)
+		put_plain(d, "  HTTP/2, per s", http);
 	if (more)
 		put_counts(d, item);
 }

@@ -12,6 +12,7 @@
 #include "io/driver/driver.h"
 #include "io/driver/settings.h"
 
+#define KEYLESS_BITS     32 // of transactions whose messages have no key
 #define AT(type, member) .offset = offsetof(struct type, member)
 
 static const struct field_section *client_section(uint32_t proto)
@@ -146,6 +147,9 @@ static const struct field responder_fields[] = {
 		.section = &transport_server_section},
 	{"tls", "connections over TLS, at a port of their own; absent: none", FIELD_SECTION,
 		.optional = true, AT(responder_settings, tls), .section = &tls_server_section},
+	{"https", "connections by HTTP/2 over TLS, at a port of their own; absent: none",
+		FIELD_SECTION, .optional = true, AT(responder_settings, https),
+		.section = &https_server_section},
 	{"control", "endpoint that serves its counters to testers with the token", FIELD_SECTION,
 		.optional = true, AT(responder_settings, control), .section = &control_section},
 	{"router", "also act as a router and answer router solicitations (RFC 4861)", FIELD_SECTION,
@@ -383,6 +387,15 @@ uint16_t config_responder_tls_port(const struct config *c, const struct proto *p
 	return s->port ? (uint16_t)s->port : proto->ports->tls;
 }
 
+uint16_t config_responder_https_port(const struct config *c, const struct proto *proto)
+{
+	const struct https_server_settings *s = c->responder->https;
+
+	if (!s || !proto->ports->https || !proto->server->stream)
+		return 0;
+	return s->port ? (uint16_t)s->port : proto->ports->https;
+}
+
 static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 {
 	f->further = (struct field_list *)(uintptr_t)&i->servers;
@@ -399,6 +412,7 @@ static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 				i->server_port ? (uint16_t)i->server_port : f->proto->ports->plain;
 			f->index = n;
 			f->settings = settings;
+			f->key_bits = f->proto->key_bits;
 		}
 		if (proto_terms(protos[n], settings).servers)
 			f->further = proto_terms(protos[n], settings).servers;
@@ -408,9 +422,13 @@ static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 
 		f->tcp = transport_tcp(t);
 		f->stream = t->transport != TRANSPORT_UDP;
-		f->tls = t->transport == TRANSPORT_TLS ? tls_settings_or(t->tls) : NULL;
+		f->tls = transport_is_secure(t->transport) ? tls_settings_or(t->tls) : NULL;
+		if (t->transport == TRANSPORT_HTTPS)
+			f->https = https_settings_or(t->https);
+		if (f->https)
+			f->key_bits = KEYLESS_BITS;
 		if (f->tls && !i->server_port)
-			f->server_port = f->proto->ports->tls;
+			f->server_port = f->https ? f->proto->ports->https : f->proto->ports->tls;
 	}
 }
 

@@ -55,8 +55,10 @@ struct item_facts {
 	void *settings;                   // of the protocol; changed by its fit alone
 	const struct tcp_settings *tcp;   // NULL: all messages travel in datagrams
 	const struct tls_settings *tls;   // NULL: connections are not over TLS
-	bool stream;                      // all messages travel over connections
-	bool sockets;                     // the port has driver: socket
+	const struct https_settings *https; // NULL: messages do not travel by HTTPS
+	bool stream;                        // all messages travel over connections
+	uint8_t key_bits;    // of transactions: the protocol's, or 32 if messages have no key
+	bool sockets;        // the port has driver: socket
 	bool reuses_keys;    // the key of an answered transaction may be used again at once
 	bool asks_responder; // the embedded responder is its server, or answers in its place
 	uint16_t server_port;
@@ -115,6 +117,7 @@ struct responder_settings {
 	struct faults_settings *faults;        // NULL: none
 	struct transport_server_settings *tcp; // NULL: not given
 	struct tls_server_settings *tls;       // NULL: not over TLS
+	struct https_server_settings *https;   // NULL: not by HTTPS
 	struct control_settings *control;      // NULL: its counters are not served
 	struct router_settings *router;        // NULL: not a router
 };
@@ -218,6 +221,7 @@ const struct port_settings *config_responder_port(const struct config *c);
 uint16_t config_responder_server_port(const struct config *c, const struct proto *proto);
 // Its port for connections over TLS; 0: none.
 uint16_t config_responder_tls_port(const struct config *c, const struct proto *proto);
+uint16_t config_responder_https_port(const struct config *c, const struct proto *proto);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Returns whether the port of the item can send to the address; if not, reports the reason at `at`.

@@ -81,7 +81,7 @@ static void check_connections(
 	uint64_t all = tcp->connections + 2 * tcp_behave_all(tcp);
 	uint64_t open = (uint64_t)ceil((double)all * f->ports_load);
 	double want = (double)open + (isinf(rate) ? 0 : rate * rests);
-	uint8_t bits = f->proto->key_bits;
+	uint8_t bits = f->key_bits;
 
 	if (kernel && tcp_behave_all(tcp))
 		diag_error(d, tcp, "behave",
@@ -111,7 +111,7 @@ static void check_ports_suffice(
 {
 	const struct item_facts *f = &i->facts;
 	uint64_t needed = (uint64_t)((double)config_keys_needed(c, i) * f->ports_load);
-	uint64_t per_port = f->addresses << f->proto->key_bits, want, even;
+	uint64_t per_port = f->addresses << f->key_bits, want, even;
 	uint64_t workers = f->ports_share.of;
 	char shared[96] = "";
 
@@ -367,15 +367,27 @@ static bool answers_tls(const struct config *c)
 	return false;
 }
 
+static bool answers_https(const struct config *c)
+{
+	for (unsigned k = 0; protos[k]; k++)
+		if (c->responder->protocol[k] && config_responder_https_port(c, protos[k]))
+			return true;
+	return false;
+}
+
 static void check_responder_tls(const struct config *c, struct diag *d)
 {
 	const struct responder_settings *r = c->responder;
 
-	if (r->tls && !answers_tls(c))
+	if (r->https && !answers_https(c))
+		diag_error(d, r, "https", "none of its protocols travels by HTTPS");
+	if (r->https)
+		https_server_check(r->https, d);
+	if (r->tls && !r->https && !answers_tls(c))
 		diag_error(d, r, "tls", "none of its protocols travels over TLS");
 	if (r->tls)
 		tls_server_check(r->tls, d);
-	for (uint32_t i = 0; r->faults && !r->tls && i < FAULT_OF_PROTOCOL; i++)
+	for (uint32_t i = 0; r->faults && !r->tls && !r->https && i < FAULT_OF_PROTOCOL; i++)
 		if (r->faults->fault[i] && FAULTS_OF_RECORDS >> i & 1)
 			diag_error(d, r->faults->fault[i], "",
 				"%s is for connections over TLS (add responder.tls)",
@@ -601,7 +613,7 @@ static void check_output(const struct config *c, struct diag *d)
 	uint16_t port;
 
 	if (o->keylog && !asks_over_tls(c))
-		diag_error(d, &o->keylog, NULL, "no item has transport: tls");
+		diag_error(d, &o->keylog, NULL, "no item has transport: tls or https");
 	if (o->capture && o->capture->when.count == 0)
 		diag_error(d, o->capture, "when", "no outcome to keep (like [lost, failed])");
 	if (o->prometheus && addr_parse_listen(o->prometheus, &addr, &port, &what) < 0)
@@ -703,7 +715,7 @@ static uint32_t free_ports(const struct config *c, const struct item_settings *i
 		rate = SOCKET_RATE * (double)workers;
 	keys = (double)config_keys_needed(c, i) * part;
 	keys = (f->reuses_keys ? keys : fmax(rate * timeouts, keys)) * SOCKET_SPARE;
-	ports = keys / ((double)f->addresses * (double)(1ull << f->proto->key_bits));
+	ports = keys / ((double)f->addresses * (double)(1ull << f->key_bits));
 	ports = fmax(ports,
 		(f->tcp ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers / (double)f->addresses);
 	ports = fmin(ceil(ports / (double)workers) * (double)workers, 65536 - FREE_FIRST);

@@ -139,7 +139,7 @@ static void place_item(struct plan_item *item)
 		run->begin = run->proto->begin;
 		run->any_port = item->facts.any_port;
 		run->vlan_at = (uint8_t)(VLANS_AT + 4 * item->port->vlan_count);
-		run->txns.key_bits = run->proto->key_bits - txn_bits_for(lanes);
+		run->txns.key_bits = item->settings->facts.key_bits - txn_bits_for(lanes);
 		run->txns.lane_mask = lanes - 1;
 		run->more = item->layout.more;
 		item->worker[k].spares = max_u16(item->worker[k].spares, 1 + item->layout.more);

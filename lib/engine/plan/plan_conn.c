@@ -6,6 +6,7 @@
 
 #include "engine/core/pages.h"
 #include "engine/core/worker/worker_conn.h"
+#include "engine/plan/plan_https.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/plan_tls.h"
 #include "engine/core/responder/responder.h"
@@ -20,6 +21,7 @@
 #define PATIENCE_NS      200000000 // time for connections to end after the last transaction
 #define CLOCK_BITS       42 // of microseconds: timestamps and sequence numbers wrap within them
 #define RECORD_EXTRA     (RECORD_LEAD_MOST + RECORD_TRAIL_MOST)
+#define REQUEST_EXTRA    512   // octets of the frames and headers of a message
 #define FLIGHT_BLOCKS    40    // of a handshake: 8 KiB of certificates, and our part
 #define HANDSHAKE_BYTES  12288 // that the TLS library takes for one
 #define BEHAVE_WINDOW    2048  // small: a slow reader's fills soon
@@ -76,7 +78,8 @@ static struct conns_shape shape_of(const struct plan_item *i, uint64_t rows, uin
 	uint64_t seats = seats_of(f, 0);
 	uint64_t reply = config_terms(i->settings).longest_reply;
 	double open = (double)seats * (rate > 0 ? 2 : 1 + SPARE);
-	uint32_t longest = plan_item_longest(i) + (f->tls ? RECORD_EXTRA : 0);
+	uint32_t longest =
+		plan_item_longest(i) + (f->tls ? RECORD_EXTRA : 0) + (f->https ? REQUEST_EXTRA : 0);
 	uint64_t flights = f->tls ? f->tls->handshakes * FLIGHT_BLOCKS : 0;
 
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
@@ -269,6 +272,22 @@ static struct secures *tls_open(struct plan *p, struct conns *cs, const struct s
 }
 
 // Returns 0 or -ENOMEM.
+static int item_https_open(const struct plan_item *i, struct worker_conns *wc)
+{
+	const struct https_shape shape =
+		plan_https_shape(i->settings, wc->cs.count, wc->seat_count, wc->it->txns.count);
+	int ret = plan_https_open(&wc->cs, i, &shape);
+
+	if (ret < 0)
+		return ret;
+	wc->cs.https->counts = wc->books.http;
+	wc->it->keyless = true;
+	if (wc->per_conn > H2_STREAM_LAST / 2)
+		wc->per_conn = H2_STREAM_LAST / 2;
+	return 0;
+}
+
+// Returns 0 or -ENOMEM.
 static int item_tls_open(struct plan *p, const struct plan_item *i, struct worker_conns *wc)
 {
 	const struct secures_shape shape =
@@ -278,15 +297,16 @@ static int item_tls_open(struct plan *p, const struct plan_item *i, struct worke
 	if (!ss)
 		return -ENOMEM;
 	plan_tls_fill(ss, i->settings);
-	ss->setup = i->hands;
+	ss->setup = ss->setup_http = i->hands;
 	ss->counts = wc->books.tls;
-	return 0;
+	return i->request ? item_https_open(i, wc) : 0;
 }
 
 static void tls_close(struct conns *cs)
 {
 	struct secures *ss = cs->secure;
 
+	plan_https_close(cs);
 	if (!ss)
 		return;
 	secures_free(ss);
@@ -295,6 +315,14 @@ static void tls_close(struct conns *cs)
 	pages_free(ss->all, ss->bytes);
 	pages_free(ss, sizeof(*ss));
 	cs->secure = NULL;
+}
+
+static uint64_t https_memory(const struct plan_item *i, uint32_t conns, uint32_t slots)
+{
+	const struct https_shape shape =
+		plan_https_shape(i->settings, conns, seats_of(&i->settings->facts, 0), slots);
+
+	return https_bytes(&shape);
 }
 
 uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t rows)
@@ -307,7 +335,8 @@ uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t ro
 		return 0;
 	shape = shape_of(i, rows / workers, slots);
 	return conns_bytes(&shape) + own_bytes(seats_of(f, 0), slots, rows / workers) +
-	       behave_memory(f->tcp, workers, rows) + (f->tls ? tls_memory(f, shape.count) : 0);
+	       behave_memory(f->tcp, workers, rows) + (f->tls ? tls_memory(f, shape.count) : 0) +
+	       (f->https ? https_memory(i, shape.count, (uint32_t)slots) : 0);
 }
 
 static uint32_t us_of(uint64_t ns)
@@ -473,7 +502,7 @@ static uint32_t live_tls(const struct plan *p)
 // Returns 0 or -ENOMEM.
 static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 {
-	const struct tls_server_settings *s = p->config->responder->tls;
+	const struct tls_server_settings *s = tls_server_settings_or(p->config->responder->tls);
 	const struct secures_shape shape = {.count = rc->cs.count,
 		.live = live_tls(p),
 		.seats = (uint32_t)(s->handshakes < rc->cs.count ? s->handshakes : rc->cs.count),
@@ -483,20 +512,22 @@ static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 	if (!ss)
 		return -ENOMEM;
 	ss->setup = p->responder_hands;
+	ss->setup_http = p->responder_hands_http;
 	ss->counts = &rc->tls;
 	ss->server = true;
 	ss->close_notify = s->close_notify;
-	return 0;
+	return p->responder_hands_http ? plan_https_serve(&rc->cs, p, live_tls(p), rc->secret) : 0;
 }
 
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)
 {
 	const struct transport_server_settings *s = transport_server(p->config->responder->tcp);
 	bool closes = s->queries_per_connection != UINT64_MAX || s->idle_ns != UINT64_MAX;
+	bool secured = p->responder_hands || p->responder_hands_http;
 	uint64_t count = expected(p, closes);
 	const struct conns_shape shape = {.count = (uint32_t)count,
 		.places = (uint32_t)count,
-		.blocks = SERVER_BLOCKS + (p->responder_hands ? SERVER_BLOCKS : 0),
+		.blocks = SERVER_BLOCKS + (secured ? SERVER_BLOCKS : 0),
 		.window = (uint32_t)s->window,
 		// A kernel lets ports rest by itself.
 		.time_wait_us = port->sockets ? 0 : SERVER_TIME_WAIT,
@@ -528,7 +559,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	rc->secret = rand_hash(p->config->run.seed ^ r->queue_first);
 	rc->more_blocks = SERVER_BLOCKS / 2;
 	treat(rc, s, r->queue_first, p->responder_count);
-	return p->responder_hands ? responder_tls_open(p, rc) : 0;
+	return secured ? responder_tls_open(p, rc) : 0;
 }
 
 void plan_responder_conns_close(struct responder *r)

@@ -11,6 +11,7 @@
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_servers.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_https.h"
 #include "engine/plan/plan_tls.h"
 #include "engine/plan/replay.h"
 #include "io/driver/driver.h"
@@ -282,6 +283,11 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 		i->hands = plan_tls_client(i->settings, a, d);
 		if (!i->hands)
 			return diag_count(d) ? -EINVAL : -ENOMEM;
+	}
+	if (f->https) {
+		i->request = plan_https_request(i->settings, a, d);
+		if (!i->request)
+			return -EINVAL;
 	}
 	item_layout(i, a);
 	divide_owned(i, a, d);

@@ -49,6 +49,7 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	rp->server = rp->proto->server;
 	rp->port = config_responder_server_port(p->config, rp->proto);
 	rp->tls_port = config_responder_tls_port(p->config, rp->proto);
+	rp->https_port = config_responder_https_port(p->config, rp->proto);
 	rp->ports = facts->ports;
 	rp->preface = facts->preface;
 	rp->request_len = facts->fixed;
@@ -93,6 +94,19 @@ static const struct neigh_advert *router_of(const struct router_settings *s, str
 	return out;
 }
 
+// Prepares the handshakes of a protocol. Returns false after an error, or without memory.
+static bool hands_of(struct plan *p, const struct proto *proto, struct arena *a, struct diag *d)
+{
+	bool tls = config_responder_tls_port(p->config, proto),
+	     http = config_responder_https_port(p->config, proto);
+
+	if (tls)
+		p->responder_hands = plan_tls_server(p->config, proto->ports, false, a, d);
+	if (http)
+		p->responder_hands_http = plan_tls_server(p->config, proto->ports, true, a, d);
+	return (!tls || p->responder_hands) && (!http || p->responder_hands_http);
+}
+
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 {
 	const struct responder_settings *s = p->config->responder;
@@ -117,11 +131,8 @@ int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
 			return -ENOSPC;
 		for (uint32_t i = 0; i < p->responder_count && rc == 0; i++)
 			rc = responder_add(p, k, i, a);
-		if (config_responder_tls_port(p->config, protos[k])) {
-			p->responder_hands = plan_tls_server(p->config, protos[k]->ports, a, d);
-			if (!p->responder_hands)
-				return diag_count(d) ? -EINVAL : -ENOMEM;
-		}
+		if (!hands_of(p, protos[k], a, d))
+			return diag_count(d) ? -EINVAL : -ENOMEM;
 	}
 	return rc;
 }
@@ -246,7 +257,8 @@ void plan_responder_close(struct plan *p)
 	for (uint32_t i = 0; i < p->responder_count; i++)
 		responder_free(&p->responders[i]);
 	hand_setup_free(p->responder_hands);
-	p->responder_hands = NULL;
+	hand_setup_free(p->responder_hands_http);
+	p->responder_hands = p->responder_hands_http = NULL;
 	for (unsigned k = 0; p->responder_shared && protos[k]; k++)
 		if (p->responder_shared[k])
 			protos[k]->server->teardown(p->responder_shared[k]);

@@ -283,7 +283,7 @@ static struct socket_group responder_group(const struct plan *p, struct arena *a
 	const struct port_settings *port = config_responder_port(p->config);
 	const struct addr_prefix *own = port->addresses.items;
 	struct addr_range *addresses = arena_zalloc(a, port->addresses.count * sizeof(*addresses));
-	struct field_range *ports = arena_zalloc(a, 2 * proto_count() * sizeof(*ports));
+	struct field_range *ports = arena_zalloc(a, 3 * proto_count() * sizeof(*ports));
 	struct socket_group g = {.addresses = {addresses, port->addresses.count},
 		.ports = {ports, 0},
 		.listens = true};
@@ -300,6 +300,9 @@ static struct socket_group responder_group(const struct plan *p, struct arena *a
 		if (protos[k]->server->stream)
 			g.connections = RESPONDER_CONNECTIONS;
 		at = config_responder_tls_port(p->config, protos[k]);
+		if (at)
+			ports[g.ports.count++] = (struct field_range){at, at};
+		at = config_responder_https_port(p->config, protos[k]);
 		if (at)
 			ports[g.ports.count++] = (struct field_range){at, at};
 	}

@@ -33,8 +33,9 @@ struct plan_item {
 	struct images images;
 	void *shared; // the protocol's set-up
 	struct proto_facts facts;
-	struct hand_setup *hands; // of facts.tls; NULL: none
-	const char *times_of;     // file whose times the protocol reads itself; NULL: none
+	struct hand_setup *hands;         // of facts.tls; NULL: none
+	const struct h2_request *request; // of facts.https; NULL: none
+	const char *times_of;             // file whose times the protocol reads itself; NULL: none
 	struct timestamps replay;
 	struct schedule schedule; // of an open loop
 };
@@ -62,14 +63,15 @@ struct plan {
 	struct neighbours *neighbours; // of each port
 	struct responder *responders;  // one for each worker of its port
 	uint32_t responder_count;
-	int32_t responder_port;              // index into ports, -1: none
-	const struct neigh_advert *router;   // advertisement of the responder; NULL: no router
-	FILE *keylog;                        // output.keylog; NULL: none
-	struct plan_crew *crew;              // NULL: none is needed
-	struct hand_setup *responder_hands;  // of its connections over TLS; NULL: none
-	void **responder_shared;             // set-up of its protocols, index as in protos[]
-	struct proto_facts *responder_facts; // likewise
-	void **common;                       // proto_env.common, index as in protos[]
+	int32_t responder_port;                  // index into ports, -1: none
+	const struct neigh_advert *router;       // advertisement of the responder; NULL: no router
+	FILE *keylog;                            // output.keylog; NULL: none
+	struct plan_crew *crew;                  // NULL: none is needed
+	struct hand_setup *responder_hands;      // of its connections over TLS; NULL: none
+	struct hand_setup *responder_hands_http; // of those with HTTP/2
+	void **responder_shared;                 // set-up of its protocols, index as in protos[]
+	struct proto_facts *responder_facts;     // likewise
+	void **common;                           // proto_env.common, index as in protos[]
 	struct plan_item *items;
 	uint32_t item_count;
 	struct event_times events;

@@ -43,10 +43,10 @@ static const char *text_of(const char *const *setting, struct arena *a, struct d
 }
 
 // "none" is the absence of a protocol.
-static const char *alpn_of(const char *given, const struct proto_ports *proto)
+static const char *alpn_of(const char *given, const struct proto_ports *proto, bool http)
 {
 	if (!given)
-		return proto->alpn;
+		return http ? "h2" : proto->alpn;
 	return strcmp(given, "none") == 0 ? NULL : given;
 }
 
@@ -84,7 +84,7 @@ struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *
 	const struct tls_settings *s = i->facts.tls;
 	const char *const *pins = s->pins.items;
 	uint8_t(*octets)[TLS_PIN_LEN] = arena_zalloc(a, (s->pins.count + 1) * sizeof(*octets));
-	struct hand_settings h = {.alpn = alpn_of(s->alpn, i->facts.proto->ports),
+	struct hand_settings h = {.alpn = alpn_of(s->alpn, i->facts.proto->ports, i->facts.https),
 		.name = name_of(i),
 		.verify = (enum tls_verify)s->verify,
 		.pins = octets,
@@ -102,13 +102,14 @@ struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *
 	return setup_of(&h, i, errors, d);
 }
 
-struct hand_setup *plan_tls_server(
-	const struct config *c, const struct proto_ports *proto, struct arena *a, struct diag *d)
+struct hand_setup *plan_tls_server(const struct config *c, const struct proto_ports *proto,
+	bool http, struct arena *a, struct diag *d)
 {
-	const struct tls_server_settings *s = c->responder->tls;
+	const struct tls_server_settings *s = tls_server_settings_or(c->responder->tls);
 	const struct certificate_wanted wanted = {.name = "responder.example"};
-	struct hand_settings h = {
-		.server = true, .alpn = alpn_of(s->alpn, proto), .tickets = s->tickets};
+	struct hand_settings h = {.server = true,
+		.alpn = http ? "h2" : alpn_of(s->alpn, proto, false),
+		.tickets = s->tickets};
 	uint32_t errors = diag_count(d);
 	struct hand_setup *setup;
 	struct certificate made;
@@ -173,7 +174,7 @@ struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns
 void plan_tls_fill(struct secures *ss, const struct item_settings *i)
 {
 	const struct tls_settings *s = i->facts.tls;
-	const char *alpn = alpn_of(s->alpn, i->facts.proto->ports);
+	const char *alpn = alpn_of(s->alpn, i->facts.proto->ports, i->facts.https);
 
 	ss->bursts = s->records == TLS_RECORDS_BURST;
 	ss->close_notify = s->close_notify;
@@ -181,6 +182,7 @@ void plan_tls_fill(struct secures *ss, const struct item_settings *i)
 	ss->shared = s->resume == TLS_RESUME_LAST;
 	if (alpn)
 		snprintf(ss->alpn, sizeof(ss->alpn), "%s", alpn);
+	ss->alpn_needed = i->facts.https;
 }
 
 // --- the crew

@@ -11,9 +11,10 @@
 
 // The common part of the handshakes of an item's clients. Returns NULL after an error in d.
 struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *a, struct diag *d);
-// The responder's part; a certificate is made unless the settings have one.
-struct hand_setup *plan_tls_server(
-	const struct config *c, const struct proto_ports *proto, struct arena *a, struct diag *d);
+// The responder's part; a certificate is made unless the settings have one. http: of the
+// connections with HTTP/2.
+struct hand_setup *plan_tls_server(const struct config *c, const struct proto_ports *proto,
+	bool http, struct arena *a, struct diag *d);
 
 // Opens output.keylog for all handshakes of items. Returns 0, or -errno (logged).
 int plan_keylog_open(struct plan *p);

@@ -153,6 +153,24 @@ SECTION("tls", tls_rows, result_tls, "TLS of the connections");
 			AT(of, tls), .section = &tls_rows_section, .optional = true                \
 	}
 
+#define HTTP_ROW(member_, text)                                                                    \
+	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_http, counts.member_)},
+#define HTTP_ARRAY_ROW(member_, length_, label_, text)                                             \
+	{.name = #member_,                                                                         \
+		.help = text,                                                                      \
+		.type = COUNTER_ARRAY,                                                             \
+		AT(result_http, counts.member_),                                                   \
+		.length = length_,                                                                 \
+		.label = label_},
+static const struct counter http_rows[] = {HTTP_COUNTERS(HTTP_ROW) // core/counters.h
+	HTTP_NAMED(HTTP_ARRAY_ROW)};
+SECTION("http", http_rows, result_http, "HTTP/2 of the connections");
+#define HTTP_SECTION(of)                                                                           \
+	{                                                                                          \
+		"http", "their HTTP/2; absent: they do not use it", NULL, COUNTER_SECTION,         \
+			AT(of, http), .section = &http_rows_section, .optional = true              \
+	}
+
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
@@ -165,6 +183,7 @@ static const struct counter connections_rows[] = {
 	COUNT(result_connections, segments_received, "segments received, warm-up included"),
 	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
 	TLS_SECTION(result_connections),
+	HTTP_SECTION(result_connections),
 	{"behave", "misbehaving clients; absent: none", NULL, COUNTER_SECTION,
 		AT(result_connections, behave), .section = &behave_rows_section, .optional = true},
 };
@@ -402,6 +421,7 @@ static const struct counter interval_conn_rows[] = {
 		AT(result_interval_connections, first_answer), .section = &latency_section},
 	TCP_COUNTERS(INTERVAL_CONN_ROW) // net/tcp.h
 	TLS_SECTION(result_interval_connections),
+	HTTP_SECTION(result_interval_connections),
 };
 SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
 

@@ -58,6 +58,11 @@ struct result_behave {
 	uint64_t no_memory;
 };
 
+// HTTP/2 of connections.
+struct result_http {
+	struct http_counters counts;
+};
+
 // TLS of connections.
 struct result_tls {
 	struct tls_counters counts;
@@ -73,6 +78,7 @@ struct result_connections {
 	uint64_t left;                             // open when the run ended
 	struct latency handshake, first_answer;
 	const struct result_tls *tls;       // NULL: they are not over TLS
+	const struct result_http *http;     // NULL: they do not use HTTP/2
 	const struct result_behave *behave; // NULL: no such clients
 };
 
@@ -241,7 +247,8 @@ struct result_interval_connections {
 	uint64_t open; // at its end
 	TCP_COUNTERS(COUNTER_MEMBER)
 	struct latency handshake, first_answer;
-	const struct result_tls *tls; // NULL: they are not over TLS
+	const struct result_tls *tls;   // NULL: they are not over TLS
+	const struct result_http *http; // NULL: they do not use HTTP/2
 };
 
 struct result_interval_item {

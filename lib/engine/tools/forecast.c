@@ -18,6 +18,7 @@
 
 #define STREAM_COST_NS  85    // of a message and its reply over an open connection, besides UDP
 #define RECORD_COST_NS  345   // of their two records of TLS, besides TCP
+#define HTTP_COST_NS    450   // of their frames and headers, besides TLS
 #define FULL_COST_NS    230e3 // of a handshake with a certificate: P-256, X25519
 #define RESUMED_COST_NS 90e3
 
@@ -171,6 +172,7 @@ static double message_cost(const struct item_settings *s, const struct forecast_
 
 	cost += f->stream ? STREAM_COST_NS : 0;
 	cost += f->tls ? RECORD_COST_NS : 0;
+	cost += f->https ? HTTP_COST_NS : 0;
 	return f->tls && !i->crew && f->tcp->queries_per_connection != UINT64_MAX
 	               ? cost + i->handshake_ns / (double)f->tcp->queries_per_connection
 	               : cost;
@@ -213,7 +215,7 @@ static struct forecast_item item_of(
 		out.per_s = (double)port_queue_count(port) / unpaced_on(c, port);
 	out.slots = config_slots_needed(c, s);
 	if (!proto->router) { // else it chooses addresses and ports itself
-		uint64_t per_port = s->facts.addresses << proto->key_bits;
+		uint64_t per_port = s->facts.addresses << s->facts.key_bits;
 
 		out.source_addresses = s->facts.addresses;
 		out.source_ports_needed =

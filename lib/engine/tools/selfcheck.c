@@ -14,6 +14,7 @@
 #include "engine/config/work.h"
 #include "io/driver/driver.h"
 
+#define SELF_STREAMS    32767 // requests at a time on a connection
 #define WARMUP_MAX_NS   1000000000ull
 #define DURATION_MAX_NS 10000000000ull
 #define TIMEOUT_MIN_NS  100000ull
@@ -227,6 +228,20 @@ static int derive_responder(
 	return 0;
 }
 
+// A server for the path of this item.
+static void derive_https(const struct item_settings *i, struct config *out, struct arena *a)
+{
+	const struct https_settings *own = i->facts.https;
+	struct https_server_settings *server = arena_zalloc(a, sizeof(*server));
+
+	*server = (struct https_server_settings){.path = own->path,
+		.streams = SELF_STREAMS,
+		.header_table = own->header_table,
+		.window = own->window,
+		.goaway = UINT64_MAX};
+	out->responder->https = server;
+}
+
 // A server for the offers of all items, with a certificate made at the start. Its authority
 // and key are unknown to the items, which therefore do not look for them.
 static void derive_tls(const struct config *c, struct config *out, struct arena *a)
@@ -249,6 +264,8 @@ static void derive_tls(const struct config *c, struct config *out, struct arena 
 		own->pins = (struct field_list){0};
 		own->ca = NULL;
 		items[i].facts.tls = own;
+		if (items[i].facts.https)
+			derive_https(&items[i], out, a);
 		server->handshakes =
 			at_most(server->handshakes + own->handshakes, TLS_HANDSHAKES_MOST);
 		usual |= its->count == 0;

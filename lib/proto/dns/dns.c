@@ -588,7 +588,8 @@ static void dns_terms(void *settings, struct proto_terms *out)
 const struct proto dns_proto = {
 	.name = "dns",
 	.help = "DNS queries over UDP or TCP",
-	.ports = &(const struct proto_ports){DNS_PORT, DNS_TLS_PORT, "dot"},
+	.ports = &(const struct proto_ports){DNS_PORT, DNS_TLS_PORT, "dot", DNS_HTTPS_PORT,
+		"/dns-query{?dns}", "application/dns-message"},
 	.key_bits = 16,
 	.cost_ns = 85,
 	.settings = &dns_settings_section,

@@ -32,7 +32,7 @@ static struct responder_protocol *stream_protocol_of(struct responder *r, uint16
 	struct responder_protocol *p = protocol_of(r, port);
 
 	for (uint32_t i = 0; i < r->protocol_count; i++)
-		if (r->protocols[i].tls_port == port)
+		if (r->protocols[i].tls_port == port || r->protocols[i].https_port == port)
 			return &r->protocols[i];
 	return p && p->server->stream ? p : NULL;
 }

@@ -3,6 +3,7 @@
 // settings, and closes them when the peer does or the settings require it. Path: hot. The
 // responder's own thread.
 #include "base/clock.h"
+#include "engine/core/http.h"
 #include "engine/core/responder/responder.h"
 #include "engine/core/responder/responder_internal.h"
 #include "engine/core/secure.h"
@@ -27,6 +28,7 @@ struct held {
 	struct rte_mbuf *next;
 	uint32_t conn, number; // responder_conn.number
 	uint32_t len;          // of the bytes that follow here
+	uint32_t stream;       // of HTTP/2
 };
 
 static struct responder *responder_of(struct conns *cs)
@@ -172,6 +174,8 @@ static void conn_settle(struct responder *r, uint32_t c)
 	if (secure_is_shaking(&rc->cs, c) &&
 		(closed || (m->flags & ENDED && !secure_holds_end(&rc->cs, c))))
 		handshake_lost(rc, c);
+	if (rc->cs.https && closed)
+		http_forget(&rc->cs, c);
 	if (m->flags & OPEN && closed) {
 		m->flags &= ~(uint32_t)OPEN;
 		set_open(rc, rc->open - 1);
@@ -215,7 +219,8 @@ static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t l
 		room = rte_pktmbuf_tailroom(m) - (uint32_t)sizeof(*h);
 		more = len < room ? len : room;
 		h = rte_pktmbuf_mtod(m, struct held *);
-		*h = (struct held){NULL, c, r->conns->all[c].number, more};
+		*h = (struct held){NULL, c, r->conns->all[c].number, more,
+			r->conns->cs.https ? r->conns->cs.https->stream : 0};
 		memcpy(h + 1, from, more);
 		*link = m;
 		link = &h->next;
@@ -295,6 +300,8 @@ void responder_send_message(struct responder *r, void *held)
 	uint32_t c = h->conn, len = 0;
 	bool there = rc->all[c].number == h->number;
 
+	if (rc->cs.https)
+		rc->cs.https->stream = h->stream;
 	for (; m; m = h->next) {
 		h = rte_pktmbuf_mtod(m, const struct held *);
 		memcpy(rc->cs.message + CONN_LENGTH + len, h + 1, h->len);
@@ -384,7 +391,10 @@ static void answer_one(struct responder *r, struct responder_protocol *p, uint32
 		p->ctx.stream = false;
 		more = p->ctx.more;
 	}
-	if (more) {
+	if (more && secure_flags(&rc->cs, c) & SECURE_HTTP) { // an answer is one message there
+		p->ctx.more = more;
+		p->server->more(&p->ctx, NULL, 0, NULL, CONN_MESSAGE_MAX - CONN_LENGTH);
+	} else if (more) {
 		rc->more[rc->more_count++] = (struct responder_more){p, c, rc->all[c].number, more};
 		rc->all[c].more++;
 	}
@@ -502,7 +512,8 @@ static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, i
 	if (how != SECURE_DONE)
 		r->conns->all[c].flags |= ENDED;
 	for (uint32_t i = 0; how == SECURE_DONE && i < r->protocol_count; i++)
-		if (r->protocols[i].tls_port == cs->all[c].own_port) {
+		if (r->protocols[i].tls_port == cs->all[c].own_port ||
+			r->protocols[i].https_port == cs->all[c].own_port) {
 			r->protocols[i].ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
 			answer_all(r, &r->protocols[i], c, now);
 		}
@@ -606,6 +617,22 @@ static void count_events(struct responder *r, uint32_t c, uint32_t events)
 		m->flags |= ENDED;
 }
 
+// Begins TLS, and HTTP/2, on a connection of this port.
+static void begin_above(
+	struct responder *r, const struct responder_protocol *p, uint32_t c, uint64_t now)
+{
+	struct conns *cs = &r->conns->cs;
+	uint16_t port = cs->all[c].own_port;
+
+	if (port != p->tls_port && port != p->https_port)
+		return;
+	secure_on(cs, c);
+	if (port == p->https_port && !http_on(cs, c))
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+	else
+		secure_begin(cs, c, 0, now);
+}
+
 void responder_segment(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
 {
@@ -631,8 +658,7 @@ void responder_segment(
 	}
 	if (r->conns->open < r->conns->most &&
 		tcp_reopen(&cs->host, &cs->all[c].tcp, mss_of(r, f), &s)) {
-		if (cs->secure)
-			secure_forget(cs, c);
+		conn_forget(cs, c);
 		conn_begin(r->conns, c);
 		conn_touch(cs, c);
 		return;
@@ -641,10 +667,8 @@ void responder_segment(
 	if (events & TCP_STRANGE)
 		refuse(r, f, &s);
 	count_events(r, c, events);
-	if (events & TCP_OPENED && p->tls_port == f->dst_port) {
-		secure_on(cs, c);
-		secure_begin(cs, c, 0, now);
-	}
+	if (events & TCP_OPENED && cs->secure)
+		begin_above(r, p, c, now);
 	if (events & TCP_DATA)
 		answer_all(r, p, c, now);
 	conn_settle(r, c);

@@ -19,6 +19,7 @@ struct responder_protocol {
 	uint16_t port;
 	uint16_t ports;       // further ones after that port
 	uint16_t tls_port;    // of connections over TLS; 0: none
+	uint16_t https_port;  // of those with HTTP/2; 0: none
 	bool is_long;         // a reply may be longer than the MTU
 	uint64_t later;       // ticks from a reply to its further messages
 	conn_framing preface; // framing of the preface of connections; NULL: they have none

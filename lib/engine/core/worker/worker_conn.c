@@ -3,6 +3,7 @@
 // and counts the outcomes. Path: hot. The worker's own thread.
 #include "engine/core/worker/worker_conn.h"
 
+#include "engine/core/http.h"
 #include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "engine/core/worker/worker_internal.h"
@@ -32,6 +33,8 @@ static void set_clock(struct worker_conns *wc, uint64_t now)
 	conns_clock(&wc->cs, now);
 	if (wc->cs.secure)
 		wc->cs.secure->counts = &wc->books.tls[now >= wc->it->pace.measure];
+	if (wc->cs.https)
+		wc->cs.https->counts = &wc->books.http[now >= wc->it->pace.measure];
 }
 
 // --- headers ---
@@ -69,7 +72,8 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	if (wc->cs.secure)
 		secure_on(&wc->cs, c);
 	conn_touch(&wc->cs, c);
-	if (wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c)) {
+	if ((wc->cs.https && !http_on(&wc->cs, c)) ||
+		(wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c))) {
 		counts_of(wc, now)->no_memory++;
 		tcp_abort(&wc->cs.host, &of->tcp);
 		return CONN_NONE;
@@ -170,6 +174,10 @@ static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *
 	struct worker_item *it = wc->it;
 	uint32_t len;
 
+	if (it->keyless) {
+		wc->cs.https->tag = (uint32_t)s->k;
+		s->key = 0;
+	}
 	it->ctx.counters = it->banks[s->judged];
 	it->ctx.now_ms = worker_ms(wc->w, now);
 	it->ctx.stream = true;
@@ -203,9 +211,12 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	return true;
 }
 
-static bool pipeline_has_room(const struct worker_conns *wc, const struct conn *of)
+static bool pipeline_has_room(const struct worker_conns *wc, uint32_t c)
 {
-	return of->open < wc->pipeline && of->asked < wc->per_conn;
+	const struct conn *of = &wc->cs.all[c];
+
+	return of->open < wc->pipeline && of->asked < wc->per_conn &&
+	       (!wc->cs.https || http_has_room(&wc->cs, c));
 }
 
 // Returns the number of the seat's transaction after which `back` others were begun there.
@@ -230,7 +241,7 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 			conn_leave(wc, at->conn);
 		if (at->conn == CONN_NONE && !seat_open(wc, seat, now))
 			return;
-		if (!pipeline_has_room(wc, conn_at(wc, at->conn)))
+		if (!pipeline_has_room(wc, at->conn))
 			return;
 		slot = txn_slot_of(&wc->it->txns, seat_number(wc, seat, --at->waiting));
 		slot_write(wc, at->conn, slot, now);
@@ -245,7 +256,7 @@ static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint
 	struct txn_slot *s = &wc->it->txns.slots[slot];
 
 	s->time = now;
-	if (s->begun || (at->waiting == 0 && pipeline_has_room(wc, conn_at(wc, at->conn)))) {
+	if (s->begun || (at->waiting == 0 && pipeline_has_room(wc, at->conn))) {
 		slot_write(wc, at->conn, slot, now);
 		return;
 	}
@@ -305,12 +316,12 @@ static void seats_open(struct worker_conns *wc, uint64_t now)
 	}
 }
 
-// Handles a message of the connection that has its reply, or will have none.
-static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
+// Closes a connection that has done its work, or else gives it the next messages: it has fewer
+// without a reply now.
+static void conn_go_on(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
 
-	of->open--;
 	if (wc->seat_count == 0) {
 		conn_close(wc, c);
 		return;
@@ -324,6 +335,13 @@ static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
 	}
 	if (wc->seats[of->seat].waiting)
 		seat_go_on(wc, of->seat, now);
+}
+
+// Handles a message of the connection that has its reply, or will have none.
+static void conn_answered(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	conn_at(wc, c)->open--;
+	conn_go_on(wc, c, now);
 }
 
 // Ends the silent messages, which have no reply, that the server has acknowledged. Messages of a
@@ -411,8 +429,9 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 
 // --- ending ---
 
-// Handles a message without a reply after its connection has ended.
-static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
+// Handles a message without a reply after its connection, or its stream, has ended. again: it is
+// sent again.
+static void slot_lose(struct worker_conns *wc, uint32_t slot, bool again, uint64_t now)
 {
 	struct worker_item *it = wc->it;
 	struct conn_counters *counts = counts_of(wc, now);
@@ -429,7 +448,7 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, uint64_t now)
 		worker_book_apart(it, slot, TXN_LOST);
 		return;
 	}
-	if (wc->again && !it->ended) {
+	if (again && !it->ended) {
 		counts->asked_again++;
 		if (wc->seat_count)
 			txn_again(&it->txns, slot);
@@ -450,7 +469,7 @@ static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 
 	counts_of(wc, now)->closed_open += of->open > 0;
 	if (wc->seat_count == 0 && of->open)
-		slot_lose(wc, of->seat, now);
+		slot_lose(wc, of->seat, wc->again, now);
 	if (wc->seat_count == 0)
 		return;
 	for (uint32_t back = wc->seats[of->seat].waiting;
@@ -460,7 +479,7 @@ static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 		if (slot == TXN_NONE || wc->of_slot[slot] != c ||
 			it->txns.slots[slot].state != TXN_FLYING)
 			continue;
-		slot_lose(wc, slot, now);
+		slot_lose(wc, slot, wc->again, now);
 	}
 }
 
@@ -487,6 +506,8 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 	conn_not_open(wc, of);
 	conn_leave(wc, c);
 	conn_lose(wc, c, now);
+	if (wc->cs.https)
+		http_forget(&wc->cs, c);
 	if (events & TCP_ENDED)
 		conn_close(wc, c);
 	if (wc->seat_count && wc->seats[seat].waiting)
@@ -508,6 +529,10 @@ void worker_conn_lost(struct worker_item *it, uint32_t slot)
 	wc->of_slot[slot] = CONN_NONE;
 	if (c != CONN_NONE && secure_waits_for_us(&wc->cs, c))
 		wc->cs.secure->counts->delayed++;
+	if (c != CONN_NONE && wc->cs.https) {
+		http_cancel(&wc->cs, c, (uint32_t)it->txns.slots[slot].k);
+		conn_touch(&wc->cs, c);
+	}
 	if (c != CONN_NONE)
 		conn_answered(wc, c, clock_time(wc->w->clock));
 }
@@ -712,6 +737,83 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 		slot_ended(wc, c, slot, r.timed_out, now);
 }
 
+// Finds the transaction of a stream. TXN_NONE: it is over.
+static uint32_t stream_slot(const struct worker_conns *wc, uint32_t c, uint32_t tag)
+{
+	uint32_t slot = txn_slot_of(&wc->it->txns, txn_whole(&wc->it->txns, tag));
+
+	return slot == TXN_NONE || wc->of_slot[slot] != c ? TXN_NONE : slot;
+}
+
+// The server takes no more messages on this connection: the unheard ones leave it.
+static void conn_unheard(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	uint32_t tag, slot;
+
+	conn_leave(wc, c);
+	while (http_unheard(&wc->cs, c, &tag)) {
+		slot = stream_slot(wc, c, tag);
+		if (slot == TXN_NONE)
+			continue;
+		wc->cs.https->counts->goaway_refused++;
+		slot_lose(wc, slot, true, now);
+	}
+	conn_go_on(wc, c, now);
+}
+
+// Judges the answer that came on the stream of a transaction.
+static void stream_judge(struct worker_conns *wc, uint32_t slot, struct replies *r)
+{
+	struct worker_item *it = wc->it;
+	uint32_t id;
+
+	txn_place(&it->txns, slot, &r->at[0]);
+	if (!it->proto->key(r->in[0].buf, r->in[0].len, &id))
+		id = 0; // the protocol has a text for it
+	wc->cs.https->counts->wrong_id += id != 0;
+	it->ctx.now_ms = worker_ms(wc->w, r->now);
+	it->ctx.stream = true;
+	item_match(it, r);
+	it->ctx.stream = false;
+	if (it->txns.slots[slot].state == TXN_FLYING && !r->timed_out)
+		worker_fail(it, slot, r, "no valid answer on its stream");
+}
+
+// Handles an event of a stream.
+APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
+	const uint8_t *message, uint32_t len, uint64_t now)
+{
+	const struct https *h = wc->cs.https;
+	struct worker_item *it = wc->it;
+	struct replies r;
+	uint32_t slot;
+
+	if (h->event == HTTP_GOAWAY) {
+		conn_unheard(wc, c, now);
+		return;
+	}
+	slot = h->event == HTTP_LATE ? TXN_NONE : stream_slot(wc, c, h->tag);
+	if (slot == TXN_NONE) {
+		it->books.ledger[now >= it->pace.measure].late++;
+		return;
+	}
+	if (h->event == HTTP_RESET) {
+		slot_lose(wc, slot, h->status == H2_REFUSED_STREAM || wc->again, now);
+		conn_go_on(wc, c, now);
+		return;
+	}
+	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
+	r.in[0] = (struct proto_message){.buf = message, .len = len};
+	if (h->event == HTTP_MESSAGE)
+		stream_judge(wc, slot, &r);
+	else
+		worker_fail(it, slot, &r,
+			h->event == HTTP_WRONG ? "its stream violates HTTP/2"
+			: h->status == 200     ? "its answer has a wrong type"
+					       : "its answer has an HTTP error");
+	slot_ended(wc, c, slot, r.timed_out, now);
+}
+
 static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
@@ -783,8 +885,12 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 	if (wc->silent && !wc->connects && wc->seat_count)
 		silent_end(wc, c, now);
 	if (events & TCP_DATA)
-		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len))
-			message_match(wc, c, m, message, len, now);
+		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {
+			if (__builtin_expect(cs->https != NULL, 0))
+				stream_match(wc, c, m, message, len, now);
+			else
+				message_match(wc, c, m, message, len, now);
+		}
 	if (events & TCP_DATA && t->state == TCP_CLOSED) {
 		counts_of(wc, now)->no_memory++;
 		events |= TCP_BROKEN;

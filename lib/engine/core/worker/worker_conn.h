@@ -26,6 +26,7 @@ struct conn_books {
 	uint64_t open;                  // open now: accepted by the server, closed by neither side
 	struct tcp_counters tcp;        // warm-up included
 	struct tls_counters tls[2];     // as counts
+	struct http_counters http[2];   // likewise
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
 	struct hist tls_times[TLS_TIMES];

@@ -114,6 +114,10 @@ HOT void replies_of_one(struct replies *r, struct rte_mbuf *m, uint64_t came, ui
 // Find the transactions of replies and let the protocol judge them.
 void item_match(struct worker_item *it, struct replies *r);
 
+// End a transaction as failed by the only reply of r, for a reason below the protocol's messages:
+// static text.
+void worker_fail(struct worker_item *it, uint32_t slot, const struct replies *r, const char *why);
+
 // Count a transaction or reply in its cell of the ledger, and capture it. Rare: a transaction that
 // is answered well is counted where it ends. slot: TXN_NONE when it belongs to none; answer: NULL
 // when there was none.
@@ -186,8 +190,9 @@ HOT void worker_book_step(struct worker_item *it, uint32_t slot, uint8_t step, u
 // The view of a transaction without a slot.
 static inline struct proto_txn txn_of(const struct worker_item *it, const struct txn_place *place)
 {
-	return (struct proto_txn){
-		.seq = place->seq, .key = place->key | it->tag, .client = place->client};
+	return (struct proto_txn){.seq = place->seq,
+		.key = it->keyless ? 0 : place->key | it->tag,
+		.client = place->client};
 }
 
 static inline struct txn_slot *slot_of(struct proto_txn *view)

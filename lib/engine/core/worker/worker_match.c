@@ -144,7 +144,8 @@ APART void item_other_answer(
 		return;
 	case PROTO_FAIL:
 		it->ctx.counters = it->shadow;
-		if (it->evidence && it->proto->reason)
+		it->note = it->failed_by;
+		if (it->evidence && it->proto->reason && !it->note)
 			it->note =
 				it->proto->reason(&it->ctx, &s->view, f->in[n].buf, f->in[n].len);
 		worker_book(it, s->judged, EVIDENCE_FAILED, slot, m, at);
@@ -413,6 +414,16 @@ HOT void found_end(struct worker_item *it, unsigned has, struct found *f, const 
 APART void found_end_one(struct worker_item *it, struct found *one, const struct replies *r)
 {
 	found_end(it, kind_features[ITEM_FULL], one, r, r->stamped);
+}
+
+void worker_fail(struct worker_item *it, uint32_t slot, const struct replies *r, const char *why)
+{
+	struct found one = {.in = r->in, .verdicts = {PROTO_FAIL}};
+
+	found_add(it, kind_features[ITEM_FULL], &one, slot, 0);
+	it->failed_by = why;
+	item_complete(it, kind_features[ITEM_FULL], &one, r, r->stamped);
+	it->failed_by = NULL;
 }
 
 // A reply that crossed the last message of its transaction answers the one before. Nothing answers

@@ -164,6 +164,7 @@ struct worker_item {
 	const struct images *images; // of all messages; NULL: the protocol writes each
 	uint32_t tag;                // with a router: the upper bits of its keys
 	uint32_t tag_shift;          // where they begin
+	bool keyless;                // the key of each message is 0: its stream identifies it
 	struct addr server;
 	uint16_t server_port;
 	const uint16_t *ports;
@@ -191,11 +192,12 @@ struct worker_item {
 	struct frame_mask plain; // headers of replies in a block: set by worker_begin
 	struct proto_ctx ctx;
 	uint16_t pending_first, pending_count;
-	uint64_t starved_at; // tick: first due transaction without a client; closed loop: since
-	                     // when none begins and none is in flight. 0: never
-	bool ended;          // nothing more will become due
-	uint64_t gap_taken;  // gap_number of the change in effect
-	const char *note;    // further comment on the reply being captured
+	uint64_t starved_at;   // tick: first due transaction without a client; closed loop: since
+	                       // when none begins and none is in flight. 0: never
+	bool ended;            // nothing more will become due
+	uint64_t gap_taken;    // gap_number of the change in effect
+	const char *note;      // further comment on the reply being captured
+	const char *failed_by; // why a reply fails that the protocol does not judge; NULL
 	uint64_t ended_at;
 	uint64_t left_over;   // of load.total at that time
 	uint64_t judged_from; // number of the first transaction of the measured part

@@ -332,6 +332,14 @@ const struct result_tls *collect_tls(
 	return to;
 }
 
+const struct result_http *collect_http(const struct conn_books *sum, int bank, struct arena *a)
+{
+	struct result_http *to = arena_zalloc(a, sizeof(*to));
+
+	to->counts = sum->http[bank];
+	return to;
+}
+
 // The connections of all its workers; NULL: none.
 static const struct result_connections *connections_of(const struct plan *p,
 	const struct plan_item *i, const struct conn_books *sum, struct arena *a)
@@ -354,6 +362,7 @@ static const struct result_connections *connections_of(const struct plan *p,
 	to->first_answer = for_merge(p, &sum->first, 0, a);
 	to->behave = behave_of(i, a);
 	to->tls = i->settings->facts.tls ? collect_tls(p, sum, 1, a) : NULL;
+	to->http = i->settings->facts.https ? collect_http(sum, 1, a) : NULL;
 	return to;
 }
 

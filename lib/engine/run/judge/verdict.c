@@ -589,6 +589,9 @@ static bool handshakes_say(const struct tls_counters *t, struct reasons *out)
 	if (refused != UINT32_MAX)
 		because(out, "the tester refused the certificate: %s (tls.verify)",
 			hand_refusal_name(refused));
+	else if (t->no_alpn && t->full + t->resumed == 0)
+		because(out, "the server did not select HTTP/2 (ALPN h2): this port speaks "
+			     "something else");
 	else if (received != UINT32_MAX)
 		because(out,
 			"the server refused with the alert %s (which versions, ciphers and "

@@ -120,7 +120,7 @@ static void check_captured(const struct dns_settings *s, struct diag *d)
 static void check_transfers(const struct dns_settings *s, struct diag *d)
 {
 	check_whole(s, "transfers", d);
-	if (s->transport.transport == TRANSPORT_UDP)
+	if (s->transport.transport == TRANSPORT_UDP || s->transport.transport == TRANSPORT_HTTPS)
 		diag_error(d, &s->transfers, NULL, "need transport: tcp or tls");
 	if (s->cookies == DNS_COOKIES_FULL)
 		diag_error(d, &s->cookies, NULL,
