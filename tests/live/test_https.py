@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# DNS over HTTPS at real servers: all queries are answered, by POST and GET, and the server has counted as many of them. What
+# servers refuse, and the limits they announce. The responder, judged by other clients.
+
+import contextlib
+import json
+import re
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test
+from live import DRIVERS, SERVER, config, item, lab
+
+# The server's counter of queries by family.
+SERVERS = {
+    "unbound": {"counter": {4: "num.query.https", 6: "num.query.https"}},
+    "bind": {"counter": {4: "nsstats.Requestv4", 6: "nsstats.Requestv6"}},
+    "dnsdist": {"counter": {4: "dnsdist_queries", 6: "dnsdist_queries"}},
+    "kresd": {"counter": {4: "request.doh", 6: "request.doh"}},
+}
+METHODS = ("post", "get")
+SHAPES = {
+    "a_pool": {"connections": 8},
+    "some_each": {"connections": 8, "queries_per_connection": 16},
+    "one_each": {"connections": 8, "queries_per_connection": 1},
+}
+ENDS = ("refused", "no_answer", "reset", "lost_closed", "no_memory", "no_port", "left")
+WRONG = ("wrong_type", "cancelled", "goaway_refused", "wrong_id", "bad_frame")
+
+
+def folder(here):
+    return Path(f"/run/{here.prefix}-lab")
+
+
+def doh(family=4, rate="500", dns=None, keys=None, tcp=None, tls=None, **https):
+    """An item by HTTPS."""
+    what = {"names": ["h{0-999}.example.com A"], "transport": "https", "tcp": tcp or {"connections": 8}, "tls": tls or {}, "https": https, **(dns or {})}
+    return item(server=SERVER[family], dns=what, **{"timeout": "2s", "load": {"rate": rate}, **(keys or {})})
+
+
+def run(one, *, here, driver="af_packet", code=0, **sections):
+    """The item of the result, its ledger right; the growth of the server's counters; the result."""
+    with here.counted() as growth:
+        result = here.ddiperf(config(driver, one, **sections))
+    assert result.code == code, result
+    found = result.item("queries")
+    check_ledger(found)
+    assert found["unsent"] == 0, result
+    return found, growth, result
+
+
+def all_answered(found, growth, server, family=4):
+    conns = found["connections"]
+    http, where = conns["http"], (found, {name: n for name, n in growth.items() if n})
+    assert found["answered"] == found["sent"] == found["due"] > 0, where
+    assert found["stray"] == found["malformed"] == found["duplicate"] == found["late"] == 0, where
+    assert growth[SERVERS[server]["counter"][family]] == found["sent"], where
+    assert http["status"] == {"200": found["sent"]} and all(http[name] == 0 for name in WRONG), where
+    assert not http["rst_stream"] and not http["error_sent"], where
+    assert all(conns[name] == 0 for name in ENDS), where
+    assert conns["tls"]["full"] + conns["tls"]["resumed"] == conns["opened"] and conns["tls"]["no_alpn"] == 0, where
+    return http
+
+
+# --- all queries are answered ---
+
+
+def add(server, driver, family, shape, method):
+    def asks():
+        rate = "200" if shape == "one_each" else "500"
+        found, growth, _ = run(doh(family, rate, tcp=SHAPES[shape], method=method), here=lab(server), driver=driver)
+        all_answered(found, growth, server, family)
+        each, opened = SHAPES[shape].get("queries_per_connection"), found["connections"]["opened"]
+        assert found["sent"] / each <= opened <= found["sent"] / each + 8 if each else opened == 8, found
+
+    asks.__name__ = f"by_https_{server}_answers_all_of_{method}_on_{shape}_to_ipv{family}_through_{driver}"
+    (test if driver == "af_packet" and (family == 4) == (method == "post") or shape == "some_each" and method == "post" else nightly)(asks)
+
+
+for name in SERVERS:
+    for driver in DRIVERS:
+        for family in (4, 6):
+            for shape in SHAPES:
+                for method in METHODS:
+                    add(name, driver, family, shape, method)
+
+
+def add_pipeline(server, method):
+    def answers():
+        # Unbound 1.17 stops reading what its TLS library holds, until something else comes, when many requests come at once.
+        outstanding = 20 if server == "unbound" else 200
+        one = doh(tcp={"connections": 2}, method=method, keys={"load": {"outstanding": outstanding, "total": "2000"}})
+        found, growth, _ = run(one, here=lab(server), run={"duration": "5s"})
+        all_answered(found, growth, server)
+        assert found["connections"]["opened"] == 2, found
+
+    answers.__name__ = f"streams_{server}_answers_many_on_a_connection_of_{method}"
+    test(answers)
+
+
+for name in SERVERS:
+    for method in METHODS:
+        add_pipeline(name, method)
+
+
+def add_plain(server):
+    def answers():
+        """Without tables of headers at either end, and with a certificate that is verified, resumed connections, and long questions."""
+        here = lab(server)
+        tls = {"verify": "chain", "name": "dns.example", "ca": str(folder(here) / "crt.pem"), "resume": "each"}
+        one = doh(tcp=SHAPES["some_each"], tls=tls, header_table=0, headers=["x-note: a test"])
+        found, growth, _ = run(one, here=here, run={"duration": "1s"})
+        all_answered(found, growth, server)
+        assert found["connections"]["tls"]["resumed"] > 0, found
+
+    answers.__name__ = f"headers_{server}_answers_without_a_table"
+    test(answers)
+
+
+for name in SERVERS:
+    if name != "dnsdist":
+        add_plain(name)
+
+
+@test
+def headers_dnsdist_ignores_the_size_of_our_table():
+    """Its library (h2o 2.2) uses a table of 4096 octets, whatever a client announces: nghttp2 refuses that as well."""
+    found, _, _ = run(doh(rate="100", header_table=0), here=lab("dnsdist"))
+    http = found["connections"]["http"]
+    assert http["error_sent"] == {"compression_error": http["bad_frame"]} and found["lost"] == http["bad_frame"] > 0, found
+
+
+# --- refusals ---
+
+
+REFUSALS = {"unbound": "404", "bind": "404", "dnsdist": "404", "kresd": "404"}
+
+
+def add_path(server):
+    def refuses():
+        found, growth, _ = run(doh(path="/other{?dns}"), here=lab(server))
+        http = found["connections"]["http"]
+        assert found["failed"] == found["sent"] > 0 and http["status"] == {REFUSALS[server]: found["sent"]}, found
+        assert growth[SERVERS[server]["counter"][4]] == 0, growth
+
+    refuses.__name__ = f"refusals_{server}_does_not_know_the_path"
+    test(refuses)
+
+
+for name in SERVERS:
+    add_path(name)
+
+
+@test
+def refusals_a_server_of_http_1_is_named():
+    """Its port speaks TLS, without HTTP/2: no message is sent there."""
+    here = lab("unbound")
+    server = start(here.dut("openssl", "s_server", "-accept", "8443", "-key", str(folder(here) / "key.pem"), "-cert",
+                            str(folder(here) / "crt.pem"), "-alpn", "http/1.1", "-quiet"))
+    try:
+        found, _, result = run(doh(rate="20", keys={"server_port": 8443}), here=here, code=EXIT["unreachable"])
+    finally:
+        kill(server)
+        server.communicate()
+    tls = found["connections"]["tls"]
+    assert tls["failed"] == tls["begun"] > 0 and found["lost"] == found["sent"], found
+    assert "HTTP/2" in result.stdout or "no_application_protocol" in result.stdout, result
+
+
+# --- the responder, and other clients ---
+
+
+@contextlib.contextmanager
+def responder(driver="af_packet", https=None, **dns):
+    """On the tester's side; yields a dict that holds its counters after the block."""
+    document = {
+        "ports": [{"name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}],
+        "responder": {"port": "lan", "dns": dns, "https": https or {}},
+    }
+    seen = {}
+    with config_file(json.dumps(document)) as path:
+        out = path.parent / "result.json"
+        process = start(lab("none").tester(binary(), "respond", str(path), "--json", str(out)))
+        try:
+            assert any("answered so far" in line for line in process.stdout), process.communicate()
+            yield seen
+        finally:
+            kill(process, signal.SIGINT)
+            process.communicate(timeout=20)
+        assert process.returncode == 0, process.returncode
+        seen.update(json.loads(out.read_text())["responder"])
+
+
+def tool(*argv):
+    if not shutil.which(argv[0]):
+        skip(f"{argv[0]} is not installed (scripts/deps install lab)")
+    code, out, err = execute(lab("none").dut(*argv), timeout=60)
+    assert code == 0, (argv, out, err)
+    return out + err
+
+
+QUERY = b"\0\0\1\0\0\1\0\0\0\0\0\0\2h1\7example\3com\0\0\1\0\1"
+
+
+@test
+def judge_curl_has_its_answers_and_statuses():
+    with responder() as seen, tempfile.TemporaryDirectory() as name:
+        query = Path(name) / "query"
+        query.write_bytes(QUERY)
+        base = ("curl", "-sk", "--http2", "-o", f"{name}/answer", "-w", "%{http_code} %{content_type} %{http_version}")
+        typed = ("-H", "content-type: application/dns-message", "--data-binary", f"@{query}")
+        for address in ("198.18.0.1", "[2001:db8::1]"):
+            url = f"https://{address}/dns-query"
+            assert tool(*base, *typed, url) == "200 application/dns-message 2"
+            assert (Path(name) / "answer").read_bytes()[:4] == b"\0\0\x85\0", address
+            assert tool(*base, f"{url}?a=b&dns=AAABAAABAAAAAAAAAmgxB2V4YW1wbGUDY29tAAABAAE") == "200 application/dns-message 2"
+        url = "https://198.18.0.1"
+        for words, status in (((f"{url}/other",), "404"), ((*typed, f"{url}/other"), "404"), ((f"{url}/dns-query",), "400"), ((f"{url}/dns-query?dns=*",), "400"),
+                              (("-X", "PUT", *typed, f"{url}/dns-query"), "405"), (("-H", "content-type: text/plain", "--data-binary", "x", f"{url}/dns-query"), "415")):
+            assert tool(*base, *words).split()[0] == status, words
+    assert seen["received"] == seen["answered"] == 4 and seen["connections"]["tls_failed"] == 0, seen
+
+
+@test
+def judge_kdig_has_its_answers():
+    with responder(text="x" * 4000) as seen:
+        for words in (("+https",), ("+https-get",), ("+https", "+notls-ca")):
+            out = tool("kdig", "@198.18.0.1", *words, "h1.example.com", "TXT")
+            assert "HTTP session (HTTP/2" in out and "status: NOERROR" in out and "xxxx" in out, out
+    assert seen["answered"] == 3, seen
+
+
+def add_h2load(streams):
+    def judges():
+        with responder() as seen, tempfile.NamedTemporaryFile() as file:
+            file.write(QUERY)
+            file.flush()
+            out = tool("h2load", "-n", "4000", "-c", "4", "-m", str(streams), "-d", file.name, "-H", "content-type: application/dns-message",
+                       "https://198.18.0.1/dns-query")
+            assert "4000 succeeded, 0 failed" in out and "4000 2xx" in out, out
+        assert seen["received"] == seen["answered"] == 4000, seen
+
+    judges.__name__ = f"judge_h2load_has_all_answers_of_{streams}_streams"
+    test(judges)
+
+
+for streams in (1, 10, 100):
+    add_h2load(streams)
+
+
+def add_dnsperf(method):
+    def judges():
+        records = "".join(f"h{i}.example.com A\n" for i in range(500))
+        with responder() as seen, tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(records)
+            file.flush()
+            for address in ("198.18.0.1", "2001:db8::1"):
+                where = f"[{address}]" if ":" in address else address
+                out = tool("dnsperf", "-m", "doh", "-s", address, "-d", file.name, "-n", "1", "-c", "5", "-Q", "500",
+                           "-O", f"doh-uri=https://{where}/dns-query", "-O", f"doh-method={method.upper()}")
+                assert "Queries completed:    500 (100.00%)" in out, out
+                assert re.search(r"200 \(100.00%\)|200: 500", out) or "HTTP" not in out, out
+        assert seen["received"] == seen["answered"] == 1000, seen
+
+    judges.__name__ = f"judge_dnsperf_has_all_answers_of_{method}"
+    test(judges)
+
+
+for method in METHODS:
+    add_dnsperf(method)
+
+
+main()
