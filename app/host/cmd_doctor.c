@@ -65,34 +65,20 @@ static bool print_ports(const struct config *c)
 	return all;
 }
 
-// Can the TLS library of this box use the group?
-static bool has_group(uint32_t group)
-{
-	int32_t items[] = {(int32_t)group};
-	const struct tls_common s = {.groups = {items, 1}};
-	char priorities[TLS_PRIORITIES_SIZE];
-	const char *wrong;
-	struct hand_setup *setup;
-
-	tls_priorities(&s, priorities);
-	setup = hand_setup_new(&(struct hand_settings){.priorities = priorities}, &wrong);
-	if (!setup)
-		return false;
-	hand_setup_free(setup);
-	return true;
-}
-
 static void print_groups(const char *name, bool has, struct arena *a)
 {
 	const char *list = "";
 
 	for (uint32_t i = 0; tls_group_names[i]; i++)
-		if (has_group(i) == has)
+		if (hand_has_group(i) == has)
 			list = arena_printf(
 				a, "%s%s%s", list, *list ? ", " : "", tls_group_names[i]);
 	if (*list)
 		print_row(name, has ? DOCTOR_OK : DOCTOR_OFF, list,
-			has ? "" : "not in this GnuTLS (ML-KEM: 3.8.8 or later, built with it)");
+			has ? ""
+			    : arena_printf(a,
+				      "not in GnuTLS %s (ML-KEM: 3.8.8 or later, built with it)",
+				      hand_library()));
 }
 
 // The groups that items with TLS can name.

@@ -18,6 +18,7 @@ struct certificate_wanted {
 	int64_t from_s, until_s; // of validity, from now; both 0: from an hour ago for a year
 	bool authority;          // may sign others
 	const struct certificate *signer; // NULL: itself
+	uint32_t padding;                 // octets without meaning in an extension
 };
 
 // Returns 0, or -1 if it cannot be made: *wrong is then the reason, in static memory.

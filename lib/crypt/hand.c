@@ -15,14 +15,16 @@
 #define PRIORITIES                                                                                 \
 	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:"                                              \
 	"-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"
+#define SHARED_KEYS  ":+ECDHE-PSK"
 #define OUTPUT_FIRST 4096
 
 struct hand_setup {
 	struct hand_settings settings;
 	gnutls_certificate_credentials_t credentials;
+	gnutls_psk_server_credentials_t psk; // of a server that refuses tickets: empty
 	gnutls_priority_t priorities;
-	gnutls_datum_t ticket_key;
-	FILE *keylog; // in the form of SSLKEYLOGFILE; NULL: none
+	gnutls_datum_t ticket_key; // its own; none: settings.keys has it
+	FILE *keylog;              // in the form of SSLKEYLOGFILE; NULL: none
 };
 
 struct hand {
@@ -60,6 +62,18 @@ static int certificates_read(struct hand_setup *s)
 	return rc == 0 ? GNUTLS_E_NO_CERTIFICATE_FOUND : rc;
 }
 
+// GnuTLS gives tickets to clients that may resume, and reads that only if it takes tickets or keys
+// that both ends know. So a server that refuses tickets has no such key, but could.
+static int priorities_read(struct hand_setup *s)
+{
+	char text[TLS_PRIORITIES_SIZE + sizeof(SHARED_KEYS)];
+
+	snprintf(text, sizeof(text), "%s%s",
+		s->settings.priorities ? s->settings.priorities : PRIORITIES,
+		s->settings.refuses ? SHARED_KEYS : "");
+	return gnutls_priority_init(&s->priorities, text, NULL);
+}
+
 struct hand_setup *hand_setup_new(const struct hand_settings *settings, const char **wrong)
 {
 	struct hand_setup *s = calloc(1, sizeof(*s));
@@ -71,17 +85,36 @@ struct hand_setup *hand_setup_new(const struct hand_settings *settings, const ch
 	}
 	s->settings = *settings;
 	rc = gnutls_certificate_allocate_credentials(&s->credentials);
-	rc = rc ? rc
-	        : gnutls_priority_init(&s->priorities,
-			  settings->priorities ? settings->priorities : PRIORITIES, NULL);
+	rc = rc ? rc : priorities_read(s);
+	if (rc == 0 && settings->refuses)
+		rc = gnutls_psk_allocate_server_credentials(&s->psk);
 	rc = rc ? rc : certificates_read(s);
-	if (rc >= 0 && settings->server && settings->tickets)
+	if (rc >= 0 && settings->server && settings->tickets && !settings->keys)
 		rc = gnutls_session_ticket_key_generate(&s->ticket_key);
 	if (rc >= 0)
 		return s;
 	*wrong = gnutls_strerror(rc);
 	hand_setup_free(s);
 	return NULL;
+}
+
+bool hand_has_group(uint32_t group)
+{
+	int32_t items[] = {(int32_t)group};
+	const struct tls_common s = {.groups = {.items = items, .count = 1}};
+	char text[TLS_PRIORITIES_SIZE];
+	gnutls_priority_t made;
+
+	tls_priorities(&s, false, text);
+	if (gnutls_priority_init(&made, text, NULL) < 0)
+		return false;
+	gnutls_priority_deinit(made);
+	return true;
+}
+
+const char *hand_library(void)
+{
+	return gnutls_check_version(NULL);
 }
 
 void hand_setup_keylog(struct hand_setup *s, FILE *keylog)
@@ -96,6 +129,8 @@ void hand_setup_free(struct hand_setup *s)
 	gnutls_free(s->ticket_key.data);
 	if (s->priorities)
 		gnutls_priority_deinit(s->priorities);
+	if (s->psk)
+		gnutls_psk_free_server_credentials(s->psk);
 	if (s->credentials)
 		gnutls_certificate_free_credentials(s->credentials);
 	free(s);
@@ -307,12 +342,35 @@ static int facts_take(struct hand *h)
 
 // --- one handshake
 
+static int give_tickets(struct hand *h)
+{
+	const struct hand_setup *s = h->setup->settings.keys ? h->setup->settings.keys : h->setup;
+
+	return gnutls_session_ticket_enable_server(h->session, &s->ticket_key);
+}
+
+// A message was sent or received. A server that takes no tickets gives them from ServerHello on.
+static int message_seen(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+	const gnutls_datum_t *message)
+{
+	struct hand *h = gnutls_session_get_ptr(session);
+
+	(void)when;
+	(void)incoming;
+	(void)message;
+	if (type == GNUTLS_HANDSHAKE_HELLO_RETRY_REQUEST)
+		h->facts.hello_retry = true;
+	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO && h->setup->settings.refuses)
+		return give_tickets(h);
+	return 0;
+}
+
 static int session_begin(struct hand *h, const uint8_t *session, size_t session_len)
 {
 	const struct hand_settings *w = &h->setup->settings;
 	unsigned flags = (w->server ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK |
 	                 GNUTLS_KEY_SHARE_TOP | // one key share: the preferred group's
-	                 (w->server && !w->tickets ? GNUTLS_NO_TICKETS : 0);
+	                 (w->server && (!w->tickets || w->refuses) ? GNUTLS_NO_TICKETS : 0);
 	gnutls_datum_t alpn = {(uint8_t *)w->alpn, w->alpn ? (unsigned)strlen(w->alpn) : 0};
 	int rc = gnutls_init(&h->session, flags);
 
@@ -324,17 +382,21 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 	gnutls_transport_set_push_function(h->session, push);
 	gnutls_session_set_keylog_function(h->session, secret_seen);
 	gnutls_session_set_verify_function(h->session, certificate_check);
+	gnutls_handshake_set_hook_function(
+		h->session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_POST, message_seen);
 	gnutls_handshake_set_timeout(h->session, GNUTLS_INDEFINITE_TIMEOUT);
 	rc = gnutls_priority_set(h->session, h->setup->priorities);
 	rc = rc ? rc
 	        : gnutls_credentials_set(h->session, GNUTLS_CRD_CERTIFICATE, h->setup->credentials);
+	if (rc == 0 && h->setup->psk)
+		rc = gnutls_credentials_set(h->session, GNUTLS_CRD_PSK, h->setup->psk);
 	if (rc == 0 && w->alpn)
 		rc = gnutls_alpn_set_protocols(
 			h->session, &alpn, 1, w->server ? GNUTLS_ALPN_MANDATORY : 0);
 	if (rc == 0 && w->name && !w->server)
 		rc = gnutls_server_name_set(h->session, GNUTLS_NAME_DNS, w->name, strlen(w->name));
-	if (rc == 0 && w->server && w->tickets)
-		rc = gnutls_session_ticket_enable_server(h->session, &h->setup->ticket_key);
+	if (rc == 0 && w->server && w->tickets && !w->refuses)
+		rc = give_tickets(h);
 	if (rc == 0 && session)
 		rc = gnutls_session_set_data(h->session, session, session_len);
 	return rc;

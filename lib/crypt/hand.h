@@ -25,6 +25,8 @@ struct hand_settings {
 	uint32_t pin_count;
 	const char *certificate, *key; // PEM, chains included; of a client if it has one
 	bool tickets;                  // server: gives tickets
+	bool refuses;                  // server: takes no ticket, and yet gives some (TLS 1.3)
+	const struct hand_setup *keys; // server: of its tickets; NULL: its own
 };
 
 // Why a certificate was refused, in this order of importance.
@@ -50,6 +52,7 @@ enum hand_state {
 // The outcome of a handshake. If it has failed, some of it may be unknown.
 struct hand_facts {
 	bool tls12, resumed;
+	bool hello_retry; // the server asked for another group
 	enum record_suite suite;
 	uint32_t group;        // tls_group_index; TLS_GROUPS - 1: none, or unknown
 	uint32_t certificates; // in the peer's chain
@@ -63,6 +66,10 @@ struct hand_facts {
 	uint8_t read_secret[KEYS_SECRET_MOST],
 		write_secret[KEYS_SECRET_MOST]; // TLS 1.3, for KeyUpdate
 };
+
+// Does the library have the group (index into tls_group_names)? Its version: of the box's GnuTLS.
+bool hand_has_group(uint32_t group);
+const char *hand_library(void);
 
 struct hand_setup;
 struct hand;

@@ -6,11 +6,14 @@
 
 #include <nettle/base64.h>
 
+#include "crypt/certificate.h"
 #include "crypt/record.h"
 
 #define HANDSHAKES   1000
 #define TIMEOUT_NS   5000000000u
 #define PATH_MAX_LEN 4095
+#define PADDING_MOST 65536
+#define GROUPS_USUAL 2 // the first ones
 
 const char *const tls_version_names[] = {[TLS_1_3] = "1.3", [TLS_1_2] = "1.2", NULL};
 
@@ -50,6 +53,17 @@ _Static_assert(GROUP_COUNT + 1 == TLS_GROUPS, "the header counts them");
 static const char *const verify_names[] = {"none", "chain", "pin", NULL};
 static const char *const resume_names[] = {"none", "last", "each", NULL};
 static const char *const records_names[] = {"message", "burst", NULL};
+static const char *const kind_names[] = {
+	[CERTIFICATE_P256] = "ecdsa", [CERTIFICATE_RSA_2048] = "rsa", NULL};
+static const char *const defect_names[] = {[TLS_DEFECT_NONE] = "none",
+	[TLS_DEFECT_EXPIRED] = "expired",
+	[TLS_DEFECT_NOT_YET] = "not_yet",
+	[TLS_DEFECT_WRONG_NAME] = "wrong_name",
+	NULL};
+
+#define FAULT_NAME(number, name, help) [number] = name,
+
+static const char *const fault_names[] = {[TLS_FAULT_NONE] = "none", TLS_FAULTS(FAULT_NAME)};
 
 // clang-format off
 #define COMMON(of, file_help, key_help) \
@@ -173,6 +187,88 @@ const struct field_section tls_section = {
 };
 
 #undef AT
+#define AT(member) .offset = offsetof(struct tls_fault_settings, member)
+
+#define FAULT_ROW(number, text, help_text)                                                         \
+	{.name = (text),                                                                           \
+		.help = (help_text),                                                               \
+		.type = FIELD_PERCENT,                                                             \
+		AT(shares[number]),                                                                \
+		.def = "0%",                                                                       \
+		.max = 1},
+
+static const struct field fault_rows[] = {
+	TLS_FAULTS(FAULT_ROW){.name = "slow_by",
+		.help = "time from the first octets of the client to the answer of slow",
+		.type = FIELD_DURATION,
+		AT(slow_ns),
+		.def = "100ms",
+		.min = 1e6,
+		.max = 6e11},
+};
+
+static const struct field_section fault_section = {
+	.name = "handshake",
+	.help = "faults of handshakes, each in a share of them at random; one has one at most",
+	FIELD_ROWS(fault_rows),
+	.size = sizeof(struct tls_fault_settings),
+};
+
+#undef AT
+#define AT(member) .offset = offsetof(struct tls_made_settings, member)
+
+static const struct field made_rows[] = {
+	{.name = "name",
+		.help = "name that it is for",
+		.type = FIELD_STRING,
+		AT(name),
+		.def = "responder.example",
+		.min = 1,
+		.max = TLS_NAME_MAX},
+	{.name = "kind",
+		.help = "kind of its key: P-256, or RSA of 2048 bits",
+		.type = FIELD_ENUM,
+		AT(kind),
+		.def = "ecdsa",
+		.names = kind_names},
+	{.name = "defect",
+		.help = "what is wrong with it: no longer or not yet valid, or for another name "
+			"(wrong.NAME)",
+		.type = FIELD_ENUM,
+		AT(defect),
+		.def = "none",
+		.names = defect_names},
+	{.name = "padding",
+		.help = "octets without meaning added to it, which make it as large as a long "
+			"chain",
+		.type = FIELD_SIZE,
+		AT(padding),
+		.def = "0B",
+		.max = PADDING_MOST},
+	{.name = "issuer",
+		.help = "PEM file of the authority that signs it; absent: it signs itself",
+		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
+		AT(issuer),
+		.min = 1,
+		.max = PATH_MAX_LEN},
+	{.name = "issuer_key",
+		.help = "PEM file of the key of that authority",
+		.type = FIELD_STRING,
+		.role = FIELD_INPUT,
+		AT(issuer_key),
+		.min = 1,
+		.max = PATH_MAX_LEN},
+};
+
+static const struct field_section made_section = {
+	.name = "made",
+	.help = "the certificate that is made at the start, without `certificate`",
+	FIELD_ROWS(made_rows),
+	.size = sizeof(struct tls_made_settings),
+};
+
+#undef AT
 #define AT(member) .offset = offsetof(struct tls_server_settings, member)
 
 static const struct field server_rows[] = {
@@ -184,6 +280,19 @@ static const struct field server_rows[] = {
 		.max = 65535},
 	COMMON(tls_server_settings, "PEM file of its certificate; absent: one is made at the start",
 		"PEM file of its key"),
+	{.name = "made",
+		.help = "the certificate that is made at the start, without `certificate`",
+		.type = FIELD_SECTION,
+		.optional = true,
+		AT(made),
+		.section = &made_section},
+	{.name = "handshake",
+		.help = "faults of handshakes, each in a share of them at random; one has one at "
+			"most",
+		.type = FIELD_SECTION,
+		.optional = true,
+		AT(handshake),
+		.section = &fault_section},
 	{.name = "alpn",
 		.help = "protocol by ALPN, or none; absent: the usual one of the transport",
 		.type = FIELD_STRING,
@@ -268,14 +377,31 @@ static char *append_all(char *at, const char *end, const char *prefix, const cha
 	return at;
 }
 
-void tls_priorities(const struct tls_common *s, char *text)
+void tls_priorities(const struct tls_common *s, bool server, char *text)
 {
 	const char *end = text + TLS_PRIORITIES_SIZE;
 	char *at = append(text, end, "", "NORMAL:-VERS-ALL:-CIPHER-ALL:-GROUP-ALL");
 
 	at = append_all(at, end, ":+VERS-", version_words, TLS_VERSIONS, &s->versions);
 	at = append_all(at, end, ":+", cipher_words, RECORD_SUITES, &s->ciphers);
-	append_all(at, end, ":+GROUP-", group_words, 2, &s->groups);
+	at = append_all(at, end, ":+GROUP-", group_words, GROUPS_USUAL, &s->groups);
+	if (server)
+		append(at, end, ":", "%SERVER_PRECEDENCE");
+}
+
+bool tls_second_group(const struct tls_common *s, int32_t room[TLS_GROUPS], struct field_list *out)
+{
+	const int32_t *items = s->groups.items;
+	uint32_t n = s->groups.count ? s->groups.count : GROUPS_USUAL;
+
+	for (uint32_t i = 0; i < n && i < TLS_GROUPS; i++)
+		room[i] = s->groups.count ? items[i] : (int32_t)i;
+	*out = (struct field_list){.items = room, .count = n};
+	if (n < 2)
+		return false;
+	room[0] = room[1];
+	room[1] = s->groups.count ? items[0] : 0;
+	return true;
 }
 
 bool tls_has_cipher(const struct tls_common *s, enum record_suite cipher)
@@ -305,6 +431,11 @@ const char *tls_group_name(uint32_t i)
 const char *tls_version_name(uint32_t i)
 {
 	return tls_version_names[i];
+}
+
+const char *tls_fault_name(uint32_t fault)
+{
+	return fault_names[fault];
 }
 
 const char *tls_cipher_name(uint32_t i)
@@ -340,7 +471,43 @@ void tls_check(const struct tls_settings *s, struct diag *d)
 				"-pubin -outform der | openssl dgst -sha256 -binary | base64)");
 }
 
+static void check_made(const struct tls_server_settings *s, struct diag *d)
+{
+	const struct tls_made_settings *m = s->made;
+
+	if (s->common.certificate)
+		diag_error(d, m, "", "is for a server without a file of its certificate");
+	if (!m->issuer != !m->issuer_key)
+		diag_error(d, m, "", "issuer and issuer_key need each other");
+}
+
+static void check_handshake(const struct tls_server_settings *s, struct diag *d)
+{
+	const struct tls_fault_settings *f = s->handshake;
+	int32_t room[TLS_GROUPS];
+	struct field_list groups;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < TLS_FAULT_COUNT; i++)
+		sum += f->shares[i];
+	if (sum > 1 + 1e-9)
+		diag_error(d, f, "", "the shares add up to more than 100%%");
+	if (f->shares[TLS_FAULT_HELLO_RETRY] > 0 && !tls_second_group(&s->common, room, &groups))
+		diag_error(d, &f->shares[TLS_FAULT_HELLO_RETRY], NULL,
+			"needs a second group (groups)");
+	for (uint32_t i = TLS_FAULT_NO_TICKET; i <= TLS_FAULT_TICKET_REFUSED; i++)
+		if (f->shares[i] > 0 && !s->tickets)
+			diag_error(d, &f->shares[i], NULL, "needs tickets: true");
+	for (uint32_t i = TLS_FAULT_NO_ALPN; i <= TLS_FAULT_WRONG_ALPN; i++)
+		if (f->shares[i] > 0 && s->alpn && strcmp(s->alpn, "none") == 0)
+			diag_error(d, &f->shares[i], NULL, "needs another alpn than none");
+}
+
 void tls_server_check(const struct tls_server_settings *s, struct diag *d)
 {
 	check_pair(&s->common, d);
+	if (s->made)
+		check_made(s, d);
+	if (s->handshake)
+		check_handshake(s, d);
 }

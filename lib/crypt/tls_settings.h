@@ -29,6 +29,34 @@ enum tls_version { TLS_1_3, TLS_1_2, TLS_VERSIONS };
 
 #define TLS_HANDSHAKES_MOST 60000u // at a time
 
+// Faults of a server's handshakes, each in a share of them, and at most one in each: the number of
+// a fault, its name, and its help text. The first ones replace the handshake, or begin it later;
+// the others are handshakes with settings of their own.
+// clang-format off
+#define TLS_FAULTS(X) \
+	X(TLS_FAULT_SILENT, "silent", "handshakes that get no answer") \
+	X(TLS_FAULT_RESET, "reset", "handshakes that are answered by a reset of the connection") \
+	X(TLS_FAULT_ALERT, "alert", \
+		"handshakes that are answered by a fatal alert, handshake_failure") \
+	X(TLS_FAULT_SLOW, "slow", "handshakes that are answered after `slow_by`") \
+	X(TLS_FAULT_NO_ALPN, "no_alpn", "handshakes that select no protocol") \
+	X(TLS_FAULT_WRONG_ALPN, "wrong_alpn", \
+		"handshakes that want another protocol: the alert no_application_protocol") \
+	X(TLS_FAULT_HELLO_RETRY, "hello_retry", \
+		"handshakes that ask for another group (HelloRetryRequest): the second one of `groups`") \
+	X(TLS_FAULT_NO_TICKET, "no_ticket", "handshakes without a ticket") \
+	X(TLS_FAULT_TICKET_REFUSED, "ticket_refused", \
+		"handshakes that take no ticket: full ones, as if the key of tickets were new")
+// clang-format on
+
+#define TLS_FAULT_NUMBER(number, name, help) number,
+enum tls_fault { TLS_FAULT_NONE, TLS_FAULTS(TLS_FAULT_NUMBER) TLS_FAULT_COUNT };
+#define TLS_FAULT_OF_SETTINGS TLS_FAULT_NO_ALPN // the first one
+
+const char *tls_fault_name(uint32_t fault); // "none" for TLS_FAULT_NONE
+
+#define TLS_GROUPS 10 // their names, and "other"
+
 extern const char *const tls_version_names[];
 extern const char *const tls_cipher_names[]; // by enum record_suite
 extern const char *const tls_group_names[];
@@ -56,10 +84,28 @@ struct tls_settings {
 	bool close_notify;
 };
 
+struct tls_fault_settings {
+	double shares[TLS_FAULT_COUNT];
+	uint64_t slow_ns;
+};
+
+enum tls_defect { TLS_DEFECT_NONE, TLS_DEFECT_EXPIRED, TLS_DEFECT_NOT_YET, TLS_DEFECT_WRONG_NAME };
+
+// The certificate that a server makes.
+struct tls_made_settings {
+	const char *name;
+	int32_t kind;                    // enum certificate_kind
+	int32_t defect;                  // enum tls_defect
+	uint64_t padding;                // octets
+	const char *issuer, *issuer_key; // files; NULL: it signs itself
+};
+
 // Settings of a server.
 struct tls_server_settings {
 	struct tls_common common;
-	uint64_t port; // 0: the protocol's
+	struct tls_made_settings *made;       // NULL: the defaults
+	struct tls_fault_settings *handshake; // NULL: no faults
+	uint64_t port;                        // 0: the protocol's
 	const char *alpn;
 	bool tickets;
 	bool close_notify;
@@ -78,15 +124,18 @@ const struct tls_server_settings *tls_server_settings_or(const struct tls_server
 bool tls_pin(const char *text, uint8_t *pin);
 // Is the cipher offered, or accepted?
 bool tls_has_cipher(const struct tls_common *s, enum record_suite cipher);
-// Writes the versions, ciphers and groups as priorities of GnuTLS, up to 511 octets.
+// Writes the versions, ciphers and groups as priorities of GnuTLS, up to 511 octets. A server
+// follows its own order.
 #define TLS_PRIORITIES_SIZE 512
-void tls_priorities(const struct tls_common *s, char *text);
+void tls_priorities(const struct tls_common *s, bool server, char *text);
+// Returns the groups of s with the second one first. Its items are at `room`, which has space for
+// all. Returns false if there is only one.
+bool tls_second_group(const struct tls_common *s, int32_t room[TLS_GROUPS], struct field_list *out);
 // The index of a group by GnuTLS's name, TLS_GROUPS - 1: it is not in the list.
 uint32_t tls_group_index(const char *word);
 const char *tls_group_name(uint32_t i); // "other" for that one
 const char *tls_version_name(uint32_t i);
 const char *tls_cipher_name(uint32_t i);
-#define TLS_GROUPS 10
 // Errors go to d.
 void tls_check(const struct tls_settings *s, struct diag *d);
 void tls_server_check(const struct tls_server_settings *s, struct diag *d);

@@ -315,6 +315,10 @@ static void print_responder(FILE *out, const struct result *result)
 		if (r->faults[i])
 			fprintf(out, "  fault %-20s%14s\n", faults_label(i),
 				count_text(r->faults[i]));
+	for (uint32_t i = 0; i < TLS_FAULT_COUNT; i++)
+		if (r->handshake_faults[i])
+			fprintf(out, "  handshake %-16s%14s\n", tls_fault_name(i),
+				count_text(r->handshake_faults[i]));
 	stats_print(in, "<  requests dropped: no free packet buffer {no_buffer}\n>", out);
 	if (r->gaps_over_1ms) {
 		fprintf(out, "  descheduled for %s: ", stats_shown_time(r->stolen_s * 1e9, true));

@@ -5,6 +5,7 @@
 
 import base64
 import hashlib
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -258,6 +259,117 @@ def handshakes_in_progress_are_limited():
     one = dot(tcp={"connections": 50}, load={"outstanding": "50"}, handshakes=1)
     tls, _ = all_answered(one)
     assert tls["waited"] >= 40 and tls["full"] == tls["begun"] == 50, tls
+
+
+def unshaken(fault, share="100%", code=0, tcp=None, more=None, load=None, responder=None, server=None, **tls):
+    """Handshakes with a fault: the item, the counters of TLS, how often the responder made the fault, and the result."""
+    one = dot(load=load or {"rate": "400"}, tcp=tcp or {"connections": 4, "queries_per_connection": 1}, handshake_timeout="300ms", **tls)
+    found, result = run(one, code=code, tls={"handshake": {fault: share, **(more or {})}, **(server or {})}, responder=responder)
+    made = result.json["responder"]["handshake_faults"]
+    assert set(made) == {fault}, made
+    return found, found["connections"]["tls"], made[fault], result
+
+
+BAD = ("failed", "timed_out", "refused", "alert_received", "alert_sent", "bad_record", "no_alpn", "hello_retry", "resumption_refused",
+       "no_close_notify", "no_memory")
+
+
+def cells(tls):
+    return {name: tls[name] for name in BAD if tls[name]}
+
+
+@test
+def faults_of_handshakes_are_counted_as_such():
+    for share, code in (("100%", EXIT["unreachable"]), ("20%", 0)):
+        for fault, expected in (("silent", lambda n: {"failed": n, "timed_out": n}), ("reset", lambda n: {"failed": n}),
+                                ("alert", lambda n: {"failed": n, "alert_received": {"handshake_failure": n}}),
+                                ("wrong_alpn", lambda n: {"failed": n, "alert_received": {"no_application_protocol": n}})):
+            found, tls, made, result = unshaken(fault, share, code)
+            assert cells(tls) == expected(made) and tls["failed"] + tls["full"] == tls["begun"], (fault, tls)
+            conns = found["connections"]
+            assert conns["lost_closed"] == found["lost"] == made > 10 and conns["reset"] == (made if fault == "reset" else 0), conns
+            assert theirs(result, "failed") == (made if fault == "wrong_alpn" else 0), result
+    for fault, expected in (("slow", {}), ("no_alpn", "no_alpn"), ("hello_retry", "hello_retry")):
+        for share in ("100%", "20%"):
+            found, tls, made, _ = unshaken(fault, share, more={"slow_by": "50ms"})
+            assert found["answered"] == found["sent"] and cells(tls) == (expected and {expected: made}), (fault, tls)
+            assert made == (tls["begun"] if share == "100%" else made) > 10, (fault, tls)
+            if fault == "slow":
+                assert tls["full_time"]["max_ns"] > 50e6 and (share == "20%" or tls["full_time"]["min_ns"] > 50e6), tls
+            if fault == "hello_retry":
+                assert tls["group"].get("secp256r1", 0) == made, tls
+    for size in ("200ms", "1s"):  # of an idle connection: a slow handshake is none, a silent one is
+        found, tls, made, result = unshaken("slow", more={"slow_by": "250ms"}, responder={"tcp": {"idle": size}}, tcp={"connections": 4})
+        assert found["answered"] == found["sent"] and theirs(result, "full") == tls["full"] >= 4 and cells(tls) == {}, tls
+    found, tls, made, result = unshaken("silent", code=EXIT["unreachable"], responder={"tcp": {"idle": "100ms"}})
+    assert cells(tls) == {"failed": made} and result.json["responder"]["connections"]["closed_idle"] == made, tls
+
+
+@test
+def tickets_are_missing_or_refused():
+    tcp = {"connections": 4, "queries_per_connection": 1}
+    _, tls, made, _ = unshaken("no_ticket", tcp=tcp, resume="each")
+    assert cells(tls) == {} and tls["full"] == made == tls["begun"] and tls["tickets"] == 0, tls
+    for version in ("1.3", "1.2"):
+        _, tls, made, result = unshaken("ticket_refused", "30%", tcp=tcp, resume="each", versions=version)
+        refused = tls["resumption_refused"]
+        # In TLS 1.2 no new ticket comes with it, so the next handshake is refused, too.
+        assert cells(tls) == {"resumption_refused": refused} and made - 4 <= refused <= (made if version == "1.3" else tls["full"]), (tls, made)
+        assert tls["full"] == 4 + refused and theirs(result, "full") == tls["full"], tls
+        assert theirs(result, "resumed") == tls["resumed"] > 0, tls
+    for settings, message in (({"slow": "60%", "reset": "60%"}, "add up to more than 100%"), ({"silent": "101%"}, "0% to 100%")):
+        result = ddiperf(ring(dot(), responder={"dns": {}, "tls": {"handshake": settings}}))
+        assert result.code == EXIT["usage"] and message in result.stderr, result
+    for server, fault, message in (({"groups": "x25519"}, "hello_retry", "a second group"), ({"tickets": False}, "ticket_refused", "tickets: true"),
+                                   ({"alpn": "none"}, "wrong_alpn", "another alpn")):
+        result = ddiperf(ring(dot(), responder={"dns": {}, "tls": {**server, "handshake": {fault: "1%"}}}))
+        assert result.code == EXIT["usage"] and message in result.stderr, result
+
+
+@test
+def certificates_with_a_defect_are_refused_as_such():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files, _ = certificate(folder)
+        issuer = {"issuer": files["certificate"], "issuer_key": files["key"]}
+        ours = {"verify": "chain", "ca": files["certificate"], "name": "dns.example"}
+        for kind in ("ecdsa", "rsa"):
+            for defect, reason in (("expired", "expired"), ("not_yet", "not_yet_valid"), ("wrong_name", "wrong_name"), ("none", None)):
+                made = {"kind": kind, "name": "dns.example", "defect": defect, **issuer}
+                one = dot(load={"rate": "10"}, tcp={"connections": 2}, **ours)
+                found, result = run(one, code=EXIT["unreachable"] if reason else 0, tls={"made": made})
+                tls = found["connections"]["tls"]
+                assert cells(tls) == ({"failed": tls["begun"], "refused": {reason: tls["begun"]},
+                                       "alert_sent": tls["alert_sent"]} if reason else {}), (defect, tls)
+                assert tls["full"] == (0 if reason else 2), tls
+        one = dot(load={"rate": "10"}, tcp={"connections": 2}, **ours)
+        found, _ = run(one, code=EXIT["unreachable"], tls={"made": {"name": "dns.example"}})
+        tls = found["connections"]["tls"]
+        assert tls["refused"] == {"untrusted": tls["begun"]}, tls
+        for version in ("1.3", "1.2"):
+            for padding in (3000, 16384, 60000):
+                tls, _ = all_answered(dot(tcp={"connections": 2}, versions=version, **ours),
+                                      tls={"made": {"name": "dns.example", "padding": f"{padding}B", **issuer}})
+                assert 2 * padding < tls["certificate_bytes"] < 2 * (padding + 1000), tls
+        for tls, message in (({**files, "made": {}}, "without a file"), ({"made": {"issuer": files["key"]}}, "need each other"),
+                             ({"made": {"issuer": files["key"], "issuer_key": files["key"]}}, "no certificate could be made")):
+            result = ddiperf(ring(dot(), responder={"dns": {}, "tls": tls}))
+            assert result.code == EXIT["usage"] and message in result.stderr, result
+
+
+@test
+def the_responders_order_of_groups_and_ciphers_counts():
+    one = dot(tcp={"connections": 2}, groups=["x25519", "secp256r1"], ciphers=["aes-128-gcm", "aes-256-gcm"])
+    found, result = run(one, tls={"groups": ["secp256r1", "x25519"], "ciphers": ["aes-256-gcm", "aes-128-gcm"]})
+    tls = found["connections"]["tls"]
+    assert tls["group"] == {"secp256r1": 2} and tls["cipher"] == {"aes-256-gcm": 2} and cells(tls) == {"hello_retry": 2}, tls
+    for side in ("ours", "theirs"):
+        groups = {"groups": ["x25519", "x25519mlkem768"]}
+        text = ring(dot(**(groups if side == "ours" else {})), responder={"dns": {}, "tls": groups if side == "theirs" else {}})
+        with config_file(text) as path:
+            code, _, err = execute([binary(), "run", str(path)])
+        if code:  # GnuTLS 3.8.8 or later may have it
+            assert re.search(r":\d+:\d+: .*groups\[1\]: this GnuTLS \S+ does not offer group x25519mlkem768", err), err
 
 
 if __name__ == "__main__":

@@ -85,6 +85,8 @@ struct conn_counters {
 		   "validity.send_lag_p99 or until their timeout")                                 \
 	X(tickets, "tickets received")                                                             \
 	X(key_updates, "times that the server changed its key")                                    \
+	X(hello_retry,                                                                             \
+		"handshakes in which the server asked for another group (HelloRetryRequest)")      \
 	X(no_alpn, "handshakes in which the server selected no protocol, or another one (ALPN)")   \
 	X(no_close_notify, "connections that the server closed without announcing it")             \
 	X(bad_record, "records that were not authentic, too long, or of a wrong type")             \

@@ -702,7 +702,9 @@ static void seats_give(struct conns *cs)
 		want_no_seat(ss, c);
 		seat = &ss->seats[i];
 		seat->conn = c;
-		seat->setup = s->read.flags & SECURE_HTTP ? ss->setup_http : ss->setup;
+		seat->setup = !ss->server                   ? ss->setup
+		              : s->read.flags & SECURE_HTTP ? ss->setups_http[s->early.store]
+		                                            : ss->setups[s->early.store];
 		seat->store = s->early.store;
 		seat->session = ss->server ? NULL : session_take(ss, s->early.store);
 		seat->offered = seat->session != NULL;
@@ -806,6 +808,8 @@ static void step_apply(struct conns *cs, struct crew_seat *seat)
 		sent = tcp_send(&cs->host, t, seat->out, seat->out_len);
 		conn_touch(cs, seat->conn);
 	}
+	if (seat->facts && seat->state != HAND_RUNNING)
+		ss->counts->hello_retry += seat->facts->hello_retry;
 	if (!sent || !seat->facts) {
 		ss->counts->no_memory++;
 		shaken_badly(cs, s, seat, SECURE_NO_MEMORY);

@@ -71,8 +71,10 @@ struct secure_ends {
 struct secures {
 	struct secure *all; // by connection
 	// Set by the owner before the launch.
-	const struct hand_setup *setup, *setup_http; // _http: of connections with SECURE_HTTP
-	struct tls_counters *counts;                 // and at each pass
+	const struct hand_setup *setup;         // client
+	const struct hand_setup *const *setups; // server: by `store`, and likewise with HTTP/2
+	const struct hand_setup *const *setups_http;
+	struct tls_counters *counts; // and at each pass
 	bool server, bursts, close_notify;
 	bool split, corrupt;         // faults of the next message
 	char alpn[16];               // that the peer should select; "": none

@@ -297,7 +297,7 @@ static int item_tls_open(struct plan *p, const struct plan_item *i, struct worke
 	if (!ss)
 		return -ENOMEM;
 	plan_tls_fill(ss, i->settings);
-	ss->setup = ss->setup_http = i->hands;
+	ss->setup = i->hands;
 	ss->counts = wc->books.tls;
 	return i->request ? item_https_open(i, wc) : 0;
 }
@@ -511,19 +511,20 @@ static int responder_tls_open(struct plan *p, struct responder_conns *rc)
 
 	if (!ss)
 		return -ENOMEM;
-	ss->setup = p->responder_hands;
-	ss->setup_http = p->responder_hands_http;
+	ss->setups = (const struct hand_setup *const *)p->responder_hands;
+	ss->setups_http = (const struct hand_setup *const *)p->responder_hands_http;
 	ss->counts = &rc->tls;
 	ss->server = true;
 	ss->close_notify = s->close_notify;
-	return p->responder_hands_http ? plan_https_serve(&rc->cs, p, live_tls(p), rc->secret) : 0;
+	return p->responder_hands_http[0] ? plan_https_serve(&rc->cs, p, live_tls(p), rc->secret)
+	                                  : 0;
 }
 
 int plan_responder_conns(struct plan *p, struct responder *r, const struct port *port)
 {
 	const struct transport_server_settings *s = transport_server(p->config->responder->tcp);
 	bool closes = s->queries_per_connection != UINT64_MAX || s->idle_ns != UINT64_MAX;
-	bool secured = p->responder_hands || p->responder_hands_http;
+	bool secured = p->responder_hands[0] || p->responder_hands_http[0];
 	uint64_t count = expected(p, closes);
 	const struct conns_shape shape = {.count = (uint32_t)count,
 		.places = (uint32_t)count,
@@ -559,7 +560,10 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 	rc->secret = rand_hash(p->config->run.seed ^ r->queue_first);
 	rc->more_blocks = SERVER_BLOCKS / 2;
 	treat(rc, s, r->queue_first, p->responder_count);
-	return secured ? responder_tls_open(p, rc) : 0;
+	if (!secured)
+		return 0;
+	plan_tls_faults(p, rc, r->queue_first);
+	return responder_tls_open(p, rc);
 }
 
 void plan_responder_conns_close(struct responder *r)

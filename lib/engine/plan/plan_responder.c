@@ -100,11 +100,10 @@ static bool hands_of(struct plan *p, const struct proto *proto, struct arena *a,
 	bool tls = config_responder_tls_port(p->config, proto),
 	     http = config_responder_https_port(p->config, proto);
 
-	if (tls)
-		p->responder_hands = plan_tls_server(p->config, proto->ports, false, a, d);
-	if (http)
-		p->responder_hands_http = plan_tls_server(p->config, proto->ports, true, a, d);
-	return (!tls || p->responder_hands) && (!http || p->responder_hands_http);
+	return (!tls ||
+		       plan_tls_server(p->config, proto->ports, false, p->responder_hands, a, d)) &&
+	       (!http || plan_tls_server(
+				 p->config, proto->ports, true, p->responder_hands_http, a, d));
 }
 
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
@@ -256,9 +255,11 @@ void plan_responder_close(struct plan *p)
 {
 	for (uint32_t i = 0; i < p->responder_count; i++)
 		responder_free(&p->responders[i]);
-	hand_setup_free(p->responder_hands);
-	hand_setup_free(p->responder_hands_http);
-	p->responder_hands = p->responder_hands_http = NULL;
+	for (uint32_t i = TLS_FAULT_COUNT; i-- > 0;) { // the first one has the others' keys
+		hand_setup_free(p->responder_hands[i]);
+		hand_setup_free(p->responder_hands_http[i]);
+		p->responder_hands[i] = p->responder_hands_http[i] = NULL;
+	}
 	for (unsigned k = 0; p->responder_shared && protos[k]; k++)
 		if (p->responder_shared[k])
 			protos[k]->server->teardown(p->responder_shared[k]);

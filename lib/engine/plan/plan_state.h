@@ -63,15 +63,17 @@ struct plan {
 	struct neighbours *neighbours; // of each port
 	struct responder *responders;  // one for each worker of its port
 	uint32_t responder_count;
-	int32_t responder_port;                  // index into ports, -1: none
-	const struct neigh_advert *router;       // advertisement of the responder; NULL: no router
-	FILE *keylog;                            // output.keylog; NULL: none
-	struct plan_crew *crew;                  // NULL: none is needed
-	struct hand_setup *responder_hands;      // of its connections over TLS; NULL: none
-	struct hand_setup *responder_hands_http; // of those with HTTP/2
-	void **responder_shared;                 // set-up of its protocols, index as in protos[]
-	struct proto_facts *responder_facts;     // likewise
-	void **common;                           // proto_env.common, index as in protos[]
+	int32_t responder_port;            // index into ports, -1: none
+	const struct neigh_advert *router; // advertisement of the responder; NULL: no router
+	FILE *keylog;                      // output.keylog; NULL: none
+	struct plan_crew *crew;            // NULL: none is needed
+	// Handshakes of its connections over TLS, and of those with HTTP/2, by enum tls_fault;
+	// NULL: none.
+	struct hand_setup *responder_hands[TLS_FAULT_COUNT];
+	struct hand_setup *responder_hands_http[TLS_FAULT_COUNT];
+	void **responder_shared;             // set-up of its protocols, index as in protos[]
+	struct proto_facts *responder_facts; // likewise
+	void **common;                       // proto_env.common, index as in protos[]
 	struct plan_item *items;
 	uint32_t item_count;
 	struct event_times events;

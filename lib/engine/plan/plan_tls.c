@@ -15,7 +15,9 @@
 #include "io/driver/launch.h"
 #include "io/host/privileges.h"
 
-#define TEXT_MAX 1048576u // of a file of certificates
+#define TEXT_MAX   1048576u // of a file of certificates
+#define WRONG_NAME "wrong." // in front of the right one
+#define DAY_S      86400
 
 // Reads a file of the settings. Returns NULL after an error in d.
 static const char *text_of(const char *const *setting, struct arena *a, struct diag *d)
@@ -59,8 +61,13 @@ static void read_pair(
 	const struct tls_common *s, struct hand_settings *h, struct arena *a, struct diag *d)
 {
 	char *priorities = arena_zalloc(a, TLS_PRIORITIES_SIZE);
+	const int32_t *groups = s->groups.items;
 
-	tls_priorities(s, priorities);
+	for (uint32_t i = 0; i < s->groups.count; i++)
+		if (!hand_has_group((uint32_t)groups[i]))
+			diag_error(d, &groups[i], NULL, "this GnuTLS %s does not offer group %s",
+				hand_library(), tls_group_name((uint32_t)groups[i]));
+	tls_priorities(s, h->server, priorities);
 	h->priorities = priorities;
 	if (s->certificate)
 		h->certificate = text_of(&s->certificate, a, d);
@@ -102,31 +109,114 @@ struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *
 	return setup_of(&h, i, errors, d);
 }
 
-struct hand_setup *plan_tls_server(const struct config *c, const struct proto_ports *proto,
-	bool http, struct arena *a, struct diag *d)
+static const int64_t validity[][2] = {[TLS_DEFECT_EXPIRED] = {-30 * DAY_S, -DAY_S},
+	[TLS_DEFECT_NOT_YET] = {DAY_S, 30 * DAY_S},
+	[TLS_DEFECT_WRONG_NAME] = {0, 0}};
+
+// Makes the certificate of s. Returns false after an error in d.
+static bool make_pair(const struct tls_server_settings *s, struct certificate *made,
+	struct arena *a, struct diag *d)
+{
+	const struct tls_made_settings *m = s->made;
+	struct certificate_wanted wanted = {.name = "responder.example"};
+	uint32_t errors = diag_count(d);
+	struct certificate issuer;
+	char name[TLS_NAME_MAX + sizeof(WRONG_NAME)];
+	const char *wrong;
+
+	if (m) {
+		snprintf(name, sizeof(name), "%s%s",
+			m->defect == TLS_DEFECT_WRONG_NAME ? WRONG_NAME : "", m->name);
+		wanted = (struct certificate_wanted){.name = name,
+			.kind = (enum certificate_kind)m->kind,
+			.from_s = validity[m->defect][0],
+			.until_s = validity[m->defect][1],
+			.padding = (uint32_t)m->padding};
+	}
+	if (m && m->issuer) {
+		issuer.certificate = (char *)(uintptr_t)text_of(&m->issuer, a, d);
+		issuer.key = (char *)(uintptr_t)text_of(&m->issuer_key, a, d);
+		wanted.signer = &issuer;
+	}
+	if (diag_count(d) > errors)
+		return false;
+	if (certificate_make(&wanted, made, &wrong) == 0)
+		return true;
+	diag_error(d, m ? (const void *)m : s, "", "no certificate could be made: %s", wrong);
+	return false;
+}
+
+// The settings of handshakes with a fault.
+static struct hand_settings faulty(const struct hand_settings *usual,
+	const struct tls_server_settings *s, enum tls_fault fault, const struct hand_setup *keys,
+	struct arena *a)
+{
+	struct hand_settings h = *usual;
+	struct tls_common common = s->common;
+	char *priorities;
+	int32_t room[TLS_GROUPS];
+
+	h.keys = keys;
+	if (fault == TLS_FAULT_NO_ALPN)
+		h.alpn = NULL;
+	if (fault == TLS_FAULT_WRONG_ALPN)
+		h.alpn = "wrong";
+	h.tickets &= fault != TLS_FAULT_NO_TICKET;
+	h.refuses = fault == TLS_FAULT_TICKET_REFUSED;
+	if (fault == TLS_FAULT_HELLO_RETRY && tls_second_group(&s->common, room, &common.groups)) {
+		priorities = arena_zalloc(a, TLS_PRIORITIES_SIZE);
+		tls_priorities(&common, true, priorities);
+		h.priorities = priorities;
+	}
+	return h;
+}
+
+bool plan_tls_server(const struct config *c, const struct proto_ports *proto, bool http,
+	struct hand_setup *setups[TLS_FAULT_COUNT], struct arena *a, struct diag *d)
 {
 	const struct tls_server_settings *s = tls_server_settings_or(c->responder->tls);
-	const struct certificate_wanted wanted = {.name = "responder.example"};
 	struct hand_settings h = {.server = true,
 		.alpn = http ? "h2" : alpn_of(s->alpn, proto, false),
 		.tickets = s->tickets};
+	struct certificate made = {0};
 	uint32_t errors = diag_count(d);
-	struct hand_setup *setup;
-	struct certificate made;
-	const char *wrong;
 
 	read_pair(&s->common, &h, a, d);
-	if (s->common.certificate)
-		return setup_of(&h, s, errors, d);
-	if (certificate_make(&wanted, &made, &wrong) < 0) {
-		diag_error(d, s, NULL, "no certificate could be made: %s", wrong);
-		return NULL;
+	if (!s->common.certificate) {
+		if (!make_pair(s, &made, a, d))
+			return false;
+		h.certificate = made.certificate;
+		h.key = made.key;
 	}
-	h.certificate = made.certificate;
-	h.key = made.key;
-	setup = setup_of(&h, s, errors, d);
+	setups[TLS_FAULT_NONE] = setup_of(&h, s, errors, d);
+	for (uint32_t i = TLS_FAULT_OF_SETTINGS; i < TLS_FAULT_COUNT; i++) {
+		struct hand_settings own;
+
+		if (!s->handshake || !(s->handshake->shares[i] > 0) || !setups[TLS_FAULT_NONE])
+			continue;
+		own = faulty(&h, s, (enum tls_fault)i, setups[TLS_FAULT_NONE], a);
+		setups[i] = setup_of(&own, s, errors, d);
+	}
 	certificate_free(&made);
-	return setup;
+	return diag_count(d) == errors;
+}
+
+void plan_tls_faults(struct plan *p, struct responder_conns *rc, uint32_t worker)
+{
+	const struct tls_fault_settings *s =
+		tls_server_settings_or(p->config->responder->tls)->handshake;
+	double sum = 0;
+
+	if (!s)
+		return;
+	for (uint32_t i = 1; i < TLS_FAULT_COUNT; i++) {
+		double n = (sum += s->shares[i]) * 18446744073709551616.0;
+
+		rc->tls_below[i] = n >= 18446744073709551615.0 ? UINT64_MAX : (uint64_t)n;
+	}
+	rc->tls_fails = sum > 0;
+	rc->tls_slow_us = (uint32_t)(s->slow_ns / 1000);
+	rc->rand.state = rand_hash(rand_hash(p->config->run.seed) ^ worker);
 }
 
 int plan_keylog_open(struct plan *p)

@@ -12,9 +12,12 @@
 // The common part of the handshakes of an item's clients. Returns NULL after an error in d.
 struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *a, struct diag *d);
 // The responder's part; a certificate is made unless the settings have one. http: of the
-// connections with HTTP/2.
-struct hand_setup *plan_tls_server(const struct config *c, const struct proto_ports *proto,
-	bool http, struct arena *a, struct diag *d);
+// connections with HTTP/2. setups: by the fault of a handshake (enum tls_fault), NULL: it has none
+// of its own. Returns false after an error in d.
+bool plan_tls_server(const struct config *c, const struct proto_ports *proto, bool http,
+	struct hand_setup *setups[TLS_FAULT_COUNT], struct arena *a, struct diag *d);
+// The faults of handshakes of a worker of the responder.
+void plan_tls_faults(struct plan *p, struct responder_conns *rc, uint32_t worker);
 
 // Opens output.keylog for all handshakes of items. Returns 0, or -errno (logged).
 int plan_keylog_open(struct plan *p);

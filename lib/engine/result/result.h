@@ -395,8 +395,9 @@ struct result_responder {
 	struct result_responder_conns conns;
 	const struct result_responder_conns *connections; // conns; NULL: none were expected
 	PASS_COUNTERS(COUNTER_MEMBER, COUNTER_SECONDS_MEMBER, COUNTER_NS_MEMBER)
-	struct counter_list protocols; // struct result_responder_protocol
-	uint64_t faults[FAULTS_MAX];   // by faults_label
+	struct counter_list protocols;              // struct result_responder_protocol
+	uint64_t faults[FAULTS_MAX];                // by faults_label
+	uint64_t handshake_faults[TLS_FAULT_COUNT]; // by tls_fault_name
 };
 
 struct result_responder_protocol {

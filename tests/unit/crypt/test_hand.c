@@ -346,6 +346,7 @@ static void certificates_are_refused_by_name(void **state)
 		{{.name = "other.example"}, false, HAND_WRONG_NAME},
 		{{.name = "dns.example"}, true, HAND_UNTRUSTED},
 		{{.name = "dns.example", .kind = CERTIFICATE_RSA_2048}, false, HAND_ACCEPTED},
+		{{.name = "dns.example", .padding = 20000}, false, HAND_ACCEPTED},
 	};
 
 	(void)state;

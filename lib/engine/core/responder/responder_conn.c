@@ -10,17 +10,19 @@
 #include "io/burst.h"
 #include "net/transport_server.h"
 
-#define LINGER_US      2000000 // that the client has to close a connection that we closed
-#define MORE_QUEUED    65536   // bytes that a reply of several messages may queue
-#define INTERNAL_ERROR 80      // alert
-#define MORE_SEEN      16      // replies of several messages that a pass continues
+#define LINGER_US         2000000 // that the client has to close a connection that we closed
+#define MORE_QUEUED       65536   // bytes that a reply of several messages may queue
+#define INTERNAL_ERROR    80      // alerts
+#define HANDSHAKE_FAILURE 40
+#define MORE_SEEN         16 // replies of several messages that a pass continues
 
 enum responder_conn_flag {
-	OPEN = 1,   // it is counted in responder_conns.open
-	ENDED = 2,  // the client sends no more
-	OVER = 4,   // its last request was received
-	BEGUN = 16, // its preface was received
-	LINGERS = 8 // `at` is the deadline for the client to close
+	OPEN = 1,    // it is counted in responder_conns.open
+	ENDED = 2,   // the client sends no more
+	OVER = 4,    // its last request was received
+	BEGUN = 16,  // its preface was received
+	LINGERS = 8, // `at` is the deadline for the client to close
+	HELLO = 32   // the first octets of its handshake came, which has a fault
 };
 
 // The head of each buffer of a held-back reply.
@@ -177,7 +179,7 @@ static void conn_settle(struct responder *r, uint32_t c)
 	if (rc->cs.https && closed)
 		http_forget(&rc->cs, c);
 	if (m->flags & OPEN && closed) {
-		m->flags &= ~(uint32_t)OPEN;
+		m->flags &= (uint16_t)~OPEN;
 		set_open(rc, rc->open - 1);
 	}
 	conn_touch(&rc->cs, c);
@@ -520,6 +522,106 @@ static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, i
 	conn_settle(r, c);
 }
 
+// --- faults of handshakes ---
+
+static enum tls_fault handshake_fault(struct responder_conns *rc)
+{
+	uint64_t random = rand_next(&rc->rand);
+
+	for (uint32_t i = 1; i < TLS_FAULT_COUNT; i++)
+		if (random < rc->tls_below[i])
+			return (enum tls_fault)i;
+	return TLS_FAULT_NONE;
+}
+
+// TCP is ready: on the ports of TLS a handshake begins, unless a fault takes its place.
+static void handshake_begin(
+	struct responder *r, const struct responder_protocol *p, uint32_t c, uint64_t now)
+{
+	struct responder_conn *m = &r->conns->all[c];
+	struct conns *cs = &r->conns->cs;
+	uint16_t port = cs->all[c].own_port;
+
+	if (port != p->tls_port && port != p->https_port)
+		return;
+	secure_on(cs, c);
+	if (port == p->https_port && !http_on(cs, c)) {
+		tcp_abort(&cs->host, &cs->all[c].tcp);
+		return;
+	}
+	m->fault = r->conns->tls_fails ? handshake_fault(r->conns) : TLS_FAULT_NONE;
+	if (m->fault == TLS_FAULT_NONE || m->fault >= TLS_FAULT_OF_SETTINGS)
+		secure_begin(cs, c, m->fault, now);
+}
+
+static void discard(struct conns *cs, uint32_t c)
+{
+	cs->host.view_len = 0;
+	tcp_consume(&cs->host, &cs->all[c].tcp, tcp_unread(&cs->host, &cs->all[c].tcp));
+}
+
+// Octets of a handshake with a fault came. Returns whether they are to be read.
+static bool handshake_spoil(struct responder *r, uint32_t c)
+{
+	static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, HANDSHAKE_FAILURE};
+	struct responder_conns *rc = r->conns;
+	struct responder_conn *m = &rc->all[c];
+	struct tcp *t = &rc->cs.all[c].tcp;
+	struct tcp_host *h = &rc->cs.host;
+	bool first = !(m->flags & HELLO);
+
+	m->flags |= HELLO;
+	responder_count(&rc->tls_faults[m->fault], first);
+	switch ((enum tls_fault)m->fault) {
+	case TLS_FAULT_ALERT:
+		if (first && tcp_is_open(t))
+			tcp_send(h, t, alert, sizeof(alert));
+		m->flags |= ENDED;
+		discard(&rc->cs, c);
+		return false;
+	case TLS_FAULT_SILENT:
+		discard(&rc->cs, c);
+		return false;
+	case TLS_FAULT_RESET:
+		tcp_abort(h, t);
+		return false;
+	case TLS_FAULT_SLOW:
+		if (first)
+			give_until(r, c, rc->tls_slow_us);
+		if (h->view_len && !tcp_keep(h, t, h->view_len))
+			tcp_abort(h, t);
+		return false;
+	case TLS_FAULT_NONE:
+	case TLS_FAULT_NO_ALPN:
+	case TLS_FAULT_WRONG_ALPN:
+	case TLS_FAULT_HELLO_RETRY:
+	case TLS_FAULT_NO_TICKET:
+	case TLS_FAULT_TICKET_REFUSED:
+	case TLS_FAULT_COUNT:
+		break;
+	}
+	m->fault = TLS_FAULT_NONE;
+	return true;
+}
+
+// A slow handshake begins, with the octets that came so far.
+static void handshake_late(struct responder *r, uint32_t c)
+{
+	struct conns *cs = &r->conns->cs;
+	struct responder_conn *m = &r->conns->all[c];
+	const uint8_t *message;
+	uint32_t len;
+
+	m->fault = TLS_FAULT_NONE;
+	m->at = 0;
+	if (!tcp_is_open(&cs->all[c].tcp))
+		return;
+	secure_begin(cs, c, TLS_FAULT_NONE, clock_time(r->clock));
+	secure_message(cs, c, &message, &len);
+	if (r->conns->idle_us)
+		give_until(r, c, r->conns->idle_us);
+}
+
 // --- the beginning of a connection ---
 
 static void conn_begin(struct responder_conns *rc, uint32_t c)
@@ -617,22 +719,6 @@ static void count_events(struct responder *r, uint32_t c, uint32_t events)
 		m->flags |= ENDED;
 }
 
-// Begins TLS, and HTTP/2, on a connection of this port.
-static void begin_above(
-	struct responder *r, const struct responder_protocol *p, uint32_t c, uint64_t now)
-{
-	struct conns *cs = &r->conns->cs;
-	uint16_t port = cs->all[c].own_port;
-
-	if (port != p->tls_port && port != p->https_port)
-		return;
-	secure_on(cs, c);
-	if (port == p->https_port && !http_on(cs, c))
-		tcp_abort(&cs->host, &cs->all[c].tcp);
-	else
-		secure_begin(cs, c, 0, now);
-}
-
 void responder_segment(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
 {
@@ -668,8 +754,8 @@ void responder_segment(
 		refuse(r, f, &s);
 	count_events(r, c, events);
 	if (events & TCP_OPENED && cs->secure)
-		begin_above(r, p, c, now);
-	if (events & TCP_DATA)
+		handshake_begin(r, p, c, now);
+	if (events & TCP_DATA && (!r->conns->all[c].fault || handshake_spoil(r, c)))
 		answer_all(r, p, c, now);
 	conn_settle(r, c);
 }
@@ -715,13 +801,16 @@ static void expired(struct conns *cs, uint32_t c, uint32_t events)
 	struct responder *r = responder_of(cs);
 	struct responder_conn *m = &r->conns->all[c];
 	uint32_t now = (uint32_t)cs->host.now;
-	bool waits = m->flags & LINGERS || (r->conns->idle_us && m->at);
+	bool slow = m->fault == TLS_FAULT_SLOW && m->flags & HELLO && !(m->flags & LINGERS);
+	bool waits = slow || m->flags & LINGERS || (r->conns->idle_us && m->at);
 
 	count_events(r, c, events);
-	if (waits && !tcp_before(now, m->at))
-		conn_late(r, c);
-	else if (waits)
+	if (waits && tcp_before(now, m->at))
 		conn_wake(cs, c, m->at);
+	else if (slow)
+		handshake_late(r, c);
+	else if (waits)
+		conn_late(r, c);
 	conn_settle(r, c);
 }
 

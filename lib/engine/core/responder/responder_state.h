@@ -47,7 +47,8 @@ struct responder_conn {
 	uint32_t held;   // replies that are held back
 	uint32_t more;   // replies of several messages that are not complete yet
 	uint32_t at;     // microseconds: deadline for the next request, or for the client to close
-	uint32_t flags;  // enum responder_conn_flag
+	uint16_t flags;  // enum responder_conn_flag
+	uint16_t fault;  // enum tls_fault: of its handshake, until that has begun
 };
 
 // A reply of several messages.
@@ -72,10 +73,15 @@ struct responder_conns {
 	bool drops;                 // drops a SYN beyond `most` instead of refusing it
 	bool resets;                // resets a connection after per_conn instead of closing it
 	uint64_t secret;            // for initial sequence numbers
-	uint32_t more_blocks;       // blocks in use beyond which no further message is made
+	bool tls_fails;             // handshakes have faults
+	uint32_t tls_slow_us;
+	uint64_t tls_below[TLS_FAULT_COUNT]; // the sum of the shares up to each fault, times 2^64
+	uint32_t more_blocks; // blocks in use beyond which no further message is made
 	// dataplane: rw
 	struct responder_conn_counts counts;
 	struct tls_counters tls;
+	_Atomic uint64_t tls_faults[TLS_FAULT_COUNT]; // ctlplane: ro at any time
+	struct rand rand;
 	uint32_t open, numbers;
 	uint32_t more_count, more_turn; // where the next pass begins
 	struct responder_more more[PROTO_MAX_MORE];

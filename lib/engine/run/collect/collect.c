@@ -620,6 +620,8 @@ static void add_responder(
 		to->faults[i] += relaxed(&r->faults.counts[i]);
 	if (r->conns)
 		add_connections(&r->conns->counts, &to->conns);
+	for (uint32_t i = 0; r->conns && i < TLS_FAULT_COUNT; i++)
+		to->handshake_faults[i] += relaxed(&r->conns->tls_faults[i]);
 }
 
 // Returns the counters of a protocol over all of the responder's workers. told: from their copies.
