@@ -492,16 +492,25 @@ uint8_t *hand_session(struct hand *h, size_t *len)
 	return copy;
 }
 
-bool hand_ticket(struct hand *h, const uint8_t *record, size_t len)
+static bool has_ticket(const struct hand *h)
+{
+	return gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_SESSION_TICKET;
+}
+
+bool hand_ticket(struct hand *h, const uint8_t *records, size_t len)
 {
 	uint8_t unused[RECORD_CONTENT];
+	size_t before;
 
 	if (h->state != HAND_DONE)
 		return false;
-	h->in = record;
+	h->in = records;
 	h->in_len = len;
 	h->in_at = 0;
-	gnutls_record_recv(h->session, unused, sizeof(unused));
+	do {
+		before = h->in_at;
+		gnutls_record_recv(h->session, unused, sizeof(unused));
+	} while (!has_ticket(h) && h->in_at > before);
 	h->in_len = h->in_at = 0;
-	return gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_SESSION_TICKET;
+	return has_ticket(h);
 }

@@ -95,6 +95,6 @@ const struct hand_facts *hand_facts(const struct hand *h);
 // After HAND_DONE: the session to resume with, in memory of malloc that the caller frees. Returns
 // NULL if there is none: in TLS 1.3 it comes in a ticket.
 uint8_t *hand_session(struct hand *h, size_t *len);
-// Takes a copy of each record from the peer after HAND_DONE, in their order, until it returns true:
-// there is a ticket. The caller opens the records as well.
-bool hand_ticket(struct hand *h, const uint8_t *record, size_t len);
+// Takes a copy of all records from the peer after HAND_DONE, in their order, one or several at a
+// time, until it returns true: there is a ticket. The caller opens the records as well.
+bool hand_ticket(struct hand *h, const uint8_t *records, size_t len);

@@ -591,6 +591,20 @@ def keys_are_changed_as_the_server_asks():
 
 
 @test
+def a_ticket_in_several_records_is_put_together():
+    """OpenSSL's tickets have the client's certificate. A large one is taken, but not kept."""
+    for names, frag in ((1, 512), (BIG_NAMES, 4000)):
+        with tempfile.TemporaryDirectory() as folder, s_server(b"", "-tls1_3", "-max_send_frag", str(frag), "-verify", "1") as did:
+            mine = make_certificate(folder, names)
+            one = dot({"outstanding": 1, "total": "12"}, tcp={"connections": 1, "queries_per_connection": 3}, resume="each",
+                      certificate=mine, key=mine)
+            found, tls = all_answered(did, one, duration="10s")
+        assert found["sent"] == did.answers == 12 and tls["begun"] == 4, tls
+        assert (tls["full"], tls["resumed"]) == ((1, 3) if names == 1 else (4, 0)), tls
+        assert tls["tickets"] == 2 * tls["full"] + tls["resumed"] and tls["records_received"] > 12 + 2 * tls["tickets"], tls
+
+
+@test
 def a_server_that_wants_a_new_handshake_has_none():
     """A HelloRequest of TLS 1.2 may be ignored (RFC 5246 section 7.4.1.1)."""
     with s_server(b"r\n", "-tls1_2") as did:

@@ -17,6 +17,7 @@
 enum { NEW_SESSION_TICKET = 4, KEY_UPDATE = 24 };
 enum { LEVEL_WARNING = 1, LEVEL_FATAL = 2, CLOSE_NOTIFY = 0, USER_CANCELED = 90 };
 #define MESSAGE_HEAD 4u
+#define MESSAGE_MOST (1u << 17) // octets, as GnuTLS allows
 
 enum { THEIRS, OURS }; // secrets
 
@@ -130,6 +131,8 @@ void secures_init(struct secures *ss, void *memory, const struct secures_shape *
 	if (shape->stored)
 		ss->store = (struct crew_session **)at;
 	ss->stored = shape->stored;
+	for (uint32_t i = 0; i < SECURE_PARTS; i++)
+		ss->parts[i].conn = CONN_NONE;
 	for (uint32_t i = 0; i < SECURE_LISTS; i++)
 		ss->lists[i] = (struct secure_ends){CONN_NONE, CONN_NONE};
 	for (uint32_t i = 0; i < shape->seats; i++) {
@@ -398,44 +401,107 @@ static void take_alert(struct conns *cs, struct secure *s, const struct record_o
 	}
 }
 
-// Handles messages of handshakes after the handshake. Returns false if they are wrong.
+// Handles a message after the handshake. last: no octet of the record follows. Returns false if it
+// is wrong.
+static bool take_message(
+	struct conns *cs, struct secure *s, uint32_t c, const struct secure_part *p, bool last)
+{
+	struct secures *ss = cs->secure;
+
+	if (p->head[0] == NEW_SESSION_TICKET) {
+		ss->counts->tickets++;
+	} else if (p->head[0] == KEY_UPDATE && !s->read.tls12) {
+		if (p->have != MESSAGE_HEAD + 1 || !last || p->head[4] > 1)
+			return false;
+		ss->counts->key_updates++;
+		key_next(ss, s, THEIRS);
+		if (p->head[4])
+			key_update(cs, s, c);
+	} else if (!s->read.tls12) {
+		return false;
+	}
+	return true;
+}
+
+// c: CONN_NONE: returns an unused one. NULL: there is none.
+static struct secure_part *part_of(struct secures *ss, uint32_t c)
+{
+	for (uint32_t i = 0; i < SECURE_PARTS; i++)
+		if (ss->parts[i].conn == c)
+			return &ss->parts[i];
+	return NULL;
+}
+
+static void part_forget(struct secures *ss, struct secure *s, uint32_t c)
+{
+	if (s->read.flags & SECURE_PART)
+		part_of(ss, c)->conn = CONN_NONE;
+	s->read.flags &= (uint16_t)~SECURE_PART;
+}
+
+static bool part_keep(struct conns *cs, struct secure *s, const struct secure_part *p)
+{
+	struct secure_part *to = part_of(cs->secure, CONN_NONE);
+
+	if (to) {
+		*to = *p;
+		s->read.flags |= SECURE_PART;
+		return true;
+	}
+	cs->secure->counts->no_memory++;
+	tcp_abort(&cs->host, &cs->all[p->conn].tcp);
+	return false;
+}
+
+// Handles handshake messages after the handshake, of which one may continue in the next record.
+// Returns false if they are wrong.
 static bool take_handshake(
 	struct conns *cs, struct secure *s, uint32_t c, const struct record_opened *r)
 {
-	struct secures *ss = cs->secure;
+	struct secure_part p = {.conn = c};
 	const uint8_t *at = r->content, *end = at + r->len;
 
-	while ((size_t)(end - at) >= MESSAGE_HEAD) {
-		uint32_t len = MESSAGE_HEAD + (bytes_be32(at) & 0xffffff);
+	if (s->read.flags & SECURE_PART)
+		p = *part_of(cs->secure, c);
+	part_forget(cs->secure, s, c);
+	while (at < end) {
+		uint32_t whole = MESSAGE_HEAD, n;
 
-		if ((size_t)(end - at) < len)
+		if (p.have >= MESSAGE_HEAD)
+			whole += bytes_be32(p.head) & 0xffffff;
+		if (whole > MESSAGE_MOST)
 			return false;
-		if (at[0] == NEW_SESSION_TICKET) {
-			ss->counts->tickets++;
-		} else if (at[0] == KEY_UPDATE && !s->read.tls12) {
-			if (len != MESSAGE_HEAD + 1 || at + len != end || at[4] > 1)
-				return false;
-			ss->counts->key_updates++;
-			key_next(ss, s, THEIRS);
-			if (at[4])
-				key_update(cs, s, c);
-		} else if (!s->read.tls12) {
+		n = whole - p.have < (size_t)(end - at) ? whole - p.have : (uint32_t)(end - at);
+		if (p.have < sizeof(p.head))
+			memcpy(p.head + p.have, at,
+				n < sizeof(p.head) - p.have ? n : sizeof(p.head) - p.have);
+		at += n;
+		p.have += n;
+		if (p.have < MESSAGE_HEAD ||
+			p.have < MESSAGE_HEAD + (bytes_be32(p.head) & 0xffffff))
+			continue;
+		if (!take_message(cs, s, c, &p, at == end))
 			return false;
-		}
-		at += len;
+		p.have = 0;
 	}
-	return at == end;
+	return p.have == 0 || part_keep(cs, s, &p);
 }
 
 // The seat of a handshake that is done takes a copy of the records up to the first ticket.
-static struct crew_seat *keeper(struct secures *ss, const struct secure *s, uint32_t len)
+static struct crew_seat *keeper(struct secures *ss, struct secure *s, uint32_t len)
 {
 	struct crew_seat *seat = seat_of(ss, s);
 
-	if (!seat || seat->list != SECURE_KEPT || len > CREW_INPUT)
+	if (!seat || seat->list != SECURE_KEPT)
 		return NULL;
-	memcpy(seat->in, ss->opened, len);
-	seat->in_len = len;
+	if (!(s->read.flags & SECURE_PART))
+		seat->in_len = 0;
+	if (seat->in_len + len > CREW_INPUT) {
+		seat_leave(ss, s);
+		return NULL;
+	}
+	memcpy(seat->in + seat->in_len, ss->opened, len);
+	seat->in_len += len;
 	return seat;
 }
 
@@ -445,6 +511,7 @@ static bool record_next(struct conns *cs, struct secure *s, uint32_t c)
 {
 	struct secures *ss = cs->secure;
 	uint32_t len = record_take(cs, s, c);
+	uint64_t tickets = ss->counts->tickets;
 	struct crew_seat *seat;
 	struct record_opened r;
 	enum record_error e;
@@ -456,15 +523,17 @@ static bool record_next(struct conns *cs, struct secure *s, uint32_t c)
 	ss->counts->records_received++;
 	if (e == RECORD_OK && r.type == RECORD_HANDSHAKE && !take_handshake(cs, s, c, &r))
 		e = RECORD_UNEXPECTED;
+	else if (e == RECORD_OK && r.type != RECORD_HANDSHAKE && s->read.flags & SECURE_PART)
+		e = RECORD_UNEXPECTED; // RFC 8446 section 5.1
 	if (e == RECORD_OK && r.type == RECORD_CHANGE_CIPHER)
 		e = RECORD_UNEXPECTED;
 	if (e != RECORD_OK) {
 		broken(cs, s, c, e);
 		return false;
 	}
-	if (seat && r.type == RECORD_HANDSHAKE && r.content[0] == NEW_SESSION_TICKET)
+	if (seat && ss->counts->tickets != tickets)
 		seat_due(ss, seat, CREW_TICKET);
-	else if (seat)
+	else if (seat && !(s->read.flags & SECURE_PART))
 		seat_leave(ss, s); // no ticket comes before the first message
 	if (r.type == RECORD_ALERT)
 		take_alert(cs, s, &r);
@@ -594,6 +663,7 @@ void secure_forget(struct conns *cs, uint32_t c)
 	if (s->read.flags & SECURE_WANTS)
 		want_no_seat(cs->secure, c);
 	seat_leave(cs->secure, s);
+	part_forget(cs->secure, s, c);
 	tcp_chain_drop(&cs->host, &s->read.chain);
 	tcp_chain_drop(&cs->host, &s->write.chain);
 	s->read.flags = 0;

@@ -24,6 +24,7 @@ enum secure_flag {
 	SECURE_WANTS = 64,  // it waits for a seat
 	SECURE_BEGUN = 128, // TCP is ready
 	SECURE_HTTP = 256,  // messages travel by HTTP/2 (http.h)
+	SECURE_PART = 512,  // a handshake message began, whose rest is in further records
 };
 
 #define SECURE_SECRET 32u // octets of a secret that each connection has room for
@@ -64,6 +65,15 @@ enum secure_outcome {
 	SECURE_NO_MEMORY,
 };
 
+// A handshake message of which a part came, after the handshake. Its octets are not needed.
+struct secure_part {
+	uint32_t conn;   // CONN_NONE: unused
+	uint32_t have;   // octets
+	uint8_t head[5]; // the first ones
+};
+
+#define SECURE_PARTS 64u // at a time
+
 struct secure_ends {
 	uint32_t first, last;
 };
@@ -99,6 +109,7 @@ struct secures {
 	struct secure_ends wanting;             // connections
 	uint32_t seats_in[SECURE_LISTS], want_count;
 	struct crew_session *garbage;
+	struct secure_part parts[SECURE_PARTS];
 	uint32_t ids; // of keys, given so far
 	size_t bytes; // of all tables, from `all` on
 };
