@@ -223,9 +223,11 @@ struct proto_facts {
 	bool silent;   // over connections: messages may be silent
 	bool connects; // no message is sent: the connection is the transaction, and its acceptance
 	               // is the reply, of length 0
-	bool any_port; // a server may reply from, and be asked at, any of its ports
-	const char *input; // part of its input file that is used, "97 of 100 lines of f: ...";
-	                   // NULL: all of it, or there is no file
+	bool preface_outside; // the preface of a connection is in front of TLS rather than within
+	                      // it
+	bool any_port;        // a server may reply from, and be asked at, any of its ports
+	const char *input;    // part of its input file that is used, "97 of 100 lines of f: ...";
+	                      // NULL: all of it, or there is no file
 	const struct timestamps *times; // capture times of the messages of env.times_of, empty if
 	                                // setup read no such file; NULL: never
 	struct proto_stock stocks[PROTO_MAX_STOCKS]; // clients first; a NULL name ends the list

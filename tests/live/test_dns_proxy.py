@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# PROXY headers to servers that take them, over UDP and TCP: dnsdist and Unbound log the clients that we claim.
+# PROXY headers to servers that take them, over UDP, TCP and TLS: dnsdist and Unbound log the clients that we claim.
 
 import contextlib
 import ipaddress
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -13,13 +14,18 @@ from pathlib import Path
 from harness import check_ledger, execute, kill, main, skip, start, test
 from live import SERVER, config, item, lab
 
-PORT = 5300
+PORT, TLS_PORT = 5300, 5853
 UNBOUND = """
 server:
     num-threads: 1
     interface: {v4}@5300
     interface: {v6}@5300
+    interface: {v4}@5853
     proxy-protocol-port: 5300
+    proxy-protocol-port: 5853
+    tls-port: 5853
+    tls-service-pem: {dir}/crt.pem
+    tls-service-key: {dir}/key.pem
     access-control: 0.0.0.0/0 allow
     access-control: ::0/0 allow
     directory: "{dir}"
@@ -40,6 +46,7 @@ setACL({{"0.0.0.0/0", "::/0"}})
 setProxyProtocolACL({{"198.18.0.0/15", "2001:db8::/64"}})
 addLocal("{v4}:5300")
 addLocal("[{v6}]:5300")
+addTLSLocal("{v4}:5853", "{dir}/crt.pem", "{dir}/key.pem")
 newServer({{address="{v4}:53", healthCheckMode="up"}})
 local log = io.open("{dir}/log", "a")
 addAction(AllRule(), LuaAction(function(query)
@@ -51,7 +58,7 @@ end))
 """
 
 
-NETWORKS = {("udp", 4): "203.0.113.0/25", ("tcp", 4): "192.0.2.0/25",
+NETWORKS = {("udp", 4): "203.0.113.0/25", ("tcp", 4): "192.0.2.0/25", ("tls", 4): "192.0.2.128/25",
             ("udp", 6): "2001:db8:7::/121", ("tcp", 6): "2001:db8:8::/121"}
 
 
@@ -66,6 +73,8 @@ def server(name):
     here = lab("knot")
     with tempfile.TemporaryDirectory() as folder:
         conf, log = Path(folder) / "conf", Path(folder) / "log"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                        "-subj", "/CN=dns.example", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/crt.pem"], check=True, capture_output=True)
         conf.write_text({"unbound": UNBOUND, "dnsdist": DNSDIST}[name].format(v4=SERVER[4], v6=SERVER[6], dir=folder))
         argv = ["unbound", "-d", "-c"] if name == "unbound" else ["dnsdist", "--supervised", "--disable-syslog", "-C"]
         process = start(here.dut(*argv, str(conf)))
@@ -85,10 +94,10 @@ def claimed(log):
 
 
 def asking(transport, family, at_once):
-    tcp = {"tcp": {"connections": 10, "queries_per_connection": 2}} if transport == "tcp" else {}
+    tcp = {"tcp": {"connections": 10, "queries_per_connection": 2}} if transport != "udp" else {}
     dns = {"names": ["h1.example.com A"], "proxy": {"clients": NETWORKS[transport, family], "tlvs": [{"type": 224, "text": "from ddiperf"}]}, "transport": transport,
            "expect": {"rcode": ["NOERROR"], "min_answers": 1}, **tcp}
-    return item(f"{transport}{family}", server=SERVER[family], server_port=PORT, dns=dns, timeout="30s",
+    return item(f"{transport}{family}", server=SERVER[family], server_port=TLS_PORT if transport == "tls" else PORT, dns=dns, timeout="30s",
                 load={"outstanding": at_once, "total": "256"})
 
 
@@ -98,7 +107,7 @@ def check(name, tcp_at_once=8, tcp_lost=0):
         skip(f"{name} is not installed")
     with server(name) as (here, log):
         lost = 0
-        for transport, at_once in (("udp", 8), ("tcp", tcp_at_once)):
+        for transport, at_once in (("udp", 8), ("tcp", tcp_at_once), ("tls", tcp_at_once)):
             # No time is asserted: each query has enough of it on any machine.
             items = [asking(*key, at_once) for key in NETWORKS if key[0] == transport]
             result = here.ddiperf(config("af_packet", *items, run={"duration": "60s"}), timeout=120, invalid=True)
@@ -106,7 +115,7 @@ def check(name, tcp_at_once=8, tcp_lost=0):
             for one in result.json["traffic"]:
                 check_ledger(one)
                 assert one["sent"] == 256 and one["answered"] + one["lost"] == 256, one
-                assert one["lost"] <= (tcp_lost if transport == "tcp" else 0), one
+                assert one["lost"] <= (tcp_lost if transport != "udp" else 0), one
                 lost += one["lost"]
         due = {address for network in NETWORKS.values() for address in list(ipaddress.ip_network(network))}
         deadline = time.monotonic() + 20

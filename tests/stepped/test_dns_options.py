@@ -86,6 +86,26 @@ def a_responder_behind_a_proxy_takes_its_headers():
 
 
 @test
+def a_header_is_within_tls_or_in_front_of_it():
+    for place in ("inside", "outside"):
+        for records in ("message", "burst"):
+            dns = {"names": ["h{0-9}.x A"], "transport": "tls", "tls": {"records": records}, "tcp": {"connections": 20, "queries_per_connection": 10},
+                   "proxy": {"clients": "192.0.2.0/24", "place": place, "tlvs": [{"type": 224, "text": "blue" * 50}]}}
+            text = ring(item(dns=dns, load={"outstanding": 40, "total": 600}), responder={"dns": {"proxy": True}, "tls": {}})
+            result = ddiperf(text)
+            one, there = result.item("queries"), result.json["responder"]["protocols"][0]["dns"]
+            assert one["answered"] == one["sent"] == 600 and there["proxied"] == one["connections"]["opened"] >= 60, result
+            assert there["proxy_bad"] == one["connections"]["tls"]["bad_record"] == 0, result
+    dns = {"names": ["a.x A"], "transport": "tls", "tcp": {"connections": 10}}
+    result = ddiperf(ring(item(dns=dns), responder={"dns": {"proxy": True}, "tls": {}}))
+    one, bad = result.item("queries"), result.json["responder"]["protocols"][0]["dns"]["proxy_bad"]
+    assert one["answered"] == 0 and one["connections"]["reset"] == bad == one["connections"]["tls"]["full"] > 0, result
+    dns = {"names": ["a.x A"], "proxy": {"local": True, "place": "outside"}}
+    result = ddiperf(ring(item(dns=dns), responder={"dns": {"proxy": True}}))
+    assert result.code == EXIT["usage"] and "proxy.place: outside is for transport: tls" in result.stderr, result
+
+
+@test
 def without_the_header_that_is_due_nothing_is_answered():
     result = ddiperf(ring(item(dns={"names": ["a.x A"]}), responder={"dns": {"proxy": True}}))
     assert result.item("queries")["lost"] == 600, result

@@ -247,14 +247,23 @@ bool secure_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t l
 	return tcp_chain_add(&cs->host, &s->write.chain, bytes, len);
 }
 
-// Seals the first messages of the waiting ones in one record, or the first one in its own.
-static bool flush_some(struct conns *cs, struct secure *s, uint32_t c)
+bool secure_preface(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	s->early.preface = len;
+	return tcp_chain_add(&cs->host, &s->write.chain, bytes, len);
+}
+
+// Seals the preface, the first messages of the waiting ones in one record, or the first one in its
+// own.
+static bool flush_some(struct conns *cs, struct secure *s, uint32_t c, uint32_t preface)
 {
 	struct secures *ss = cs->secure;
-	uint32_t len = tcp_chain_len(&cs->host, s->write.chain);
+	uint32_t len = preface ? preface : tcp_chain_len(&cs->host, s->write.chain);
 	uint8_t head[CONN_HEAD];
 
-	if (!ss->bursts && !(s->read.flags & SECURE_HTTP)) {
+	if (!ss->bursts && !preface && !(s->read.flags & SECURE_HTTP)) {
 		uint32_t n = tcp_chain_peek(&cs->host, s->write.chain, head, CONN_HEAD);
 		uint32_t whole = conn_whole(cs, cs->framed, head, n);
 
@@ -266,20 +275,23 @@ static bool flush_some(struct conns *cs, struct secure *s, uint32_t c)
 	return seal_message(cs, s, c, ss->gathered, len);
 }
 
-bool secure_flush(struct conns *cs, uint32_t c)
+static bool flush(struct conns *cs, uint32_t c, uint32_t preface)
 {
 	struct secure *s = &cs->secure->all[c];
 
-	if (!(s->read.flags & SECURE_OPEN))
-		return true;
-	while (s->write.chain != TCP_NONE && tcp_is_open(&cs->all[c].tcp)) {
-		if (flush_some(cs, s, c))
+	for (; s->write.chain != TCP_NONE && tcp_is_open(&cs->all[c].tcp); preface = 0) {
+		if (flush_some(cs, s, c, preface))
 			continue;
 		cs->secure->counts->no_memory++;
 		tcp_abort(&cs->host, &cs->all[c].tcp);
 		return false;
 	}
 	return true;
+}
+
+bool secure_flush(struct conns *cs, uint32_t c)
+{
+	return !(cs->secure->all[c].read.flags & SECURE_OPEN) || flush(cs, c, 0);
 }
 
 static void alert(struct conns *cs, struct secure *s, uint32_t c, uint8_t level, uint8_t which)
@@ -633,6 +645,7 @@ void secure_on(struct conns *cs, uint32_t c)
 
 	s->read.flags = SECURE_ON;
 	s->write.flags = 0;
+	s->early.preface = 0;
 	s->read.chain = s->write.chain = TCP_NONE;
 	if (ss->plain_of == c)
 		ss->plain_of = CONN_NONE;
@@ -840,6 +853,7 @@ static void shaken_well(struct conns *cs, struct secure *s, struct crew_seat *se
 	const struct hand_facts *f = seat->facts;
 	uint16_t flags = s->read.flags, number = s->write.flags;
 	uint32_t parts = s->read.chain, waiting = s->write.chain, c = seat->conn;
+	uint32_t preface = s->early.preface;
 
 	s->read = f->read;
 	s->write = f->write;
@@ -851,7 +865,7 @@ static void shaken_well(struct conns *cs, struct secure *s, struct crew_seat *se
 	s->write.id = next_id(ss);
 	secret_put(ss, s, THEIRS, f->read_secret);
 	secret_put(ss, s, OURS, f->write_secret);
-	secure_flush(cs, c);
+	flush(cs, c, preface);
 	conn_touch(cs, c);
 	if (ss->store && !f->tls12)
 		seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_KEPT);

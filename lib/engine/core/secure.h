@@ -43,6 +43,7 @@ struct secure {
 			uint32_t store;            // where its ticket is, and belongs
 			uint32_t deadline;         // microseconds, as the host's clock
 			uint64_t began;            // tick
+			uint32_t preface;          // its octets in write.chain
 		} early;
 	};
 };
@@ -137,6 +138,9 @@ void secure_forget(struct conns *cs, uint32_t c);
 // As conn_message and conn_write; bytes: without the length in front, unless it is part of them.
 bool secure_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
 bool secure_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
+// Octets in front of the first message, in a record of their own. To be called before the
+// handshake.
+bool secure_preface(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
 // Seals the messages that wait, if there are keys. Returns false without memory.
 bool secure_flush(struct conns *cs, uint32_t c);
 // Announces the end of the connection, before TCP's.

@@ -374,6 +374,7 @@ int plan_conn_open(
 	wc->cs.host.counters = &wc->books.tcp;
 	wc->cs.framed = run->proto->framed;
 	wc->cs.fixed = i->facts.fixed;
+	wc->preface_outside = i->facts.preface_outside;
 	wc->silent = i->facts.silent;
 	wc->connects = i->facts.connects;
 	wc->w = &i->worker[worker];

@@ -199,6 +199,9 @@ static const struct field_section tlv_section = {
 	.size = sizeof(struct dns_option_settings),
 };
 
+static const char *const place_names[] = {
+	[DNS_PROXY_INSIDE] = "inside", [DNS_PROXY_OUTSIDE] = "outside", NULL};
+
 static const struct field proxy_fields[] = {
 	{.name = "clients",
 		.help = "claimed source addresses, in turn",
@@ -214,6 +217,12 @@ static const struct field proxy_fields[] = {
 		.type = FIELD_BOOL,
 		.offset = PROXY(local),
 		.def = "false"},
+	{.name = "place",
+		.help = "with transport: tls, the first octets within TLS, or in front of it",
+		.type = FIELD_ENUM,
+		.offset = PROXY(place),
+		.def = "inside",
+		.names = place_names},
 	{.name = "tlvs",
 		.help = "values in each header, in this order (up to 256 bytes, 3 more for each)",
 		.type = FIELD_SECTION,

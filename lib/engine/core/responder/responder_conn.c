@@ -147,6 +147,11 @@ static void conn_finish(struct responder *r, uint32_t c)
 	}
 }
 
+static bool is_secured_port(const struct responder_protocol *p, uint16_t port)
+{
+	return port == p->tls_port || port == p->https_port;
+}
+
 // The client ended a handshake that it had begun.
 static void handshake_lost(struct responder_conns *rc, uint32_t c)
 {
@@ -453,7 +458,8 @@ bool responder_go_on(struct responder *r, uint64_t now)
 	return made;
 }
 
-// Reads the preface of a connection. Returns false if it is incomplete, or wrong.
+// Reads the preface of a connection, or its part within TLS. Returns false if it is incomplete, or
+// wrong.
 static bool preface_read(struct responder *r, struct responder_protocol *p, uint32_t c)
 {
 	struct responder_conns *rc = r->conns;
@@ -463,7 +469,8 @@ static bool preface_read(struct responder *r, struct responder_protocol *p, uint
 
 	cs->framed = p->preface;
 	cs->fixed = 0;
-	if (!conn_message(cs, c, &bytes, &len))
+	if (!(secure_flags(cs, c) ? secure_message(cs, c, &bytes, &len)
+				  : conn_message(cs, c, &bytes, &len)))
 		return false;
 	r->conns->all[c].flags |= BEGUN;
 	p->ctx.stream = p->ctx.begins = true;
@@ -514,8 +521,7 @@ static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, i
 	if (how != SECURE_DONE)
 		r->conns->all[c].flags |= ENDED;
 	for (uint32_t i = 0; how == SECURE_DONE && i < r->protocol_count; i++)
-		if (r->protocols[i].tls_port == cs->all[c].own_port ||
-			r->protocols[i].https_port == cs->all[c].own_port) {
+		if (is_secured_port(&r->protocols[i], cs->all[c].own_port)) {
 			r->protocols[i].ctx.now_ms = clock_ms(now - r->start, r->ms_scale);
 			answer_all(r, &r->protocols[i], c, now);
 		}
@@ -542,7 +548,7 @@ static void handshake_begin(
 	struct conns *cs = &r->conns->cs;
 	uint16_t port = cs->all[c].own_port;
 
-	if (port != p->tls_port && port != p->https_port)
+	if (!is_secured_port(p, port))
 		return;
 	secure_on(cs, c);
 	if (port == p->https_port && !http_on(cs, c)) {
@@ -558,6 +564,26 @@ static void discard(struct conns *cs, uint32_t c)
 {
 	cs->host.view_len = 0;
 	tcp_consume(&cs->host, &cs->all[c].tcp, tcp_unread(&cs->host, &cs->all[c].tcp));
+}
+
+// The first octets of a connection over TLS came: a preface in front of it is read before the
+// handshake begins, and is not expected within. Returns whether octets of the handshake follow.
+static bool preface_passed(
+	struct responder *r, struct responder_protocol *p, uint32_t c, uint64_t now)
+{
+	struct conns *cs = &r->conns->cs;
+	struct tcp_host *h = &cs->host;
+	struct tcp *t = &cs->all[c].tcp;
+	uint8_t first = 0;
+
+	if (h->view_len)
+		first = h->view[0];
+	else
+		tcp_peek(h, t, &first, 1);
+	if (first != RECORD_HANDSHAKE && !preface_read(r, p, c))
+		return false;
+	handshake_begin(r, p, c, now);
+	return h->view_len || tcp_unread(h, t);
 }
 
 // Octets of a handshake with a fault came. Returns whether they are to be read.
@@ -602,6 +628,18 @@ static bool handshake_spoil(struct responder *r, uint32_t c)
 	}
 	m->fault = TLS_FAULT_NONE;
 	return true;
+}
+
+// Octets came. Returns whether they are messages, or of a handshake.
+static bool stream_begins(
+	struct responder *r, struct responder_protocol *p, uint32_t c, uint64_t now)
+{
+	struct conns *cs = &r->conns->cs;
+
+	if (p->preface && is_secured_port(p, cs->all[c].own_port) && !secure_flags(cs, c) &&
+		!preface_passed(r, p, c, now))
+		return false;
+	return !r->conns->all[c].fault || handshake_spoil(r, c);
 }
 
 // A slow handshake begins, with the octets that came so far.
@@ -753,9 +791,9 @@ void responder_segment(
 	if (events & TCP_STRANGE)
 		refuse(r, f, &s);
 	count_events(r, c, events);
-	if (events & TCP_OPENED && cs->secure)
+	if (events & TCP_OPENED && cs->secure && !p->preface)
 		handshake_begin(r, p, c, now);
-	if (events & TCP_DATA && (!r->conns->all[c].fault || handshake_spoil(r, c)))
+	if (events & TCP_DATA && stream_begins(r, p, c, now))
 		answer_all(r, p, c, now);
 	conn_settle(r, c);
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/core/conn.h"
+#include "engine/core/secure.h"
 #include "engine/core/worker/worker_state.h"
 #include "engine/core/worker/worker_behave.h"
 
@@ -43,11 +44,12 @@ struct worker_conns {
 	struct recip by_client; // a row is port * client_count + client
 	uint32_t per_conn;      // messages
 	uint32_t pipeline;
-	uint64_t open_gap; // ticks between two openings, open: pool and rate; 0: on demand only
-	bool replaces;     // open: rate
-	bool again;        // messages of a closed connection are sent again
-	bool silent;       // messages may have no reply
-	bool connects;     // there are no messages: the acceptance of a connection is the reply
+	uint64_t open_gap;    // ticks between two openings, open: pool and rate; 0: on demand only
+	bool replaces;        // open: rate
+	bool again;           // messages of a closed connection are sent again
+	bool preface_outside; // of TLS
+	bool silent;          // messages may have no reply
+	bool connects;        // there are no messages: the acceptance of a connection is the reply
 	uint16_t mss;
 	uint64_t late;     // ticks that a message may wait for the tester's part of a handshake
 	uint64_t patience; // ticks that connections have to end after the last transaction
@@ -93,6 +95,8 @@ static inline bool worker_conn_preface(struct worker_conns *wc, struct conns *cs
 	uint32_t len = wc->it->proto->preface(ctx, wc->prefaces, cs->message, CONN_MESSAGE_MAX);
 
 	wc->prefaces++;
+	if (cs->secure && !wc->preface_outside)
+		return len == 0 || secure_preface(cs, c, cs->message, len);
 	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
 }
 

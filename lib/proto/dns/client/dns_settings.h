@@ -69,10 +69,13 @@ struct dns_wrong_settings {
 	double shares[DNS_WRONG_COUNT]; // of 1
 };
 
+enum dns_proxy_place { DNS_PROXY_INSIDE, DNS_PROXY_OUTSIDE };
+
 struct dns_proxy_settings {
 	struct addr_range clients; // first.len 0: none
 	struct addr server;        // len 0: the item's
 	bool local;
+	int32_t place;          // enum dns_proxy_place
 	struct field_list tlvs; // struct dns_option_settings
 };
 

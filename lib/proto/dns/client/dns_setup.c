@@ -151,12 +151,15 @@ static void build_wrong(struct dns_plan *p, const struct dns_wrong_settings *s)
 	p->wrong = p->wrong_below[DNS_WRONG_COUNT - 1] > 0;
 }
 
-static void check_proxy(const struct dns_proxy_settings *s, struct diag *d)
+static void check_proxy(const struct dns_settings *of, struct diag *d)
 {
+	const struct dns_proxy_settings *s = of->proxy;
 	const struct dns_option_settings *tlvs = s->tlvs.items;
 
 	if (!s->local && s->clients.first.len == 0)
 		diag_error(d, s, NULL, "needs clients (like 192.0.2.0/24), or local: true");
+	if (s->place == DNS_PROXY_OUTSIDE && of->transport.transport != TRANSPORT_TLS)
+		diag_error(d, &s->place, NULL, "outside is for transport: tls");
 	if (s->local && s->clients.first.len)
 		diag_error(d, &s->local, NULL, "conflicts with clients (remove one of the two)");
 	for (uint32_t i = 0; i < s->tlvs.count; i++)
@@ -187,7 +190,7 @@ void dns_check(const void *settings, const struct proto_env *env, struct diag *d
 	if (s->edns)
 		check_edns(s->edns, d);
 	if (s->proxy)
-		check_proxy(s->proxy, d);
+		check_proxy(s, d);
 	if (s->wrong && wrong_share(s->wrong, DNS_WRONG_COUNT) > 1 + ROUNDING)
 		diag_error(d, s, "wrong", "more than 100%% of the messages");
 	if (s->wrong && s->wrong->shares[DNS_WRONG_TSIG_MAC] > 0 && !s->key)
@@ -540,6 +543,7 @@ void *dns_setup(const void *settings, const struct proto_env *env, struct proto_
 	build_sums(p);
 	facts->longest = longest_message(p) + (p->tsig ? dns_tsig_record_len(p->tsig) : 0);
 	facts->harmless = !any_changes(p);
+	facts->preface_outside = s->proxy && s->proxy->place == DNS_PROXY_OUTSIDE;
 	facts->input = p->queries.used;
 	facts->times = &p->queries.times;
 	return p;
