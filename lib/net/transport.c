@@ -211,6 +211,23 @@ uint64_t tcp_behave_all(const struct tcp_settings *s)
 	return n;
 }
 
+static void check_behave(const struct transport_settings *s, struct diag *d)
+{
+	const double *shares = s->tcp->behave->shares;
+
+	if (s->transport != TRANSPORT_TCP && s->transport != TRANSPORT_TLS) {
+		diag_error(d, s->tcp, "behave", "is for transport: tcp and tls");
+		return;
+	}
+	for (uint32_t i = TCP_FIRST_OF_PLAIN; i < TCP_BEHAVIOUR_COUNT; i++) {
+		int32_t of = i < TCP_FIRST_OF_TLS ? TRANSPORT_TCP : TRANSPORT_TLS;
+
+		if (shares[i] != 0 && s->transport != of)
+			diag_error(d, &shares[i], NULL, "is for transport: %s",
+				transport_names_secure[of]);
+	}
+}
+
 void transport_check(const struct transport_settings *s, struct diag *d)
 {
 	if (s->tcp && !transport_tcp(s))
@@ -224,8 +241,8 @@ void transport_check(const struct transport_settings *s, struct diag *d)
 	if (s->transport != TRANSPORT_UDP && s->tc == TRANSPORT_TC_TCP)
 		diag_error(
 			d, s, "tc", "is for transport: udp (over connections answers are whole)");
-	if (s->tcp && s->tcp->behave && s->transport != TRANSPORT_TCP)
-		diag_error(d, s->tcp, "behave", "is for transport: tcp");
+	if (s->tcp && s->tcp->behave)
+		check_behave(s, d);
 	if (s->tcp && tcp_behave_all(s->tcp) > BEHAVE_MOST)
 		diag_error(
 			d, s->tcp, "behave", "makes more than %u clients at a time", BEHAVE_MOST);

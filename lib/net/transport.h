@@ -27,11 +27,19 @@ enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN
 	X(TCP_BYTEWISE, "bytewise", "send segments of one byte, a message in 100 ms") \
 	X(TCP_RESETTER, "reset", "ask 16 times, and reset the connection in the first answer") \
 	X(TCP_NO_FIN, "no_fin", "take an answer, and ignore that the server closes") \
-	X(TCP_NO_LAST_ACK, "no_last_ack", "take an answer, close, and do not acknowledge that the server closes too")
+	X(TCP_NO_LAST_ACK, "no_last_ack", "take an answer, close, and do not acknowledge that the server closes too") \
+	X(TCP_TLS_HELLO_ONLY, "tls_hello_only", "send ClientHello, and nothing after it") \
+	X(TCP_TLS_HELLO_PART, "tls_hello_part", "send ClientHello, an octet in 100 ms") \
+	X(TCP_TLS_HANDSHAKE_ONLY, "tls_handshake_only", "complete the handshake of TLS, and ask nothing") \
+	X(TCP_TLS_JUNK, "tls_junk", "send random octets in place of ClientHello")
 // clang-format on
 
 #define TCP_BEHAVIOUR_NUMBER(number, name, help) number,
 enum tcp_behaviour { TCP_BEHAVIOURS(TCP_BEHAVIOUR_NUMBER) TCP_BEHAVIOUR_COUNT };
+
+// The first kinds are for each transport over TCP.
+#define TCP_FIRST_OF_PLAIN TCP_PART           // for TCP alone
+#define TCP_FIRST_OF_TLS   TCP_TLS_HELLO_ONLY // for TLS alone
 
 const char *tcp_behaviour_name(uint32_t behaviour);
 

@@ -114,6 +114,28 @@ def over_tls_unbound_answers_all_on_sockets_of_the_kernel():
         all_answered(result.item("queries"), growth, "unbound")
 
 
+BAD = ("syn_only", "handshake_only", "mute", "tls_hello_only", "tls_hello_part", "tls_handshake_only", "tls_junk")
+
+
+def add_bad(server):
+    def are_beside_the_load():
+        found, _, _ = run(dot(tcp={"connections": 8, "behave": {"hold": "500ms", **{name: "25%" for name in BAD}}}), here=lab(server))
+        conns = found["connections"]
+        assert found["answered"] == found["sent"] > 0 and all(conns[name] == 0 for name in ENDS), found
+        bad = conns["behave"]
+        for name in BAD:
+            assert bad["opened"][name] >= 3 and bad["established"][name] >= 2, (name, bad)
+        assert set(bad["shaken"]) == {"tls_handshake_only"} and bad["received_bytes"]["tls_hello_only"] > 0, bad
+        assert conns["tls"]["begun"] == conns["opened"] == 8, conns
+
+    are_beside_the_load.__name__ = f"over_tls_{server}_answers_the_load_beside_clients_that_misbehave"
+    (test if server == "unbound" else nightly)(are_beside_the_load)
+
+
+for name in SERVERS:
+    add_bad(name)
+
+
 # --- tickets ---
 
 

@@ -372,5 +372,37 @@ def the_responders_order_of_groups_and_ciphers_counts():
             assert re.search(r":\d+:\d+: .*groups\[1\]: this GnuTLS \S+ does not offer group x25519mlkem768", err), err
 
 
+# What a client of each kind does in 200 ms: whether it completes TLS, whether an answer comes, and whether the responder ends the connection.
+BAD_CLIENTS = {"syn_only": (False, False, False), "handshake_only": (False, False, False), "mute": (False, False, False),
+               "tls_hello_only": (False, True, False), "tls_hello_part": (False, False, False), "tls_handshake_only": (True, True, False),
+               "tls_junk": (False, True, True)}
+
+
+@test
+def clients_that_misbehave_leave_the_load_alone():
+    for proxy, end in (({}, "closed"), ({"place": "inside"}, "reset"), ({"place": "outside"}, "closed")):
+        tcp = {"connections": 10, "behave": {"hold": "200ms", **{name: "50%" for name in BAD_CLIENTS}}}
+        tls, result = all_answered(dot(tcp=tcp, dns={"proxy": {"local": True, **proxy}} if proxy else {}),
+                                   responder={"dns": {"proxy": bool(proxy)}}, run={"duration": "600ms"})
+        assert tls["begun"] == tls["full"] == 10 and tls["full_time"]["count"] == 10, tls
+        conns = result.item("queries")["connections"]
+        bad = conns["behave"]
+        assert conns["opened"] == 10 and conns["closed"] == conns["reset"] == bad["no_memory"] == 0, conns
+        for name, (shaken, answered, ended) in BAD_CLIENTS.items():
+            opened = bad["opened"][name]  # five at a time, each anew after 200 ms, for 600 ms
+            assert 14 <= opened <= 16 and abs(bad["established"][name] - opened) <= 1, (name, bad)
+            assert abs(bad["shaken"].get(name, 0) - opened * shaken) <= 1, (name, bad)
+            assert (bad["received_bytes"].get(name, 0) > 0) == (answered and (name != "tls_junk" or end == "closed")), (name, bad)
+            for how in ("closed", "reset"):  # some octets look like the start of a long record
+                least = opened * (ended and how == end) * (0.5 if how == "closed" else 1) - 1
+                assert least <= bad[how].get(name, 0) <= opened * (ended and how == end), (name, how, bad)
+        assert abs(theirs(result, "full") - 10 - bad["shaken"]["tls_handshake_only"]) <= 1, result
+        assert theirs(result, "failed") >= bad["closed"].get("tls_junk", 0), result
+    for transport, name in (("tcp", "tls_junk"), ("tls", "part")):
+        one = {"names": NAMES, "transport": transport, "tcp": {"connections": 10, "behave": {name: "10%"}}}
+        result = ddiperf(ring(item(dns=one), responder={"dns": {}, "tls": {}}))
+        assert result.code == EXIT["usage"] and f"behave.{name}: is for transport: {'tls' if transport == 'tcp' else 'tcp'}" in result.stderr, result
+
+
 if __name__ == "__main__":
     main()

@@ -139,6 +139,7 @@ struct http_counters {
 #define BEHAVE_COUNTERS(A)                                                                         \
 	A(opened, "SYN sent")                                                                      \
 	A(established, "accepted by the server")                                                   \
+	A(shaken, "handshakes of TLS completed")                                                   \
 	A(closed, "closed by the server")                                                          \
 	A(reset, "reset or refused by the server")                                                 \
 	A(received_bytes, "octets of answers read")

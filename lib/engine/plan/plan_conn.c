@@ -188,6 +188,79 @@ static void mix_kinds(const uint32_t *counts, uint64_t all, uint8_t *kinds)
 	}
 }
 
+static size_t rests_bytes(const struct secures_shape *s)
+{
+	return s->sha384 ? s->count * sizeof(struct secure_rest) : 0;
+}
+
+// Returns the tables of TLS, which belong to cs; NULL: without memory.
+static struct secures *tls_open(struct plan *p, struct conns *cs, const struct secures_shape *shape)
+{
+	struct secures *ss = pages_alloc(sizeof(*ss));
+	void *memory = pages_alloc(secures_bytes(shape));
+	void *rests = shape->sha384 ? pages_reserve(rests_bytes(shape)) : NULL;
+
+	if (!ss || !memory || (shape->sha384 && !rests)) {
+		pages_free(ss, sizeof(*ss));
+		pages_free(memory, secures_bytes(shape));
+		pages_free(rests, rests_bytes(shape));
+		return NULL;
+	}
+	secures_init(ss, memory, shape);
+	ss->rests = rests;
+	ss->rests_bytes = rests_bytes(shape);
+	ss->clock = &p->clock;
+	cs->secure = ss;
+	return plan_crew_add(p, ss) < 0 ? NULL : ss;
+}
+
+static void tls_close(struct conns *cs)
+{
+	struct secures *ss = cs->secure;
+
+	plan_https_close(cs);
+	if (!ss)
+		return;
+	secures_free(ss);
+	plan_crew_remove(ss);
+	pages_free(ss->rests, ss->rests_bytes);
+	pages_free(ss->all, ss->bytes);
+	pages_free(ss, sizeof(*ss));
+	cs->secure = NULL;
+}
+
+// TLS of its clients that complete the handshake, and ClientHello of the others.
+static int behave_tls_open(
+	struct plan *p, const struct plan_item *i, struct worker_behave *b, uint32_t shaking)
+{
+	struct secures_shape shape = plan_tls_shape(i->settings->facts.tls, b->cs.count, shaking);
+	struct hand *h = hand_begin(i->hands, NULL, 0);
+	struct secures *ss;
+	const uint8_t *out;
+	size_t len = 0, taken;
+
+	if (h) {
+		hand_step(h, NULL, 0, &taken);
+		out = hand_output(h, &len);
+		b->hello_len = (uint32_t)(len < BEHAVE_HELLO ? len : BEHAVE_HELLO);
+		memcpy(b->hello, out, b->hello_len);
+	}
+	hand_free(h);
+	if (len == 0)
+		return -ENOMEM;
+	shape.stored = 0;
+	ss = shaking ? tls_open(p, &b->cs, &shape) : NULL;
+	if (shaking && !ss)
+		return -ENOMEM;
+	if (!ss)
+		return 0;
+	plan_tls_fill(ss, i->settings);
+	ss->setup = i->hands;
+	ss->counts = &b->tls;
+	ss->timeout_us = 0;
+	return 0;
+}
+
 // rows: all rows of the worker; the last ones are for misbehaving clients.
 static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uint64_t rows)
 {
@@ -226,20 +299,17 @@ static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uin
 	memset(b->conn_of, 0xff, all * sizeof(*b->conn_of));
 	b->kinds = (const uint8_t *)(b->conn_of + all);
 	mix_kinds(counts, all, (uint8_t *)(b->conn_of + all));
-	return 0;
+	return i->settings->facts.tls ? behave_tls_open(p, i, b, counts[TCP_TLS_HANDSHAKE_ONLY])
+	                              : 0;
 }
 
 static void behave_close(struct worker_behave *b)
 {
 	if (!b)
 		return;
+	tls_close(&b->cs);
 	pages_free(b->cs.all, b->cs.bytes);
 	pages_free(b, behave_own(b->client_count));
-}
-
-static size_t rests_bytes(const struct secures_shape *s)
-{
-	return s->sha384 ? s->count * sizeof(struct secure_rest) : 0;
 }
 
 static uint64_t tls_memory(const struct item_facts *f, uint32_t conns)
@@ -248,27 +318,6 @@ static uint64_t tls_memory(const struct item_facts *f, uint32_t conns)
 
 	return secures_bytes(&shape) + rests_bytes(&shape) +
 	       (uint64_t)shape.seats * HANDSHAKE_BYTES;
-}
-
-// Returns the tables of TLS, which belong to cs; NULL: without memory.
-static struct secures *tls_open(struct plan *p, struct conns *cs, const struct secures_shape *shape)
-{
-	struct secures *ss = pages_alloc(sizeof(*ss));
-	void *memory = pages_alloc(secures_bytes(shape));
-	void *rests = shape->sha384 ? pages_reserve(rests_bytes(shape)) : NULL;
-
-	if (!ss || !memory || (shape->sha384 && !rests)) {
-		pages_free(ss, sizeof(*ss));
-		pages_free(memory, secures_bytes(shape));
-		pages_free(rests, rests_bytes(shape));
-		return NULL;
-	}
-	secures_init(ss, memory, shape);
-	ss->rests = rests;
-	ss->rests_bytes = rests_bytes(shape);
-	ss->clock = &p->clock;
-	cs->secure = ss;
-	return plan_crew_add(p, ss) < 0 ? NULL : ss;
 }
 
 // Returns 0 or -ENOMEM.
@@ -300,21 +349,6 @@ static int item_tls_open(struct plan *p, const struct plan_item *i, struct worke
 	ss->setup = i->hands;
 	ss->counts = wc->books.tls;
 	return i->request ? item_https_open(i, wc) : 0;
-}
-
-static void tls_close(struct conns *cs)
-{
-	struct secures *ss = cs->secure;
-
-	plan_https_close(cs);
-	if (!ss)
-		return;
-	secures_free(ss);
-	plan_crew_remove(ss);
-	pages_free(ss->rests, ss->rests_bytes);
-	pages_free(ss->all, ss->bytes);
-	pages_free(ss, sizeof(*ss));
-	cs->secure = NULL;
 }
 
 static uint64_t https_memory(const struct plan_item *i, uint32_t conns, uint32_t slots)

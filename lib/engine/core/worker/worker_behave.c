@@ -3,15 +3,20 @@
 // worker's own thread.
 #include "engine/core/worker/worker_behave.h"
 
+#include "base/clock.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
 
 #define TICK_US    100000 // between two turns of a client that goes_on
 #define READ_BYTES 16     // read by a slow reader in that time
 #define QUEUED     1024   // bytes of messages that a slow reader keeps queued
+#define JUNK       64     // words of 8 octets
 
 // The event after which a client reacts to no segment.
 enum mute_after { MUTE_NEVER, MUTE_SYN, MUTE_OPEN, MUTE_ANSWER };
+
+// The first octets of a client over TLS.
+enum hello { HELLO_NONE, HELLO_WHOLE, HELLO_OCTETS, HELLO_JUNK, HELLO_SHAKE };
 
 enum on_answer { ANSWER_READ, ANSWER_KEEP, ANSWER_RESET, ANSWER_SHUT };
 
@@ -22,6 +27,7 @@ static const struct behaviour {
 	bool part;     // their last byte is not sent
 	bool bytewise; // segments of one byte
 	bool goes_on;  // asks again at its turns
+	enum hello hello;
 } behaviours[TCP_BEHAVIOUR_COUNT] = {
 	[TCP_SYN_ONLY] = {.mute = MUTE_SYN},
 	[TCP_MUTE] = {.mute = MUTE_OPEN},
@@ -32,6 +38,10 @@ static const struct behaviour {
 	[TCP_RESETTER] = {.ask = 16, .answer = ANSWER_RESET},
 	[TCP_NO_FIN] = {.ask = 1, .mute = MUTE_ANSWER},
 	[TCP_NO_LAST_ACK] = {.ask = 1, .answer = ANSWER_SHUT, .mute = MUTE_ANSWER},
+	[TCP_TLS_HELLO_ONLY] = {.hello = HELLO_WHOLE},
+	[TCP_TLS_HELLO_PART] = {.hello = HELLO_OCTETS, .goes_on = true},
+	[TCP_TLS_HANDSHAKE_ONLY] = {.hello = HELLO_SHAKE},
+	[TCP_TLS_JUNK] = {.hello = HELLO_JUNK},
 };
 
 static uint8_t kind_of(const struct worker_behave *b, const struct conn *of)
@@ -78,6 +88,51 @@ static void ask(struct worker_behave *b, uint32_t c, uint32_t messages)
 			return;
 }
 
+// Sends the next len octets of ClientHello.
+static void greet(struct worker_behave *b, uint32_t c, uint32_t len)
+{
+	struct conn *of = &b->cs.all[c];
+	uint32_t left = b->hello_len - of->asked;
+
+	len = len < left ? len : left;
+	if (len && tcp_is_open(&of->tcp) &&
+		tcp_send(&b->cs.host, &of->tcp, b->hello + of->asked, len))
+		of->asked += len;
+}
+
+static void junk(struct worker_behave *b, uint32_t c)
+{
+	uint64_t words[JUNK];
+
+	for (uint32_t i = 0; i < JUNK; i++)
+		words[i] = rand_hash(b->asked * JUNK + i);
+	b->asked++;
+	tcp_send(&b->cs.host, &b->cs.all[c].tcp, (const uint8_t *)words, sizeof(words));
+}
+
+static void begin_tls(struct worker_behave *b, uint32_t c, enum hello hello, uint64_t now)
+{
+	if (hello != HELLO_NONE && b->wc->it->proto->preface && b->wc->preface_outside)
+		worker_conn_preface(b->wc, &b->cs, c);
+	switch (hello) {
+	case HELLO_NONE:
+		return;
+	case HELLO_WHOLE:
+		greet(b, c, b->hello_len);
+		return;
+	case HELLO_OCTETS:
+		greet(b, c, 1);
+		return;
+	case HELLO_JUNK:
+		junk(b, c);
+		return;
+	case HELLO_SHAKE:
+		secure_on(&b->cs, c);
+		secure_begin(&b->cs, c, 0, now);
+		return;
+	}
+}
+
 // --- a client's life ---
 
 static void leave(struct worker_behave *b, uint32_t c)
@@ -111,7 +166,7 @@ static void begin(struct worker_behave *b, uint32_t client, uint64_t now)
 	of = &b->cs.all[c];
 	of->row = row;
 	of->seat = client;
-	of->since = 0;
+	of->since = of->asked = 0;
 	tcp_open(&b->cs.host, &of->tcp,
 		tcp_iss(&b->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(b, now)->opened[kind_of(b, of)]++;
@@ -138,6 +193,8 @@ uint16_t worker_behave_tx(struct worker_behave *b, uint64_t now)
 	conns_clock(&b->cs, now);
 	conns_expire(&b->cs);
 	begin_due(b, now);
+	if (b->cs.secure)
+		secure_pass(&b->cs);
 	return conns_send(&b->cs, &w->wire, &w->tx_no_mbuf);
 }
 
@@ -163,6 +220,7 @@ static void opened(struct worker_behave *b, uint32_t c, uint64_t now)
 	if (does->ask && b->wc->it->proto->preface)
 		worker_conn_preface(b->wc, &b->cs, c);
 	ask(b, c, does->ask);
+	begin_tls(b, c, does->hello, now);
 	if (does->goes_on) {
 		of->since = (uint32_t)b->cs.host.now + TICK_US;
 		conn_wake(&b->cs, c, of->since);
@@ -174,6 +232,7 @@ static void answered(struct worker_behave *b, uint32_t c, uint64_t now)
 	struct tcp_host *h = &b->cs.host;
 	struct conn *of = &b->cs.all[c];
 	uint32_t len = h->view_len;
+	const uint8_t *message;
 
 	counts_of(b, now)->received_bytes[kind_of(b, of)] += len;
 	switch (behaviours[kind_of(b, of)].answer) {
@@ -189,6 +248,11 @@ static void answered(struct worker_behave *b, uint32_t c, uint64_t now)
 		break;
 	case ANSWER_READ:
 		break;
+	}
+	if (b->cs.secure && secure_flags(&b->cs, c)) {
+		while (secure_message(&b->cs, c, &message, &len))
+			continue;
+		return;
 	}
 	tcp_consume(h, &of->tcp, tcp_unread(h, &of->tcp));
 }
@@ -280,7 +344,10 @@ static void expired(struct conns *cs, uint32_t c, uint32_t events)
 		uint32_t unread = tcp_unread(&cs->host, &of->tcp);
 
 		tcp_consume(&cs->host, &of->tcp, unread < READ_BYTES ? unread : READ_BYTES);
-		ask(b, c, 1);
+		if (behaviours[kind_of(b, of)].hello)
+			greet(b, c, 1);
+		else
+			ask(b, c, 1);
 		of->since = (uint32_t)cs->host.now + TICK_US;
 	}
 	if (of->since)
@@ -298,8 +365,18 @@ static uint32_t gone(struct conns *cs, uint32_t c)
 	return cs->all[c].row;
 }
 
+static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how)
+{
+	struct worker_behave *b = cs->of;
+
+	(void)seat;
+	counts_of(b, clock_time(cs->secure->clock))->shaken[kind_of(b, &cs->all[c])] +=
+		how == SECURE_DONE;
+}
+
 const struct conn_owner worker_behave_owner = {
 	.head = head_of,
 	.expired = expired,
 	.gone = gone,
+	.shaken = shaken,
 };

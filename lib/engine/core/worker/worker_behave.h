@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Misbehaving clients (net/transport.h), in addition to the load of an item: their connections have
 // a table, source ports and counters of their own, and no transaction. They start one after the
-// other, and each starts anew at a fixed period. They send messages of the protocol, and read
-// replies as bytes only. Path: hot | cold (the struct is filled by the plan). The worker's own
-// thread.
+// other, and each starts anew at a fixed period. They send messages of the protocol, or the start
+// of TLS, and read replies as bytes only. Path: hot | cold (the struct is filled by the plan). The
+// worker's own thread.
 #pragma once
 
 #include "engine/core/conn.h"
@@ -17,6 +17,8 @@ struct behave_counters {
 
 struct worker_conns;
 
+#define BEHAVE_HELLO 4096u
+
 struct worker_behave {
 	struct conns cs;
 	// ctlplane: wo before the launch, dataplane: ro
@@ -25,6 +27,8 @@ struct worker_behave {
 	uint32_t client_count;
 	uint32_t row_first, row_count; // more than twice as many as clients, used in turn
 	uint64_t gap;                  // ticks between the starts of two clients
+	uint8_t hello[BEHAVE_HELLO];   // ClientHello of them all
+	uint32_t hello_len;
 	// dataplane: rw
 	uint32_t *conn_of; // by client; CONN_NONE: it has none
 	uint32_t turn;     // the client that starts next
@@ -33,6 +37,7 @@ struct worker_behave {
 	uint64_t asked;    // number of the next message
 	bool ended;
 	struct behave_counters counts[2]; // as conn_books
+	struct tls_counters tls;          // in no result
 };
 
 extern const struct conn_owner worker_behave_owner;
