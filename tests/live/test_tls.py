@@ -119,7 +119,8 @@ BAD = ("syn_only", "handshake_only", "mute", "tls_hello_only", "tls_hello_part",
 
 def add_bad(server):
     def are_beside_the_load():
-        found, _, _ = run(dot(tcp={"connections": 8, "behave": {"hold": "500ms", **{name: "25%" for name in BAD}}}), here=lab(server))
+        tcp = {"connections": 8, "behave": {"hold": "250ms", **{name: "25%" for name in BAD}}}
+        found, _, _ = run(dot(tcp=tcp), here=lab(server), run={"duration": "2s"})
         conns = found["connections"]
         assert found["answered"] == found["sent"] > 0 and all(conns[name] == 0 for name in ENDS), found
         bad = conns["behave"]
