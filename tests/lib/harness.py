@@ -336,10 +336,10 @@ def kill(process, number=signal.SIGKILL):
         os.killpg(process.pid, number)
 
 
-def tshark(path, fields):
+def tshark(path, fields, *options):
     """The packets of a file as dicts of these fields; checksums are verified. Yes and no are 1 and 0, also of tshark 4.2
     and later, which write True and False."""
-    argv = ["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|", "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    argv = ["tshark", "-r", str(path), "-T", "fields", "-E", "separator=|", "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", *options]
     code, out, err = execute([*argv, *(word for name in fields for word in ("-e", name))])
     assert code == 0, err
     rows = [line.split("|") for line in out.splitlines()]

@@ -53,6 +53,22 @@ EVERY_KIND = faults(
 
 
 @test
+def messages_over_tls_are_in_the_file_as_text():
+    fields = ("frame.p2p_dir", "tcp.srcport", "tcp.dstport", "dns.id", "dns.flags.response", "dns.a", "tcp.checksum.status", "ip.checksum.status")
+    for records in ("message", "burst"):
+        one = item(load={"outstanding": 10, "total": 100}, dns={"names": ["h{0-9}.x A"], "transport": "tls", "tcp": {"connections": 2}, "tls": {"records": records}})
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "all.pcapng"
+            result = ddiperf(ring(one, run=RUN, responder={"dns": {}, "tls": {}}, output={"capture": {"file": str(path), "when": ["answered"]}}))
+            packets = tshark(path, fields, "-d", "tcp.port==853,dns", "-o", "tcp.check_checksum:TRUE", "-o", "tcp.analyze_sequence_numbers:FALSE")
+        assert result.item("queries")["answered"] == 100 and len(packets) == 200, result
+        asked, answers = ([p for p in packets if p["frame.p2p_dir"] == way] for way in (OUT, IN))
+        assert sorted(p["dns.id"] for p in asked) == sorted(p["dns.id"] for p in answers), packets[:4]
+        assert all(p["tcp.srcport"] == "853" and p["dns.flags.response"] == "1" and p["dns.a"] for p in answers), answers[:2]
+        assert {p["tcp.checksum.status"] for p in packets} == {"1"}, packets[:4]
+
+
+@test
 def the_file_holds_what_the_ledger_counts():
     expect = {"expect": {"rcode": ["NXDOMAIN"]}, "names": ["h{0-99}.example.com A"]}
     result, packets = captured(

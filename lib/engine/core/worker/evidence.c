@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-#include "engine/core/worker/worker_state.h"
+#include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_message.h"
+#include "engine/core/worker/worker_state.h"
 
 const char *const evidence_reasons[] = {
 	"lost", "late", "stray", "failed", "malformed", "answered", "step", NULL};
@@ -49,17 +50,55 @@ static void keep_query(struct worker_item *it, uint32_t slot, const struct txn_p
 	capture_commit(e->ring);
 }
 
+// Puts a message that came over TLS into a segment of its own, as its query is: records can be read
+// only with all before them. seq: of the transaction. Returns the length of the frame.
+static uint32_t answer_again(
+	const struct worker_item *it, const struct frame *f, uint64_t seq, uint8_t *to)
+{
+	const struct worker_conns *wc = it->conns;
+	const struct tcp_segment s = {.seq = (uint32_t)seq << WORKER_SEQ_SHIFT,
+		.ack = 1,
+		.window = UINT16_MAX,
+		.flags = TCP_PSH | TCP_ACK,
+		.scale = TCP_NO_SCALE};
+	struct frame_path path = {.dst.len = f->addr_len,
+		.dst_port = f->dst_port,
+		.vlan_count = f->vlan_count,
+		.tcp = true};
+	uint32_t front = conn_front(it->proto->framed), len = wc->read_len, room;
+	struct frame_template t;
+	uint8_t *tcp;
+
+	memcpy(path.src_mac, f->eth + 6, 6);
+	memcpy(path.dst_mac, f->eth, 6);
+	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
+	memcpy(path.dst.bytes, f->dst, f->addr_len);
+	frame_template_build(&t, &path);
+	room = CAPTURE_BYTES - t.len - front;
+	len = len < room ? len : room;
+	tcp = to + t.len - TCP_HEADER_LEN;
+	tcp_header(&s, tcp);
+	if (front)
+		bytes_put_be16(tcp + TCP_HEADER_LEN, (uint16_t)wc->read_len);
+	memcpy(tcp + TCP_HEADER_LEN + front, wc->read, len);
+	return frame_stamp_tcp(&t, to, f->src, f->src_port, TCP_HEADER_LEN + front + len);
+}
+
 // Captures a reply, without the padding of its frame.
-static void keep_answer(
-	const struct worker_item *it, const struct frame *f, const char *comment, uint64_t now)
+static void keep_answer(const struct worker_item *it, const struct frame *f, uint64_t seq,
+	const char *comment, uint64_t now)
 {
 	const struct evidence *e = it->evidence;
 	struct capture_slot *to = capture_at(e->ring);
 	uint32_t len = (uint32_t)(f->payload + f->payload_len - f->eth);
+	bool again = it->conns && it->conns->read;
 
+	if (again)
+		len = answer_again(it, f, seq, to->bytes);
 	keep(e, to, now, comment, len);
 	to->packet.comments[1] = it->note;
-	memcpy(to->bytes, f->eth, to->packet.len);
+	if (!again)
+		memcpy(to->bytes, f->eth, to->packet.len);
 	capture_commit(e->ring);
 }
 
@@ -103,7 +142,7 @@ void evidence_keep(struct worker_item *it, enum evidence_reason why, uint32_t sl
 		s->kept = 1;
 	}
 	if (wanted && answer)
-		keep_answer(it, answer, e->comments[why], now);
+		keep_answer(it, answer, s ? s->k : 0, e->comments[why], now);
 	if (why == EVIDENCE_LOST && measured && !s->kept)
 		remember_sent(it, s, sent);
 }
@@ -122,5 +161,5 @@ void evidence_late(struct worker_item *it, bool measured, const struct txn_place
 		keep_query(it, TXN_NONE, at, comment, sent->tick, now - sent->tick);
 		sent->tick = 0;
 	}
-	keep_answer(it, answer, comment, now);
+	keep_answer(it, answer, at->seq, comment, now);
 }

@@ -701,6 +701,15 @@ APART void connect_match(
 	slot_ended(wc, c, slot, r.timed_out, now);
 }
 
+// Notes a message that came over TLS for its capture.
+static void note_read(struct worker_conns *wc, const uint8_t *message, uint32_t len)
+{
+	if (__builtin_expect(wc->it->evidence && wc->cs.secure, 0)) {
+		wc->read = message;
+		wc->read_len = len;
+	}
+}
+
 // Matches a complete message: it answers a transaction in flight on this connection, or none.
 static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
 	const uint8_t *message, uint32_t len, uint64_t now)
@@ -709,6 +718,7 @@ static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_
 	uint32_t slot = TXN_NONE;
 	struct replies r;
 
+	note_read(wc, message, len);
 	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
@@ -802,6 +812,7 @@ APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mb
 		conn_go_on(wc, c, now);
 		return;
 	}
+	note_read(wc, message, len);
 	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	if (h->event == HTTP_MESSAGE)
@@ -891,6 +902,7 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 			else
 				message_match(wc, c, m, message, len, now);
 		}
+	wc->read = NULL;
 	if (events & TCP_DATA && t->state == TCP_CLOSED) {
 		counts_of(wc, now)->no_memory++;
 		events |= TCP_BROKEN;

@@ -57,7 +57,10 @@ struct worker_conns {
 	uint32_t row_end;  // rows from here on belong to `behave`
 	struct worker_behave *behave; // NULL: no misbehaving clients
 	// dataplane: rw
-	uint64_t came;      // tick at which the current segment arrived
+	uint64_t came; // tick at which the current segment arrived
+	const uint8_t
+		*read; // with evidence, over TLS: the message that is being judged; NULL: none
+	uint32_t read_len;
 	uint64_t prefaces;  // written so far
 	uint32_t idle_us;   // 0: never; the server may shorten it
 	uint64_t open_at;   // tick of the next opening by open_gap; 0: the run has not begun

@@ -56,10 +56,7 @@ static void message_write(struct worker_item *it, uint32_t port, struct proto_tx
 	memmove(data + out->t->len + front, payload.buf, payload.len);
 }
 
-// Puts a message into a segment of its own. Its original sequence numbers are unknown; the new ones
-// leave room for one message each.
-#define SEQ_SHIFT 16
-
+// Puts a message into a segment of its own. Its original sequence numbers are unknown.
 static uint32_t segment_again(const struct frame_template *t, const struct message *message,
 	uint32_t front, uint32_t number, uint8_t *buf)
 {
@@ -94,7 +91,7 @@ static uint32_t message_again(struct worker_item *it, uint32_t port, struct prot
 		frame_template_port(&whole, message.flow.dst_port);
 	if (it->stream)
 		return segment_again(&whole, &message, conn_front(it->proto->framed),
-			(uint32_t)view->seq << SEQ_SHIFT, buf);
+			(uint32_t)view->seq << WORKER_SEQ_SHIFT, buf);
 	len = frame_stamp(&whole, buf, message.flow.src, message.flow.src_port, message.payload);
 	flow_vlans(it, &message.flow, buf);
 	if (message.flow.own_mac)

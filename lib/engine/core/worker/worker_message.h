@@ -5,6 +5,9 @@
 
 #include "engine/core/worker/worker_state.h"
 
+// Messages of connections are rebuilt with sequence numbers that leave room for one each.
+#define WORKER_SEQ_SHIFT 16
+
 // Rebuilds the frame last sent for a slot, with complete checksums, without counting it. copy: 0,
 // or the number of a copy to a further destination. Returns its length, 0 if there is no such copy.
 uint32_t worker_again(
