@@ -806,6 +806,30 @@ static void say_dropped(const struct plan_item *i, const struct result_item *r, 
 			(unsigned long long)l->malformed, why);
 }
 
+// Explains failed messages by the status of their answers.
+static void say_statuses(const struct result_item *r, struct reasons *out)
+{
+	const struct result_http *http = r->connections ? r->connections->http : NULL;
+	uint64_t refused[H2_STATUSES];
+	uint32_t most;
+
+	if (!http)
+		return;
+	memcpy(refused, http->counts.status, sizeof(refused));
+	refused[0] = 0; // 200
+	most = most_of(refused, H2_STATUSES);
+	if (most != UINT32_MAX && is_most(refused[most], r->ledger.failed))
+		because(out,
+			h2_status_place(404) == most
+				? "%s: %llu answers have the HTTP status %s (is https.path right?)"
+				: "%s: %llu answers have the HTTP status %s",
+			r->name, (unsigned long long)refused[most], h2_status_name(most));
+	if (is_most(http->counts.wrong_type, r->ledger.failed))
+		because(out,
+			"%s: %llu answers have another type than a reply (is https.path right?)",
+			r->name, (unsigned long long)http->counts.wrong_type);
+}
+
 // Adds facts about received packets that the ledger does not contain.
 static void verdict_replies(const struct plan *p, const struct result *r, struct reasons *out)
 {
@@ -815,6 +839,7 @@ static void verdict_replies(const struct plan *p, const struct result *r, struct
 		if (p->items[i].run->router || is_most(items[i].ledger.stray, items[i].ledger.lost))
 			say_elsewhere(&p->items[i], out);
 		say_dropped(&p->items[i], &items[i], out);
+		say_statuses(&items[i], out);
 	}
 }
 
