@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of DNS over TCP: over rings, and over veth against `respond` beside dnsperf and kxdpgun."""
+"""Rows of DNS over TCP: over rings, and over veth against `respond` beside dnsperf and kxdpgun; DoT and DoH beside dnsperf."""
 
 import resource
 import shutil
@@ -32,18 +32,19 @@ def ring_tcp(bench):
                       median(map(cost, results[name])) / goal, 1, f"<= {goal} ns", samples=samples(results))
 
 
-def ours(bench, lab, tcp, outstanding):
+def ours(bench, lab, tcp, outstanding, mode="tcp"):
     config = tester(bench)
-    one = item(load={"outstanding": outstanding}, dns=over(tcp), timeout="1s", source={"addresses": CLIENTS})
+    dns = {**over(tcp), "transport": TRANSPORTS[mode]}
+    one = item(load={"outstanding": outstanding}, dns=dns, timeout="1s", source={"addresses": CLIENTS})
     return bench.run({**config, "traffic": [one]}, lab.tester())
 
 
-def dnsperf(bench, lab, queries, threads, clients, outstanding):
+def dnsperf(bench, lab, queries, threads, clients, outstanding, mode="tcp"):
     """Answers per second by its own account, and ns of CPU time for each. One thread has CPU 1, several have both."""
     with kernel_address(lab, V4):
         before = children_seconds()
         _, out, err = execute(lab.tester(
-            "taskset", "-c", "1" if threads == 1 else "0,1", "dnsperf", "-m", "tcp", "-s", SERVER, "-d", queries, "-q",
+            "taskset", "-c", "1" if threads == 1 else "0,1", "dnsperf", "-m", mode, *(DOH if mode == "doh" else []), "-s", SERVER, "-d", queries, "-q",
             str(outstanding), "-l", str(max(1, round(bench.seconds))), "-T", str(threads), "-c", str(clients)), timeout=60)
         spent = children_seconds() - before
     completed = number(r"Queries completed:\s+(\d+)", out + err, "dnsperf")
@@ -55,6 +56,8 @@ def children_seconds():
     return used.ru_utime + used.ru_stime
 
 
+TRANSPORTS = {"tcp": "tcp", "dot": "tls", "doh": "https"}  # by dnsperf's mode
+DOH = ["-O", f"doh-uri=https://{SERVER}/dns-query", "-O", "doh-method=POST"]
 OURS = ((2, 1000), (8, 10000), (100, 10000))  # connections, outstanding
 THEIRS = ((1, 1, 1000), (2, 2, 1000), (8, 8, 1000), (4, 4, 10000), (8, 8, 10000), (8, 104, 10000))  # -T, -c, -q
 
@@ -68,17 +71,17 @@ def pair(results, own, other, what, goal):
     return Outcome(what, cell, ratio=paired(mine, theirs))
 
 
-def live(bench, lab, queries, server, goal):
+def live(bench, lab, queries, server, goal, mode="tcp"):
     """Settings of both in turn: the best of each, the same number of connections, and CPU time for a query."""
     cases = {f"ours {c} connections, {n} outstanding": lambda c=c, n=n: ours(
-        bench, lab, {"connections": c, "nagle": True}, n) for c, n in OURS}
-    cases |= {f"dnsperf -T {t} -c {c} -q {n}": lambda t=t, c=c, n=n: dnsperf(bench, lab, queries, t, c, n)
+        bench, lab, {"connections": c, "nagle": True}, n, mode) for c, n in OURS}
+    cases |= {f"dnsperf -T {t} -c {c} -q {n}": lambda t=t, c=c, n=n: dnsperf(bench, lab, queries, t, c, n, mode)
               for t, c, n in THEIRS}
     results = {name: [(rate(r), cost(r)) if isinstance(r, dict) else r for r in runs]
                for name, runs in bench.alternate(**cases).items()}
     rates = {name: [r for r, _ in runs] for name, runs in results.items()}
     (own, _), (other, _) = best(rates, "ours"), best(rates, "dnsperf")
-    what = "DNS/s on live connections over veth / dnsperf -m tcp"
+    what = f"DNS/s on live connections over veth / dnsperf -m {mode}"
     yield pair(results, own, other, f"{what}, {server}", goal)
     yield pair(results, *(next(n for n in results if n.startswith(start)) for start in ("ours 100", "dnsperf -T 8 -c 104")),
                f"{what}, 100 connections each, {server}", None)
@@ -121,4 +124,16 @@ def veth_tcp(bench):
             yield from live(bench, lab, queries, "kernel's TCP", None)
 
 
-ROWS = {"ring-tcp": ring_tcp, "veth-tcp": veth_tcp}
+def veth_tls(bench):
+    """DNS/s over TLS and HTTPS against `respond` over veth, beside dnsperf -m dot and -m doh at their best."""
+    if not shutil.which("dnsperf"):
+        skip("no dnsperf (scripts/deps install bench)")
+    server = {**dut("af_xdp", "veth1", addresses=[f"{SERVER}/24"]), "responder": {"port": "dut", "dns": {}, "tls": {}, "https": {}}}
+    with folder() as where, fresh_lab() as lab:
+        queries = queries_file(where)
+        with responder(bench.binary, server, lab.dut()):
+            for mode in ("dot", "doh"):
+                yield from live(bench, lab, queries, "`respond`", 5, mode)
+
+
+ROWS = {"veth-tls": veth_tls, "ring-tcp": ring_tcp, "veth-tcp": veth_tcp}

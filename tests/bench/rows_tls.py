@@ -28,6 +28,22 @@ def ring_tls(bench):
     yield from turns(bench, {"20 k": (20000, 200000, 900), "100 k": (100000, 200000, 900)})
 
 
+def ring_https(bench):
+    """Worker time per DNS message over HTTPS on 20 connections that live, by POST and GET."""
+    def run(method):
+        one = dot(20)
+        one["dns"] = {**one["dns"], "transport": "https", "https": {"method": method}}
+        text = ring(one, run={"warmup": "1s", "duration": bench.duration(), "interval": "1s"}, tester={"cpus": [1]},
+                    dut={"cpus": [0]}, responder={"dns": {}, "https": {}})
+        return lambda: bench.run(text)
+
+    results = bench.alternate(post=run("post"), get=run("get"))
+    for method in results:
+        yield at_most(f"DoH message by {method.upper()}, 20 live connections, ring, worker time",
+                      f"{nanoseconds(results[method])}, {millions(results[method])}", median(map(cost, results[method])) / 1400, 1,
+                      "<= 1400 ns", samples=samples(results))
+
+
 def million(bench):
     """Worker time per DNS message over TLS on a million live connections."""
     yield from turns(bench, {"1 M": (1000000, 1200000, 1200)})
@@ -58,4 +74,4 @@ def turns(bench, sizes):
                       samples={name: results[name]})
 
 
-ROWS = {"ring-tls": ring_tls, "tls-million": million}
+ROWS = {"ring-tls": ring_tls, "ring-https": ring_https, "tls-million": million}
