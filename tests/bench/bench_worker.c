@@ -64,7 +64,7 @@ static void greet(struct crew_seat *s)
 	bool begins = s->in_len == 0, is_server = !begins && s->in[0] == OF_CLIENT;
 	uint64_t number;
 
-	f = (struct hand_facts){.alert_received = -1, .alert_sent = -1};
+	f = (struct hand_facts){.alpn = "h2", .alert_received = -1, .alert_sent = -1};
 	s->facts = &f;
 	s->out = out;
 	s->taken = begins ? 0 : GREETING;

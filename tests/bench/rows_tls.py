@@ -17,6 +17,12 @@ def dot(connections, **more):
                 dns={**over({"connections": connections}), "transport": "tls", "tls": {"groups": "x25519"}}, **more)
 
 
+def doh(connections, method):
+    one = dot(connections)
+    one["dns"] = {**one["dns"], "transport": "https", "https": {"method": method}}
+    return one
+
+
 def ring_tls(bench):
     """Worker time per DNS message over TLS on connections that live: 20, 20 000 and 100 000."""
     few = ring(dot(20), run={"warmup": "1s", "duration": bench.duration(), "interval": "1s"}, tester={"cpus": [1]},
@@ -31,9 +37,7 @@ def ring_tls(bench):
 def ring_https(bench):
     """Worker time per DNS message over HTTPS on 20 connections that live, by POST and GET."""
     def run(method):
-        one = dot(20)
-        one["dns"] = {**one["dns"], "transport": "https", "https": {"method": method}}
-        text = ring(one, run={"warmup": "1s", "duration": bench.duration(), "interval": "1s"}, tester={"cpus": [1]},
+        text = ring(doh(20, method), run={"warmup": "1s", "duration": bench.duration(), "interval": "1s"}, tester={"cpus": [1]},
                     dut={"cpus": [0]}, responder={"dns": {}, "https": {}})
         return lambda: bench.run(text)
 

@@ -426,32 +426,53 @@ static __attribute__((noinline)) bool message_framed(
 	return message_next(cs, c, cs->framed, message, len);
 }
 
+static __attribute__((noinline)) bool message_secured(
+	struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+{
+	return secure_flags(cs, c) & SECURE_HTTP ? http_message(cs, c, message, len)
+	                                         : secure_message(cs, c, message, len);
+}
+
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
 	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
-		return secure_flags(cs, c) & SECURE_HTTP ? http_message(cs, c, message, len)
-		                                         : secure_message(cs, c, message, len);
+		return message_secured(cs, c, message, len);
 	if (__builtin_expect(cs->framed != NULL, 0))
 		return message_framed(cs, c, message, len);
 	return message_next(cs, c, NULL, message, len);
 }
 
+// The message at cs->message, with its length in front unless it is framed. *len becomes the length
+// of all.
+static ALWAYS_INLINE const uint8_t *message_whole(struct conns *cs, uint32_t *len)
+{
+	if (__builtin_expect(cs->framed != NULL, 0))
+		return cs->message + CONN_LENGTH;
+	bytes_put_be16(cs->message, (uint16_t)*len);
+	*len += CONN_LENGTH;
+	return cs->message;
+}
+
+static __attribute__((noinline)) bool write_secured(struct conns *cs, uint32_t c, uint32_t len)
+{
+	uint32_t flags = secure_flags(cs, c);
+	const uint8_t *from;
+
+	if (flags & SECURE_HTTP)
+		return http_write(cs, c, cs->message + CONN_LENGTH, len);
+	from = message_whole(cs, &len);
+	return flags ? secure_write(cs, c, from, len)
+	             : tcp_send(&cs->host, &cs->all[c].tcp, from, len);
+}
+
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 {
-	struct tcp *t = &cs->all[c].tcp;
-	const uint8_t *from = cs->message;
+	const uint8_t *from;
 
-	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c) & SECURE_HTTP)
-		return http_write(cs, c, from + CONN_LENGTH, len);
-	if (__builtin_expect(cs->framed != NULL, 0)) {
-		from += CONN_LENGTH;
-	} else {
-		bytes_put_be16(cs->message, (uint16_t)len);
-		len += CONN_LENGTH;
-	}
-	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
-		return secure_write(cs, c, from, len);
-	return tcp_send(&cs->host, t, from, len);
+	if (__builtin_expect(cs->secure != NULL, 0))
+		return write_secured(cs, c, len);
+	from = message_whole(cs, &len);
+	return tcp_send(&cs->host, &cs->all[c].tcp, from, len);
 }
 
 void conn_shut(struct conns *cs, uint32_t c)

@@ -146,11 +146,6 @@ void http_forget(struct conns *cs, uint32_t c)
 	h->of[c] = CONN_NONE;
 }
 
-bool http_has_room(const struct conns *cs, uint32_t c)
-{
-	return http_state_of(cs, c) && cs->https->stream_free != CONN_NONE;
-}
-
 // --- frames sent
 
 void http_frame_send(struct conns *cs, uint32_t c, enum h2_type type, uint8_t flags, uint32_t id,

@@ -28,13 +28,18 @@ static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
 	return &wc->books.counts[now >= wc->it->pace.measure];
 }
 
+static __attribute__((noinline)) void secured_counts(struct worker_conns *wc, bool measured)
+{
+	wc->cs.secure->counts = &wc->books.tls[measured];
+	if (wc->cs.https)
+		wc->cs.https->counts = &wc->books.http[measured];
+}
+
 static void set_clock(struct worker_conns *wc, uint64_t now)
 {
 	conns_clock(&wc->cs, now);
 	if (wc->cs.secure)
-		wc->cs.secure->counts = &wc->books.tls[now >= wc->it->pace.measure];
-	if (wc->cs.https)
-		wc->cs.https->counts = &wc->books.http[now >= wc->it->pace.measure];
+		secured_counts(wc, now >= wc->it->pace.measure);
 }
 
 // --- headers ---
@@ -215,8 +220,7 @@ static bool pipeline_has_room(const struct worker_conns *wc, uint32_t c)
 {
 	const struct conn *of = &wc->cs.all[c];
 
-	return of->open < wc->pipeline && of->asked < wc->per_conn &&
-	       (!wc->cs.https || http_has_room(&wc->cs, c));
+	return of->open < wc->pipeline && of->asked < wc->per_conn;
 }
 
 // Returns the number of the seat's transaction after which `back` others were begun there.
@@ -701,24 +705,14 @@ APART void connect_match(
 	slot_ended(wc, c, slot, r.timed_out, now);
 }
 
-// Notes a message that came over TLS for its capture.
-static void note_read(struct worker_conns *wc, const uint8_t *message, uint32_t len)
-{
-	if (__builtin_expect(wc->it->evidence && wc->cs.secure, 0)) {
-		wc->read = message;
-		wc->read_len = len;
-	}
-}
-
 // Matches a complete message: it answers a transaction in flight on this connection, or none.
-static void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
+HOT void message_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
 	const uint8_t *message, uint32_t len, uint64_t now)
 {
 	struct worker_item *it = wc->it;
 	uint32_t slot = TXN_NONE;
 	struct replies r;
 
-	note_read(wc, message, len);
 	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	r.at[0] = (struct txn_place){.client = conn_at(wc, c)->seat};
@@ -812,7 +806,6 @@ APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mb
 		conn_go_on(wc, c, now);
 		return;
 	}
-	note_read(wc, message, len);
 	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
 	if (h->event == HTTP_MESSAGE)
@@ -879,13 +872,43 @@ APART uint32_t secure_events(struct worker_conns *wc, uint32_t c, uint32_t event
 	return events;
 }
 
+// Matches the messages that came over TLS; `read` is for their capture.
+APART void secured_match(
+	struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m, uint64_t now)
+{
+	struct conns *cs = &wc->cs;
+
+	while (cs->all[c].tcp.state != TCP_CLOSED &&
+		conn_message(cs, c, &wc->read, &wc->read_len)) {
+		if (cs->https)
+			stream_match(wc, c, m, wc->read, wc->read_len, now);
+		else
+			message_match(wc, c, m, wc->read, wc->read_len, now);
+	}
+	wc->read = NULL;
+}
+
+static inline void messages_match(
+	struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m, uint64_t now)
+{
+	struct conns *cs = &wc->cs;
+	const uint8_t *message;
+	uint32_t len;
+
+	if (__builtin_expect(cs->secure != NULL, 0)) {
+		secured_match(wc, c, m, now);
+		return;
+	}
+	while (cs->all[c].tcp.state != TCP_CLOSED && conn_message(cs, c, &message, &len))
+		message_match(wc, c, m, message, len, now);
+}
+
 static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_segment *s,
 	const struct rte_mbuf *m, uint64_t now)
 {
 	struct conns *cs = &wc->cs;
 	struct tcp *t = &cs->all[c].tcp;
-	uint32_t events = tcp_input(&cs->host, t, s), len;
-	const uint8_t *message;
+	uint32_t events = tcp_input(&cs->host, t, s);
 
 	if (events & TCP_STRANGE)
 		refuse(wc, cs->all[c].row, s);
@@ -896,13 +919,7 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 	if (wc->silent && !wc->connects && wc->seat_count)
 		silent_end(wc, c, now);
 	if (events & TCP_DATA)
-		while (t->state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {
-			if (__builtin_expect(cs->https != NULL, 0))
-				stream_match(wc, c, m, message, len, now);
-			else
-				message_match(wc, c, m, message, len, now);
-		}
-	wc->read = NULL;
+		messages_match(wc, c, m, now);
 	if (events & TCP_DATA && t->state == TCP_CLOSED) {
 		counts_of(wc, now)->no_memory++;
 		events |= TCP_BROKEN;
