@@ -595,6 +595,8 @@ static bool event_next(
 		a.id = bytes_be32(frame + 5) & H2_STREAM_LAST;
 		a.content = frame + H2_HEAD;
 		a.len = n - H2_HEAD;
+		if (!(hc->flags & HTTP_BEGUN)) // a server may speak before there is a message
+			http_begin(cs, hc, c);
 		if (a.len != h2_len(frame))
 			http_conn_error(cs, hc, c, H2_FRAME_SIZE_ERROR);
 		else if (frame_take(cs, hc, c, &a))
