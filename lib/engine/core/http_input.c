@@ -390,14 +390,14 @@ static void table_resize(struct https *h, struct http_conn *hc, uint32_t size)
 {
 	uint32_t ours = http_is_server(h) ? h->answer->table : h->request->table;
 
-	size = size < HPACK_TABLE ? size : HPACK_TABLE;
-	if (size < HPACK_TABLE || hc->encoding == H2_PLAIN)
-		hc->resized = (int32_t)size;
+	// The smallest of several sizes has to be announced, and a table may stay smaller than
+	// allowed.
 	if (size < ours) {
 		hc->encoding = H2_PLAIN;
 		hc->resized = 0;
-	} else if (hc->encoding == H2_PLAIN) {
-		hc->encoding = H2_FIRST;
+	} else if (size < HPACK_TABLE && hc->encoding != H2_PLAIN &&
+		   (hc->resized < 0 || size < (uint32_t)hc->resized)) {
+		hc->resized = (int32_t)size;
 	}
 }
 
