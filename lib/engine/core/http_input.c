@@ -75,17 +75,27 @@ static void content_take(struct conns *cs, struct http_stream *s, const uint8_t 
 	*a->message_len = before + len;
 }
 
+// The answer comes before the content that it answers, which is not wanted then. Path: client.
+static void content_cut(struct conns *cs, struct http_conn *hc, struct http_stream *s)
+{
+	tcp_chain_drop(&cs->host, &s->body);
+	s->flags = (uint8_t)((s->flags & ~STREAM_SENDS) | STREAM_CUT);
+	hc->waiting--;
+}
+
 // An answer is complete. Path: client.
-static bool answer_take(struct conns *cs, struct http_conn *hc, uint32_t *at, const uint8_t *bytes,
-	uint32_t len, struct arrived *a)
+static bool answer_take(struct conns *cs, struct http_conn *hc, uint32_t c, uint32_t *at,
+	const uint8_t *bytes, uint32_t len, struct arrived *a)
 {
 	struct https *h = cs->https;
 	struct http_stream *s = &h->streams[*at];
 	bool is_good = s->status == 200 && s->flags & STREAM_TYPED;
 
 	event(h, is_good ? HTTP_MESSAGE : HTTP_REFUSED, s, s->status, a);
-	if (s->flags & STREAM_SENDS) // it came before the content that it answers
-		tcp_chain_drop(&cs->host, &s->body);
+	if (s->flags & STREAM_SENDS)
+		content_cut(cs, hc, s);
+	if (s->flags & STREAM_CUT) // or the server would wait for the rest
+		http_frame_send_32(cs, c, H2_RST_STREAM, s->id, H2_CANCEL);
 	content_take(cs, s, bytes, len, a);
 	h->counts->status[h2_status_place(s->status)]++;
 	h->counts->wrong_type += s->status == 200 && !is_good;
@@ -119,7 +129,7 @@ static bool content_end(struct conns *cs, struct http_conn *hc, uint32_t c, uint
 	const uint8_t *bytes, uint32_t len, struct arrived *a)
 {
 	return http_is_server(cs->https) ? request_take(cs, hc, c, at, bytes, len, a)
-	                                 : answer_take(cs, hc, at, bytes, len, a);
+	                                 : answer_take(cs, hc, c, at, bytes, len, a);
 }
 
 // Is the id of a stream that neither end has opened?
@@ -161,14 +171,13 @@ static bool take_data(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 	s = &h->streams[*at];
 	if (s->status == 0 || s->flags & STREAM_ENDED)
 		return stream_error(cs, hc, c, at, a);
-	if ((s->body != TCP_NONE && !(s->flags & STREAM_SENDS) ? tcp_chain_len(&cs->host, s->body)
-							       : 0) +
-			a->len >
-		HTTP_BODY_MOST)
+	if (s->flags & STREAM_SENDS)
+		content_cut(cs, hc, s);
+	if (tcp_chain_len(&cs->host, s->body) + a->len > HTTP_BODY_MOST)
 		return stream_error(cs, hc, c, at, a);
 	if (a->flags & H2_END_STREAM)
 		return content_end(cs, hc, c, at, a->content, a->len, a);
-	if (s->flags & STREAM_SENDS || !tcp_chain_add(&cs->host, &s->body, a->content, a->len))
+	if (!tcp_chain_add(&cs->host, &s->body, a->content, a->len))
 		return stream_error(cs, hc, c, at, a);
 	// The window of a stream holds the longest message; padding and parts must not exhaust it.
 	if (whole)
@@ -257,7 +266,7 @@ static bool answer_begin(struct conns *cs, struct http_conn *hc, uint32_t c, con
 		s->status = (uint16_t)f->status;
 		s->flags |= f->typed ? STREAM_TYPED : 0;
 	}
-	return ends && answer_take(cs, hc, at, NULL, 0, a);
+	return ends && answer_take(cs, hc, c, at, NULL, 0, a);
 }
 
 // The status that refuses a request; 0: it is good. Path: server.

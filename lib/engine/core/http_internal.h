@@ -19,6 +19,7 @@ enum stream_flag {
 	STREAM_TYPED = 1, // the answer has the right type
 	STREAM_SENDS = 2, // its content waits for a window
 	STREAM_ENDED = 4, // the peer sends no more
+	STREAM_CUT = 8,   // our content will not be sent to its end
 };
 
 struct http_stream {
