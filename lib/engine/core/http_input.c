@@ -179,9 +179,12 @@ static bool take_data(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 		return content_end(cs, hc, c, at, a->content, a->len, a);
 	if (!tcp_chain_add(&cs->host, &s->body, a->content, a->len))
 		return stream_error(cs, hc, c, at, a);
-	// The window of a stream holds the longest message; padding and parts must not exhaust it.
-	if (whole)
-		http_frame_send_32(cs, c, H2_WINDOW_UPDATE, a->id, whole);
+	// The window of a stream holds the longest message; padding must not exhaust it.
+	s->taken += whole;
+	if (s->taken > H2_WINDOW / 2) {
+		http_frame_send_32(cs, c, H2_WINDOW_UPDATE, a->id, s->taken);
+		s->taken = 0;
+	}
 	return false;
 }
 

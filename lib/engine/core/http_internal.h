@@ -28,6 +28,7 @@ struct http_stream {
 	uint32_t tag;
 	uint32_t body;   // chain: received so far, waiting for a window, or the message that waits
 	int32_t window;  // octets that the peer takes
+	uint32_t taken;  // octets received that were not given back to the peer's window
 	uint16_t status; // client: of the answer; 0: not known yet. Server: enum hpack_method
 	uint8_t flags;   // enum stream_flag
 };
