@@ -6,6 +6,7 @@
 
 #define BLOCK_MOST  (2 * H2_FRAME) // octets of a header block in several frames
 #define QUEUED_MOST (4 * H2_FRAME) // octets that may wait when a frame asks for an answer
+#define OWED_MOST   1000           // such frames, while more octets wait and the peer reads none
 
 // A frame.
 struct arrived {
@@ -513,6 +514,17 @@ static void take_ping(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 		http_frame_send(cs, c, H2_PING, H2_ACK, 0, a->content, 8);
 }
 
+// Does the peer read nothing, and ask for more and more answers? They would fill the memory.
+static bool is_flood(struct http_conn *hc, const struct tcp *t, uint32_t type)
+{
+	if (type != H2_SETTINGS && type != H2_PING)
+		return false;
+	if (t->una != hc->una || t->queued <= QUEUED_MOST)
+		hc->owed = 0;
+	hc->una = t->una;
+	return ++hc->owed > OWED_MOST;
+}
+
 // Handles a frame. Returns whether it brought an event.
 static bool frame_take(struct conns *cs, struct http_conn *hc, uint32_t c, struct arrived *a)
 {
@@ -523,8 +535,7 @@ static bool frame_take(struct conns *cs, struct http_conn *hc, uint32_t c, struc
 		http_conn_error(cs, hc, c, H2_PROTOCOL_ERROR);
 		return false;
 	}
-	// The peer reads nothing, and asks for more and more answers.
-	if (cs->all[c].tcp.queued > QUEUED_MOST && (a->type == H2_SETTINGS || a->type == H2_PING)) {
+	if (is_flood(hc, &cs->all[c].tcp, a->type)) {
 		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
 		return false;
 	}

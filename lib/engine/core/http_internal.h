@@ -46,8 +46,10 @@ struct http_conn {
 	uint32_t block_of;     // its stream; 0: there is none
 	uint32_t goaway;       // last stream that the server handles
 	uint32_t heard;        // server: requests
-	int32_t resized;       // size of our table at the peer, to be announced; -1: none
-	uint16_t waiting;      // streams with STREAM_SENDS
+	uint32_t answered;     // server: the last stream that has an answer
+	uint32_t owed, una; // frames that ask for an answer, while the peer reads nothing; tcp.una
+	int32_t resized;    // size of our table at the peer, to be announced; -1: none
+	uint32_t waiting;   // streams with STREAM_SENDS
 	uint8_t block_flags;
 	uint8_t flags;    // enum http_flag
 	uint8_t encoding; // enum h2_encoding
