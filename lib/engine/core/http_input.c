@@ -424,6 +424,10 @@ static enum h2_error setting_take(
 	case H2_HEADER_TABLE_SIZE:
 		table_resize(h, hc, value);
 		break;
+	case H2_ENABLE_PUSH:
+		if (value > http_is_server(h))
+			return H2_PROTOCOL_ERROR;
+		break;
 	case H2_MAX_CONCURRENT_STREAMS:
 		hc->most = value;
 		break;
