@@ -65,7 +65,8 @@ static void content_take(struct conns *cs, struct http_stream *s, const uint8_t 
 	struct https *h = cs->https;
 	uint32_t before;
 
-	*a->message = bytes;
+	if (len)
+		*a->message = bytes;
 	*a->message_len = len;
 	if (s->body == TCP_NONE)
 		return;
