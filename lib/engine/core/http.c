@@ -329,6 +329,9 @@ static bool request_take_up(
 	struct http_stream *s;
 	uint32_t *at;
 
+	if (waits && h2_request_write(h->request, H2_PLAIN, HPACK_TABLE, hc->next, bytes, len,
+			     h->out, HTTP_OUT_ROOM) == 0)
+		return false; // it would be too long later
 	if (!(hc->flags & HTTP_BEGUN))
 		http_begin(cs, hc, c);
 	if (hc->next > H2_STREAM_LAST)
