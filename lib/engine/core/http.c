@@ -354,6 +354,8 @@ void http_held_send(struct conns *cs, struct http_conn *hc, uint32_t c)
 {
 	struct https *h = cs->https;
 
+	if (hc->flags & HTTP_LEAVING)
+		return;
 	for (uint32_t i = hc->first; i != CONN_NONE && hc->held && hc->open < hc->most;
 		i = h->streams[i].next) {
 		struct http_stream *s = &h->streams[i];

@@ -647,7 +647,7 @@ bool http_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_
 	}
 	cs->fixed = 0;
 	found = event_next(cs, hc, c, message, len);
-	if (!found && hc->held && !(hc->flags & HTTP_LEAVING))
+	if (!found && hc->held)
 		http_held_send(cs, hc, c);
 	cs->framed = framed;
 	cs->fixed = fixed;
