@@ -199,6 +199,8 @@ static bool seal(struct conns *cs, struct secure *s, uint32_t c, uint8_t type, c
 	struct secures *ss = cs->secure;
 	uint32_t lead = record_lead(&s->write);
 
+	if (!tcp_is_open(&cs->all[c].tcp)) // nothing follows our FIN
+		return true;
 	while (len) {
 		uint32_t n = len < RECORD_CONTENT ? len : RECORD_CONTENT, whole;
 
