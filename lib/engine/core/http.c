@@ -204,6 +204,7 @@ void http_conn_error(struct conns *cs, struct http_conn *hc, uint32_t c, enum h2
 	bytes_put_be32(content, http_is_server(cs->https) && hc->next > 1 ? hc->next - 2 : 0);
 	bytes_put_be32(content + 4, why);
 	http_frame_send(cs, c, H2_GOAWAY, 0, 0, content, sizeof(content));
+	secure_flush(cs, c);
 	hc->flags |= HTTP_LEAVING;
 	cs->secure->all[c].read.flags |= SECURE_BROKEN;
 }
