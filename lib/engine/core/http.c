@@ -12,9 +12,17 @@ static size_t aligned(size_t n)
 	return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
+// Octets of the table that the peer may fill. A client sends requests before it knows the settings
+// of a server, and uses the whole of the table that all have at first.
+static uint32_t table_of(uint16_t header_table, bool server)
+{
+	return server ? HPACK_TABLE : header_table;
+}
+
 static size_t conn_size(const struct https_shape *s)
 {
-	return sizeof(struct http_conn) + hpack_bytes(s->header_table, s->server);
+	return sizeof(struct http_conn) +
+	       hpack_bytes(table_of(s->header_table, s->server), s->server);
 }
 
 size_t https_bytes(const struct https_shape *s)
@@ -70,7 +78,8 @@ bool http_on(struct conns *cs, uint32_t c)
 		.goaway = H2_STREAM_LAST,
 		.resized = -1,
 		.encoding = H2_FIRST};
-	hpack_init(http_table_of(hc), h->header_table, http_is_server(h));
+	hpack_init(
+		http_table_of(hc), table_of(h->header_table, http_is_server(h)), http_is_server(h));
 	cs->secure->all[c].read.flags |= SECURE_HTTP;
 	return true;
 }
