@@ -220,12 +220,13 @@ void http_conn_error(struct conns *cs, struct http_conn *hc, uint32_t c, enum h2
 
 void http_shut(struct conns *cs, uint32_t c)
 {
-	static const uint8_t content[8];
 	struct http_conn *hc = http_state_of(cs, c);
+	uint8_t content[8] = {0};
 
 	if (!hc || hc->flags & HTTP_LEAVING || !(hc->flags & HTTP_BEGUN))
 		return;
 	hc->flags |= HTTP_LEAVING;
+	bytes_put_be32(content, hc->answered);
 	http_frame_send(cs, c, H2_GOAWAY, 0, 0, content, sizeof(content));
 }
 
@@ -411,6 +412,7 @@ static bool answer_send(
 	if (!at) // the client has cancelled it
 		return true;
 	s = &h->streams[*at];
+	hc->answered = s->id > hc->answered ? s->id : hc->answered;
 	if (h->faults.reset && is_turn(h, h->faults.reset)) {
 		http_frame_send_32(cs, c, H2_RST_STREAM, s->id, H2_INTERNAL_ERROR);
 		http_stream_end(cs, hc, at);
