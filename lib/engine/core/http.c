@@ -155,6 +155,13 @@ void http_forget(struct conns *cs, uint32_t c)
 	h->of[c] = CONN_NONE;
 }
 
+bool http_waits(const struct conns *cs, uint32_t c)
+{
+	const struct http_conn *hc = cs->https ? http_state_of(cs, c) : NULL;
+
+	return hc && hc->waiting;
+}
+
 // --- frames sent
 
 void http_frame_send(struct conns *cs, uint32_t c, enum h2_type type, uint8_t flags, uint32_t id,

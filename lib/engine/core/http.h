@@ -83,6 +83,8 @@ void http_forget(struct conns *cs, uint32_t c);
 // As conn_write, for https.tag, or for https.stream. A server's answer to a stream that is gone is
 // dropped.
 bool http_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
+// Do contents wait for the peer's windows?
+bool http_waits(const struct conns *cs, uint32_t c);
 // Client: nobody waits for the answer to the message `tag` any more.
 void http_cancel(struct conns *cs, uint32_t c, uint32_t tag);
 // Client, after HTTP_GOAWAY: takes a message that the server has not begun. Returns false if there

@@ -174,7 +174,7 @@ static void conn_settle(struct responder *r, uint32_t c)
 	if (m->held == 0 && m->more == 0 && tcp_is_open(t)) {
 		if (m->flags & ENDED && !secure_holds_end(&rc->cs, c))
 			conn_shut(&rc->cs, c);
-		else if (m->flags & OVER)
+		else if (m->flags & OVER && !http_waits(&rc->cs, c))
 			conn_finish(r, c);
 	}
 	closed = t->state == TCP_CLOSED || t->state == TCP_TIME_WAIT;
