@@ -40,7 +40,7 @@ struct https {
 	const struct h2_answer *answer;   // server
 	const char *media;                // type of messages
 	const char *path;                 // server: in front of its parameters
-	const char *variable;             // the parameter with a message, and "="
+	const char *variable;             // the parameter with a message, and "="; behind its "?"
 	uint32_t media_len, path_len, variable_len;
 	uint32_t window;       // of streams and connections that we give
 	uint32_t streams_most; // server: of a connection

@@ -205,7 +205,7 @@ static void path_take(const struct https *h, const struct hpack_field *f, struct
 	const uint8_t *at = f->text + path, *end = f->text + f->len;
 
 	to->is_ours = f->len >= path && memcmp(f->text, h->path, path) == 0 &&
-	              (f->len == path || *at == '?');
+	              (f->len == path || *at == (variable ? h->variable[-1] : '?'));
 	while (to->is_ours && at < end) { // each parameter follows "?" or "&"
 		const uint8_t *from = ++at;
 
