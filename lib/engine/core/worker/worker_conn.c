@@ -81,6 +81,7 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 		(wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c))) {
 		counts_of(wc, now)->no_memory++;
 		tcp_abort(&wc->cs.host, &of->tcp);
+		of->flags |= CONN_SHUT;
 		return CONN_NONE;
 	}
 	return c;
@@ -579,6 +580,8 @@ static uint32_t conn_gone(struct conns *cs, uint32_t c)
 	struct worker_conns *wc = cs->of;
 	uint32_t row = cs->all[c].row;
 
+	if (!(cs->all[c].flags & CONN_SHUT)) // aborted below its messages, without memory
+		conn_ended(wc, c, 0, clock_time(wc->w->clock));
 	wc->rows[(wc->row_first + wc->row_count++) & wc->row_mask] = row;
 	return row;
 }
@@ -1028,6 +1031,7 @@ void worker_conn_halt(struct worker *w, struct worker_item *it)
 		it->conns->left += cs->all[c].tcp.state != TCP_TIME_WAIT &&
 		                   cs->all[c].tcp.state != TCP_SYN_SENT;
 		tcp_abort(&cs->host, &cs->all[c].tcp);
+		cs->all[c].flags |= CONN_SHUT;
 		conn_touch(cs, c);
 	}
 	while ((cs->ready_count || cs->out_count) && tries < HALT_TRIES)
