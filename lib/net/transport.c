@@ -211,20 +211,29 @@ uint64_t tcp_behave_all(const struct tcp_settings *s)
 	return n;
 }
 
+// Returns the transports that a kind is for; NULL: this one is among them.
+static const char *behaviour_transport(uint32_t behaviour, int32_t transport)
+{
+	if (behaviour >= TCP_FIRST_OF_H2)
+		return transport == TRANSPORT_HTTPS ? NULL : "https";
+	if (behaviour >= TCP_FIRST_OF_TLS)
+		return transport_is_secure(transport) ? NULL : "tls and https";
+	return transport == TRANSPORT_TCP ? NULL : "tcp";
+}
+
 static void check_behave(const struct transport_settings *s, struct diag *d)
 {
 	const double *shares = s->tcp->behave->shares;
 
-	if (s->transport != TRANSPORT_TCP && s->transport != TRANSPORT_TLS) {
-		diag_error(d, s->tcp, "behave", "is for transport: tcp and tls");
+	if (s->transport == TRANSPORT_UDP) {
+		diag_error(d, s->tcp, "behave", "is for transport: tcp, tls and https");
 		return;
 	}
 	for (uint32_t i = TCP_FIRST_OF_PLAIN; i < TCP_BEHAVIOUR_COUNT; i++) {
-		int32_t of = i < TCP_FIRST_OF_TLS ? TRANSPORT_TCP : TRANSPORT_TLS;
+		const char *of = behaviour_transport(i, s->transport);
 
-		if (shares[i] != 0 && s->transport != of)
-			diag_error(d, &shares[i], NULL, "is for transport: %s",
-				transport_names_secure[of]);
+		if (shares[i] != 0 && of)
+			diag_error(d, &shares[i], NULL, "is for transport: %s", of);
 	}
 }
 

@@ -31,15 +31,22 @@ enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN
 	X(TCP_TLS_HELLO_ONLY, "tls_hello_only", "send ClientHello, and nothing after it") \
 	X(TCP_TLS_HELLO_PART, "tls_hello_part", "send ClientHello, an octet in 100 ms") \
 	X(TCP_TLS_HANDSHAKE_ONLY, "tls_handshake_only", "complete the handshake of TLS, and ask nothing") \
-	X(TCP_TLS_JUNK, "tls_junk", "send random octets in place of ClientHello")
+	X(TCP_TLS_JUNK, "tls_junk", "send random octets in place of ClientHello") \
+	X(TCP_H2_PREFACE_ONLY, "h2_preface_only", "send the preface of HTTP/2, and nothing after it") \
+	X(TCP_H2_STREAMS_OPEN, "h2_streams_open", "begin as many requests as the server allows, and end none") \
+	X(TCP_H2_RAPID_RESET, "h2_rapid_reset", "ask, and cancel at once, as fast as they can") \
+	X(TCP_H2_SETTINGS_FLOOD, "h2_settings_flood", "send SETTINGS and PING as fast as they can") \
+	X(TCP_H2_WINDOW_ZERO, "h2_window_zero", "ask on as many streams as the server allows, and give the answers no window") \
+	X(TCP_H2_CONTINUATION_FLOOD, "h2_continuation_flood", "send a header block without end, as fast as they can")
 // clang-format on
 
 #define TCP_BEHAVIOUR_NUMBER(number, name, help) number,
 enum tcp_behaviour { TCP_BEHAVIOURS(TCP_BEHAVIOUR_NUMBER) TCP_BEHAVIOUR_COUNT };
 
 // The first kinds are for each transport over TCP.
-#define TCP_FIRST_OF_PLAIN TCP_PART           // for TCP alone
-#define TCP_FIRST_OF_TLS   TCP_TLS_HELLO_ONLY // for TLS alone
+#define TCP_FIRST_OF_PLAIN TCP_PART            // for TCP alone
+#define TCP_FIRST_OF_TLS   TCP_TLS_HELLO_ONLY  // for TLS, and HTTPS
+#define TCP_FIRST_OF_H2    TCP_H2_PREFACE_ONLY // for HTTPS alone
 
 const char *tcp_behaviour_name(uint32_t behaviour);
 

@@ -401,7 +401,7 @@ def clients_that_misbehave_leave_the_load_alone():
     for transport, name in (("tcp", "tls_junk"), ("tls", "part")):
         one = {"names": NAMES, "transport": transport, "tcp": {"connections": 10, "behave": {name: "10%"}}}
         result = ddiperf(ring(item(dns=one), responder={"dns": {}, "tls": {}}))
-        assert result.code == EXIT["usage"] and f"behave.{name}: is for transport: {'tls' if transport == 'tcp' else 'tcp'}" in result.stderr, result
+        assert result.code == EXIT["usage"] and f"behave.{name}: is for transport: {'tls and https' if transport == 'tcp' else 'tcp'}" in result.stderr, result
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include "engine/core/pages.h"
 #include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_rude.h"
 #include "engine/plan/plan_https.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/plan_tls.h"
@@ -258,6 +259,7 @@ static int behave_tls_open(
 	ss->setup = i->hands;
 	ss->counts = &b->tls;
 	ss->timeout_us = 0;
+	ss->bursts = false;
 	return 0;
 }
 
@@ -266,7 +268,7 @@ static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uin
 {
 	const struct tcp_settings *tcp = i->settings->facts.tcp;
 	struct worker_conns *wc = plan_run(i, worker)->conns;
-	uint32_t counts[TCP_BEHAVIOUR_COUNT];
+	uint32_t counts[TCP_BEHAVIOUR_COUNT], shaking;
 	struct worker_behave *b;
 	struct conns_shape shape;
 	uint64_t all = 0;
@@ -299,8 +301,12 @@ static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uin
 	memset(b->conn_of, 0xff, all * sizeof(*b->conn_of));
 	b->kinds = (const uint8_t *)(b->conn_of + all);
 	mix_kinds(counts, all, (uint8_t *)(b->conn_of + all));
-	return i->settings->facts.tls ? behave_tls_open(p, i, b, counts[TCP_TLS_HANDSHAKE_ONLY])
-	                              : 0;
+	b->request = i->request;
+	b->cs.framed = worker_rude_framed;
+	shaking = counts[TCP_TLS_HANDSHAKE_ONLY];
+	for (uint32_t k = TCP_FIRST_OF_H2; k < TCP_BEHAVIOUR_COUNT; k++)
+		shaking += counts[k];
+	return i->settings->facts.tls ? behave_tls_open(p, i, b, shaking) : 0;
 }
 
 static void behave_close(struct worker_behave *b)
@@ -530,7 +536,8 @@ static uint32_t live_tls(const struct plan *p)
 
 	for (uint32_t i = 0; i < p->item_count; i++)
 		if (p->items[i].settings->facts.tls)
-			n += p->items[i].settings->facts.tcp->connections;
+			n += p->items[i].settings->facts.tcp->connections +
+			     tcp_behave_all(p->items[i].settings->facts.tcp);
 	return (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX);
 }
 

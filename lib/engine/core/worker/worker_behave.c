@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "engine/core/worker/worker_conn.h"
 #include "engine/core/worker/worker_internal.h"
+#include "engine/core/worker/worker_rude.h"
 
 #define TICK_US    100000 // between two turns of a client that goes_on
 #define READ_BYTES 16     // read by a slow reader in that time
@@ -28,6 +29,7 @@ static const struct behaviour {
 	bool bytewise; // segments of one byte
 	bool goes_on;  // asks again at its turns
 	enum hello hello;
+	bool rude; // after it; see worker_rude.h
 } behaviours[TCP_BEHAVIOUR_COUNT] = {
 	[TCP_SYN_ONLY] = {.mute = MUTE_SYN},
 	[TCP_MUTE] = {.mute = MUTE_OPEN},
@@ -42,6 +44,12 @@ static const struct behaviour {
 	[TCP_TLS_HELLO_PART] = {.hello = HELLO_OCTETS, .goes_on = true},
 	[TCP_TLS_HANDSHAKE_ONLY] = {.hello = HELLO_SHAKE},
 	[TCP_TLS_JUNK] = {.hello = HELLO_JUNK},
+	[TCP_H2_PREFACE_ONLY] = {.hello = HELLO_SHAKE, .rude = true},
+	[TCP_H2_STREAMS_OPEN] = {.hello = HELLO_SHAKE, .rude = true},
+	[TCP_H2_RAPID_RESET] = {.hello = HELLO_SHAKE, .rude = true},
+	[TCP_H2_SETTINGS_FLOOD] = {.hello = HELLO_SHAKE, .rude = true},
+	[TCP_H2_WINDOW_ZERO] = {.hello = HELLO_SHAKE, .rude = true},
+	[TCP_H2_CONTINUATION_FLOOD] = {.hello = HELLO_SHAKE, .rude = true},
 };
 
 static uint8_t kind_of(const struct worker_behave *b, const struct conn *of)
@@ -56,20 +64,12 @@ static struct behave_counters *counts_of(struct worker_behave *b, uint64_t now)
 
 // --- asking ---
 
-// Sends a message like the load's, which the item does not count.
 static bool ask_once(struct worker_behave *b, uint32_t c, bool part)
 {
-	struct worker_item *it = b->wc->it;
 	struct conns *cs = &b->cs;
-	struct proto_txn t = {.seq = b->asked, .key = (uint32_t)b->asked & UINT16_MAX};
-	uint32_t front = conn_front(it->proto->framed), len;
+	uint32_t front = conn_front(b->wc->it->proto->framed), len;
 
-	b->asked++;
-	it->ctx.counters = it->shadow;
-	it->ctx.stream = true;
-	len = proto_request(
-		it->proto, &it->ctx, &t, cs->message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
-	it->ctx.stream = false;
+	len = worker_conn_uncounted(b->wc, cs, b->asked++);
 	if (len == 0)
 		return false;
 	bytes_put_be16(cs->message, (uint16_t)len);
@@ -128,6 +128,9 @@ static void begin_tls(struct worker_behave *b, uint32_t c, enum hello hello, uin
 		return;
 	case HELLO_SHAKE:
 		secure_on(&b->cs, c);
+		if (behaviours[kind_of(b, &b->cs.all[c])].rude && b->wc->it->proto->preface &&
+			!b->wc->preface_outside)
+			worker_conn_preface(b->wc, &b->cs, c);
 		secure_begin(&b->cs, c, 0, now);
 		return;
 	}
@@ -166,7 +169,7 @@ static void begin(struct worker_behave *b, uint32_t client, uint64_t now)
 	of = &b->cs.all[c];
 	of->row = row;
 	of->seat = client;
-	of->since = of->asked = 0;
+	of->since = of->asked = of->open = 0;
 	tcp_open(&b->cs.host, &of->tcp,
 		tcp_iss(&b->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(b, now)->opened[kind_of(b, of)]++;
@@ -191,6 +194,7 @@ uint16_t worker_behave_tx(struct worker_behave *b, uint64_t now)
 	struct worker *w = b->wc->w;
 
 	conns_clock(&b->cs, now);
+	b->turns = RUDE_TURNS;
 	conns_expire(&b->cs);
 	begin_due(b, now);
 	if (b->cs.secure)
@@ -250,6 +254,10 @@ static void answered(struct worker_behave *b, uint32_t c, uint64_t now)
 		break;
 	}
 	if (b->cs.secure && secure_flags(&b->cs, c)) {
+		if (behaviours[kind_of(b, of)].rude && secure_flags(&b->cs, c) & SECURE_OPEN) {
+			worker_rude_hear(b, c);
+			return;
+		}
 		while (secure_message(&b->cs, c, &message, &len))
 			continue;
 		return;
@@ -333,6 +341,18 @@ static void head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 	worker_conn_head(b->wc, cs->all[c].row, out);
 }
 
+static void turn(struct worker_behave *b, uint32_t c)
+{
+	struct conn *of = &b->cs.all[c];
+	uint32_t unread = tcp_unread(&b->cs.host, &of->tcp);
+
+	tcp_consume(&b->cs.host, &of->tcp, unread < READ_BYTES ? unread : READ_BYTES);
+	if (behaviours[kind_of(b, of)].hello)
+		greet(b, c, 1);
+	else
+		ask(b, c, 1);
+}
+
 static void expired(struct conns *cs, uint32_t c, uint32_t events)
 {
 	struct worker_behave *b = cs->of;
@@ -341,14 +361,11 @@ static void expired(struct conns *cs, uint32_t c, uint32_t events)
 	if (of->flags & CONN_MUTE && !(events & TCP_GONE))
 		return; // a mute client retransmits nothing
 	if (of->since && !tcp_before((uint32_t)cs->host.now, of->since)) {
-		uint32_t unread = tcp_unread(&cs->host, &of->tcp);
-
-		tcp_consume(&cs->host, &of->tcp, unread < READ_BYTES ? unread : READ_BYTES);
-		if (behaviours[kind_of(b, of)].hello)
-			greet(b, c, 1);
-		else
-			ask(b, c, 1);
 		of->since = (uint32_t)cs->host.now + TICK_US;
+		if (behaviours[kind_of(b, of)].rude)
+			worker_rude_turn(b, c);
+		else
+			turn(b, c);
 	}
 	if (of->since)
 		conn_wake(cs, c, of->since);
@@ -368,10 +385,14 @@ static uint32_t gone(struct conns *cs, uint32_t c)
 static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how)
 {
 	struct worker_behave *b = cs->of;
+	uint8_t kind = kind_of(b, &cs->all[c]);
 
 	(void)seat;
-	counts_of(b, clock_time(cs->secure->clock))->shaken[kind_of(b, &cs->all[c])] +=
-		how == SECURE_DONE;
+	if (how != SECURE_DONE)
+		return;
+	counts_of(b, clock_time(cs->secure->clock))->shaken[kind]++;
+	if (behaviours[kind].rude)
+		worker_rude_begin(b, c);
 }
 
 const struct conn_owner worker_behave_owner = {

@@ -8,6 +8,7 @@
 
 #include "engine/core/conn.h"
 #include "engine/core/worker/worker_state.h"
+#include "net/h2.h"
 #include "net/transport.h"
 
 struct behave_counters {
@@ -17,7 +18,8 @@ struct behave_counters {
 
 struct worker_conns;
 
-#define BEHAVE_HELLO 4096u
+#define BEHAVE_HELLO  4096u
+#define BEHAVE_FRAMES 16384u
 
 struct worker_behave {
 	struct conns cs;
@@ -29,15 +31,18 @@ struct worker_behave {
 	uint64_t gap;                  // ticks between the starts of two clients
 	uint8_t hello[BEHAVE_HELLO];   // ClientHello of them all
 	uint32_t hello_len;
+	const struct h2_request *request; // NULL: the item does not use HTTP/2
 	// dataplane: rw
 	uint32_t *conn_of; // by client; CONN_NONE: it has none
 	uint32_t turn;     // the client that starts next
 	uint64_t next_at;  // tick at which it starts; 0: the run has not begun
 	uint32_t next_row; // below row_count
 	uint64_t asked;    // number of the next message
+	uint8_t turns;     // left in this pass for clients of HTTP/2
 	bool ended;
 	struct behave_counters counts[2]; // as conn_books
 	struct tls_counters tls;          // in no result
+	uint8_t frames[BEHAVE_FRAMES];    // being written
 };
 
 extern const struct conn_owner worker_behave_owner;

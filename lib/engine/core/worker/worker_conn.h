@@ -103,6 +103,23 @@ static inline bool worker_conn_preface(struct worker_conns *wc, struct conns *cs
 	return len == 0 || tcp_send(&cs->host, &cs->all[c].tcp, cs->message, len);
 }
 
+// Makes a message like the load's, which the item does not count, at cs->message + CONN_LENGTH.
+// Returns its length; 0: there is none.
+static inline uint32_t worker_conn_uncounted(
+	struct worker_conns *wc, struct conns *cs, uint64_t seq)
+{
+	struct worker_item *it = wc->it;
+	struct proto_txn t = {.seq = seq, .key = it->keyless ? 0 : (uint32_t)seq & UINT16_MAX};
+	uint32_t len;
+
+	it->ctx.counters = it->shadow;
+	it->ctx.stream = true;
+	len = proto_request(
+		it->proto, &it->ctx, &t, cs->message + CONN_LENGTH, CONN_MESSAGE_MAX - CONN_LENGTH);
+	it->ctx.stream = false;
+	return len;
+}
+
 // Writes the messages that are due, and sends. Returns the number of packets that the device took.
 uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until);
 // Handles a segment for a port and address of the item, which arrived at `came`.
