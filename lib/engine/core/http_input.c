@@ -4,9 +4,13 @@
 
 #include "engine/core/http_internal.h"
 
-#define BLOCK_MOST  (2 * H2_FRAME) // octets of a header block in several frames
-#define QUEUED_MOST (4 * H2_FRAME) // octets that may wait when a frame asks for an answer
-#define OWED_MOST   1000           // such frames, while more octets wait and the peer reads none
+#define BLOCK_MOST    (2 * H2_FRAME) // octets of a header block in several frames
+#define QUEUED_MOST   (4 * H2_FRAME) // octets that may wait when a frame asks for an answer
+#define OWED_MOST     1000           // such frames, while more octets wait and the peer reads none
+#define SETTINGS_MOST 32             // of a frame: each may change all streams
+// Frames that bring nothing: so many at once, and one more in each IDLE_US.
+#define IDLE_MOST 1000
+#define IDLE_US   1000
 
 // A frame.
 struct arrived {
@@ -305,14 +309,18 @@ static bool request_begin(struct conns *cs, struct http_conn *hc, uint32_t c,
 	hc->next = a->id + 2;
 	if (a->id > hc->goaway)
 		return false;
+	status = refusal_of(f, a);
 	s = hc->open < h->streams_most ? http_stream_add(h, hc) : NULL;
+	if ((!s || status) && cs->all[c].tcp.queued > QUEUED_MOST) { // it reads no refusals
+		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
+		return false;
+	}
 	if (!s) {
 		http_frame_send_32(cs, c, H2_RST_STREAM, a->id, H2_REFUSED_STREAM);
 		return false;
 	}
 	http_stream_open(hc, s, a->id);
 	s->status = (uint16_t)f->method;
-	status = refusal_of(f, a);
 	at = http_link_of(h, hc, a->id);
 	if (status) {
 		http_status_send(cs, hc, c, at, status);
@@ -460,6 +468,8 @@ static void take_settings(struct conns *cs, struct http_conn *hc, uint32_t c, st
 		wrong = H2_PROTOCOL_ERROR;
 	else if (a->flags & H2_ACK ? a->len != 0 : a->len % 6 != 0)
 		wrong = H2_FRAME_SIZE_ERROR;
+	else if (a->len > SETTINGS_MOST * 6)
+		wrong = H2_ENHANCE_YOUR_CALM;
 	for (uint32_t n = 0; n < a->len && !wrong; n += 6)
 		wrong = setting_take(
 			cs->https, hc, bytes_be16(a->content + n), bytes_be32(a->content + n + 2));
@@ -520,7 +530,7 @@ static void take_ping(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 }
 
 // Does the peer read nothing, and ask for more and more answers? They would fill the memory.
-static bool is_flood(struct http_conn *hc, const struct tcp *t, uint32_t type)
+static bool reads_nothing(struct http_conn *hc, const struct tcp *t, uint32_t type)
 {
 	if (type != H2_SETTINGS && type != H2_PING)
 		return false;
@@ -528,6 +538,32 @@ static bool is_flood(struct http_conn *hc, const struct tcp *t, uint32_t type)
 		hc->owed = 0;
 	hc->una = t->una;
 	return ++hc->owed > OWED_MOST;
+}
+
+static bool brings_nothing(const struct arrived *a)
+{
+	switch (a->type) {
+	case H2_HEADERS:
+	case H2_RST_STREAM:
+	case H2_WINDOW_UPDATE:
+	case H2_GOAWAY:
+		return false;
+	case H2_DATA:
+		return a->len == 0 && !(a->flags & H2_END_STREAM);
+	default:
+		return true;
+	}
+}
+
+// Does a client keep us busy with frames that bring nothing?
+static bool never_rests(struct conns *cs, struct http_conn *hc, const struct arrived *a)
+{
+	uint64_t now = cs->host.now;
+
+	if (!http_is_server(cs->https) || !brings_nothing(a))
+		return false;
+	hc->calm = (hc->calm > now ? hc->calm : now) + IDLE_US;
+	return hc->calm > now + IDLE_MOST * IDLE_US;
 }
 
 // Handles a frame. Returns whether it brought an event.
@@ -540,7 +576,7 @@ static bool frame_take(struct conns *cs, struct http_conn *hc, uint32_t c, struc
 		http_conn_error(cs, hc, c, H2_PROTOCOL_ERROR);
 		return false;
 	}
-	if (is_flood(hc, &cs->all[c].tcp, a->type)) {
+	if (reads_nothing(hc, &cs->all[c].tcp, a->type) || never_rests(cs, hc, a)) {
 		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
 		return false;
 	}

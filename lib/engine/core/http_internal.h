@@ -35,6 +35,7 @@ struct http_stream {
 
 // Its table follows.
 struct http_conn {
+	uint64_t calm;         // server: us; frames that bring nothing move it on
 	uint32_t first, last;  // streams, in the order of their opening
 	uint32_t next;         // id of the next stream; server: the lowest that it may have
 	uint32_t open, most;   // streams; most: that the peer allows
