@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # A server that misbehaves: every kind of wrong answer is counted where it belongs, exactly as often as it was sent, and
-# the right answers beside it still count.
+# the right answers beside it still count. Clients that misbehave by HTTPS, beside a load of real servers.
 
 import contextlib
 import json
@@ -130,6 +130,47 @@ def add(check, name):
 
 add(check_mischief, "every_wrong_answer_is_counted_where_it_belongs")
 add(check_flood, "broken_frames_are_counted_and_change_nothing_else")
+
+
+# --- clients by HTTPS ---
+
+
+KINDS = ("h2_preface_only", "h2_streams_open", "h2_rapid_reset", "h2_settings_flood", "h2_window_zero", "h2_continuation_flood")
+HTTPS_SERVERS = ("unbound", "bind", "dnsdist", "kresd")
+
+
+def check_clients(server):
+    """Each kind does what it should; the load beside it is counted by itself. Of it, all these servers answered all."""
+    for kind in KINDS:
+        tcp = {"connections": 8, "behave": {"hold": "250ms", kind: "25%"}}  # Unbound takes ten connections
+        what = {"names": ["h{0-999}.example.com A"], "transport": "https", "tcp": tcp}
+        with lab(server).counted() as growth:
+            result = lab(server).ddiperf(config("af_packet", item(load={"rate": "200"}, timeout="2s", dns=what), run={"duration": "1s"}))
+        assert result.code == 0, result
+        one = result.item("queries")
+        check_ledger(one)
+        conns = one["connections"]
+        bad = conns["behave"]
+        assert conns["tls"]["begun"] == conns["opened"] and bad["no_memory"] == 0, conns
+        assert set(conns["http"]["status"]) == {"200"} and one["answered"] > 0, one
+        assert bad["opened"][kind] >= 6 and bad["established"][kind] >= 4 and bad["shaken"][kind] >= 3, bad
+        assert bad["received_bytes"][kind] > 0, bad
+        more = growth["queries"] - one["answered"]
+        if kind in ("h2_rapid_reset", "h2_window_zero"):
+            assert more > 20 * bad["shaken"][kind], (kind, more, bad)
+        timing(one["answered"] == one["sent"], one)
+
+
+def add_clients(server):
+    def are_beside_the_load():
+        check_clients(server)
+
+    are_beside_the_load.__name__ = f"{server}_answers_beside_clients_that_misbehave_by_https"
+    (test if server == "unbound" else nightly)(are_beside_the_load)
+
+
+for name in HTTPS_SERVERS:
+    add_clients(name)
 
 
 if __name__ == "__main__":
