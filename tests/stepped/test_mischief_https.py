@@ -11,16 +11,16 @@ KINDS = ("h2_preface_only", "h2_streams_open", "h2_rapid_reset", "h2_settings_fl
 ENDS = ("refused", "no_answer", "closed", "reset", "lost_closed", "no_memory", "no_port", "left")
 
 
-def doh(behave, dns=None, **https):
+def doh(behave, dns=None, hold="200ms", many="50%", **https):
     """An item by HTTPS with such clients beside it: five at a time of each kind, each anew after 200 ms."""
-    tcp = {"connections": 10, "behave": {"hold": "200ms", **{name: "50%" for name in behave}}}
+    tcp = {"connections": 10, "behave": {"hold": hold, **{name: many for name in behave}}}
     return item(timeout="3s", dns={"names": NAMES, "transport": "https", "https": https, "tcp": tcp, **(dns or {})})
 
 
-def run(one, https=None, dns=None, faults=None):
+def run(one, https=None, dns=None, faults=None, duration="600ms"):
     """The clients of the result, and the responder: the load beside them has all its answers, and counts none of theirs."""
     responder = {"dns": dns or {}, "https": https or {}, **(faults or {})}
-    result = ddiperf(ring(one, responder=responder, run={"duration": "600ms"}))
+    result = ddiperf(ring(one, responder=responder, run={"duration": duration}))
     assert result.code == 0, result
     found = result.item("queries")
     check_ledger(found)
@@ -58,6 +58,14 @@ def requests_without_an_end_wait_and_harm_nobody():
                 check_begun(bad, name)
                 check_ended(bad, name, False)
                 assert theirs["received"] == sent and 0 < bad["received_bytes"][name] < 1500 * bad["opened"][name], (theirs, bad)
+
+
+@test
+def nobody_takes_the_streams_of_all():
+    """80 clients ask for 1000 of the responder's 65 536 streams each: the last ones lose what they have."""
+    bad, theirs, sent = run(doh(["h2_streams_open"], hold="500ms", many="160/s"), https={"streams": 1000}, duration="1s")
+    assert 20 <= bad["closed"]["h2_streams_open"] <= 60 and bad["shaken"]["h2_streams_open"] >= 158, bad
+    assert theirs["received"] == sent, (theirs, sent)
 
 
 @test

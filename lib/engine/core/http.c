@@ -40,6 +40,8 @@ void https_init(struct https *h, void *memory, const struct https_shape *s)
 		.conn_bytes = conn_size(s),
 		.conn_free = s->live ? 0 : CONN_NONE,
 		.stream_free = s->streams ? 0 : CONN_NONE,
+		.stream_left = s->streams,
+		.stream_reserve = s->streams / 4,
 		.header_table = s->header_table,
 		.bytes = https_bytes(s)};
 	memset(h->of, 0xff, s->count * sizeof(uint32_t));
@@ -104,6 +106,7 @@ struct http_stream *http_stream_add(struct https *h, struct http_conn *hc)
 		return NULL;
 	s = &h->streams[i];
 	h->stream_free = s->next;
+	h->stream_left--;
 	*s = (struct http_stream){.next = CONN_NONE, .body = TCP_NONE};
 	if (hc->last == CONN_NONE)
 		hc->first = i;
@@ -138,6 +141,7 @@ void http_stream_end(struct conns *cs, struct http_conn *hc, uint32_t *at)
 		                            : (uint32_t)((struct http_stream *)at - h->streams);
 	s->next = h->stream_free;
 	h->stream_free = i;
+	h->stream_left++;
 }
 
 void http_forget(struct conns *cs, uint32_t c)

@@ -59,7 +59,8 @@ struct https {
 	size_t conn_bytes;
 	uint32_t conn_free;
 	struct http_stream *streams;
-	uint32_t stream_free;
+	uint32_t stream_free, stream_left; // the first of the free ones; their number
+	uint32_t stream_reserve;           // server: below that, they are short
 	uint8_t *out, *body, *text;
 	size_t bytes; // of all tables, from `of` on
 };

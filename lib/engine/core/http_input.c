@@ -292,6 +292,12 @@ static uint32_t refusal_of(const struct fields *f, const struct arrived *a)
 	return a->flags & H2_END_STREAM ? 400 : 0;
 }
 
+// Does it have many streams while few are left for others? Path: server.
+static bool takes_all(const struct https *h, const struct http_conn *hc)
+{
+	return h->stream_left < h->stream_reserve && hc->open > h->streams_most / 2;
+}
+
 // The header block of a request, or its trailers. Path: server.
 static bool request_begin(struct conns *cs, struct http_conn *hc, uint32_t c,
 	const struct fields *f, struct arrived *a)
@@ -310,6 +316,10 @@ static bool request_begin(struct conns *cs, struct http_conn *hc, uint32_t c,
 	if (a->id > hc->goaway)
 		return false;
 	status = refusal_of(f, a);
+	if (takes_all(h, hc)) {
+		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
+		return false;
+	}
 	s = hc->open < h->streams_most ? http_stream_add(h, hc) : NULL;
 	if ((!s || status) && cs->all[c].tcp.queued > QUEUED_MOST) { // it reads no refusals
 		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
