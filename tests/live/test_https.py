@@ -273,4 +273,16 @@ for method in METHODS:
     add_dnsperf(method)
 
 
+# The error of the end, 11: enhance_your_calm.
+FLOODS = {"32_settings": None, "33_settings": 11, "900_pings": None, "2000_pings": 11, "2000_priorities": 11,
+          "2000_empty_contents": 11, "2000_empty_parts": 11, "a_long_block": 11}
+
+
+@test
+def the_responder_ends_floods_of_frames():
+    with responder():
+        found = json.loads(tool("python3", str(Path(__file__).resolve().parent / "h2_floods.py"), "198.18.0.1"))
+    assert found == FLOODS, found
+
+
 main()
