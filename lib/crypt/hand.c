@@ -17,6 +17,7 @@
 	"-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"
 #define SHARED_KEYS  ":+ECDHE-PSK"
 #define OUTPUT_FIRST 4096
+#define EARLY_MOST   16384u // octets of early data that a server accepts
 
 struct hand_setup {
 	struct hand_settings settings;
@@ -24,7 +25,8 @@ struct hand_setup {
 	gnutls_psk_server_credentials_t psk; // of a server that refuses tickets: empty
 	gnutls_priority_t priorities;
 	gnutls_datum_t ticket_key; // its own; none: settings.keys has it
-	FILE *keylog;              // in the form of SSLKEYLOGFILE; NULL: none
+	gnutls_anti_replay_t replay;
+	FILE *keylog; // in the form of SSLKEYLOGFILE; NULL: none
 };
 
 struct hand {
@@ -34,6 +36,8 @@ struct hand {
 	size_t in_len, in_at;
 	uint8_t *out;
 	size_t out_len, out_room;
+	uint8_t *early; // server: of EARLY_MOST octets; NULL: none came
+	size_t early_len;
 	enum hand_state state;
 	struct hand_facts facts;
 };
@@ -74,6 +78,31 @@ static int priorities_read(struct hand_setup *s)
 	return gnutls_priority_init(&s->priorities, text, NULL);
 }
 
+// Any ClientHello is new.
+static int replay_add(
+	void *of, time_t expires, const gnutls_datum_t *key, const gnutls_datum_t *data)
+{
+	(void)of;
+	(void)expires;
+	(void)key;
+	(void)data;
+	return 0;
+}
+
+// GnuTLS accepts early data only with a register of replays. This one has no memory: nobody attacks
+// the responder of a test. Within its window, here 49 days, GnuTLS just reads it, so handshakes of
+// several threads can share it.
+static int replay_begin(struct hand_setup *s)
+{
+	int rc = gnutls_anti_replay_init(&s->replay);
+
+	if (rc < 0)
+		return rc;
+	gnutls_anti_replay_set_window(s->replay, UINT32_MAX);
+	gnutls_anti_replay_set_add_function(s->replay, replay_add);
+	return 0;
+}
+
 struct hand_setup *hand_setup_new(const struct hand_settings *settings, const char **wrong)
 {
 	struct hand_setup *s = calloc(1, sizeof(*s));
@@ -91,6 +120,8 @@ struct hand_setup *hand_setup_new(const struct hand_settings *settings, const ch
 	rc = rc ? rc : certificates_read(s);
 	if (rc >= 0 && settings->server && settings->tickets && !settings->keys)
 		rc = gnutls_session_ticket_key_generate(&s->ticket_key);
+	if (rc >= 0 && settings->server && settings->early)
+		rc = replay_begin(s);
 	if (rc >= 0)
 		return s;
 	*wrong = gnutls_strerror(rc);
@@ -127,6 +158,8 @@ void hand_setup_free(struct hand_setup *s)
 	if (!s)
 		return;
 	gnutls_free(s->ticket_key.data);
+	if (s->replay)
+		gnutls_anti_replay_deinit(s->replay);
 	if (s->priorities)
 		gnutls_priority_deinit(s->priorities);
 	if (s->psk)
@@ -325,6 +358,7 @@ static int facts_take(struct hand *h)
 
 	f->tls12 = gnutls_protocol_get_version(h->session) == GNUTLS_TLS1_2;
 	f->resumed = gnutls_session_is_resumed(h->session);
+	f->early = gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_EARLY_DATA;
 	f->group = tls_group_index(group ? group : "");
 	for (unsigned i = 0; i < sizeof(ciphers) / sizeof(*ciphers); i++)
 		if (ciphers[i].cipher == cipher) {
@@ -370,7 +404,8 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 	const struct hand_settings *w = &h->setup->settings;
 	unsigned flags = (w->server ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK |
 	                 GNUTLS_KEY_SHARE_TOP | // one key share: the preferred group's
-	                 (w->server && (!w->tickets || w->refuses) ? GNUTLS_NO_TICKETS : 0);
+	                 (w->server && (!w->tickets || w->refuses) ? GNUTLS_NO_TICKETS : 0) |
+	                 (w->server && w->early ? GNUTLS_ENABLE_EARLY_DATA : 0);
 	gnutls_datum_t alpn = {(uint8_t *)w->alpn, w->alpn ? (unsigned)strlen(w->alpn) : 0};
 	int rc = gnutls_init(&h->session, flags);
 
@@ -397,6 +432,10 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 		rc = gnutls_server_name_set(h->session, GNUTLS_NAME_DNS, w->name, strlen(w->name));
 	if (rc == 0 && w->server && w->tickets && !w->refuses)
 		rc = give_tickets(h);
+	if (rc == 0 && h->setup->replay) {
+		gnutls_anti_replay_enable(h->session, h->setup->replay);
+		rc = gnutls_record_set_max_early_data_size(h->session, EARLY_MOST);
+	}
 	if (rc == 0 && session)
 		rc = gnutls_session_set_data(h->session, session, session_len);
 	return rc;
@@ -423,7 +462,30 @@ void hand_free(struct hand *h)
 	if (h->session)
 		gnutls_deinit(h->session);
 	free(h->out);
+	free(h->early);
 	free(h);
+}
+
+bool hand_early(struct hand *h, const uint8_t *octets, size_t len)
+{
+	return gnutls_record_send_early_data(h->session, octets, len) == 0;
+}
+
+static int early_take(struct hand *h)
+{
+	ssize_t n = 1;
+
+	if (!h->facts.early || !h->setup->settings.server)
+		return 0;
+	h->early = malloc(EARLY_MOST);
+	if (!h->early)
+		return GNUTLS_E_MEMORY_ERROR;
+	while (n > 0 && h->early_len < EARLY_MOST) {
+		n = gnutls_record_recv_early_data(
+			h->session, h->early + h->early_len, EARLY_MOST - h->early_len);
+		h->early_len += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 static enum hand_state failed(struct hand *h, int rc)
@@ -452,6 +514,8 @@ enum hand_state hand_step(struct hand *h, const uint8_t *in, size_t len, size_t 
 	rc = gnutls_handshake(h->session);
 	if (rc == 0)
 		rc = facts_take(h);
+	if (rc == 0)
+		rc = early_take(h);
 	*taken = h->in_at;
 	h->in_len = h->in_at = 0;
 	if (rc == GNUTLS_E_AGAIN || rc == GNUTLS_E_INTERRUPTED)
@@ -470,6 +534,21 @@ const uint8_t *hand_output(const struct hand *h, size_t *len)
 const struct hand_facts *hand_facts(const struct hand *h)
 {
 	return &h->facts;
+}
+
+const uint8_t *hand_early_taken(const struct hand *h, size_t *len)
+{
+	*len = h->early_len;
+	return h->early;
+}
+
+// GnuTLS keeps the largest number unless the ticket has one, and QUIC alone uses that (RFC 9001
+// section 4.6.1).
+size_t hand_early_most(const struct hand *h)
+{
+	size_t most = gnutls_record_get_max_early_data_size(h->session);
+
+	return !h->setup->settings.early || h->facts.tls12 || most == UINT32_MAX ? 0 : most;
 }
 
 uint8_t *hand_session(struct hand *h, size_t *len)

@@ -27,6 +27,7 @@ struct hand_settings {
 	bool tickets;                  // server: gives tickets
 	bool refuses;                  // server: takes no ticket, and yet gives some (TLS 1.3)
 	const struct hand_setup *keys; // server: of its tickets; NULL: its own
+	bool early;                    // early data (RFC 8446 section 2.3): sent, or accepted
 };
 
 // Why a certificate was refused, in this order of importance.
@@ -53,6 +54,7 @@ enum hand_state {
 struct hand_facts {
 	bool tls12, resumed;
 	bool hello_retry; // the server asked for another group
+	bool early;       // early data was accepted
 	enum record_suite suite;
 	uint32_t group;        // tls_group_index; TLS_GROUPS - 1: none, or unknown
 	uint32_t certificates; // in the peer's chain
@@ -85,16 +87,24 @@ void hand_setup_free(struct hand_setup *s);
 struct hand *hand_begin(const struct hand_setup *s, const uint8_t *session, size_t session_len);
 void hand_free(struct hand *h);
 
+// Before the first step of a client: octets of early data, as many as the session allows. They are
+// to be sent again unless facts.early says otherwise. Returns false if there can be none.
+bool hand_early(struct hand *h, const uint8_t *octets, size_t len);
+
 // Takes octets of the peer (none at first) and continues. *taken: how many it took. Octets that
 // follow a handshake which is done are records, for record_open.
 enum hand_state hand_step(struct hand *h, const uint8_t *in, size_t len, size_t *taken);
 // Octets to be sent, until the next step. They include the alert of a failure.
 const uint8_t *hand_output(const struct hand *h, size_t *len);
 const struct hand_facts *hand_facts(const struct hand *h);
+// Server, after HAND_DONE: the early data, in front of all records. Valid until hand_free.
+const uint8_t *hand_early_taken(const struct hand *h, size_t *len);
 
 // After HAND_DONE: the session to resume with, in memory of malloc that the caller frees. Returns
 // NULL if there is none: in TLS 1.3 it comes in a ticket.
 uint8_t *hand_session(struct hand *h, size_t *len);
+// Octets of early data that this session allows.
+size_t hand_early_most(const struct hand *h);
 // Takes a copy of all records from the peer after HAND_DONE, in their order, one or several at a
 // time, until it returns true: there is a ticket. The caller opens the records as well.
 bool hand_ticket(struct hand *h, const uint8_t *records, size_t len);

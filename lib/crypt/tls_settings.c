@@ -151,6 +151,12 @@ static const struct field client_rows[] = {
 		AT(resume),
 		.def = "none",
 		.names = resume_names},
+	{.name = "early",
+		.help = "send messages with the ticket, before the handshake is done, if it allows "
+			"that (early data, RFC 8446 section 2.3)",
+		.type = FIELD_BOOL,
+		AT(early),
+		.def = "false"},
 	{.name = "records",
 		.help = "a record for each message, or for all that leave at the same time",
 		.type = FIELD_ENUM,
@@ -304,6 +310,12 @@ static const struct field server_rows[] = {
 		.type = FIELD_BOOL,
 		AT(tickets),
 		.def = "true"},
+	{.name = "early",
+		.help = "accept messages that come with a ticket, before the handshake is done "
+			"(early data, RFC 8446 section 2.3); replays are not detected",
+		.type = FIELD_BOOL,
+		AT(early),
+		.def = "false"},
 	{.name = "close_notify",
 		.help = "announce the end of a connection before it is closed",
 		.type = FIELD_BOOL,
@@ -451,12 +463,31 @@ static void check_pair(const struct tls_common *s, struct diag *d)
 		diag_error(d, &s->key, NULL, "needs the file of its certificate (certificate)");
 }
 
+static bool has_tls13(const struct tls_common *s)
+{
+	const int32_t *items = s->versions.items;
+
+	for (uint32_t i = 0; i < s->versions.count; i++)
+		if (items[i] == TLS_1_3)
+			return true;
+	return s->versions.count == 0;
+}
+
+static void check_early(const struct tls_common *s, const bool *early, struct diag *d)
+{
+	if (*early && !has_tls13(s))
+		diag_error(d, early, NULL, "needs version 1.3 (versions)");
+}
+
 void tls_check(const struct tls_settings *s, struct diag *d)
 {
 	const char *const *pins = s->pins.items;
 	uint8_t pin[TLS_PIN_LEN];
 
 	check_pair(&s->common, d);
+	check_early(&s->common, &s->early, d);
+	if (s->early && s->resume == TLS_RESUME_NONE)
+		diag_error(d, &s->early, NULL, "needs tickets (resume: each, or last)");
 	if (s->ca && s->verify != TLS_VERIFY_CHAIN)
 		diag_error(d, &s->ca, NULL, "is for verify: chain");
 	if ((s->verify == TLS_VERIFY_PIN) != (s->pins.count > 0))
@@ -506,6 +537,9 @@ static void check_handshake(const struct tls_server_settings *s, struct diag *d)
 void tls_server_check(const struct tls_server_settings *s, struct diag *d)
 {
 	check_pair(&s->common, d);
+	check_early(&s->common, &s->early, d);
+	if (s->early && !s->tickets)
+		diag_error(d, &s->early, NULL, "needs tickets: true");
 	if (s->made)
 		check_made(s, d);
 	if (s->handshake)

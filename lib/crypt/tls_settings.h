@@ -82,6 +82,7 @@ struct tls_settings {
 	uint64_t handshakes;    // at a time, of a worker
 	uint64_t timeout_ns;    // of a handshake
 	bool close_notify;
+	bool early; // messages as early data
 };
 
 struct tls_fault_settings {
@@ -108,6 +109,7 @@ struct tls_server_settings {
 	uint64_t port;                        // 0: the protocol's
 	const char *alpn;
 	bool tickets;
+	bool early; // accepted
 	bool close_notify;
 	uint64_t handshakes;
 };

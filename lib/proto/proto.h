@@ -218,8 +218,8 @@ struct proto_facts {
 	                  // varies
 	uint64_t memory;  // bytes that open allocates, for all workers together; 0: negligible
 	// For an item:
-	bool harmless; // its first message changes nothing on the server, so a probe may send it
-	               // before the run
+	bool harmless; // its messages change nothing on the server: a probe may send the first one
+	               // before the run, and early data of TLS may be replayed
 	bool silent;   // over connections: messages may be silent
 	bool connects; // no message is sent: the connection is the transaction, and its acceptance
 	               // is the reply, of length 0

@@ -85,6 +85,9 @@ struct conn_counters {
 		   "validity.send_lag_p99 or until their timeout")                                 \
 	X(tickets, "tickets received")                                                             \
 	X(key_updates, "times that the server changed its key")                                    \
+	X(early_offered, "handshakes that carried messages, as early data")                        \
+	X(early_accepted, "of these, handshakes whose messages the server took")                   \
+	X(early_refused, "of these, handshakes whose messages were sent again, after them")        \
 	X(hello_retry,                                                                             \
 		"handshakes in which the server asked for another group (HelloRetryRequest)")      \
 	X(no_alpn, "handshakes in which the server selected no protocol, or another one (ALPN)")   \
@@ -201,6 +204,7 @@ struct http_counters {
 	COUNT(further, "further messages of an answer, after the first")                           \
 	COUNT(tls_full, "handshakes of TLS completed, with a certificate")                         \
 	COUNT(tls_resumed, "handshakes completed with a ticket")                                   \
+	COUNT(tls_early, "of these, handshakes whose early data were accepted")                    \
 	COUNT(tls_failed, "handshakes that failed, at either end")                                 \
 	GAUGE(open, "connections that are open")
 

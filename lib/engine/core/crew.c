@@ -18,7 +18,9 @@ static struct crew_session *session_of(struct hand *h)
 	struct crew_session *s = data ? malloc(sizeof(*s) + len) : NULL;
 
 	if (s) {
-		*s = (struct crew_session){.refs = 1, .len = (uint32_t)len};
+		*s = (struct crew_session){.refs = 1,
+			.len = (uint32_t)len,
+			.early_most = (uint32_t)hand_early_most(h)};
 		memcpy(s->data, data, len);
 	}
 	free(data);
@@ -28,7 +30,7 @@ static struct crew_session *session_of(struct hand *h)
 static void step(struct crew_seat *s)
 {
 	const struct crew_session *from = s->session;
-	size_t taken = 0, out_len = 0;
+	size_t taken = 0, out_len = 0, early_len = 0;
 
 	s->state = HAND_FAILED;
 	s->taken = s->out_len = 0;
@@ -37,10 +39,15 @@ static void step(struct crew_seat *s)
 	s->facts = s->hand ? hand_facts(s->hand) : NULL;
 	if (!s->hand)
 		return;
+	if (from && s->early_len)
+		hand_early(s->hand, s->in, s->early_len);
 	s->state = hand_step(s->hand, s->in, s->in_len, &taken);
 	s->out = hand_output(s->hand, &out_len);
 	s->taken = (uint32_t)taken;
 	s->out_len = (uint32_t)out_len;
+	s->early = hand_early_taken(s->hand, &early_len);
+	if (s->early)
+		s->early_len = (uint32_t)early_len;
 	if (s->state == HAND_DONE && hand_facts(s->hand)->tls12)
 		s->ticket = session_of(s->hand);
 }

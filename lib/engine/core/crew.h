@@ -25,6 +25,7 @@ enum crew_job {
 struct crew_session {
 	struct crew_session *next; // to be freed as well
 	uint32_t refs, len;
+	uint32_t early_most; // octets of early data that it allows
 	uint8_t data[];
 };
 
@@ -43,12 +44,14 @@ struct crew_seat {
 	struct crew_session *session; // of a first step: to resume with; NULL: none
 	struct crew_session *garbage; // to be freed
 	uint32_t in_len;
+	uint32_t early_len; // client: octets of early data, at `in` for a first step; server: taken
 	// Its outcome.
 	struct hand *hand;
 	const struct hand_facts *facts; // NULL: out of memory
 	enum hand_state state;
 	uint32_t taken, out_len;
 	const uint8_t *out;          // until the next job
+	const uint8_t *early;        // server: early data; likewise
 	struct crew_session *ticket; // a new one; NULL: none
 	uint64_t given;              // tick at which the current job was due
 	uint64_t waited, ticks;      // of all steps: before the crew began, and of its time

@@ -796,6 +796,7 @@ static void seats_give(struct conns *cs)
 		seat->began = s->early.began;
 		seat->clock = ss->clock;
 		seat->ticks = seat->waited = 0;
+		seat->early_len = 0;
 		s->write.flags = (uint16_t)(i + 1);
 		s->early.deadline = (uint32_t)cs->host.now + ss->timeout_us;
 		seat_due(ss, seat, CREW_STEP);
@@ -848,15 +849,35 @@ static void count_done(struct secures *ss, const struct crew_seat *seat)
 	n->group[f->group]++;
 }
 
+// The early data that were accepted: they wait no longer, or are the first ones received.
+static void early_apply(struct conns *cs, struct secure *s, const struct crew_seat *seat)
+{
+	struct secures *ss = cs->secure;
+
+	if (!ss->server)
+		ss->counts->early_refused += seat->early_len && !seat->facts->early;
+	if (!seat->early_len || !seat->facts->early)
+		return;
+	if (!ss->server) {
+		ss->counts->early_accepted++;
+		tcp_chain_consume(&cs->host, &s->write.chain, seat->early_len);
+	} else if (!tcp_chain_add(&cs->host, &s->read.chain, seat->early, seat->early_len)) {
+		ss->counts->no_memory++;
+		tcp_abort(&cs->host, &cs->all[seat->conn].tcp);
+	}
+}
+
 // A handshake is done: its keys take its place.
 static void shaken_well(struct conns *cs, struct secure *s, struct crew_seat *seat)
 {
 	struct secures *ss = cs->secure;
 	const struct hand_facts *f = seat->facts;
 	uint16_t flags = s->read.flags, number = s->write.flags;
-	uint32_t parts = s->read.chain, waiting = s->write.chain, c = seat->conn;
-	uint32_t preface = s->early.preface;
+	uint32_t parts, waiting, c = seat->conn, preface = s->early.preface;
 
+	early_apply(cs, s, seat);
+	parts = s->read.chain;
+	waiting = s->write.chain;
 	s->read = f->read;
 	s->write = f->write;
 	s->read.flags = flags | SECURE_OPEN;
@@ -935,13 +956,44 @@ static void job_apply(struct conns *cs, struct crew_seat *seat)
 		seat_leave(ss, &ss->all[seat->conn]);
 }
 
+// Takes the messages that wait, as early data of a first step: whole ones, as many as its ticket
+// allows. A preface has a record of its own, so it waits.
+static uint32_t early_take(struct conns *cs, struct crew_seat *seat)
+{
+	const struct secure *s = &cs->secure->all[seat->conn];
+	uint32_t len = tcp_chain_len(&cs->host, s->write.chain), whole = 0, n;
+
+	len = len < seat->session->early_most ? len : seat->session->early_most;
+	len = len < CREW_INPUT ? len : CREW_INPUT;
+	if (len == 0 || s->early.preface)
+		return 0;
+	tcp_chain_peek(&cs->host, s->write.chain, seat->in, len);
+	if (s->read.flags & SECURE_HTTP)
+		return len;
+	while ((n = conn_whole(cs, cs->framed, seat->in + whole, len - whole)) <= len - whole)
+		whole += n;
+	return whole;
+}
+
+// Octets of the peer, or messages for it if the step is the first one.
+static void step_begin(struct conns *cs, struct crew_seat *seat)
+{
+	seat->in_len = 0;
+	if (seat->session)
+		seat->early_len = early_take(cs, seat);
+	if (seat->session && seat->early_len)
+		cs->secure->counts->early_offered++;
+	else
+		seat->in_len = tcp_peek(&cs->host, &cs->all[seat->conn].tcp, seat->in, CREW_INPUT);
+}
+
 // Prepares a job, as the seat's turn has come.
 static void job_begin(struct conns *cs, struct crew_seat *seat)
 {
 	struct secures *ss = cs->secure;
 
 	if (seat->job == CREW_STEP)
-		seat->in_len = tcp_peek(&cs->host, &cs->all[seat->conn].tcp, seat->in, CREW_INPUT);
+		step_begin(cs, seat);
 	seat->garbage = ss->garbage;
 	ss->garbage = NULL;
 }

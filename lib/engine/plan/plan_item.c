@@ -280,7 +280,7 @@ int plan_item_setup(struct plan *p, struct plan_item *i, struct arena *a, struct
 	if (!i->shared || (i->times_of && take_times(i, a, d) < 0))
 		return diag_count(d) ? -EINVAL : -ENOMEM;
 	if (f->tls) {
-		i->hands = plan_tls_client(i->settings, a, d);
+		i->hands = plan_tls_client(i->settings, i->facts.harmless, a, d);
 		if (!i->hands)
 			return diag_count(d) ? -EINVAL : -ENOMEM;
 	}

@@ -86,7 +86,8 @@ static struct hand_setup *setup_of(
 	return setup;
 }
 
-struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *a, struct diag *d)
+struct hand_setup *plan_tls_client(
+	const struct item_settings *i, bool harmless, struct arena *a, struct diag *d)
 {
 	const struct tls_settings *s = i->facts.tls;
 	const char *const *pins = s->pins.items;
@@ -95,7 +96,8 @@ struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *
 		.name = name_of(i),
 		.verify = (enum tls_verify)s->verify,
 		.pins = octets,
-		.pin_count = s->pins.count};
+		.pin_count = s->pins.count,
+		.early = s->early};
 	uint32_t errors = diag_count(d);
 
 	for (uint32_t n = 0; n < s->pins.count; n++)
@@ -103,6 +105,10 @@ struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *
 	if (s->verify == TLS_VERIFY_CHAIN && !h.name)
 		diag_error(d, &s->verify, NULL,
 			"chain needs the name in the server's certificate (tls.name)");
+	if (s->early && !harmless)
+		diag_error(d, &s->early, NULL,
+			"is for messages that change nothing on the server: early data can be "
+			"replayed (RFC 8446 section 8)");
 	if (s->ca)
 		h.authorities = text_of(&s->ca, a, d);
 	read_pair(&s->common, &h, a, d);
@@ -177,7 +183,8 @@ bool plan_tls_server(const struct config *c, const struct proto_ports *proto, bo
 	const struct tls_server_settings *s = tls_server_settings_or(c->responder->tls);
 	struct hand_settings h = {.server = true,
 		.alpn = http ? "h2" : alpn_of(s->alpn, proto, false),
-		.tickets = s->tickets};
+		.tickets = s->tickets,
+		.early = s->early};
 	struct certificate made = {0};
 	uint32_t errors = diag_count(d);
 

@@ -9,8 +9,10 @@
 #include "engine/plan/plan_state.h"
 #include "engine/core/secure.h"
 
-// The common part of the handshakes of an item's clients. Returns NULL after an error in d.
-struct hand_setup *plan_tls_client(const struct item_settings *i, struct arena *a, struct diag *d);
+// The common part of the handshakes of an item's clients. harmless: as in its facts. Returns NULL
+// after an error in d.
+struct hand_setup *plan_tls_client(
+	const struct item_settings *i, bool harmless, struct arena *a, struct diag *d);
 // The responder's part; a certificate is made unless the settings have one. http: of the
 // connections with HTTP/2. setups: by the fault of a handshake (enum tls_fault), NULL: it has none
 // of its own. Returns false after an error in d.

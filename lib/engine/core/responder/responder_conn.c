@@ -517,6 +517,7 @@ static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, i
 
 	responder_count(&counts->tls_full, how == SECURE_DONE && !seat->facts->resumed);
 	responder_count(&counts->tls_resumed, how == SECURE_DONE && seat->facts->resumed);
+	responder_count(&counts->tls_early, how == SECURE_DONE && seat->facts->early);
 	responder_count(&counts->tls_failed, how != SECURE_DONE);
 	if (how != SECURE_DONE)
 		r->conns->all[c].flags |= ENDED;

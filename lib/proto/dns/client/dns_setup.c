@@ -122,6 +122,9 @@ static void check_transfers(const struct dns_settings *s, struct diag *d)
 	check_whole(s, "transfers", d);
 	if (s->transport.transport == TRANSPORT_UDP || s->transport.transport == TRANSPORT_HTTPS)
 		diag_error(d, &s->transfers, NULL, "need transport: tcp or tls");
+	if (s->transport.tls && s->transport.tls->early)
+		diag_error(d, &s->transport.tls->early, NULL,
+			"is not for transfers: early data can be replayed");
 	if (s->cookies == DNS_COOKIES_FULL)
 		diag_error(d, &s->cookies, NULL,
 			"full beside transfers: none is asked for twice (use client or none)");
