@@ -24,9 +24,9 @@ struct hand_setup {
 	gnutls_certificate_credentials_t credentials;
 	gnutls_psk_server_credentials_t psk; // of a server that refuses tickets: empty
 	gnutls_priority_t priorities;
-	gnutls_datum_t ticket_key; // its own; none: settings.keys has it
-	gnutls_anti_replay_t replay;
-	FILE *keylog; // in the form of SSLKEYLOGFILE; NULL: none
+	gnutls_datum_t ticket_key;   // its own; none: settings.keys has it
+	gnutls_anti_replay_t replay; // likewise
+	FILE *keylog;                // in the form of SSLKEYLOGFILE; NULL: none
 };
 
 struct hand {
@@ -120,7 +120,7 @@ struct hand_setup *hand_setup_new(const struct hand_settings *settings, const ch
 	rc = rc ? rc : certificates_read(s);
 	if (rc >= 0 && settings->server && settings->tickets && !settings->keys)
 		rc = gnutls_session_ticket_key_generate(&s->ticket_key);
-	if (rc >= 0 && settings->server && settings->early)
+	if (rc >= 0 && settings->server && settings->early && !settings->keys)
 		rc = replay_begin(s);
 	if (rc >= 0)
 		return s;
@@ -376,11 +376,14 @@ static int facts_take(struct hand *h)
 
 // --- one handshake
 
+static const struct hand_setup *keys_of(const struct hand *h)
+{
+	return h->setup->settings.keys ? h->setup->settings.keys : h->setup;
+}
+
 static int give_tickets(struct hand *h)
 {
-	const struct hand_setup *s = h->setup->settings.keys ? h->setup->settings.keys : h->setup;
-
-	return gnutls_session_ticket_enable_server(h->session, &s->ticket_key);
+	return gnutls_session_ticket_enable_server(h->session, &keys_of(h)->ticket_key);
 }
 
 // A message was sent or received. A server that takes no tickets gives them from ServerHello on.
@@ -432,8 +435,8 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 		rc = gnutls_server_name_set(h->session, GNUTLS_NAME_DNS, w->name, strlen(w->name));
 	if (rc == 0 && w->server && w->tickets && !w->refuses)
 		rc = give_tickets(h);
-	if (rc == 0 && h->setup->replay) {
-		gnutls_anti_replay_enable(h->session, h->setup->replay);
+	if (rc == 0 && w->server && w->early) {
+		gnutls_anti_replay_enable(h->session, keys_of(h)->replay);
 		rc = gnutls_record_set_max_early_data_size(h->session, EARLY_MOST);
 	}
 	if (rc == 0 && session)
@@ -542,13 +545,16 @@ const uint8_t *hand_early_taken(const struct hand *h, size_t *len)
 	return h->early;
 }
 
-// GnuTLS keeps the largest number unless the ticket has one, and QUIC alone uses that (RFC 9001
-// section 4.6.1).
+// None after HelloRetryRequest: GnuTLS 3.7 offers early data in the second ClientHello, too, and
+// runs out of keys. Without a number in the ticket it keeps the largest one, which only QUIC uses
+// (RFC 9001 section 4.6.1).
 size_t hand_early_most(const struct hand *h)
 {
 	size_t most = gnutls_record_get_max_early_data_size(h->session);
 
-	return !h->setup->settings.early || h->facts.tls12 || most == UINT32_MAX ? 0 : most;
+	if (!h->setup->settings.early || h->facts.tls12 || h->facts.hello_retry)
+		return 0;
+	return most == UINT32_MAX ? 0 : most;
 }
 
 uint8_t *hand_session(struct hand *h, size_t *len)

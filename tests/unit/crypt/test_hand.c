@@ -269,6 +269,33 @@ static void the_secrets_are_those_of_the_keys(void **state)
 	pair_free(p);
 }
 
+// Replaces the server, which is then one that knows its tickets.
+static void serve_by(struct pair *p, const struct hand_setup *server)
+{
+	hand_free(p->ends[1]);
+	p->ends[1] = hand_begin(server, NULL, 0);
+	assert_non_null(p->ends[1]);
+}
+
+// Takes the tickets that were sent to the client. Returns the session of the first one.
+static uint8_t *ticket_take(struct pair *p, size_t *session_len)
+{
+	uint8_t *session = NULL;
+
+	while (!session) {
+		uint32_t len = record_whole(p->wire[0], (uint32_t)p->len[0]);
+		bool done;
+
+		assert_in_range(len, RECORD_HEADER, p->len[0]);
+		done = hand_ticket(p->ends[0], p->wire[0], len);
+		take(p, 0, len);
+		if (done)
+			session = hand_session(p->ends[0], session_len);
+		assert_int_equal(session != NULL, done);
+	}
+	return session;
+}
+
 static void resume(const char *priorities, bool tls12)
 {
 	struct hand_settings client = client_settings();
@@ -280,29 +307,18 @@ static void resume(const char *priorities, bool tls12)
 
 	client.priorities = priorities;
 	p = pair_of(client, server_settings(), NULL, 0);
-	// Both connections are to one server, which knows its tickets.
-	hand_free(p->ends[1]);
-	p->ends[1] = hand_begin(server, NULL, 0);
+	serve_by(p, server);
 	shake(p);
 	assert_int_equal(p->states[0], HAND_DONE);
 	session = hand_session(p->ends[0], &session_len);
 	assert_int_equal(session != NULL, tls12);
-	while (!session) {
-		uint32_t len = record_whole(p->wire[0], (uint32_t)p->len[0]);
-		bool done;
-
-		assert_in_range(len, RECORD_HEADER, p->len[0]);
-		done = hand_ticket(p->ends[0], p->wire[0], len);
-		take(p, 0, len);
-		if (done)
-			session = hand_session(p->ends[0], &session_len);
-		assert_int_equal(session != NULL, done);
-	}
+	if (!session)
+		session = ticket_take(p, &session_len);
+	assert_int_equal(hand_early_most(p->ends[0]), 0);
 	pair_free(p);
 
 	p = pair_of(client, server_settings(), session, session_len);
-	hand_free(p->ends[1]);
-	p->ends[1] = hand_begin(server, NULL, 0);
+	serve_by(p, server);
 	shake(p);
 	for
 		EACH(end, p->ends)
@@ -330,6 +346,98 @@ static void sessions_are_resumed(void **state)
 	(void)state;
 	resume(TLS13 "+AES-128-GCM", false);
 	resume(TLS12 "+AES-128-GCM", true);
+}
+
+// A server of these settings meets early data with a ticket of another one, which accepts them.
+static void offer_early(struct hand_settings client, struct hand_settings second, size_t len,
+	size_t most, bool taken)
+{
+	static uint8_t early[20000];
+	struct hand_settings first = server_settings();
+	struct hand_setup *server;
+	const uint8_t *got;
+	uint8_t *session;
+	size_t session_len, got_len;
+	struct pair *p;
+
+	first.early = client.early = true;
+	server = setup_of(first);
+	p = pair_of(client, server_settings(), NULL, 0);
+	serve_by(p, server);
+	shake(p);
+	session = ticket_take(p, &session_len);
+	assert_int_equal(hand_early_most(p->ends[0]), 16384);
+	pair_free(p);
+
+	memset(early, 'q', len);
+	second.keys = second.keys ? server : NULL;
+	p = pair_of(client, second, session, session_len);
+	assert_int_equal(hand_early(p->ends[0], early, len), len <= 16384);
+	p->most = most;
+	shake(p);
+	for
+		EACH(end, p->ends)
+		{
+			assert_int_equal(p->states[end], HAND_DONE);
+			assert_int_equal(hand_facts(p->ends[end])->early, taken);
+			assert_int_equal(hand_facts(p->ends[end])->resumed, second.keys != NULL);
+		}
+	got = hand_early_taken(p->ends[1], &got_len);
+	assert_int_equal(got_len, taken ? len : 0);
+	if (taken)
+		assert_memory_equal(got, early, len);
+	assert_null(hand_early_taken(p->ends[0], &got_len));
+	talk(p);
+	pair_free(p);
+	free(session);
+	hand_setup_free(server);
+}
+
+// Other keys seal early data: `talk` proves those of the messages after it.
+static void early_data_are_taken_or_not(void **state)
+{
+	static const char *const ciphers[] = {
+		TLS13 "+AES-128-GCM", TLS13 "+AES-256-GCM", TLS13 "+CHACHA20-POLY1305"};
+	static const struct hand_setup *const same = (const struct hand_setup *)&ciphers;
+	struct hand_settings client = client_settings(), server = server_settings();
+
+	(void)state;
+	for
+		EACH(i, ciphers)
+		{
+			client.priorities = ciphers[i];
+			server.keys = same;
+			server.early = true;
+			offer_early(client, server, 40, WIRE, true);
+			offer_early(client, server, 16384, 100, true);
+			offer_early(client, server, 16385, WIRE, false); // none are offered
+			server.early = false;
+			offer_early(client, server, 40, WIRE, false);
+			offer_early(client, server, 16000, 100, false);
+			server.keys = NULL; // the ticket is of an unknown key
+			offer_early(client, server, 40, WIRE, false);
+			server.early = true;
+			offer_early(client, server, 40, WIRE, false);
+		}
+}
+
+// GnuTLS could not carry on if the server asked for another group again.
+static void no_early_data_follow_a_retry(void **state)
+{
+	struct hand_settings client = client_settings(), server = server_settings();
+	size_t session_len;
+	struct pair *p;
+
+	(void)state;
+	client.early = server.early = true;
+	client.priorities = TLS13 "+AES-128-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1";
+	server.priorities = TLS13 "+AES-128-GCM:-GROUP-ALL:+GROUP-SECP256R1";
+	p = pair_of(client, server, NULL, 0);
+	shake(p);
+	free(ticket_take(p, &session_len));
+	assert_true(hand_facts(p->ends[0])->hello_retry);
+	assert_int_equal(hand_early_most(p->ends[0]), 0);
+	pair_free(p);
 }
 
 static void certificates_are_refused_by_name(void **state)
@@ -491,6 +599,8 @@ int main(void)
 		cmocka_unit_test(both_ends_agree_and_continue),
 		cmocka_unit_test(the_secrets_are_those_of_the_keys),
 		cmocka_unit_test(sessions_are_resumed),
+		cmocka_unit_test(early_data_are_taken_or_not),
+		cmocka_unit_test(no_early_data_follow_a_retry),
 		cmocka_unit_test(certificates_are_refused_by_name),
 		cmocka_unit_test(a_pin_is_of_the_key),
 		cmocka_unit_test(what_both_ends_cannot_do_is_an_alert),
