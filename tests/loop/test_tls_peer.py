@@ -4,6 +4,7 @@
 # is the server's and never the tester's, and leaves nothing unsent. Servers that are merely unusual have all answered.
 
 import contextlib
+import ctypes
 import itertools
 import json
 import os
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from harness import EXIT, binary, check_ledger, config_file, ddiperf, kill, main, skip, start, test, until
 from loop import RELAXED, free_port, item
-from tls_peer import Peer, make_certificate
+from tls_peer import Client, Peer, make_certificate
 
 BIG_NAMES = 300  # alternative names of the large certificate: about 10 000 octets
 
@@ -470,6 +471,91 @@ def a_server_that_wants_a_new_handshake_has_none():
     with s_server(b"r\n", "-tls1_2") as did:
         found, tls, result = run(did, dot({"outstanding": 1, "total": "6"}, tcp={"connections": 1}), duration="10s")
     assert found["answered"] >= 3 and tls["bad_record"] == 0, result
+
+
+# --- early data ---
+
+
+class Early:
+    """A server of libssl that answers early data in the flight of its own Finished, in one segment."""
+
+    def __init__(self, most):
+        self.most, self.early, self.asked, self.ahead, self.ending, self.threads = most, 0, 0, 0, False, []
+        self.lib = ctypes.CDLL("libssl.so.3")
+        for name in ("TLS_server_method", "SSL_CTX_new", "SSL_new"):
+            getattr(self.lib, name).restype = ctypes.c_void_p
+
+    def answers(self, data):
+        """To whole messages."""
+        made = b""
+        while data:
+            n = 2 + struct.unpack("!H", data[:2])[0]
+            assert n <= len(data), data
+            made += Client.answer(None, data[2:n])
+            data = data[n:]
+            self.asked += 1
+        return made
+
+    def serve(self, sock):
+        lib, n, room = self.lib, ctypes.c_size_t(), ctypes.create_string_buffer(65536)
+        tls = ctypes.c_void_p(lib.SSL_new(self.context))
+        lib.SSL_set_fd(tls, sock.fileno())
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        while (more := lib.SSL_read_early_data(tls, room, ctypes.c_size_t(65536), ctypes.byref(n))) == 1:
+            out = self.answers(room.raw[:n.value])
+            self.early += 1
+            lib.SSL_write_early_data(tls, out, ctypes.c_size_t(len(out)), ctypes.byref(n))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+            # The client has read the answer if its next query comes before the rest of the handshake, which is 84 octets.
+            self.ahead += until(lambda: len(sock.recv(4096, socket.MSG_PEEK)) > 100, "the next query")
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if more == 2 and lib.SSL_accept(tls) == 1:
+            while (got := lib.SSL_read(tls, room, 65536)) > 0:
+                out = self.answers(room.raw[:got])
+                lib.SSL_write(tls, out, len(out))
+            lib.SSL_shutdown(tls)
+        lib.SSL_free(tls)
+        sock.close()
+
+    def accept(self):
+        while not self.ending:
+            with contextlib.suppress(TimeoutError):
+                sock, _ = self.listener.accept()
+                sock.settimeout(None)
+                self.threads.append(threading.Thread(target=self.serve, args=(sock,)))
+                self.threads[-1].start()
+
+    def __enter__(self):
+        self.context = ctypes.c_void_p(self.lib.SSL_CTX_new(ctypes.c_void_p(self.lib.TLS_server_method())))
+        with tempfile.TemporaryDirectory() as folder:
+            file = make_certificate(folder).encode()
+            assert self.lib.SSL_CTX_use_certificate_chain_file(self.context, file) == 1
+            assert self.lib.SSL_CTX_use_PrivateKey_file(self.context, file, 1) == 1
+        self.lib.SSL_CTX_set_max_early_data(self.context, self.most)
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.listener.settimeout(0.05)
+        self.port = self.listener.getsockname()[1]
+        self.threads.append(threading.Thread(target=self.accept))
+        self.threads[0].start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending = True
+        for one in self.threads:
+            one.join()
+        self.listener.close()
+
+
+@test
+def answers_to_early_data_are_read_with_the_servers_finished():
+    """And the tickets behind them are kept: each connection but the first one has one. A message above the limit is no early data."""
+    for most, resume in ((16384, "each"), (16384, "last"), (20, "each")):
+        one = dot({"outstanding": 1, "total": "30"}, tcp={"connections": 1, "queries_per_connection": 3}, resume=resume, early=True, alpn="none")
+        with Early(most) as peer:
+            found, tls = all_answered(peer, one, duration="10s")
+        assert peer.asked == found["sent"] == 30 and tls["begun"] == 10 and tls["full"] == 1, tls
+        assert tls["early_accepted"] == tls["early_offered"] == peer.early == peer.ahead == (9 if most > 20 else 0), (peer.early, peer.ahead, tls)
 
 
 main()

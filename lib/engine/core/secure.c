@@ -501,6 +501,12 @@ static bool take_handshake(
 	return p.have == 0 || part_keep(cs, s, &p);
 }
 
+// Are messages of the peer possible before its first ticket?
+static bool answers_early(const struct crew_seat *seat)
+{
+	return seat->facts->early;
+}
+
 // The seat of a handshake that is done takes a copy of the records up to the first ticket.
 static struct crew_seat *keeper(struct secures *ss, struct secure *s, uint32_t len)
 {
@@ -508,7 +514,7 @@ static struct crew_seat *keeper(struct secures *ss, struct secure *s, uint32_t l
 
 	if (!seat || seat->list != SECURE_KEPT)
 		return NULL;
-	if (!(s->read.flags & SECURE_PART))
+	if (!(s->read.flags & SECURE_PART) && !answers_early(seat))
 		seat->in_len = 0;
 	if (seat->in_len + len > CREW_INPUT) {
 		seat_leave(ss, s);
@@ -547,8 +553,8 @@ static bool record_next(struct conns *cs, struct secure *s, uint32_t c)
 	}
 	if (seat && ss->counts->tickets != tickets)
 		seat_due(ss, seat, CREW_TICKET);
-	else if (seat && !(s->read.flags & SECURE_PART))
-		seat_leave(ss, s); // no ticket comes before the first message
+	else if (seat && !(s->read.flags & SECURE_PART) && !answers_early(seat))
+		seat_leave(ss, s); // no ticket follows the first message
 	if (r.type == RECORD_ALERT)
 		take_alert(cs, s, &r);
 	if (r.type == RECORD_DATA) {
@@ -890,6 +896,7 @@ static void shaken_well(struct conns *cs, struct secure *s, struct crew_seat *se
 	secret_put(ss, s, OURS, f->write_secret);
 	flush(cs, c, preface);
 	conn_touch(cs, c);
+	seat->in_len = 0;
 	if (ss->store && !f->tls12)
 		seat_move(ss, (uint32_t)(seat - ss->seats), SECURE_KEPT);
 	else

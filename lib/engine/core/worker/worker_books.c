@@ -98,7 +98,7 @@ void worker_book_late(struct worker_item *it, bool judged, const struct txn_plac
 	struct frame f;
 
 	it->books.ledger[judged].late++;
-	if (!it->evidence)
+	if (!it->evidence || !answer)
 		return;
 	frame_parse(rte_pktmbuf_mtod(answer, const uint8_t *), answer->pkt_len, &f);
 	evidence_late(it, judged, at, &f, now);

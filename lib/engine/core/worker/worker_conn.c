@@ -601,38 +601,6 @@ APART void silent_left(struct worker_conns *wc, uint32_t c)
 	}
 }
 
-static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how)
-{
-	struct worker_conns *wc = cs->of;
-	uint64_t now = clock_time(wc->w->clock);
-
-	if (how == SECURE_DONE && now >= wc->it->pace.measure) {
-		struct hist *times = wc->books.tls_times;
-
-		hist_add(&times[seat->facts->resumed ? TLS_RESUMED : TLS_FULL], now - seat->began);
-		hist_add(&times[TLS_OWN], seat->ticks);
-		hist_add(&times[TLS_QUEUED], seat->waited);
-	}
-	if (seat->waited > wc->late)
-		cs->secure->counts->delayed += conn_at(wc, c)->open;
-	if (how == SECURE_DONE && wc->silent)
-		silent_left(wc, c);
-	if (how == SECURE_DONE)
-		return;
-	counts_of(wc, now)->no_memory += how == SECURE_NO_MEMORY;
-	if (how == SECURE_LOST)
-		conn_ended(wc, c, TCP_ENDED, now);
-	else
-		conn_give_up(wc, c, now);
-}
-
-const struct conn_owner worker_conn_owner = {
-	.head = conn_head_of,
-	.expired = conn_expired,
-	.gone = conn_gone,
-	.shaken = conn_shaken,
-};
-
 // --- received ---
 
 // Finds the place of the transaction that a message with this key answers, without seats.
@@ -933,6 +901,61 @@ static void conn_segment(struct worker_conns *wc, uint32_t c, const struct tcp_s
 		conn_ended(wc, c, events, now);
 	conn_touch(cs, c);
 }
+
+// Reads the records behind the server's Finished: tickets, and answers to early data. They arrive
+// when their keys do.
+APART void read_rest(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	uint32_t events = secure_flags(&wc->cs, c) & SECURE_ENDED ? TCP_ENDED : 0;
+	struct tcp *t = &conn_at(wc, c)->tcp;
+
+	if (!events && tcp_unread(&wc->cs.host, t) == 0)
+		return;
+	wc->came = now;
+	secured_match(wc, c, NULL, now);
+	if (t->state == TCP_CLOSED) {
+		counts_of(wc, now)->no_memory++;
+		events |= TCP_BROKEN;
+	}
+	events = secure_events(wc, c, events, now);
+	if (events & (TCP_ENDED | TCP_GONE))
+		conn_ended(wc, c, events, now);
+	conn_touch(&wc->cs, c);
+}
+
+static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, int how)
+{
+	struct worker_conns *wc = cs->of;
+	uint64_t now = clock_time(wc->w->clock);
+
+	if (how == SECURE_DONE && now >= wc->it->pace.measure) {
+		struct hist *times = wc->books.tls_times;
+
+		hist_add(&times[seat->facts->resumed ? TLS_RESUMED : TLS_FULL], now - seat->began);
+		hist_add(&times[TLS_OWN], seat->ticks);
+		hist_add(&times[TLS_QUEUED], seat->waited);
+	}
+	if (seat->waited > wc->late)
+		cs->secure->counts->delayed += conn_at(wc, c)->open;
+	if (how == SECURE_DONE && wc->silent)
+		silent_left(wc, c);
+	if (how == SECURE_DONE) {
+		read_rest(wc, c, now);
+		return;
+	}
+	counts_of(wc, now)->no_memory += how == SECURE_NO_MEMORY;
+	if (how == SECURE_LOST)
+		conn_ended(wc, c, TCP_ENDED, now);
+	else
+		conn_give_up(wc, c, now);
+}
+
+const struct conn_owner worker_conn_owner = {
+	.head = conn_head_of,
+	.expired = conn_expired,
+	.gone = conn_gone,
+	.shaken = conn_shaken,
+};
 
 void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came)
