@@ -326,6 +326,72 @@ def tickets_are_missing_or_refused():
         assert result.code == EXIT["usage"] and message in result.stderr, result
 
 
+def early(server, tcp=None, load=None, dns=None, responder=None, duration="300ms", **tls):
+    """Each connection resumes and has messages for it: the item, its cells of early data, all else is right."""
+    tls = {"resume": "each", "early": True, **tls}
+    one = dot(load=load, tcp=tcp or {"connections": 4, "queries_per_connection": 1}, dns=dns, **tls)
+    found, result = run(one, tls=server, responder=responder, run={"duration": duration})
+    assert found["answered"] == found["sent"] == found["due"] > 0 and found["unsent"] == found["lost"] == 0, found
+    assert found["stray"] == found["malformed"] == found["duplicate"] == found["late"] == 0, found
+    got = found["connections"]["tls"]
+    assert got["early_offered"] == got["early_accepted"] + got["early_refused"], got
+    assert theirs(result, "early") == got["early_accepted"] and theirs(result, "failed") == 0, result
+    assert cells(got) == ({"resumption_refused": got["resumption_refused"]} if got["resumption_refused"] else {}), got
+    return found, got, (got["early_accepted"], got["early_refused"])
+
+
+@test
+def messages_are_early_data_of_a_ticket_that_allows_it():
+    """They are in no record after the handshake, and sent once; nothing is lost when they are refused."""
+    https = {"transport": "https"}
+    for resume, full in (("each", 4), ("last", 1)):
+        for cipher in ("aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"):
+            _, tls, got = early({"early": True}, resume=resume, ciphers=cipher)
+            assert tls["full"] == full and tls["resumed"] == 600 - full and got == (600 - full, 0), tls
+            assert tls["records_sent"] == 600 + full, tls  # close_notify, and the queries of full handshakes
+    _, tls, got = early({"early": True}, dns=https, responder={"https": {}})
+    assert tls["resumed"] == 596 and got == (596, 0), tls
+    for server, responder in (({}, {}), ({}, {"https": {}})):  # its tickets do not allow it
+        _, tls, got = early(server, dns=https if responder else None, responder=responder)
+        assert tls["resumed"] == 596 and got == (0, 0), tls
+    _, tls, got = early({"early": True}, early=False)
+    assert tls["resumed"] == 596 and got == (0, 0), tls
+    _, tls, got = early({"versions": "1.2"})
+    assert tls["resumed"] == 596 and got == (0, 0), tls
+    for transport, responder in (("tls", {}), ("https", {"https": {}})):
+        refuses = {"early": True, "handshake": {"ticket_refused": "30%"}}
+        _, tls, got = early(refuses, dns={"transport": transport}, responder=responder)
+        assert got == (tls["resumed"], tls["resumption_refused"]) and sum(got) == 596 and 140 < got[1] < 220, tls
+
+
+@test
+def early_data_are_whole_messages_up_to_a_limit():
+    """Of 20 messages that wait for a connection, all but the longer ones fit in 4096 octets."""
+    for size, fit in ((0, 20), (900, 4)):
+        for records in ("message", "burst"):
+            found, tls, got = early({"early": True}, load={"outstanding": "40"}, tcp={"connections": 2, "queries_per_connection": 40},
+                                    dns={"edns": {"options": [{"code": 65001, "hex": "00" * size}]}}, records=records, duration="5ms")
+            assert got == (tls["resumed"], 0) and tls["full"] == 2 and tls["resumed"] > 200, tls
+            if records == "message":
+                assert tls["records_sent"] == found["sent"] - fit * tls["resumed"] + tls["begun"], (size, tls)
+    _, tls, got = early({"early": True}, dns={"proxy": {"local": True}}, responder={"dns": {"proxy": True}})
+    assert got == (0, 0) and tls["resumed"] == 596, tls  # the header has a record of its own
+
+
+@test
+def early_data_are_for_messages_that_change_nothing():
+    for dns, tls, message in (({}, {"resume": "none"}, "dns.tls.early: needs tickets (resume: each, or last)"),
+                              ({}, {"versions": "1.2"}, "dns.tls.early: needs version 1.3"),
+                              ({"opcode": "NOTIFY"}, {}, "dns.tls.early: is for messages that change nothing"),
+                              ({"names": [], "update": ["example.com"]}, {}, None)):
+        one = dot(dns=dns, **{"resume": "each", "early": True, **tls})
+        result = ddiperf(ring(one, responder={"dns": {}, "tls": {}}))
+        assert result.code == EXIT["usage"] and (not message or re.search(r":\d+:\d+: .*" + re.escape(message), result.stderr)), result
+    for server, message in (({"tickets": False}, "tls.early: needs tickets: true"), ({"versions": "1.2"}, "tls.early: needs version 1.3")):
+        result = ddiperf(ring(dot(), responder={"dns": {}, "tls": {"early": True, **server}}))
+        assert result.code == EXIT["usage"] and message in result.stderr, result
+
+
 @test
 def certificates_with_a_defect_are_refused_as_such():
     with tempfile.TemporaryDirectory() as name:
