@@ -87,8 +87,8 @@ void hand_setup_free(struct hand_setup *s);
 struct hand *hand_begin(const struct hand_setup *s, const uint8_t *session, size_t session_len);
 void hand_free(struct hand *h);
 
-// Before the first step of a client: octets of early data, as many as the session allows. They are
-// to be sent again unless facts.early says otherwise. Returns false if there can be none.
+// Before the first step of a client: octets of early data, as many as the session allows. Without
+// facts.early they have to be sent again. Returns false if there can be none.
 bool hand_early(struct hand *h, const uint8_t *octets, size_t len);
 
 // Takes octets of the peer (none at first) and continues. *taken: how many it took. Octets that
