@@ -138,6 +138,27 @@ class Running:
 
 
 @contextlib.contextmanager
+def responding(driver, **settings):
+    """The embedded server on the tester's side; yields a dict that has its part of the result after the block."""
+    document = {
+        "ports": [{"name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}],
+        "responder": {"port": "lan", **settings},
+    }
+    seen = {}
+    with config_file(json.dumps(document)) as path:
+        out = path.parent / "result.json"
+        process = start(lab("none").tester(binary(), "respond", str(path), "--json", str(out)))
+        try:
+            assert any("answered so far" in line for line in process.stdout), process.communicate()
+            yield seen
+        finally:
+            kill(process, signal.SIGINT)
+            process.communicate(timeout=20)
+        assert process.returncode == 0, process.returncode
+        seen.update(json.loads(out.read_text())["responder"])
+
+
+@contextlib.contextmanager
 def addresses(up, *prefixes):
     """The kernel of the tester's side has them while it lasts."""
     six = any(":" in prefix for prefix in prefixes)

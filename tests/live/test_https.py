@@ -3,16 +3,14 @@
 # DNS over HTTPS at real servers: all queries are answered, by POST and GET, and the server has counted as many of them. What
 # servers refuse, and the limits they announce. The responder, judged by other clients.
 
-import contextlib
 import json
 import re
 import shutil
-import signal
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test
-from live import DRIVERS, SERVER, config, item, lab
+from harness import EXIT, binary, check_ledger, execute, kill, main, nightly, skip, start, test
+from live import DRIVERS, SERVER, config, item, lab, responding
 
 # The server's counter of queries by family.
 SERVERS = {
@@ -173,25 +171,8 @@ def refusals_a_server_of_http_1_is_named():
 # --- the responder, and other clients ---
 
 
-@contextlib.contextmanager
 def responder(driver="af_packet", https=None, **dns):
-    """On the tester's side; yields a dict that holds its counters after the block."""
-    document = {
-        "ports": [{"name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}],
-        "responder": {"port": "lan", "dns": dns, "https": https or {}},
-    }
-    seen = {}
-    with config_file(json.dumps(document)) as path:
-        out = path.parent / "result.json"
-        process = start(lab("none").tester(binary(), "respond", str(path), "--json", str(out)))
-        try:
-            assert any("answered so far" in line for line in process.stdout), process.communicate()
-            yield seen
-        finally:
-            kill(process, signal.SIGINT)
-            process.communicate(timeout=20)
-        assert process.returncode == 0, process.returncode
-        seen.update(json.loads(out.read_text())["responder"])
+    return responding(driver, dns=dns, https=https or {})
 
 
 def tool(*argv):

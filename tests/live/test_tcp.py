@@ -13,8 +13,8 @@ import sys
 import tempfile
 import time
 
-from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test, timing
-from live import DRIVERS, PEER, SERVER, Running, config, dropping, item, lab
+from harness import EXIT, check_ledger, execute, kill, main, nightly, skip, start, test, timing
+from live import DRIVERS, PEER, SERVER, Running, config, dropping, item, lab, responding
 
 COUNTER = {
     "knot": {4: "mod-stats.request-protocol[tcp4]", 6: "mod-stats.request-protocol[tcp6]"},
@@ -197,24 +197,10 @@ for server in ("knot", "bind"):  # NSD ends no transfer of a record that is as l
 
 @contextlib.contextmanager
 def responder(driver, **dns):
-    """The embedded server on the tester's side; yields a dict that holds, after the block, its counters as "responder" and
-    those of the kernel."""
-    document = {
-        "ports": [{"name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}],
-        "responder": {"port": "lan", "dns": dns},
-    }
+    """As responding, which is at "responder"; beside it the growth of the kernel's counters."""
     before, seen = kernel_now(), {}
-    with config_file(json.dumps(document)) as path:
-        out = path.parent / "result.json"
-        process = start(lab("none").tester(binary(), "respond", str(path), "--json", str(out)))
-        try:
-            assert any("answered so far" in line for line in process.stdout), process.communicate()
-            yield seen
-        finally:
-            kill(process, signal.SIGINT)
-            process.communicate(timeout=20)
-        assert process.returncode == 0, process.returncode
-        seen["responder"] = json.loads(out.read_text())["responder"]
+    with responding(driver, dns=dns) as seen["responder"]:
+        yield seen
     seen.update({name: value - before.get(name, 0) for name, value in kernel_now().items()})
 
 

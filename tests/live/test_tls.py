@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, binary, check_ledger, config_file, execute, kill, main, nightly, skip, start, test, timing, tshark, until
-from live import DRIVERS, SERVER, Running, addresses, config, item, lab, lab_again
+from harness import EXIT, check_ledger, execute, kill, main, nightly, skip, start, test, timing, tshark, until
+from live import DRIVERS, SERVER, Running, addresses, config, item, lab, lab_again, responding
 
 CLIENT = str(Path(__file__).resolve().parent / "tls_client.py")
 # queries: the server's counter by family. full, resumed: its counters of handshakes. dot: it selects the protocol (ALPN).
@@ -337,25 +337,8 @@ def transfers_over_tls_bring_the_whole_zone_of_bind():
 # --- the responder, and other clients ---
 
 
-@contextlib.contextmanager
 def responder(driver="af_packet", tls=None, **dns):
-    """On the tester's side; yields a dict that holds its counters after the block."""
-    document = {
-        "ports": [{"name": "lan", "driver": driver, "device": "veth0", "addresses": ["198.18.0.1/24", "2001:db8::1/64"]}],
-        "responder": {"port": "lan", "dns": dns, "tls": tls or {}},
-    }
-    seen = {}
-    with config_file(json.dumps(document)) as path:
-        out = path.parent / "result.json"
-        process = start(lab("none").tester(binary(), "respond", str(path), "--json", str(out)))
-        try:
-            assert any("answered so far" in line for line in process.stdout), process.communicate()
-            yield seen
-        finally:
-            kill(process, signal.SIGINT)
-            process.communicate(timeout=20)
-        assert process.returncode == 0, process.returncode
-        seen.update(json.loads(out.read_text())["responder"])
+    return responding(driver, dns=dns, tls=tls or {})
 
 
 def tool(*argv):

@@ -96,7 +96,7 @@ def connections_resume_as_asked():
 
 @test
 def records_take_one_message_or_all():
-    load = {"outstanding": "40"}
+    load = {"outstanding": "40", "total": "2000"}
     each, _ = all_answered(dot(load=load, tcp={"connections": 1}))
     burst, _ = all_answered(dot(load=load, tcp={"connections": 1}, records="burst"))
     assert burst["records_sent"] < each["records_sent"] / 4, (burst, each)
@@ -256,7 +256,7 @@ def waits_for_the_testers_own_part_are_its_fault():
 
 @test
 def handshakes_in_progress_are_limited():
-    one = dot(tcp={"connections": 50}, load={"outstanding": "50"}, handshakes=1)
+    one = dot(tcp={"connections": 50}, load={"outstanding": "50", "total": "500"}, handshakes=1)
     tls, _ = all_answered(one)
     assert tls["waited"] >= 40 and tls["full"] == tls["begun"] == 50, tls
 
