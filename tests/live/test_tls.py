@@ -127,7 +127,8 @@ def add_bad(server):
         for name in BAD:
             assert bad["opened"][name] >= 3 and bad["established"][name] >= 2, (name, bad)
         assert set(bad["shaken"]) == {"tls_handshake_only"} and bad["received_bytes"]["tls_hello_only"] > 0, bad
-        assert conns["tls"]["begun"] == conns["opened"] == 8, conns
+        # dnsdist closes some connections of the load, between two queries.
+        assert conns["tls"]["begun"] == conns["opened"] == 8 + conns["closed"], conns
 
     are_beside_the_load.__name__ = f"over_tls_{server}_answers_the_load_beside_clients_that_misbehave"
     (test if server == "unbound" else nightly)(are_beside_the_load)
