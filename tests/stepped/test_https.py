@@ -26,7 +26,7 @@ def run(one, world=None, https=None, responder=None, **sections):
     found = result.item("queries")
     check_ledger(found)
     conns = found["connections"]
-    assert found["unsent"] == conns["pipeline_unsent"] and conns["left"] == conns["no_memory"] == 0, found
+    assert found["unsent"] == conns["left"] == conns["no_memory"] == 0, found
     assert found["stray"] == found["malformed"] == found["duplicate"] == 0, found
     return found, {name: n for name, n in conns["http"].items() if n and "header_bytes" not in name}, result
 

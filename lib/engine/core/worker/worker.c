@@ -107,8 +107,6 @@ static bool warmup_drop(struct worker *w)
 
 		if (it->asks || it->pace.kind == PACE_OUTSTANDING)
 			continue;
-		if (it->conns)
-			worker_conn_drop(it, w->times.measure);
 		it->books.ledger[0].due += pace_drop(&it->pace, w->times.measure);
 		all = all && (it->pace.kind != PACE_RATE || it->pace.next >= w->times.measure);
 	}
@@ -147,6 +145,9 @@ static bool item_over(const struct worker *w, const struct worker_item *it, uint
 	if (now >= w->stop_at + w->times.grace)
 		return true;
 	if (it->pending_first < it->pending_count)
+		return false;
+	if (it->pace.kind == PACE_OUTSTANDING && it->conns && it->conns->waiting &&
+		now < w->stop_at)
 		return false;
 	if (pace_over(&it->pace, now))
 		return true;

@@ -138,8 +138,13 @@ static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
 
 // --- asking ---
 
-// Counts a message given to its connection as sent. The lag is the tester's own delay only: a wait
-// for earlier replies is part of the response latency.
+static bool is_open_loop(const struct worker_conns *wc)
+{
+	return wc->it->pace.kind == PACE_RATE;
+}
+
+// Counts a message given to its connection, or to its seat, as sent. The lag is the tester's own
+// delay only: a wait for earlier replies is part of the response latency.
 static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
@@ -164,13 +169,11 @@ static void seat_count_silent(struct worker_conns *wc, uint32_t seat, bool silen
 }
 
 // Notes the end of a message that was given to its connection, or dropped, and may have no reply.
-APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot)
+APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot, bool first)
 {
-	const struct txn_slot *s = &wc->it->txns.slots[slot];
-
 	wc->end_of[slot] = tcp_end(&of->tcp);
-	if (!s->begun && wc->seat_count)
-		seat_count_silent(wc, of->seat, s->silent);
+	if (first && wc->seat_count)
+		seat_count_silent(wc, of->seat, wc->it->txns.slots[slot].silent);
 }
 
 // Gives the message of a transaction to its connection. Returns false without memory, or if it does
@@ -199,11 +202,12 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	struct worker_item *it = wc->it;
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct conn *of = conn_at(wc, c);
+	bool waited = s->state == TXN_FLYING, first = waited || !s->begun;
 
 	if (!wc->connects && !message_write(wc, c, s, now)) {
 		counts_of(wc, now)->no_memory++;
 		if (wc->silent)
-			note_silent(wc, of, slot);
+			note_silent(wc, of, slot, first);
 		worker_drop(it, slot, now);
 		return false;
 	}
@@ -211,8 +215,9 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	of->open++;
 	wc->of_slot[slot] = c;
 	if (__builtin_expect(wc->silent && !wc->connects, 0))
-		note_silent(wc, of, slot);
-	slot_sent(it, slot, now);
+		note_silent(wc, of, slot, first);
+	if (!waited)
+		slot_sent(it, slot, now);
 	conn_touch(&wc->cs, c);
 	return true;
 }
@@ -234,12 +239,33 @@ static uint64_t seat_number(const struct worker_conns *wc, uint32_t seat, uint32
 	return t->issued - ago - (uint64_t)back * wc->seat_count;
 }
 
+// Takes the first of the messages that wait at the seat. Returns its slot.
+static uint32_t seat_next(struct worker_conns *wc, uint32_t seat)
+{
+	wc->waiting--;
+	return txn_slot_of(&wc->it->txns, seat_number(wc, seat, --wc->seats[seat].waiting));
+}
+
+// Skips the messages that timed out while they waited at the seat.
+static void seat_skip(struct worker_conns *wc, uint32_t seat)
+{
+	const struct conn_seat *at = &wc->seats[seat];
+
+	while (at->waiting &&
+		txn_slot_of(&wc->it->txns, seat_number(wc, seat, at->waiting - 1)) == TXN_NONE) {
+		seat_next(wc, seat);
+		if (wc->silent)
+			seat_count_silent(wc, seat, false);
+	}
+}
+
 // Writes the messages that wait at the seat, as far as its connection takes them.
 static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	struct conn_seat *at = &wc->seats[seat];
 
-	while (at->waiting && seat_ready(wc, seat, now)) {
+	for (seat_skip(wc, seat); at->waiting && seat_ready(wc, seat, now); seat_skip(wc, seat)) {
+		struct txn_slot *s;
 		uint32_t slot;
 
 		if (at->conn != CONN_NONE && conn_at(wc, at->conn)->asked >= wc->per_conn)
@@ -248,7 +274,9 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 			return;
 		if (!pipeline_has_room(wc, at->conn))
 			return;
-		slot = txn_slot_of(&wc->it->txns, seat_number(wc, seat, --at->waiting));
+		slot = seat_next(wc, seat);
+		s = &wc->it->txns.slots[slot];
+		wc->it->books.ledger[s->judged].due += !is_open_loop(wc);
 		slot_write(wc, at->conn, slot, now);
 	}
 }
@@ -266,8 +294,12 @@ static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint
 		return;
 	}
 	at->waiting++;
+	wc->waiting++;
 	counts_of(wc, now)->pipeline_full++;
-	seat_go_on(wc, seat, now); // its connection may be a new one
+	wc->it->books.ledger[s->judged].due -= !is_open_loop(wc); // it is due when it is written
+	seat_go_on(wc, seat, now);                                // its connection may be a new one
+	if (at->waiting && at->conn != CONN_NONE && is_open_loop(wc))
+		slot_sent(wc->it, slot, now);
 }
 
 // Continues the transactions whose reply was truncated, as far as there are ports.
@@ -331,6 +363,8 @@ static void conn_go_on(struct worker_conns *wc, uint32_t c, uint64_t now)
 		conn_close(wc, c);
 		return;
 	}
+	if (wc->it->ended && !wc->seats[of->seat].waiting)
+		conn_leave(wc, c);
 	if (of->open == 0 && (of->flags & CONN_OVER || of->asked >= wc->per_conn))
 		conn_close(wc, c);
 	else if (of->open == 0 && wc->idle_us) {
@@ -532,6 +566,10 @@ void worker_conn_lost(struct worker_item *it, uint32_t slot)
 	uint32_t c = wc->of_slot[slot];
 
 	wc->of_slot[slot] = CONN_NONE;
+	if (c == CONN_NONE && wc->seat_count) {
+		counts_of(wc, clock_time(wc->w->clock))->pipeline_lost++;
+		seat_skip(wc, it->txns.slots[slot].client);
+	}
 	if (c != CONN_NONE && secure_waits_for_us(&wc->cs, c))
 		wc->cs.secure->counts->delayed++;
 	if (c != CONN_NONE && wc->cs.https) {
@@ -989,42 +1027,28 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 
 // --- the end of a run ---
 
-bool worker_conn_drop(struct worker_item *it, uint64_t now)
+// Drops the messages of a closed loop that wait at a seat: they were not due yet.
+static void seat_drop(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
-	struct worker_conns *wc = it->conns;
-	bool any = false;
-
-	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
-		struct conn_seat *at = &wc->seats[seat];
-
-		for (any = any || at->waiting; at->waiting;) {
-			uint32_t slot =
-				txn_slot_of(&it->txns, seat_number(wc, seat, --at->waiting));
-
-			if (wc->silent)
-				seat_count_silent(wc, seat, false);
-			wc->books.counts[it->txns.slots[slot].judged].pipeline_unsent++;
-			worker_drop(it, slot, now);
-		}
+	while (wc->seats[seat].waiting) {
+		if (wc->silent)
+			seat_count_silent(wc, seat, false);
+		worker_drop(wc->it, seat_next(wc, seat), now);
 	}
-	return any;
 }
 
 void worker_conn_end(struct worker_item *it, uint64_t now)
 {
-	bool full = txn_room(&it->txns, now) == 0;
 	struct worker_conns *wc = it->conns;
-	struct pace behind = it->pace;
 
 	if (wc->behave)
 		worker_behave_end(wc->behave, now);
-	behind.left = it->left_over;
-	if (worker_conn_drop(it, now) && full) // the others found no slot, as all waited
-		wc->books.counts[1].pipeline_unsent += pace_missed(&behind, it->ended_at);
 	for (uint32_t seat = 0; seat < wc->seat_count; seat++) {
-		struct conn_seat *at = &wc->seats[seat];
+		const struct conn_seat *at = &wc->seats[seat];
 
-		if (at->conn == CONN_NONE)
+		if (!is_open_loop(wc))
+			seat_drop(wc, seat, now);
+		if (at->conn == CONN_NONE || at->waiting)
 			continue;
 		if (conn_at(wc, at->conn)->open == 0)
 			conn_close(wc, at->conn);

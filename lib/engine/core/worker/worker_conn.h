@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connections of an item on a worker. A transaction belongs to a seat, by its number. A seat
 // has one connection at a time, opened when a message is due there. A message waits at its seat
-// while the pipeline of the connection is full.
-// Without seats, messages travel over UDP. A transaction whose reply is truncated continues over a
-// connection of its own, whose seat is the number of its slot. Path: hot | cold (the struct is
-// filled by the plan). The worker's own thread.
+// while the pipeline of the connection is full. In an open loop it counts as sent meanwhile, and
+// its timeout has begun: it is the server that has to answer. In a closed loop it is due when its
+// turn comes. Without seats, messages travel over UDP. A transaction whose reply is truncated
+// continues over a connection of its own, whose seat is the number of its slot. Path: hot | cold
+// (the struct is filled by the plan). The worker's own thread.
 #pragma once
 
 #include "engine/core/conn.h"
@@ -14,7 +15,8 @@
 
 struct conn_seat {
 	uint32_t conn;    // CONN_NONE: none
-	uint32_t waiting; // number of the seat's last transactions that were not written yet
+	uint32_t waiting; // number of the seat's last transactions that were not written yet, if
+	                  // they are still in flight
 };
 
 // Times of a handshake of TLS, in ticks: from the server's acceptance to our Finished, and of these
@@ -65,6 +67,7 @@ struct worker_conns {
 	uint32_t idle_us;   // 0: never; the server may shorten it
 	uint64_t open_at;   // tick of the next opening by open_gap; 0: the run has not begun
 	uint32_t open_seat; // seat to examine next
+	uint64_t waiting;   // messages at their seats
 	uint64_t quiet_at;  // tick from which nothing was in flight; 0: not yet
 	struct conn_books books;
 	uint32_t left; // connections that the end of the run reset
@@ -127,9 +130,8 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came);
 // Handles the loss of a transaction in flight, whose slot is free by now.
 void worker_conn_lost(struct worker_item *it, uint32_t slot);
-// Drops the messages that wait at their seats: they stay unsent. Returns false if none waited.
-bool worker_conn_drop(struct worker_item *it, uint64_t now);
-// Ends the item: waiting messages stay unsent, connections without an open request are closed.
+// Ends the item: connections that have nothing to do are closed. Messages of an open loop that wait
+// at their seats are still written when their turn comes; those of a closed loop were not due yet.
 void worker_conn_end(struct worker_item *it, uint64_t now);
 // For an item that has ended, with no transaction in flight: have all connections ended, or had the
 // time to?

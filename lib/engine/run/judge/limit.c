@@ -17,9 +17,8 @@ static bool falls_behind(const struct limit_facts *f)
 {
 	double grown = (double)f->grown, both = 2 * (double)f->open - grown;
 
-	return f->lost || f->queued ||
-	       (grown > GROWTH * (double)f->sent_since && grown > HICCUP_S * f->sent_per_s &&
-		       grown > CHANCE * sqrt(both));
+	return f->lost || (grown > GROWTH * (double)f->sent_since &&
+				  grown > HICCUP_S * f->sent_per_s && grown > CHANCE * sqrt(both));
 }
 
 // It did not send as scheduled, or lost as much as the server seems to have lost.

@@ -20,7 +20,6 @@ struct limit_facts {
 	uint64_t grown;      // growth of open since half-way; 0: unknown
 	uint64_t sent_since; // since half-way
 	double sent_per_s;
-	uint64_t queued;      // unsent: their connections waited for the server
 	uint64_t no_slot;     // sends held back: no free transaction slot
 	double busy;          // share of the time that the worker had work to do
 	double link_used;     // share of the link's speed, 0: unknown

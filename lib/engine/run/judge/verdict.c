@@ -156,7 +156,6 @@ static bool is_of_load(
 static void explain_load(const struct plan *p, const struct plan_item *i,
 	const struct result_item *r, const struct item_counters *n, struct reasons *out)
 {
-	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
 	const struct proto_stock clients = plan_clients(i);
 	double starved_s = plan_starved_s(p, i);
@@ -174,12 +173,6 @@ static void explain_load(const struct plan *p, const struct plan_item *i,
 		because(out,
 			"%s: its %llu clients ran out in the warm-up, %.3g s after the start: %s",
 			r->name, (unsigned long long)r->clients, starved_s, clients.remedy);
-	if (queued)
-		because(out,
-			"%s: %llu of them waited until the end, as their connections still waited "
-			"for answers to others (tcp.connections or tcp.pipeline: more, or a lower "
-			"rate)",
-			r->name, (unsigned long long)queued);
 	if (untaken)
 		because(out,
 			"%s: %llu of them had no memory: their connections hold everything that "
@@ -209,13 +202,11 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 {
 	const struct validity_settings *v = &p->config->validity;
 	struct item_counters n = without_client(i);
-	uint64_t queued = r->connections ? r->connections->pipeline_unsent : 0;
 	uint64_t untaken = r->connections ? r->connections->no_memory : 0;
 	// No transaction that needs a bound client can begin before the first one is bound.
 	uint64_t wanted = r->unsent - (n.no_bound_yet < r->unsent ? n.no_bound_yet : r->unsent);
 	bool starved = r->ledger.sent == 0 && plan_starved_s(p, i) >= 0;
-	bool of_load =
-		is_of_load(v, r, n.no_client + queued + untaken) || r->ledger.due == 0 || starved;
+	bool of_load = is_of_load(v, r, n.no_client + untaken) || r->ledger.due == 0 || starved;
 	uint32_t before = out->count;
 
 	if ((double)wanted > v->unsent * (double)r->ledger.due) {
@@ -243,12 +234,11 @@ static void verdict_item(const struct plan *p, const struct plan_item *i,
 		out->of_load += out->count - before;
 	// A closed loop that waits for a slot and not for the server measures the table. Without
 	// any reply it waits for the server, because lost transactions use up the slots.
-	if (r->no_slot && queued == 0 &&
-		(i->run->pace.kind == PACE_RATE
-				? out->count > before
-				: ever_answered(i) &&
-					  (out->count > before ||
-						  i->run->pace.kind == PACE_OUTSTANDING)))
+	if (r->no_slot && (i->run->pace.kind == PACE_RATE
+					  ? out->count > before
+					  : ever_answered(i) &&
+						    (out->count > before ||
+							    i->run->pace.kind == PACE_OUTSTANDING)))
 		because(out,
 			"%s: all %llu transaction slots were in use, or all keys were used within "
 			"the last 3 timeouts (raise load.slots, or add source ports or addresses, "
@@ -830,7 +820,19 @@ static void say_statuses(const struct result_item *r, struct reasons *out)
 			r->name, (unsigned long long)http->counts.wrong_type);
 }
 
-// Adds facts about received packets that the ledger does not contain.
+// Explains losses that begin at the item's own connections: their messages had to wait.
+static void say_waited(const struct result_item *r, struct reasons *out)
+{
+	if (r->connections && r->connections->pipeline_lost)
+		because(out,
+			"%s: %llu of the %llu lost messages still waited behind others on their "
+			"connection, which had not been answered (tcp.connections or "
+			"tcp.pipeline: more, or a lower rate)",
+			r->name, (unsigned long long)r->connections->pipeline_lost,
+			(unsigned long long)r->ledger.lost);
+}
+
+// Adds facts about received packets, and about losses, that the ledger does not contain.
 static void verdict_replies(const struct plan *p, const struct result *r, struct reasons *out)
 {
 	const struct result_item *items = r->traffic.items;
@@ -840,6 +842,7 @@ static void verdict_replies(const struct plan *p, const struct result *r, struct
 			say_elsewhere(&p->items[i], out);
 		say_dropped(&p->items[i], &items[i], out);
 		say_statuses(&items[i], out);
+		say_waited(&items[i], out);
 	}
 }
 
@@ -886,7 +889,7 @@ static void facts_of_tester(const struct plan *p, const struct result *r, uint32
 	const struct result_worker *workers = r->workers.items;
 	const struct plan_item *of = &p->items[item];
 	const struct item_counters n = without_client(of);
-	uint64_t kept = n.no_client + f->queued + (i->connections ? i->connections->no_memory : 0);
+	uint64_t kept = n.no_client + (i->connections ? i->connections->no_memory : 0);
 	bool own = of->settings->facts.asks_responder;
 	bool near = verdict_is_near(p, of);
 
@@ -923,7 +926,6 @@ static struct limit_facts item_facts(
 		.open_rate = of->run->pace.kind == PACE_RATE,
 		.sent = i->ledger.sent,
 		.lost = i->ledger.lost,
-		.queued = i->connections ? i->connections->pipeline_unsent : 0,
 		.sent_per_s = i->sent_per_s,
 		.no_slot = i->no_slot,
 		.link_used = port->link_used,
