@@ -409,6 +409,7 @@ static const struct {
 	[12] = {HPACK_STATUS, 400},
 	[13] = {HPACK_STATUS, 404},
 	[14] = {HPACK_STATUS, 500},
+	[28] = {HPACK_LENGTH, 0},
 	[31] = {HPACK_CONTENT_TYPE, 0},
 	[STATIC_LAST] = {HPACK_OTHER, 0},
 };
@@ -421,7 +422,8 @@ static const struct {
 	const char *text;
 	uint8_t len, name;
 } known_names[] = {{":status", 7, HPACK_STATUS}, {"content-type", 12, HPACK_CONTENT_TYPE},
-	{":method", 7, HPACK_METHOD}, {":path", 5, HPACK_PATH}};
+	{":method", 7, HPACK_METHOD}, {":path", 5, HPACK_PATH},
+	{"content-length", 14, HPACK_LENGTH}};
 
 static enum hpack_name name_of(const uint8_t *text, uint32_t len)
 {
@@ -452,6 +454,18 @@ static bool media_is(const uint8_t *text, uint32_t len, const struct hpack_block
 	       (len == n || text[n] == ';' || text[n] == ' ');
 }
 
+static uint32_t length_of(const uint8_t *text, uint32_t len)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < len && n < UINT32_MAX; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return 0;
+		n = 10 * n + (text[i] - '0');
+	}
+	return len == 0 ? 0 : n < UINT32_MAX ? (uint32_t)n + 1 : UINT32_MAX;
+}
+
 static uint32_t code_of(
 	const struct hpack_block *b, enum hpack_name name, const uint8_t *text, uint32_t len)
 {
@@ -464,6 +478,8 @@ static uint32_t code_of(
 		if (len == 3 && memcmp(text, "GET", 3) == 0)
 			return HPACK_GET;
 		return len == 4 && memcmp(text, "POST", 4) == 0 ? HPACK_POST : HPACK_METHOD_OTHER;
+	case HPACK_LENGTH:
+		return length_of(text, len);
 	case HPACK_PATH:
 	case HPACK_OTHER:
 		break;

@@ -22,6 +22,7 @@ enum hpack_name {
 	HPACK_CONTENT_TYPE, // code: 1: the expected one
 	HPACK_METHOD,       // code: enum hpack_method
 	HPACK_PATH,         // text
+	HPACK_LENGTH,       // code: content-length plus 1, at most UINT32_MAX; 0: no number
 };
 enum hpack_method { HPACK_METHOD_OTHER, HPACK_GET, HPACK_POST };
 

@@ -44,6 +44,10 @@ def status(code):
     return b"\x08\x03" + str(code).encode()
 
 
+def content_length(n):
+    return b"\x0f\x0d" + bytes([len(str(n))]) + str(n).encode()
+
+
 def reply(query):
     """A DNS answer: refused."""
     return query[:2] + b"\x81\x80" + query[4:]
@@ -236,6 +240,8 @@ def unusual_answers_are_answers():
         lambda s, q: frame(HEADERS, END_HEADERS, s, GOOD) + frame(DATA, 0, s, reply(q)) + frame(DATA, END_STREAM, s),
         lambda s, q: frame(HEADERS, END_HEADERS, s, GOOD) + frame(DATA, PADDED, s, padded(b"", 255)) * 20 + frame(DATA, END_STREAM, s, reply(q)),
         one_by_one,
+        lambda s, q: answer(s, q, GOOD + content_length(len(q))),
+        lambda s, q: answer(s, q, GOOD + b"\x0f\x0d\x03all"),
         lambda s, q: answer(s, q) + number(RST_STREAM, s, 0) + number(WINDOW_UPDATE, s, 1),
         lambda s, q: frame(PING, 0, 0, b"12345678") + settings((0x99, 7), (TABLE, 4096)) + answer(s, q) + frame(SETTINGS, ACK),
         lambda s, q: answer(s, q, b"\x3f\xe1\x1f\x20\x3f\xe1\x1f" + GOOD),
@@ -472,6 +478,9 @@ def an_answer_that_violates_the_protocol_fails_alone():
         lambda s, q: frame(HEADERS, END_HEADERS, s, b"\x08\x042000"),
         lambda s, q: frame(HEADERS, END_HEADERS | END_STREAM, s, status(100)),
         lambda s, q: frame(HEADERS, END_HEADERS, s, GOOD) * 2,
+        lambda s, q: answer(s, q, GOOD + content_length(len(q) + 1)),
+        lambda s, q: answer(s, q, GOOD + content_length(len(q) + 2 ** 32)),
+        lambda s, q: frame(HEADERS, END_HEADERS | END_STREAM, s, GOOD + content_length(1)),
     ]
     peer, one = together([instead(made, "protocol_error") for made in bodies])
     with peer:

@@ -84,12 +84,10 @@ def messages_that_wait_for_answers_to_others_are_sent_and_time_out():
     result = ddiperf(ring(one, run={"duration": "1s", "warmup": "0s"}, validity={"unsent": "0.1%"}), world="delay=50ms")
     found, verdict = result.item("queries"), result.json["verdict"]
     check_ledger(found)
-    # For 1 s, and 300 ms after it, each has its answer after at most 300 ms. An answer frees the place for one that is still
-    # in time, which leaves only if its own answer can come in time: else it holds the place until its timeout.
+    # Two places, with ten answers a second each, for 1 s and as long as the last ones may wait. The handshake takes 100 ms.
     assert (found["due"], found["sent"], found["unsent"]) == (400, 400, 0), found
-    assert 14 <= found["answered"] <= 26 and found["lost"] == 400 - found["answered"], found
-    assert found["lost"] - 30 <= found["connections"]["pipeline_lost"] < found["lost"], found
-    assert found["send_lag"]["max_ns"] == 0 and found["response"]["max_ns"] <= 301e6, found
+    assert 22 <= found["answered"] <= 26 and found["lost"] == found["connections"]["pipeline_lost"] == 400 - found["answered"], found
+    assert found["send_lag"]["max_ns"] == found["late"] == 0 and found["latency"]["response"]["max_ns"] <= 401e6, found
     assert verdict["status"] == "done" and verdict["limited_by"] == "server" and len(verdict["reasons"]) == 1, verdict
     assert "lost messages still waited behind others on their connection" in verdict["reasons"][0], verdict
 
@@ -98,7 +96,7 @@ def messages_that_wait_for_answers_to_others_are_sent_and_time_out():
 def messages_of_a_closed_loop_are_due_when_their_turn_comes():
     """20 at a time for four places of 100 ms: what waits when the time is over was not due; a total is sent to its end."""
     for load, sent in (({"outstanding": "20"}, None), ({"outstanding": "20", "total": "60"}, 60)):
-        one = {**tcp(load=load, connections=4, pipeline=1), "timeout": "150ms"}
+        one = {**tcp(load=load, connections=4, pipeline=1), "timeout": "250ms"}
         result = ddiperf(ring(one, run={"duration": "2s", "warmup": "0s"}, validity={"unsent": "0%"}), world="delay=50ms")
         found = result.item("queries")
         check_ledger(found)
@@ -128,11 +126,10 @@ def the_tester_is_not_blamed_for_what_a_server_does_to_connections():
                     assert "invalid_by" not in verdict and verdict["limited_by"] != "tester", case
                     assert not any("tester" in reason or "slots" in reason for reason in verdict["reasons"]), case
                     assert found["unsent"] == 0 and found["due"] == found["sent"], case
-                    if "rate" in load:
-                        assert found["due"] == 500, case
-                    if answers and "rate" in load and pipeline:  # each place has an answer in 200 ms, and 500 ms after the end
-                        assert 15 * pipeline["pipeline"] <= found["answered"] <= 28 * pipeline["pipeline"], case
-                        assert found["connections"]["pipeline_lost"] > 0, case
+                    assert found["due"] == 500 or "rate" not in load or name == "refuse", case
+                    if answers and "rate" in load and pipeline:  # each place has an answer in 200 ms, after those to the warm-up
+                        assert 18 * pipeline["pipeline"] <= found["answered"] <= 32 * pipeline["pipeline"], case
+                        assert found["connections"]["pipeline_lost"] == found["lost"] == 500 - found["answered"], case
                     elif answers:
                         assert found["lost"] == 0, case
 

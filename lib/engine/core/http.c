@@ -331,6 +331,8 @@ static bool request_send(struct conns *cs, struct http_conn *hc, uint32_t c, str
 	if (head == 0)
 		return false;
 	http_stream_open(hc, s, hc->next);
+	if (hc->measured == 0 && s->flags & STREAM_MEASURED)
+		hc->measured = hc->next;
 	hc->next += 2;
 	encoding_next(hc);
 	h->counts->header_bytes += head - H2_HEAD;
@@ -362,6 +364,7 @@ static bool request_take_up(
 	if (!s)
 		return false;
 	s->tag = h->tag;
+	s->flags = h->measured ? STREAM_MEASURED : 0;
 	h->counts->streams_limited += waits;
 	if (waits ? tcp_chain_add(&cs->host, &s->body, bytes, len)
 		  : request_send(cs, hc, c, s, bytes, len))

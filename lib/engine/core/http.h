@@ -52,6 +52,7 @@ struct https {
 	enum http_event event;
 	uint32_t status; // of the event
 	uint32_t tag;    // client: the owner's number of the message
+	bool measured;   // client: the message is of the measured part; of HTTP_LATE, too
 	uint32_t stream; // server: of the request
 	// Private to http.c.
 	uint32_t *of; // the state of each connection; CONN_NONE: it has none

@@ -27,9 +27,18 @@ static bool event(struct https *h, enum http_event what, const struct http_strea
 	h->status = status;
 	h->tag = s ? s->tag : 0;
 	h->stream = s ? s->id : 0;
+	if (s)
+		h->measured = s->flags & STREAM_MEASURED;
 	*a->message = h->body;
 	*a->message_len = 0;
 	return true;
+}
+
+// The end of an answer to a message that was cancelled. Path: client.
+static bool late(const struct http_conn *hc, struct https *h, struct arrived *a)
+{
+	h->measured = hc->measured && a->id >= hc->measured;
+	return a->flags & H2_END_STREAM && event(h, HTTP_LATE, NULL, 0, a);
 }
 
 // Removes the padding. Returns false if it is longer than the frame.
@@ -81,6 +90,13 @@ static void content_take(struct conns *cs, struct http_stream *s, const uint8_t 
 	*a->message_len = before + len;
 }
 
+// Does the content differ from the length that was announced (RFC 9113 section 8.1.1)? Its last
+// part has `len` octets.
+static bool length_differs(const struct conns *cs, const struct http_stream *s, uint32_t len)
+{
+	return s->length && s->length - 1 != tcp_chain_len(&cs->host, s->body) + len;
+}
+
 // The answer comes before the content that it answers, which is not wanted then. Path: client.
 static void content_cut(struct conns *cs, struct http_conn *hc, struct http_stream *s)
 {
@@ -97,6 +113,8 @@ static bool answer_take(struct conns *cs, struct http_conn *hc, uint32_t c, uint
 	struct http_stream *s = &h->streams[*at];
 	bool is_good = s->status == 200 && s->flags & STREAM_TYPED;
 
+	if (s->status == 200 && length_differs(cs, s, len))
+		return stream_error(cs, hc, c, at, a);
 	event(h, is_good ? HTTP_MESSAGE : HTTP_REFUSED, s, s->status, a);
 	if (s->flags & STREAM_SENDS)
 		content_cut(cs, hc, s);
@@ -116,6 +134,8 @@ static bool request_take(struct conns *cs, struct http_conn *hc, uint32_t c, uin
 	struct https *h = cs->https;
 	struct http_stream *s = &h->streams[*at];
 
+	if (s->status == HPACK_POST && length_differs(cs, s, len))
+		return stream_error(cs, hc, c, at, a);
 	event(h, HTTP_MESSAGE, s, 0, a);
 	content_take(cs, s, bytes, len, a);
 	tcp_chain_drop(&cs->host, &s->body);
@@ -172,8 +192,7 @@ static bool take_data(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 		return false;
 	}
 	if (!at)
-		return !http_is_server(h) && a->flags & H2_END_STREAM &&
-		       event(h, HTTP_LATE, NULL, 0, a);
+		return !http_is_server(h) && late(hc, h, a);
 	s = &h->streams[*at];
 	if (s->status == 0 || s->flags & STREAM_ENDED)
 		return stream_error(cs, hc, c, at, a);
@@ -196,7 +215,7 @@ static bool take_data(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 
 // The fields of a header block that matter.
 struct fields {
-	uint32_t status, method;
+	uint32_t status, method, length;
 	bool typed;
 	bool is_ours;         // server: the path is the right one
 	uint32_t message_len; // server: octets of the path's message, in https.body
@@ -245,6 +264,8 @@ static bool block_read(struct https *h, struct http_conn *hc, const uint8_t *byt
 			to->typed = f.code;
 		else if (f.name == HPACK_METHOD)
 			to->method = f.code;
+		else if (f.name == HPACK_LENGTH)
+			to->length = f.code;
 		else if (f.name == HPACK_PATH && http_is_server(h))
 			path_take(h, &f, to);
 	}
@@ -265,7 +286,7 @@ static bool answer_begin(struct conns *cs, struct http_conn *hc, uint32_t c, con
 		return false;
 	}
 	if (!at)
-		return ends && event(h, HTTP_LATE, NULL, 0, a);
+		return late(hc, h, a);
 	s = &h->streams[*at];
 	if (s->status == 0 && f->status / 100 == 1 && !ends)
 		return false; // the final one follows
@@ -273,6 +294,7 @@ static bool answer_begin(struct conns *cs, struct http_conn *hc, uint32_t c, con
 		return stream_error(cs, hc, c, at, a);
 	if (s->status == 0) {
 		s->status = (uint16_t)f->status;
+		s->length = f->length;
 		s->flags |= f->typed ? STREAM_TYPED : 0;
 	}
 	return ends && answer_take(cs, hc, c, at, NULL, 0, a);
@@ -315,11 +337,11 @@ static bool request_begin(struct conns *cs, struct http_conn *hc, uint32_t c,
 	hc->next = a->id + 2;
 	if (a->id > hc->goaway)
 		return false;
-	status = refusal_of(f, a);
 	if (takes_all(h, hc)) {
 		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
 		return false;
 	}
+	status = refusal_of(f, a);
 	s = hc->open < h->streams_most ? http_stream_add(h, hc) : NULL;
 	if ((!s || status) && cs->all[c].tcp.queued > QUEUED_MOST) { // it reads no refusals
 		http_conn_error(cs, hc, c, H2_ENHANCE_YOUR_CALM);
@@ -331,6 +353,7 @@ static bool request_begin(struct conns *cs, struct http_conn *hc, uint32_t c,
 	}
 	http_stream_open(hc, s, a->id);
 	s->status = (uint16_t)f->method;
+	s->length = f->length;
 	at = http_link_of(h, hc, a->id);
 	if (status) {
 		http_status_send(cs, hc, c, at, status);

@@ -16,10 +16,11 @@ enum http_flag {
 	HTTP_LEAVING = 8, // GOAWAY was sent, or received
 };
 enum stream_flag {
-	STREAM_TYPED = 1, // the answer has the right type
-	STREAM_SENDS = 2, // its content waits for a window
-	STREAM_ENDED = 4, // the peer sends no more
-	STREAM_CUT = 8,   // our content will not be sent to its end
+	STREAM_TYPED = 1,     // the answer has the right type
+	STREAM_SENDS = 2,     // its content waits for a window
+	STREAM_ENDED = 4,     // the peer sends no more
+	STREAM_CUT = 8,       // our content will not be sent to its end
+	STREAM_MEASURED = 16, // client: its message is of the measured part
 };
 
 struct http_stream {
@@ -29,6 +30,7 @@ struct http_stream {
 	uint32_t body;   // chain: received so far, waiting for a window, or the message that waits
 	int32_t window;  // octets that the peer takes
 	uint32_t taken;  // octets received that were not given back to the peer's window
+	uint32_t length; // content-length of what the peer sends, plus 1; 0: not announced
 	uint16_t status; // client: of the answer; 0: not known yet. Server: enum hpack_method
 	uint8_t flags;   // enum stream_flag
 };
@@ -40,6 +42,7 @@ struct http_conn {
 	uint32_t next;         // id of the next stream; server: the lowest that it may have
 	uint32_t open, most;   // streams; most: that the peer allows
 	uint32_t held;         // messages that wait for it, behind the open streams
+	uint32_t measured;     // client: the first stream of the measured part; 0: none yet
 	int32_t window;        // octets that the peer takes, over all streams
 	int32_t stream_window; // of a new stream
 	uint32_t taken;        // octets received that were not given back to the peer's window

@@ -124,6 +124,15 @@ static uint32_t meaning(
 		                                                : HPACK_METHOD_OTHER;
 		return HPACK_METHOD;
 	}
+	if (name_len == 14 && memcmp(name, "content-length", 14) == 0) {
+		unsigned long long n = 0;
+		size_t digits = 0;
+
+		for (; digits < len && v[digits] >= '0' && v[digits] <= '9' && n < UINT32_MAX;)
+			n = 10 * n + (v[digits++] - '0');
+		*code = n >= UINT32_MAX ? UINT32_MAX : len && digits == len ? (uint32_t)n + 1 : 0;
+		return HPACK_LENGTH;
+	}
 	return name_len == 5 && memcmp(name, ":path", 5) == 0 ? HPACK_PATH : HPACK_OTHER;
 }
 

@@ -185,6 +185,7 @@ static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *
 
 	if (it->keyless) {
 		wc->cs.https->tag = (uint32_t)s->k;
+		wc->cs.https->measured = s->judged;
 		s->key = 0;
 	}
 	it->ctx.counters = it->banks[s->judged];
@@ -216,8 +217,12 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	wc->of_slot[slot] = c;
 	if (__builtin_expect(wc->silent && !wc->connects, 0))
 		note_silent(wc, of, slot, first);
-	if (!waited)
+	if (waited) {
+		txn_unlink(&it->txns, s);
+		txn_arm(&it->txns, slot, now); // the timeout of its answer begins
+	} else {
 		slot_sent(it, slot, now);
+	}
 	conn_touch(&wc->cs, c);
 	return true;
 }
@@ -474,12 +479,13 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, bool again, uint64
 {
 	struct worker_item *it = wc->it;
 	struct conn_counters *counts = counts_of(wc, now);
-	struct proto_txn view = it->txns.slots[slot].view;
+	const struct txn_slot *s = &it->txns.slots[slot];
+	struct proto_txn view = s->view;
 	bool apart;
 
 	conn_at(wc, wc->of_slot[slot])->open--;
 	wc->of_slot[slot] = CONN_NONE;
-	it->ctx.counters = it->banks[it->txns.slots[slot].judged];
+	it->ctx.counters = it->banks[s->judged];
 	it->ctx.closed = true;
 	apart = it->proto->timeout(&it->ctx, &view) == PROTO_APART;
 	it->ctx.closed = false;
@@ -487,7 +493,8 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, bool again, uint64
 		worker_book_apart(it, slot, TXN_LOST);
 		return;
 	}
-	if (again && !it->ended) {
+	// A server that takes it never, or too late, has lost it.
+	if (again && txn_since(now, s->due) < (int64_t)it->waits[s->wait]) {
 		counts->asked_again++;
 		if (wc->seat_count)
 			txn_again(&it->txns, slot);
@@ -567,7 +574,7 @@ void worker_conn_lost(struct worker_item *it, uint32_t slot)
 
 	wc->of_slot[slot] = CONN_NONE;
 	if (c == CONN_NONE && wc->seat_count) {
-		counts_of(wc, clock_time(wc->w->clock))->pipeline_lost++;
+		wc->books.counts[it->txns.slots[slot].judged].pipeline_lost++;
 		seat_skip(wc, it->txns.slots[slot].client);
 	}
 	if (c != CONN_NONE && secure_waits_for_us(&wc->cs, c))
@@ -807,7 +814,7 @@ APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mb
 	}
 	slot = h->event == HTTP_LATE ? TXN_NONE : stream_slot(wc, c, h->tag);
 	if (slot == TXN_NONE) {
-		it->books.ledger[now >= it->pace.measure].late++;
+		it->books.ledger[h->measured].late++;
 		return;
 	}
 	if (h->event == HTTP_RESET) {

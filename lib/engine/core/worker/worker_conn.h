@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connections of an item on a worker. A transaction belongs to a seat, by its number. A seat
 // has one connection at a time, opened when a message is due there. A message waits at its seat
-// while the pipeline of the connection is full. In an open loop it counts as sent meanwhile, and
-// its timeout has begun: it is the server that has to answer. In a closed loop it is due when its
-// turn comes. Without seats, messages travel over UDP. A transaction whose reply is truncated
-// continues over a connection of its own, whose seat is the number of its slot. Path: hot | cold
-// (the struct is filled by the plan). The worker's own thread.
+// while the pipeline of the connection is full. In an open loop it counts as sent meanwhile, as it
+// is the server that has to answer, and is lost if its turn does not come within its timeout; then
+// the timeout of its answer begins. In a closed loop it is due when its turn comes.
+//
+// Without seats, messages travel over UDP. A transaction whose reply is truncated continues over a
+// connection of its own, whose seat is the number of its slot. Path: hot | cold (the struct is
+// filled by the plan). The worker's own thread.
 #pragma once
 
 #include "engine/core/conn.h"
@@ -131,7 +133,7 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 // Handles the loss of a transaction in flight, whose slot is free by now.
 void worker_conn_lost(struct worker_item *it, uint32_t slot);
 // Ends the item: connections that have nothing to do are closed. Messages of an open loop that wait
-// at their seats are still written when their turn comes; those of a closed loop were not due yet.
+// at their seats are still written when their turn comes; in a closed loop they were not due yet.
 void worker_conn_end(struct worker_item *it, uint64_t now);
 // For an item that has ended, with no transaction in flight: have all connections ended, or had the
 // time to?
