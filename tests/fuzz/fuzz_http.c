@@ -115,10 +115,9 @@ static void conn_open(struct end *e)
 	require(e->c != CONN_NONE);
 	tcp_open(&cs->host, &cs->all[e->c].tcp, 1, 1460);
 	cs->all[e->c].tcp.state = TCP_ESTABLISHED;
-	secure_on(cs, e->c);
+	require(conn_on(cs, e->c, CHANNEL_HTTP));
 	cs->secure->all[e->c].read.flags |= SECURE_BEGUN | SECURE_OPEN;
 	cs->secure->all[e->c].write.id = 1;
-	require(http_on(cs, e->c));
 	memset(e->waits, 0, sizeof(e->waits));
 	e->asked_count = 0;
 	e->begun = e->server;
@@ -204,7 +203,7 @@ static void unheard(struct end *e)
 {
 	uint32_t tag;
 
-	while (http_unheard(&e->cs, e->c, &tag)) {
+	while (conn_unheard(&e->cs, e->c, &tag)) {
 		require(tag < TAGS && e->waits[tag]);
 		e->waits[tag] = false;
 	}
@@ -212,7 +211,6 @@ static void unheard(struct end *e)
 
 static void take_event(struct end *e, const uint8_t *message, uint32_t len)
 {
-	const struct https *h = e->cs.https;
 	static volatile uint8_t sink;
 	uint8_t sum = 0;
 
@@ -222,19 +220,19 @@ static void take_event(struct end *e, const uint8_t *message, uint32_t len)
 	sink = sum;
 	(void)sink;
 	if (e->server) {
-		require(h->event == HTTP_MESSAGE && h->stream % 2 == 1);
+		require(e->cs.stream.event == STREAM_MESSAGE && e->cs.stream.stream % 2 == 1);
 		require(e->asked_count < STREAMS);
-		e->asked[e->asked_count++] = h->stream;
+		e->asked[e->asked_count++] = e->cs.stream.stream;
 		return;
 	}
-	if (h->event == HTTP_GOAWAY) {
+	if (e->cs.stream.event == STREAM_LEAVING) {
 		unheard(e);
 		return;
 	}
-	if (h->event == HTTP_LATE)
+	if (e->cs.stream.event == STREAM_LATE)
 		return;
-	require(h->tag < TAGS && e->waits[h->tag]);
-	e->waits[h->tag] = false;
+	require(e->cs.stream.tag < TAGS && e->waits[e->cs.stream.tag]);
+	e->waits[e->cs.stream.tag] = false;
 }
 
 // Gives octets to the connection, as the content of a record.
@@ -285,13 +283,13 @@ static void write_message(struct end *e, struct input *in)
 		if (cs->https->of[e->c] == CONN_NONE || cs->https->stream_free == CONN_NONE ||
 			e->waits[e->tag % TAGS])
 			return;
-		cs->https->tag = e->tag % TAGS;
+		cs->stream.tag = e->tag % TAGS;
 		e->waits[e->tag % TAGS] = conn_write(cs, e->c, len);
 		e->tag++;
 	} else if (e->asked_count) {
 		uint32_t k = next(in) % e->asked_count;
 
-		cs->https->stream = e->asked[k];
+		cs->stream.stream = e->asked[k];
 		e->asked[k] = e->asked[--e->asked_count];
 		if (!conn_write(cs, e->c, len))
 			tcp_abort(&cs->host, &cs->all[e->c].tcp);
@@ -323,11 +321,10 @@ static void step(struct end *e, struct input *in)
 	case 6:
 		tag = next(in);
 		if (!e->server && e->waits[tag]) {
-			http_cancel(cs, e->c, tag);
+			conn_cancel(cs, e->c, tag);
 			e->waits[tag] = false;
 		} else if (tag == 255) {
-			http_shut(cs, e->c);
-			tcp_shut(t);
+			conn_shut(cs, e->c);
 		}
 		break;
 	case 7:

@@ -4,8 +4,6 @@
 #include "engine/core/conn.h"
 
 #include "base/clock.h"
-#include "engine/core/http.h"
-#include "engine/core/http_input.h"
 #include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "io/burst.h"
@@ -86,6 +84,55 @@ void conns_init(struct conns *cs, void *memory, const struct conns_shape *s, uin
 void conns_clock(struct conns *cs, uint64_t now)
 {
 	cs->host.now = clock_us(now - cs->start, cs->us_scale);
+}
+
+// --- channels ---
+
+static const struct channel *const channels[] = {
+	[CHANNEL_TLS] = &secure_channel, [CHANNEL_HTTP] = &http_channel};
+
+// Returns the channel of a connection; NULL: plain TCP.
+static inline const struct channel *channel_of(const struct conns *cs, uint32_t c)
+{
+	uint32_t flags = secure_flags(cs, c);
+
+	return flags == 0 ? NULL : channels[flags & SECURE_HTTP ? CHANNEL_HTTP : CHANNEL_TLS];
+}
+
+bool conn_on(struct conns *cs, uint32_t c, enum channel_kind kind)
+{
+	return channels[kind]->on(cs, c);
+}
+
+void conn_cancel(struct conns *cs, uint32_t c, uint32_t tag)
+{
+	const struct channel *channel = channel_of(cs, c);
+
+	if (channel && channel->cancel)
+		channel->cancel(cs, c, tag);
+}
+
+bool conn_unheard(struct conns *cs, uint32_t c, uint32_t *tag)
+{
+	const struct channel *channel = channel_of(cs, c);
+
+	return channel && channel->unheard && channel->unheard(cs, c, tag);
+}
+
+static __attribute__((noinline)) void channel_flush(struct conns *cs, uint32_t c)
+{
+	const struct channel *channel = channel_of(cs, c);
+
+	if (channel)
+		channel->flush(cs, c);
+}
+
+void conn_forget(struct conns *cs, uint32_t c)
+{
+	const struct channel *channel = channel_of(cs, c);
+
+	if (channel)
+		channel->forget(cs, c);
 }
 
 // --- the wheel ---
@@ -181,14 +228,6 @@ uint32_t conn_take(struct conns *cs, uint32_t place)
 	cs->all[c].chain = cs->at[place & cs->at_mask];
 	cs->at[place & cs->at_mask] = c;
 	return c;
-}
-
-void conn_forget(struct conns *cs, uint32_t c)
-{
-	if (cs->https)
-		http_forget(cs, c);
-	if (cs->secure)
-		secure_forget(cs, c);
 }
 
 static void conn_give(struct conns *cs, uint32_t c)
@@ -339,8 +378,8 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 	struct conn_head head;
 
 	head.t.len = 0; // it is not known yet
-	if (cs->secure)
-		secure_flush(cs, c);
+	if (__builtin_expect(cs->secure != NULL, 0))
+		channel_flush(cs, c);
 	for (;;) {
 		if (cs->out_count + 1 >= BURST_MAX || cs->out_count >= w->burst ||
 			!spare_fill(cs, w, no_mbuf))
@@ -426,17 +465,16 @@ static __attribute__((noinline)) bool message_framed(
 	return message_next(cs, c, cs->framed, message, len);
 }
 
-static __attribute__((noinline)) bool message_secured(
+static __attribute__((noinline)) bool message_of_channel(
 	struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
-	return secure_flags(cs, c) & SECURE_HTTP ? http_message(cs, c, message, len)
-	                                         : secure_message(cs, c, message, len);
+	return channel_of(cs, c)->message(cs, c, message, len);
 }
 
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
 	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
-		return message_secured(cs, c, message, len);
+		return message_of_channel(cs, c, message, len);
 	if (__builtin_expect(cs->framed != NULL, 0))
 		return message_framed(cs, c, message, len);
 	return message_next(cs, c, NULL, message, len);
@@ -455,21 +493,18 @@ static ALWAYS_INLINE const uint8_t *message_whole(struct conns *cs, uint32_t *le
 
 static __attribute__((noinline)) bool write_secured(struct conns *cs, uint32_t c, uint32_t len)
 {
-	uint32_t flags = secure_flags(cs, c);
-	const uint8_t *from;
+	const uint8_t *from = cs->message + CONN_LENGTH;
 
-	if (flags & SECURE_HTTP)
-		return http_write(cs, c, cs->message + CONN_LENGTH, len);
-	from = message_whole(cs, &len);
-	return flags ? secure_write(cs, c, from, len)
-	             : tcp_send(&cs->host, &cs->all[c].tcp, from, len);
+	if (!(secure_flags(cs, c) & SECURE_HTTP))
+		from = message_whole(cs, &len);
+	return channel_of(cs, c)->write(cs, c, from, len);
 }
 
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 {
 	const uint8_t *from;
 
-	if (__builtin_expect(cs->secure != NULL, 0))
+	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
 		return write_secured(cs, c, len);
 	from = message_whole(cs, &len);
 	return tcp_send(&cs->host, &cs->all[c].tcp, from, len);
@@ -477,10 +512,10 @@ bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 
 void conn_shut(struct conns *cs, uint32_t c)
 {
-	if (cs->https)
-		http_shut(cs, c);
-	if (cs->secure)
-		secure_shut(cs, c);
+	const struct channel *channel = channel_of(cs, c);
+
+	if (channel)
+		channel->shut(cs, c);
 	tcp_shut(&cs->all[c].tcp);
 }
 

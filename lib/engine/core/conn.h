@@ -84,6 +84,48 @@ struct crew_seat;
 struct https;
 struct secures;
 
+// The ways of messages above TCP.
+enum channel_kind { CHANNEL_TLS, CHANNEL_HTTP, CHANNEL_KINDS };
+
+// The functions of a channel; NULL: nothing is to be done. Messages on a channel with streams have
+// no key; struct conn_stream has their number instead.
+struct channel {
+	// The connection is being opened, or accepted. Returns false without memory.
+	bool (*on)(struct conns *cs, uint32_t c);
+	// As conn_message, and conn_write of the message at `bytes`.
+	bool (*message)(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
+	bool (*write)(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
+	bool (*flush)(struct conns *cs, uint32_t c); // its segments are about to be built
+	// As the functions of conn.h.
+	void (*cancel)(struct conns *cs, uint32_t c, uint32_t tag);
+	bool (*unheard)(struct conns *cs, uint32_t c, uint32_t *tag);
+	void (*shut)(struct conns *cs, uint32_t c);
+	void (*forget)(struct conns *cs, uint32_t c);
+};
+
+extern const struct channel secure_channel, http_channel;
+
+// The result of conn_message on a channel with streams.
+enum stream_event {
+	STREAM_MESSAGE, // client: an answer to the message `tag`; server: a request
+	STREAM_REFUSED, // client: the answer to `tag` has an error, which the owner can read
+	STREAM_RESET,   // client: the server reset the stream of `tag`
+	STREAM_WRONG,   // client: the answer to `tag` violates the protocol
+	STREAM_LATE,    // client: an answer to a message that was cancelled
+	STREAM_LEAVING, // client: the server takes no more requests; see conn_unheard
+};
+
+// The message that conn_message returned, or that is being written.
+struct conn_stream {
+	enum stream_event event;
+	uint32_t tag;      // client: the owner's number of the message
+	uint32_t stream;   // server: of the request
+	uint32_t status;   // of HTTP
+	bool may_repeat;   // of STREAM_RESET: the server did nothing with it
+	bool measured;     // client: it is of the measured part; of STREAM_LATE, too
+	const char *wrong; // of STREAM_REFUSED and STREAM_WRONG, static
+};
+
 enum conn_fate {
 	CONN_FATE_NONE,
 	CONN_FATE_LOST,
@@ -124,9 +166,10 @@ struct conns {
 	const struct conn_owner *owner;
 	struct secures *secure; // NULL: no connection uses TLS
 	struct https *https;    // NULL: none uses HTTP/2
-	void *of;               // the owner's data
-	conn_framing framed;    // set by the owner: framing of the next messages read or written
-	uint32_t fixed;         // set by the owner: length of the next messages read; 0: by framed
+	struct conn_stream stream;
+	void *of;            // the owner's data
+	conn_framing framed; // set by the owner: framing of the next messages read or written
+	uint32_t fixed;      // set by the owner: length of the next messages read; 0: by framed
 	uint16_t out_first, out_count, spare_count;
 	bool swap;                       // the next segment overtakes the last one in `out`
 	struct rte_mbuf *out[BURST_MAX]; // built, not taken by the device yet
@@ -190,6 +233,13 @@ void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
 // Sends the message of len bytes at cs->message + CONN_LENGTH. Returns false without memory.
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len);
+// Puts a connection that is being opened or accepted on a channel. Returns false without memory.
+bool conn_on(struct conns *cs, uint32_t c, enum channel_kind kind);
+// Client: nobody waits for the answer to the message `tag` any more.
+void conn_cancel(struct conns *cs, uint32_t c, uint32_t tag);
+// Client, after STREAM_LEAVING: takes a message that the server has not begun. Returns false if
+// there is none (any more).
+bool conn_unheard(struct conns *cs, uint32_t c, uint32_t *tag);
 // Forgets everything above TCP of a connection.
 void conn_forget(struct conns *cs, uint32_t c);
 // Ends the stream: FIN follows the bytes that wait.

@@ -65,6 +65,7 @@ bool http_on(struct conns *cs, uint32_t c)
 	uint32_t i = h->conn_free;
 	struct http_conn *hc;
 
+	secure_on(cs, c);
 	if (i == CONN_NONE)
 		return false;
 	hc = http_state_at(h, i);
@@ -234,11 +235,12 @@ void http_shut(struct conns *cs, uint32_t c)
 	struct http_conn *hc = http_state_of(cs, c);
 	uint8_t content[8] = {0};
 
-	if (!hc || hc->flags & HTTP_LEAVING || !(hc->flags & HTTP_BEGUN))
-		return;
-	hc->flags |= HTTP_LEAVING;
-	bytes_put_be32(content, hc->answered);
-	http_frame_send(cs, c, H2_GOAWAY, 0, 0, content, sizeof(content));
+	if (hc && !(hc->flags & HTTP_LEAVING) && hc->flags & HTTP_BEGUN) {
+		hc->flags |= HTTP_LEAVING;
+		bytes_put_be32(content, hc->answered);
+		http_frame_send(cs, c, H2_GOAWAY, 0, 0, content, sizeof(content));
+	}
+	secure_shut(cs, c);
 }
 
 // Sends as much of a content as both windows allow. Returns whether all of it was sent.
@@ -363,8 +365,8 @@ static bool request_take_up(
 	s = http_stream_add(h, hc);
 	if (!s)
 		return false;
-	s->tag = h->tag;
-	s->flags = h->measured ? STREAM_MEASURED : 0;
+	s->tag = cs->stream.tag;
+	s->flags = cs->stream.measured ? STREAM_MEASURED : 0;
 	h->counts->streams_limited += waits;
 	if (waits ? tcp_chain_add(&cs->host, &s->body, bytes, len)
 		  : request_send(cs, hc, c, s, bytes, len))
@@ -419,7 +421,7 @@ static bool answer_send(
 	struct conns *cs, struct http_conn *hc, uint32_t c, const uint8_t *bytes, uint32_t len)
 {
 	struct https *h = cs->https;
-	uint32_t *at = http_link_of(h, hc, h->stream), head;
+	uint32_t *at = http_link_of(h, hc, cs->stream.stream), head;
 	struct http_stream *s;
 	bool done;
 
@@ -493,8 +495,15 @@ bool http_unheard(struct conns *cs, uint32_t c, uint32_t *tag)
 	for (uint32_t *at = &hc->first; *at != CONN_NONE; at = &h->streams[*at].next)
 		if (h->streams[*at].id > hc->goaway || h->streams[*at].id == 0) {
 			*tag = h->streams[*at].tag;
+			h->counts->goaway_refused++;
 			http_stream_end(cs, hc, at);
 			return true;
 		}
 	return false;
+}
+
+void http_end(struct conns *cs, uint32_t c)
+{
+	http_forget(cs, c);
+	secure_forget(cs, c);
 }

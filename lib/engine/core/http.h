@@ -14,16 +14,6 @@
 #include "net/h2.h"
 #include "net/hpack.h"
 
-// The result of conn_message, in https.event.
-enum http_event {
-	HTTP_MESSAGE, // client: a good answer to the message `tag`; server: a request
-	HTTP_REFUSED, // client: the answer to `tag` has another status than 200, or a wrong type
-	HTTP_RESET,   // client: the server reset the stream of `tag`; status: its error
-	HTTP_WRONG,   // client: the answer to `tag` violates the protocol
-	HTTP_LATE,    // client: an answer to a message that was cancelled
-	HTTP_GOAWAY,  // client: the server takes no more requests; see http_unheard
-};
-
 struct http_stream;
 struct http_conn;
 
@@ -48,12 +38,6 @@ struct https {
 	struct http_faults faults;
 	uint64_t random;              // state of the faults
 	struct http_counters *counts; // client: and at each pass
-	// The message that conn_message returned, or that is being written.
-	enum http_event event;
-	uint32_t status; // of the event
-	uint32_t tag;    // client: the owner's number of the message
-	bool measured;   // client: the message is of the measured part; of HTTP_LATE, too
-	uint32_t stream; // server: of the request
 	// Private to http.c.
 	uint32_t *of; // the state of each connection; CONN_NONE: it has none
 	uint8_t *conns;
@@ -78,19 +62,7 @@ size_t https_bytes(const struct https_shape *shape);
 // memory: https_bytes zeroed bytes, aligned to 64, owned by the caller. header_table is set.
 void https_init(struct https *h, void *memory, const struct https_shape *shape);
 
-// For a connection that uses TLS and is being opened: it uses HTTP/2. Returns false without memory.
-bool http_on(struct conns *cs, uint32_t c);
-// For a connection that is freed, or carries no more. May be called again.
+// For a connection that carries no more; see also http_channel. May be called again.
 void http_forget(struct conns *cs, uint32_t c);
-// As conn_write, for https.tag, or for https.stream. A server's answer to a stream that is gone is
-// dropped.
-bool http_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
 // Do contents wait for the peer's windows?
 bool http_waits(const struct conns *cs, uint32_t c);
-// Client: nobody waits for the answer to the message `tag` any more.
-void http_cancel(struct conns *cs, uint32_t c, uint32_t tag);
-// Client, after HTTP_GOAWAY: takes a message that the server has not begun. Returns false if there
-// is none (any more).
-bool http_unheard(struct conns *cs, uint32_t c, uint32_t *tag);
-// Announces the end of the connection, before TLS does.
-void http_shut(struct conns *cs, uint32_t c);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path: hot. The thread that owns the connections.
-#include "engine/core/http_input.h"
-
+// The frames that a peer of HTTP/2 sends. Path: hot. The thread that owns the connections.
 #include "engine/core/http_internal.h"
 
 #define BLOCK_MOST    (2 * H2_FRAME) // octets of a header block in several frames
@@ -20,25 +18,24 @@ struct arrived {
 	uint32_t *message_len;
 };
 
-static bool event(struct https *h, enum http_event what, const struct http_stream *s,
-	uint32_t status, struct arrived *a)
+static bool event(
+	struct conns *cs, enum stream_event what, const struct http_stream *s, struct arrived *a)
 {
-	h->event = what;
-	h->status = status;
-	h->tag = s ? s->tag : 0;
-	h->stream = s ? s->id : 0;
+	cs->stream.event = what;
+	cs->stream.tag = s ? s->tag : 0;
+	cs->stream.stream = s ? s->id : 0;
 	if (s)
-		h->measured = s->flags & STREAM_MEASURED;
-	*a->message = h->body;
+		cs->stream.measured = s->flags & STREAM_MEASURED;
+	*a->message = cs->https->body;
 	*a->message_len = 0;
 	return true;
 }
 
 // The end of an answer to a message that was cancelled. Path: client.
-static bool late(const struct http_conn *hc, struct https *h, struct arrived *a)
+static bool late(struct conns *cs, const struct http_conn *hc, struct arrived *a)
 {
-	h->measured = hc->measured && a->id >= hc->measured;
-	return a->flags & H2_END_STREAM && event(h, HTTP_LATE, NULL, 0, a);
+	cs->stream.measured = hc->measured && a->id >= hc->measured;
+	return a->flags & H2_END_STREAM && event(cs, STREAM_LATE, NULL, a);
 }
 
 // Removes the padding. Returns false if it is longer than the frame.
@@ -62,7 +59,8 @@ static bool stream_error(
 	struct https *h = cs->https;
 
 	http_frame_send_32(cs, c, H2_RST_STREAM, h->streams[*at].id, H2_PROTOCOL_ERROR);
-	event(h, HTTP_WRONG, &h->streams[*at], 0, a);
+	event(cs, STREAM_WRONG, &h->streams[*at], a);
+	cs->stream.wrong = "its stream violates HTTP/2";
 	if (h->counts) {
 		h->counts->bad_frame++;
 		h->counts->error_sent[H2_PROTOCOL_ERROR]++;
@@ -94,7 +92,9 @@ static void content_take(struct conns *cs, struct http_stream *s, const uint8_t 
 // part has `len` octets.
 static bool length_differs(const struct conns *cs, const struct http_stream *s, uint32_t len)
 {
-	return s->length && s->length - 1 != tcp_chain_len(&cs->host, s->body) + len;
+	if (s->body != TCP_NONE)
+		len += tcp_chain_len(&cs->host, s->body);
+	return s->length && s->length - 1 != len;
 }
 
 // The answer comes before the content that it answers, which is not wanted then. Path: client.
@@ -115,7 +115,9 @@ static bool answer_take(struct conns *cs, struct http_conn *hc, uint32_t c, uint
 
 	if (s->status == 200 && length_differs(cs, s, len))
 		return stream_error(cs, hc, c, at, a);
-	event(h, is_good ? HTTP_MESSAGE : HTTP_REFUSED, s, s->status, a);
+	event(cs, is_good ? STREAM_MESSAGE : STREAM_REFUSED, s, a);
+	cs->stream.wrong =
+		s->status == 200 ? "its answer has a wrong type" : "its answer has an HTTP error";
 	if (s->flags & STREAM_SENDS)
 		content_cut(cs, hc, s);
 	if (s->flags & STREAM_CUT) // or the server would wait for the rest
@@ -136,7 +138,7 @@ static bool request_take(struct conns *cs, struct http_conn *hc, uint32_t c, uin
 
 	if (s->status == HPACK_POST && length_differs(cs, s, len))
 		return stream_error(cs, hc, c, at, a);
-	event(h, HTTP_MESSAGE, s, 0, a);
+	event(cs, STREAM_MESSAGE, s, a);
 	content_take(cs, s, bytes, len, a);
 	tcp_chain_drop(&cs->host, &s->body);
 	s->flags |= STREAM_ENDED;
@@ -192,7 +194,7 @@ static bool take_data(struct conns *cs, struct http_conn *hc, uint32_t c, struct
 		return false;
 	}
 	if (!at)
-		return !http_is_server(h) && late(hc, h, a);
+		return !http_is_server(h) && late(cs, hc, a);
 	s = &h->streams[*at];
 	if (s->status == 0 || s->flags & STREAM_ENDED)
 		return stream_error(cs, hc, c, at, a);
@@ -286,7 +288,7 @@ static bool answer_begin(struct conns *cs, struct http_conn *hc, uint32_t c, con
 		return false;
 	}
 	if (!at)
-		return late(hc, h, a);
+		return late(cs, hc, a);
 	s = &h->streams[*at];
 	if (s->status == 0 && f->status / 100 == 1 && !ends)
 		return false; // the final one follows
@@ -433,7 +435,8 @@ static bool take_reset(struct conns *cs, struct http_conn *hc, uint32_t c, struc
 	if (!at)
 		return false;
 	code = bytes_be32(a->content);
-	event(h, HTTP_RESET, &h->streams[*at], code, a);
+	event(cs, STREAM_RESET, &h->streams[*at], a);
+	cs->stream.may_repeat = code == H2_REFUSED_STREAM;
 	http_stream_end(cs, hc, at);
 	if (h->counts)
 		h->counts->rst_stream[h2_error_place(code)]++;
@@ -551,7 +554,7 @@ static bool take_goaway(struct conns *cs, struct http_conn *hc, uint32_t c, stru
 	hc->goaway = last < hc->goaway ? last : hc->goaway;
 	h->counts->goaway[h2_error_place(code)] += !(hc->flags & HTTP_LEAVING);
 	hc->flags |= HTTP_LEAVING;
-	return event(h, HTTP_GOAWAY, NULL, code, a);
+	return event(cs, STREAM_LEAVING, NULL, a);
 }
 
 static void take_ping(struct conns *cs, struct http_conn *hc, uint32_t c, struct arrived *a)
@@ -703,7 +706,7 @@ static bool event_next(
 	return false;
 }
 
-bool http_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
+static bool http_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
 	struct http_conn *hc = http_state_of(cs, c);
 	conn_framing framed = cs->framed;
@@ -722,3 +725,12 @@ bool http_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_
 	cs->fixed = fixed;
 	return found;
 }
+
+const struct channel http_channel = {.on = http_on,
+	.message = http_message,
+	.write = http_write,
+	.flush = secure_flush,
+	.cancel = http_cancel,
+	.unheard = http_unheard,
+	.shut = http_shut,
+	.forget = http_end};

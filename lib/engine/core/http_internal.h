@@ -30,7 +30,7 @@ struct http_stream {
 	uint32_t body;   // chain: received so far, waiting for a window, or the message that waits
 	int32_t window;  // octets that the peer takes
 	uint32_t taken;  // octets received that were not given back to the peer's window
-	uint32_t length; // content-length of what the peer sends, plus 1; 0: not announced
+	uint32_t length; // content-length of the peer's message, plus 1; 0: not announced
 	uint16_t status; // client: of the answer; 0: not known yet. Server: enum hpack_method
 	uint8_t flags;   // enum stream_flag
 };
@@ -104,3 +104,12 @@ void http_conn_error(struct conns *cs, struct http_conn *hc, uint32_t c, enum h2
 // Send contents that waited for a window, and messages that waited for the limit of streams.
 void http_contents_flush(struct conns *cs, struct http_conn *hc, uint32_t c);
 void http_held_send(struct conns *cs, struct http_conn *hc, uint32_t c);
+
+// The channel's functions. http_write is for the message cs->stream.tag, or the stream
+// cs->stream.stream; a server's answer to a stream that is gone is dropped.
+bool http_on(struct conns *cs, uint32_t c);
+bool http_write(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
+void http_cancel(struct conns *cs, uint32_t c, uint32_t tag);
+bool http_unheard(struct conns *cs, uint32_t c, uint32_t *tag);
+void http_shut(struct conns *cs, uint32_t c);
+void http_end(struct conns *cs, uint32_t c);

@@ -1082,3 +1082,16 @@ void secures_free(struct secures *ss)
 	}
 	crew_do(&ss->seats[0]);
 }
+
+static bool channel_on(struct conns *cs, uint32_t c)
+{
+	secure_on(cs, c);
+	return true;
+}
+
+const struct channel secure_channel = {.on = channel_on,
+	.message = secure_message,
+	.write = secure_write,
+	.flush = secure_flush,
+	.shut = secure_shut,
+	.forget = secure_forget};

@@ -226,8 +226,8 @@ static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t l
 		room = rte_pktmbuf_tailroom(m) - (uint32_t)sizeof(*h);
 		more = len < room ? len : room;
 		h = rte_pktmbuf_mtod(m, struct held *);
-		*h = (struct held){NULL, c, r->conns->all[c].number, more,
-			r->conns->cs.https ? r->conns->cs.https->stream : 0};
+		*h = (struct held){
+			NULL, c, r->conns->all[c].number, more, r->conns->cs.stream.stream};
 		memcpy(h + 1, from, more);
 		*link = m;
 		link = &h->next;
@@ -307,8 +307,7 @@ void responder_send_message(struct responder *r, void *held)
 	uint32_t c = h->conn, len = 0;
 	bool there = rc->all[c].number == h->number;
 
-	if (rc->cs.https)
-		rc->cs.https->stream = h->stream;
+	rc->cs.stream.stream = h->stream;
 	for (; m; m = h->next) {
 		h = rte_pktmbuf_mtod(m, const struct held *);
 		memcpy(rc->cs.message + CONN_LENGTH + len, h + 1, h->len);
@@ -551,8 +550,7 @@ static void handshake_begin(
 
 	if (!is_secured_port(p, port))
 		return;
-	secure_on(cs, c);
-	if (port == p->https_port && !http_on(cs, c)) {
+	if (!conn_on(cs, c, port == p->https_port ? CHANNEL_HTTP : CHANNEL_TLS)) {
 		tcp_abort(&cs->host, &cs->all[c].tcp);
 		return;
 	}

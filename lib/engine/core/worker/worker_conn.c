@@ -74,10 +74,8 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	tcp_open(&wc->cs.host, &of->tcp,
 		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(wc, now)->opened++;
-	if (wc->cs.secure)
-		secure_on(&wc->cs, c);
 	conn_touch(&wc->cs, c);
-	if ((wc->cs.https && !http_on(&wc->cs, c)) ||
+	if ((wc->cs.secure && !conn_on(&wc->cs, c, wc->cs.https ? CHANNEL_HTTP : CHANNEL_TLS)) ||
 		(wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c))) {
 		counts_of(wc, now)->no_memory++;
 		tcp_abort(&wc->cs.host, &of->tcp);
@@ -145,7 +143,8 @@ static bool is_open_loop(const struct worker_conns *wc)
 
 // Counts a message given to its connection, or to its seat, as sent. The lag is the tester's own
 // delay only: a wait for earlier replies is part of the response latency.
-static void slot_sent(struct worker_item *it, uint32_t slot, uint64_t now)
+static inline __attribute__((always_inline)) void slot_sent(
+	struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 
@@ -184,8 +183,8 @@ static bool message_write(struct worker_conns *wc, uint32_t c, struct txn_slot *
 	uint32_t len;
 
 	if (it->keyless) {
-		wc->cs.https->tag = (uint32_t)s->k;
-		wc->cs.https->measured = s->judged;
+		wc->cs.stream.tag = (uint32_t)s->k;
+		wc->cs.stream.measured = s->judged;
 		s->key = 0;
 	}
 	it->ctx.counters = it->banks[s->judged];
@@ -286,25 +285,33 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	}
 }
 
+// Lets the message of a taken transaction wait at its seat, unless a new connection takes it.
+APART void seat_wait(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
+{
+	struct conn_seat *at = &wc->seats[seat];
+
+	at->waiting++;
+	wc->waiting++;
+	counts_of(wc, now)->pipeline_full++;
+	if (!is_open_loop(wc)) // it is due when it is written
+		wc->it->books.ledger[wc->it->txns.slots[slot].judged].due--;
+	seat_go_on(wc, seat, now);
+	if (at->waiting && at->conn != CONN_NONE && is_open_loop(wc))
+		slot_sent(wc->it, slot, now);
+}
+
 // Writes the message of a taken transaction, or lets it wait at its seat, which has a connection. A
 // transaction that continues does not wait: only the seat's last ones do.
 static void seat_ask(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint64_t now)
 {
-	struct conn_seat *at = &wc->seats[seat];
+	const struct conn_seat *at = &wc->seats[seat];
 	struct txn_slot *s = &wc->it->txns.slots[slot];
 
 	s->time = now;
-	if (s->begun || (at->waiting == 0 && pipeline_has_room(wc, at->conn))) {
+	if (s->begun || (at->waiting == 0 && pipeline_has_room(wc, at->conn)))
 		slot_write(wc, at->conn, slot, now);
-		return;
-	}
-	at->waiting++;
-	wc->waiting++;
-	counts_of(wc, now)->pipeline_full++;
-	wc->it->books.ledger[s->judged].due -= !is_open_loop(wc); // it is due when it is written
-	seat_go_on(wc, seat, now);                                // its connection may be a new one
-	if (at->waiting && at->conn != CONN_NONE && is_open_loop(wc))
-		slot_sent(wc->it, slot, now);
+	else
+		seat_wait(wc, seat, slot, now);
 }
 
 // Continues the transactions whose reply was truncated, as far as there are ports.
@@ -368,7 +375,7 @@ static void conn_go_on(struct worker_conns *wc, uint32_t c, uint64_t now)
 		conn_close(wc, c);
 		return;
 	}
-	if (wc->it->ended && !wc->seats[of->seat].waiting)
+	if (__builtin_expect(wc->it->ended, 0) && !wc->seats[of->seat].waiting)
 		conn_leave(wc, c);
 	if (of->open == 0 && (of->flags & CONN_OVER || of->asked >= wc->per_conn))
 		conn_close(wc, c);
@@ -579,8 +586,8 @@ void worker_conn_lost(struct worker_item *it, uint32_t slot)
 	}
 	if (c != CONN_NONE && secure_waits_for_us(&wc->cs, c))
 		wc->cs.secure->counts->delayed++;
-	if (c != CONN_NONE && wc->cs.https) {
-		http_cancel(&wc->cs, c, (uint32_t)it->txns.slots[slot].k);
+	if (c != CONN_NONE && it->keyless) {
+		conn_cancel(&wc->cs, c, (uint32_t)it->txns.slots[slot].k);
 		conn_touch(&wc->cs, c);
 	}
 	if (c != CONN_NONE)
@@ -766,17 +773,15 @@ static uint32_t stream_slot(const struct worker_conns *wc, uint32_t c, uint32_t 
 }
 
 // The server takes no more messages on this connection: the unheard ones leave it.
-static void conn_unheard(struct worker_conns *wc, uint32_t c, uint64_t now)
+static void conn_leaving(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	uint32_t tag, slot;
 
 	conn_leave(wc, c);
-	while (http_unheard(&wc->cs, c, &tag)) {
+	while (conn_unheard(&wc->cs, c, &tag)) {
 		slot = stream_slot(wc, c, tag);
-		if (slot == TXN_NONE)
-			continue;
-		wc->cs.https->counts->goaway_refused++;
-		slot_lose(wc, slot, true, now);
+		if (slot != TXN_NONE)
+			slot_lose(wc, slot, true, now);
 	}
 	conn_go_on(wc, c, now);
 }
@@ -803,34 +808,31 @@ static void stream_judge(struct worker_conns *wc, uint32_t slot, struct replies 
 APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
 	const uint8_t *message, uint32_t len, uint64_t now)
 {
-	const struct https *h = wc->cs.https;
+	const struct conn_stream *s = &wc->cs.stream;
 	struct worker_item *it = wc->it;
 	struct replies r;
 	uint32_t slot;
 
-	if (h->event == HTTP_GOAWAY) {
-		conn_unheard(wc, c, now);
+	if (s->event == STREAM_LEAVING) {
+		conn_leaving(wc, c, now);
 		return;
 	}
-	slot = h->event == HTTP_LATE ? TXN_NONE : stream_slot(wc, c, h->tag);
+	slot = s->event == STREAM_LATE ? TXN_NONE : stream_slot(wc, c, s->tag);
 	if (slot == TXN_NONE) {
-		it->books.ledger[h->measured].late++;
+		it->books.ledger[s->measured].late++;
 		return;
 	}
-	if (h->event == HTTP_RESET) {
-		slot_lose(wc, slot, h->status == H2_REFUSED_STREAM || wc->again, now);
+	if (s->event == STREAM_RESET) {
+		slot_lose(wc, slot, s->may_repeat || wc->again, now);
 		conn_go_on(wc, c, now);
 		return;
 	}
 	replies_of_one(&r, (struct rte_mbuf *)(uintptr_t)m, wc->came, worker_late_to(wc->w, now));
 	r.in[0] = (struct proto_message){.buf = message, .len = len};
-	if (h->event == HTTP_MESSAGE)
+	if (s->event == STREAM_MESSAGE)
 		stream_judge(wc, slot, &r);
 	else
-		worker_fail(it, slot, &r,
-			h->event == HTTP_WRONG ? "its stream violates HTTP/2"
-			: h->status == 200     ? "its answer has a wrong type"
-					       : "its answer has an HTTP error");
+		worker_fail(it, slot, &r, s->wrong);
 	slot_ended(wc, c, slot, r.timed_out, now);
 }
 
@@ -896,7 +898,7 @@ APART void secured_match(
 
 	while (cs->all[c].tcp.state != TCP_CLOSED &&
 		conn_message(cs, c, &wc->read, &wc->read_len)) {
-		if (cs->https)
+		if (wc->it->keyless)
 			stream_match(wc, c, m, wc->read, wc->read_len, now);
 		else
 			message_match(wc, c, m, wc->read, wc->read_len, now);
