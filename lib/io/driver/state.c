@@ -435,11 +435,18 @@ static int write_own(
 	const struct port_settings *p, const char *dir, const struct netif *n, struct io_error *e)
 {
 	struct state s = {.index = n->index, .flags = n->flags, .promiscuous = p->promiscuous};
+	char made[256];
 	int err;
 
 	snprintf(s.interface, sizeof(s.interface), "%s", n->name);
 	state_of_self(&s);
 	err = state_write(dir, &s);
+	// Another run that has ended meanwhile removed the empty folder.
+	for (unsigned tries = 0; err == -ENOENT && tries < 100; tries++) {
+		err = state_directory(made, sizeof(made));
+		if (!err)
+			err = state_write(made, &s);
+	}
 	return err ? port_fail(e, p, err, "its state file cannot be written to %s: %s", dir,
 			     strerror(-err))
 	           : 0;

@@ -27,6 +27,8 @@ static struct io_error e;
 static struct {
 	uid_t user, owner;
 	unsigned vanishes; // so many times before it can be looked at
+	const char
+		*left; // the folder, empty, which another run removes while the interface is read
 	int mkdir_error;
 	struct netif now;
 	int read_error, detach_error, promiscuous_error, up_error;
@@ -76,6 +78,8 @@ int netif_read(const char *name, struct netif *out)
 		fake.read_fails--;
 		return -ENOBUFS;
 	}
+	if (fake.left)
+		rmdir(fake.left);
 	*out = fake.now;
 	snprintf(out->name, sizeof(out->name), "%s", name);
 	return fake.read_error;
@@ -695,6 +699,19 @@ static void a_start_writes_the_interface_as_it_was(void **state)
 	}
 }
 
+static void a_folder_that_another_run_removes_is_made_again(void **state)
+{
+	struct port_settings p = port_of("p", "af_packet", "eth1");
+	int claim;
+
+	fake.now = (struct netif){.index = here};
+	fake.left = own_directory();
+	claim = state_begin(&p, &e);
+	assert_in_range(claim, 3, 1000);
+	fake.left = NULL;
+	state_end(&p, claim);
+}
+
 static void a_folder_that_cannot_be_made_is_an_error(void **state)
 {
 	struct port_settings p = port_of("p", "af_xdp", "eth1");
@@ -769,6 +786,7 @@ int main(void)
 		IN_A_FOLDER(a_look_makes_no_folder_and_removes_no_file),
 		IN_A_FOLDER(a_foreign_program_stays),
 		IN_A_FOLDER(a_start_writes_the_interface_as_it_was),
+		IN_A_FOLDER(a_folder_that_another_run_removes_is_made_again),
 		IN_A_FOLDER(a_folder_that_cannot_be_made_is_an_error),
 		IN_A_FOLDER(one_of_many_has_the_interface),
 		IN_A_FOLDER(what_is_written_is_read_back),
