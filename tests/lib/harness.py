@@ -55,6 +55,8 @@ END_MS = 10  # a worker without its CPU for longer at the end of its run may lea
 SHARE = 0.1  # of a CPU: what other programs than the test's took beyond it, besides NOISE_MS, is a busy box
 NOISE_MS = 50
 
+OTHER_ROOT = os.environ.get("LAB_ROOT", "")
+
 _tests = []
 STEPPED = os.environ.get("STEPPED")  # settings of the world, empty: as they are; None: real time
 forget = []  # functions that take away what a test that is made again must not find, such as leases
@@ -424,6 +426,13 @@ class Lab:
     def dut(self, *argv):
         """The words that run a command on the server's side."""
         return ["ip", "netns", "exec", f"{self.prefix}-dut", *argv]
+
+    def other(self, *argv):
+        """As dut(), a program of the system that has the servers (LAB_ROOT of scripts/lab), which must be there."""
+        path = ":".join(OTHER_ROOT + folder for folder in os.environ["PATH"].split(":"))
+        if not shutil.which(argv[0], path=path):
+            skip(f"{argv[0]} is not installed (scripts/deps install lab)")
+        return self.dut(*(["chroot", OTHER_ROOT] if OTHER_ROOT else []), *argv)
 
     def ddiperf(self, config, *options, **more):
         """As ddiperf(), on the tester's side."""

@@ -6,12 +6,13 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import sys
 from pathlib import Path
 
-from harness import Lab, Result, binary, config_file, execute, forget, kill, skip, start, until
+from harness import OTHER_ROOT, Lab, Result, binary, config_file, execute, forget, kill, skip, start, until
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -19,6 +20,7 @@ DHCP_PORT = {"addresses": ["198.18.0.1/15", "10.64.0.1/12"]}  # the subnets of t
 RELAYS = ["198.18.0.64-198.18.0.65", "10.64.0.2-10.64.0.3"]
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "stolen": "100%"}
 PEER = str(Path(__file__).resolve().parent / "peer.py")
+RELEASE = int(re.search(r'VERSION_ID="?(\d+)', Path(f"{OTHER_ROOT}/etc/os-release").read_text())[1])  # of the lab's servers: Debian 12, 13
 
 _lab = _turn = None
 

@@ -5,12 +5,11 @@
 
 import json
 import re
-import shutil
 import tempfile
 from pathlib import Path
 
 from harness import EXIT, binary, check_ledger, execute, kill, main, nightly, skip, start, test
-from live import DRIVERS, SERVER, config, item, lab, responding
+from live import DRIVERS, RELEASE, SERVER, config, item, lab, responding
 
 # The server's counter of queries by family.
 SERVERS = {
@@ -86,10 +85,14 @@ for name in SERVERS:
                     add(name, driver, family, shape, method)
 
 
+# In flight, by release: Unbound 1.17 stops reading what its TLS library holds, until something else comes, when many requests
+# come at once. dnsdist 1.9 and Knot Resolver 5.7 close a connection when a write does not go through at once ("bad write retry").
+FEWER = {("unbound", 12): 20, ("dnsdist", 13): 20, ("kresd", 13): 20}
+
+
 def add_pipeline(server, method):
     def answers():
-        # Unbound 1.17 stops reading what its TLS library holds, until something else comes, when many requests come at once.
-        outstanding = 20 if server == "unbound" else 200
+        outstanding = FEWER.get((server, RELEASE), 200)
         one = doh(tcp={"connections": 2}, method=method, keys={"load": {"outstanding": outstanding, "total": "2000"}})
         found, growth, _ = run(one, here=lab(server), run={"duration": "5s"})
         all_answered(found, growth, server)
@@ -125,23 +128,27 @@ for name in SERVERS:
 
 @test
 def headers_dnsdist_ignores_the_size_of_our_table():
-    """Its library (h2o 2.2) uses a table of 4096 octets, whatever a client announces: nghttp2 refuses that as well."""
+    """The library of 1.7 (h2o 2.2) uses a table of 4096 octets, whatever a client announces: nghttp2 refuses that as well."""
     found, _, _ = run(doh(rate="100", header_table=0), here=lab("dnsdist"))
     http = found["connections"]["http"]
+    if RELEASE >= 13:
+        assert found["answered"] == found["sent"] > 0 and http["bad_frame"] == 0, found
+        return
     assert http["error_sent"] == {"compression_error": http["bad_frame"]} and found["lost"] == http["bad_frame"] > 0, found
 
 
 # --- refusals ---
 
 
-REFUSALS = {"unbound": "404", "bind": "404", "dnsdist": "404", "kresd": "404"}
 
 
 def add_path(server):
     def refuses():
-        found, growth, _ = run(doh(path="/other{?dns}"), here=lab(server))
+        # Knot Resolver 5.7 takes contents at any path.
+        method = "get" if (server, RELEASE) == ("kresd", 13) else "post"
+        found, growth, _ = run(doh(path="/other{?dns}", method=method), here=lab(server))
         http = found["connections"]["http"]
-        assert found["failed"] == found["sent"] > 0 and http["status"] == {REFUSALS[server]: found["sent"]}, found
+        assert found["failed"] == found["sent"] > 0 and http["status"] == {"404": found["sent"]}, found
         assert growth[SERVERS[server]["counter"][4]] == 0, growth
 
     refuses.__name__ = f"refusals_{server}_does_not_know_the_path"
@@ -156,7 +163,7 @@ for name in SERVERS:
 def refusals_a_server_of_http_1_is_named():
     """Its port speaks TLS, without HTTP/2: no message is sent there."""
     here = lab("unbound")
-    server = start(here.dut("openssl", "s_server", "-accept", "8443", "-key", str(folder(here) / "key.pem"), "-cert",
+    server = start(here.other("openssl", "s_server", "-accept", "8443", "-key", str(folder(here) / "key.pem"), "-cert",
                             str(folder(here) / "crt.pem"), "-alpn", "http/1.1", "-quiet"))
     try:
         found, _, result = run(doh(rate="20", keys={"server_port": 8443}), here=here, code=EXIT["unreachable"])
@@ -176,9 +183,7 @@ def responder(driver="af_packet", https=None, **dns):
 
 
 def tool(*argv):
-    if not shutil.which(argv[0]):
-        skip(f"{argv[0]} is not installed (scripts/deps install lab)")
-    code, out, err = execute(lab("none").dut(*argv), timeout=60)
+    code, out, err = execute(lab("none").other(*argv), timeout=60)
     assert code == 0, (argv, out, err)
     return out + err
 
