@@ -24,6 +24,27 @@ def make_certificate(folder, names=1):
     return str(file)
 
 
+def make_chain(folder, key):
+    """Files with the certificates of a chain of about 8 000 octets and the key of the first one ("rsa:2048", "ec:P-384"), and with its root."""
+    folder = Path(folder)
+
+    def openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+
+    openssl("genpkey", "-algorithm", "rsa", "-pkeyopt", "rsa_keygen_bits:3072", "-out", folder / "ca.key")
+    kind, _, size = key.partition(":")
+    openssl("genpkey", "-algorithm", kind, "-pkeyopt", f"rsa_keygen_bits:{size}" if kind == "rsa" else f"ec_paramgen_curve:{size}", "-out", folder / "leaf.key")
+    openssl("req", "-x509", "-key", folder / "ca.key", "-days", "30", "-subj", "/CN=root", "-out", folder / "0.pem")
+    for n in range(1, 6):
+        leaf = n == 5
+        (folder / "extensions").write_text("subjectAltName=DNS:dns.example\n" if leaf else f"basicConstraints=critical,CA:TRUE\nnsComment={'c' * 750}\n")
+        openssl("req", "-new", "-key", folder / ("leaf.key" if leaf else "ca.key"), "-subj", f"/CN={'dns.example' if leaf else n}", "-out", folder / "request")
+        openssl("x509", "-req", "-in", folder / "request", "-CA", folder / f"{n - 1}.pem", "-CAkey", folder / "ca.key", "-set_serial", n, "-days", "30",
+                "-extfile", folder / "extensions", "-out", folder / f"{n}.pem")
+    (folder / "chain.pem").write_text("".join((folder / f"{n}.pem").read_text() for n in range(5, 0, -1)) + (folder / "leaf.key").read_text())
+    return str(folder / "chain.pem"), str(folder / "0.pem")
+
+
 class Gone(Exception):
     """The client has ended the connection."""
 
@@ -95,7 +116,7 @@ class Client:
 
 
 class Peer:
-    """behave(client): called for each connection; the socket is closed after it."""
+    """behave(client): called for each connection; the socket is closed after it. contexts: connections take one after the other."""
 
     def __init__(self, behave, **settings):
         self.behave, self.settings = behave, settings
@@ -103,7 +124,7 @@ class Peer:
 
     def context(self, folder):
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        made.load_cert_chain(make_certificate(folder, self.settings.get("names", 1)))
+        made.load_cert_chain(self.settings.get("certificate") or make_certificate(folder, self.settings.get("names", 1)))
         if "version" in self.settings:
             made.minimum_version = made.maximum_version = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}[self.settings["version"]]
         made.set_alpn_protocols(self.settings.get("alpn", ["dot"]))
@@ -115,10 +136,10 @@ class Peer:
             made.verify_mode = ssl.CERT_REQUIRED
         return made
 
-    def serve(self, sock):
+    def serve(self, sock, number):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.settimeout(QUIET_S)
-        client = self.settings.get("client", Client)(sock, self.made)
+        client = self.settings.get("client", Client)(sock, self.made[number % len(self.made)])
         try:
             self.behave(client)
         except (Gone, OSError):  # ssl.SSLError is an OSError
@@ -134,14 +155,14 @@ class Peer:
         while not self.ending:
             with contextlib.suppress(TimeoutError):
                 sock, _ = self.listener.accept()
+                one = threading.Thread(target=self.serve, args=(sock, self.accepted))
                 self.accepted += 1
-                one = threading.Thread(target=self.serve, args=(sock,))
                 one.start()
                 self.threads.append(one)
 
     def __enter__(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.made = self.context(folder)
+            self.made = [self.context(folder) for _ in range(self.settings.get("contexts", 1))]
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
         self.listener.settimeout(0.05)
         self.port, self.threads = self.listener.getsockname()[1], []
