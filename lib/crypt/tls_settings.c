@@ -13,7 +13,7 @@
 #define TIMEOUT_NS   5000000000u
 #define PATH_MAX_LEN 4095
 #define PADDING_MOST 65536
-#define GROUPS_USUAL 2 // the first ones
+#define GROUPS_USUAL 3 // the first ones
 
 const char *const tls_version_names[] = {[TLS_1_3] = "1.3", [TLS_1_2] = "1.2", NULL};
 
@@ -86,7 +86,7 @@ static const char *const fault_names[] = {[TLS_FAULT_NONE] = "none", TLS_FAULTS(
 		.type = FIELD_ENUM, \
 		.list = true, \
 		.offset = offsetof(struct of, common.groups), \
-		.def = "x25519, secp256r1", \
+		.def = "x25519, secp256r1, secp384r1", \
 		.names = tls_group_names}, \
 	{.name = "certificate", \
 		.help = (file_help), \
