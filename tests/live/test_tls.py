@@ -219,7 +219,8 @@ def add_restart(server, version):
         tls, conns = found["connections"]["tls"], found["connections"]
         assert found["unsent"] == 0 and found["answered"] + found["lost"] == found["sent"], found
         timing(found["answered"] > 200 and conns["refused"] > 5, found)
-        assert 4 <= tls["resumption_refused"] <= 8 and tls["resumed"] > 100 and tls["bad_record"] == 0, tls
+        # The ticket of a handshake that the server did not live to end is gone.
+        assert 4 - tls["failed"] <= tls["resumption_refused"] <= 8 and tls["resumed"] > 100 and tls["bad_record"] == 0, tls
         assert found["lost"] == conns["lost_closed"] and conns["refused"] <= found["lost"], conns
 
     is_killed.__name__ = f"tickets_{server}_is_killed_and_its_new_keys_refuse_them_with_{version}"
