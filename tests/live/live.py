@@ -12,7 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
-from harness import OTHER_ROOT, Lab, Result, binary, config_file, execute, forget, kill, skip, start, until
+from harness import OTHER_ROOT, Lab, Result, binary, config_file, execute, forget, kill, skip, start, test, until
 
 DRIVERS = ("pcap", "af_packet", "af_xdp")
 SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
@@ -48,6 +48,11 @@ def forget_lab():
 
 
 forget.append(forget_lab)
+
+
+def since(release):
+    """A test about servers or clients of that release of Debian, or later ones."""
+    return test if RELEASE >= release else lambda function: function
 
 
 def item(name="queries", **keys):

@@ -8,8 +8,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness import EXIT, binary, check_ledger, execute, kill, main, nightly, skip, start, test
-from live import DRIVERS, RELEASE, SERVER, config, item, lab, responding
+from harness import EXIT, binary, check_ledger, execute, kill, main, nightly, start, test
+from live import DRIVERS, RELEASE, SERVER, config, item, lab, responding, since
 
 # The server's counter of queries by family.
 SERVERS = {
@@ -105,6 +105,16 @@ def add_pipeline(server, method):
 for name in SERVERS:
     for method in METHODS:
         add_pipeline(name, method)
+
+
+@since(13)
+def streams_that_dnsdist_ends_with_their_connection_are_lost():
+    """And never unsent. What it has counted lies between the answers that came and the requests that were sent."""
+    one = doh(tcp={"connections": 2}, keys={"load": {"outstanding": 200, "total": "4000"}})
+    found, growth, result = run(one, here=lab("dnsdist"), run={"duration": "5s"})
+    conns = found["connections"]
+    assert found["sent"] == found["answered"] + found["lost"] == 4000 and found["lost"] == conns["lost_closed"], result
+    assert conns["opened"] == 2 + conns["closed"] + conns["reset"] and found["answered"] <= growth["dnsdist_queries"] <= found["sent"], result
 
 
 def add_plain(server):

@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import EXIT, check_ledger, execute, kill, main, nightly, skip, start, test, timing, tshark, until
-from live import DRIVERS, RELEASE, SERVER, Running, addresses, config, item, lab, lab_again, responding
+from harness import EXIT, check_ledger, execute, kill, main, nightly, start, test, timing, tshark, until
+from live import DRIVERS, RELEASE, SERVER, Running, addresses, config, item, lab, lab_again, responding, since
 
 CLIENT = str(Path(__file__).resolve().parent / "tls_client.py")
 # queries: the server's counter by family. full, resumed: its counters of handshakes. dot: it selects the protocol (ALPN) from
@@ -419,11 +419,9 @@ def judge_openssl_and_gnutls_shake_hands_and_resume():
     assert (conns["tls_full"], conns["tls_resumed"], conns["tls_failed"]) == (full, resumed, 0), conns
 
 
-@test
+@since(13)
 def judge_a_client_that_offers_keys_of_ml_kem_has_those_of_x25519():
     """Its ClientHello is longer than a segment. The group that it offers first is not the responder's, or it has sent no key for X25519."""
-    if RELEASE < 13:
-        skip("OpenSSL of Debian 12 has no ML-KEM")
     with responder() as seen:
         for groups, count in (("", 1), ("-groups *X25519MLKEM768/*X25519", 1), ("-groups *X25519MLKEM768:X25519", 2), ("-groups X25519MLKEM768:X25519", 2)):
             out = tool("sh", "-c", f"openssl s_client -connect 198.18.0.1:853 -tls1_3 -msg -alpn dot {groups} </dev/null 2>&1")
