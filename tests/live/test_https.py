@@ -57,7 +57,9 @@ def all_answered(found, growth, server, family=4):
     assert growth[SERVERS[server]["counter"][family]] == found["sent"], where
     assert http["status"] == {"200": found["sent"]} and all(http[name] == 0 for name in WRONG), where
     assert not http["rst_stream"] and not http["error_sent"], where
-    assert all(conns[name] == 0 for name in ENDS), where
+    # Unbound of Debian 13 sometimes leaves a close_notify unread that comes with GOAWAY, so its kernel ends with a reset.
+    ends = [name for name in ENDS if name != "reset" or (server, RELEASE) != ("unbound", 13)]
+    assert all(conns[name] == 0 for name in ends), where
     assert conns["tls"]["full"] + conns["tls"]["resumed"] == conns["opened"] and conns["tls"]["no_alpn"] == 0, where
     return http
 
