@@ -11,36 +11,16 @@
 #include <gnutls/x509.h>
 
 #include "base/bytes.h"
+#include "crypt/hand_internal.h"
 
 #define PRIORITIES                                                                                 \
 	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:"                                              \
 	"-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"
 #define SHARED_KEYS  ":+ECDHE-PSK"
+#define QUIC_ALONE   ":-VERS-ALL:+VERS-TLS1.3:%DISABLE_TLS13_COMPAT_MODE"
 #define OUTPUT_FIRST 4096
+#define EARLY_DATA   42     // number of the extension
 #define EARLY_MOST   16384u // octets of early data that a server accepts
-
-struct hand_setup {
-	struct hand_settings settings;
-	gnutls_certificate_credentials_t credentials;
-	gnutls_psk_server_credentials_t psk; // of a server that refuses tickets: empty
-	gnutls_priority_t priorities;
-	gnutls_datum_t ticket_key;   // its own; none: settings.keys has it
-	gnutls_anti_replay_t replay; // likewise
-	FILE *keylog;                // in the form of SSLKEYLOGFILE; NULL: none
-};
-
-struct hand {
-	const struct hand_setup *setup;
-	gnutls_session_t session;
-	const uint8_t *in;
-	size_t in_len, in_at;
-	uint8_t *out;
-	size_t out_len, out_room;
-	uint8_t *early; // server: of EARLY_MOST octets; NULL: none came
-	size_t early_len;
-	enum hand_state state;
-	struct hand_facts facts;
-};
 
 // --- the common part
 
@@ -70,11 +50,11 @@ static int certificates_read(struct hand_setup *s)
 // that both ends know. So a server that refuses tickets has no such key, but could.
 static int priorities_read(struct hand_setup *s)
 {
-	char text[TLS_PRIORITIES_SIZE + sizeof(SHARED_KEYS)];
+	char text[TLS_PRIORITIES_SIZE + sizeof(SHARED_KEYS) + sizeof(QUIC_ALONE)];
 
-	snprintf(text, sizeof(text), "%s%s",
+	snprintf(text, sizeof(text), "%s%s%s",
 		s->settings.priorities ? s->settings.priorities : PRIORITIES,
-		s->settings.refuses ? SHARED_KEYS : "");
+		s->settings.refuses ? SHARED_KEYS : "", s->settings.quic ? QUIC_ALONE : "");
 	return gnutls_priority_init(&s->priorities, text, NULL);
 }
 
@@ -185,9 +165,8 @@ static ssize_t pull(gnutls_transport_ptr_t at, void *data, size_t room)
 	return (ssize_t)len;
 }
 
-static ssize_t push(gnutls_transport_ptr_t at, const void *data, size_t len)
+int hand_append(struct hand *h, const void *octets, size_t len)
 {
-	struct hand *h = at;
 	size_t room = h->out_room ? h->out_room : OUTPUT_FIRST;
 	uint8_t *grown;
 
@@ -195,16 +174,25 @@ static ssize_t push(gnutls_transport_ptr_t at, const void *data, size_t len)
 		room *= 2;
 	if (room > h->out_room) {
 		grown = realloc(h->out, room);
-		if (!grown) {
-			gnutls_transport_set_errno(h->session, ENOMEM);
-			return -1;
-		}
+		if (!grown)
+			return GNUTLS_E_MEMORY_ERROR;
 		h->out = grown;
 		h->out_room = room;
 	}
-	memcpy(h->out + h->out_len, data, len);
+	if (len)
+		memcpy(h->out + h->out_len, octets, len);
 	h->out_len += len;
-	return (ssize_t)len;
+	return 0;
+}
+
+static ssize_t push(gnutls_transport_ptr_t at, const void *data, size_t len)
+{
+	struct hand *h = at;
+
+	if (hand_append(h, data, len) == 0)
+		return (ssize_t)len;
+	gnutls_transport_set_errno(h->session, ENOMEM);
+	return -1;
 }
 
 // --- names
@@ -347,7 +335,7 @@ static int way_take(struct hand *h, bool read, struct record_way *w)
 	return 0;
 }
 
-static int facts_take(struct hand *h)
+int hand_take_facts(struct hand *h)
 {
 	struct hand_facts *f = &h->facts;
 	gnutls_cipher_algorithm_t cipher = gnutls_cipher_get(h->session);
@@ -370,6 +358,8 @@ static int facts_take(struct hand *h)
 		memcpy(f->alpn, alpn.data, alpn.size);
 	if (!known)
 		return GNUTLS_E_UNKNOWN_CIPHER_SUITE;
+	if (h->parameters)
+		return 0;
 	rc = way_take(h, true, &f->read);
 	return rc ? rc : way_take(h, false, &f->write);
 }
@@ -386,15 +376,39 @@ static int give_tickets(struct hand *h)
 	return gnutls_session_ticket_enable_server(h->session, &keys_of(h)->ticket_key);
 }
 
+// Has the ticket the extension early_data (RFC 8446 section 4.6.1)? GnuTLS does not distinguish its
+// absence from the largest number, which all tickets of QUIC have.
+static bool ticket_allows_early(const gnutls_datum_t *message)
+{
+	struct reader in = reader_of(message->data, message->size);
+	uint16_t type, len;
+
+	read_bytes(&in, 8); // lifetime, age
+	read_bytes(&in, read_u8(&in));
+	read_bytes(&in, read_be16(&in));
+	read_be16(&in); // length of all extensions
+	while (!in.failed && reader_left(&in)) {
+		type = read_be16(&in);
+		len = read_be16(&in);
+		if (type == EARLY_DATA)
+			return read_be32(&in) > 0 && !in.failed;
+		read_bytes(&in, len);
+	}
+	return false;
+}
+
 // A message was sent or received. A server that takes no tickets gives them from ServerHello on.
 static int message_seen(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
 	const gnutls_datum_t *message)
 {
 	struct hand *h = gnutls_session_get_ptr(session);
 
-	(void)when;
-	(void)incoming;
-	(void)message;
+	// Later a part of it is gone.
+	if (when == GNUTLS_HOOK_PRE) {
+		if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && incoming)
+			h->early_allowed = ticket_allows_early(message);
+		return 0;
+	}
 	if (type == GNUTLS_HANDSHAKE_HELLO_RETRY_REQUEST)
 		h->facts.hello_retry = true;
 	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO && h->setup->settings.refuses)
@@ -405,10 +419,12 @@ static int message_seen(gnutls_session_t session, unsigned type, unsigned when, 
 static int session_begin(struct hand *h, const uint8_t *session, size_t session_len)
 {
 	const struct hand_settings *w = &h->setup->settings;
+	bool early = w->server || (w->quic && session_len && session[--session_len]);
 	unsigned flags = (w->server ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK |
 	                 GNUTLS_KEY_SHARE_TOP | // one key share: the preferred group's
 	                 (w->server && (!w->tickets || w->refuses) ? GNUTLS_NO_TICKETS : 0) |
-	                 (w->server && w->early ? GNUTLS_ENABLE_EARLY_DATA : 0);
+	                 (early && w->early ? GNUTLS_ENABLE_EARLY_DATA : 0) |
+	                 (w->quic ? GNUTLS_NO_AUTO_SEND_TICKET | GNUTLS_NO_END_OF_EARLY_DATA : 0);
 	gnutls_datum_t alpn = {(uint8_t *)w->alpn, w->alpn ? (unsigned)strlen(w->alpn) : 0};
 	int rc = gnutls_init(&h->session, flags);
 
@@ -421,7 +437,7 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 	gnutls_session_set_keylog_function(h->session, secret_seen);
 	gnutls_session_set_verify_function(h->session, certificate_check);
 	gnutls_handshake_set_hook_function(
-		h->session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_POST, message_seen);
+		h->session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_BOTH, message_seen);
 	gnutls_handshake_set_timeout(h->session, GNUTLS_INDEFINITE_TIMEOUT);
 	rc = gnutls_priority_set(h->session, h->setup->priorities);
 	rc = rc ? rc
@@ -437,7 +453,8 @@ static int session_begin(struct hand *h, const uint8_t *session, size_t session_
 		rc = give_tickets(h);
 	if (rc == 0 && w->server && w->early) {
 		gnutls_anti_replay_enable(h->session, keys_of(h)->replay);
-		rc = gnutls_record_set_max_early_data_size(h->session, EARLY_MOST);
+		rc = gnutls_record_set_max_early_data_size(
+			h->session, w->quic ? UINT32_MAX : EARLY_MOST);
 	}
 	if (rc == 0 && session)
 		rc = gnutls_session_set_data(h->session, session, session_len);
@@ -466,6 +483,7 @@ void hand_free(struct hand *h)
 		gnutls_deinit(h->session);
 	free(h->out);
 	free(h->early);
+	free(h->parameters);
 	free(h);
 }
 
@@ -491,7 +509,7 @@ static int early_take(struct hand *h)
 	return 0;
 }
 
-static enum hand_state failed(struct hand *h, int rc)
+enum hand_state hand_failed(struct hand *h, int rc)
 {
 	int level;
 
@@ -516,7 +534,7 @@ enum hand_state hand_step(struct hand *h, const uint8_t *in, size_t len, size_t 
 	h->in_at = 0;
 	rc = gnutls_handshake(h->session);
 	if (rc == 0)
-		rc = facts_take(h);
+		rc = hand_take_facts(h);
 	if (rc == 0)
 		rc = early_take(h);
 	*taken = h->in_at;
@@ -524,7 +542,7 @@ enum hand_state hand_step(struct hand *h, const uint8_t *in, size_t len, size_t 
 	if (rc == GNUTLS_E_AGAIN || rc == GNUTLS_E_INTERRUPTED)
 		return HAND_RUNNING;
 	if (rc < 0)
-		return failed(h, rc);
+		return hand_failed(h, rc);
 	return h->state = HAND_DONE;
 }
 
@@ -554,7 +572,7 @@ size_t hand_early_most(const struct hand *h)
 
 	if (!h->setup->settings.early || h->facts.tls12 || h->facts.hello_retry)
 		return 0;
-	return most == UINT32_MAX ? 0 : most;
+	return most == UINT32_MAX && !h->setup->settings.quic ? 0 : most;
 }
 
 uint8_t *hand_session(struct hand *h, size_t *len)
@@ -568,16 +586,18 @@ uint8_t *hand_session(struct hand *h, size_t *len)
 		!(gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_SESSION_TICKET))
 		return NULL;
 	if (gnutls_session_get_data2(h->session, &data) == 0 && data.size) {
-		copy = malloc(data.size);
-		*len = data.size;
+		*len = data.size + h->setup->settings.quic;
+		copy = malloc(*len);
 		if (copy)
 			memcpy(copy, data.data, data.size);
+		if (copy && h->setup->settings.quic)
+			copy[data.size] = h->early_allowed;
 	}
 	gnutls_free(data.data);
 	return copy;
 }
 
-static bool has_ticket(const struct hand *h)
+bool hand_has_ticket(const struct hand *h)
 {
 	return gnutls_session_get_flags(h->session) & GNUTLS_SFLAGS_SESSION_TICKET;
 }
@@ -595,7 +615,7 @@ bool hand_ticket(struct hand *h, const uint8_t *records, size_t len)
 	do {
 		before = h->in_at;
 		gnutls_record_recv(h->session, unused, sizeof(unused));
-	} while (!has_ticket(h) && h->in_at > before);
+	} while (!hand_has_ticket(h) && h->in_at > before);
 	h->in_len = h->in_at = 0;
-	return has_ticket(h);
+	return hand_has_ticket(h);
 }

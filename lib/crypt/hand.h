@@ -28,6 +28,7 @@ struct hand_settings {
 	bool refuses;                  // server: takes no ticket, and yet gives some (TLS 1.3)
 	const struct hand_setup *keys; // server: of its tickets; NULL: its own
 	bool early;                    // early data (RFC 8446 section 2.3): sent, or accepted
+	bool quic;                     // without records, for hand_messages.h: TLS 1.3 only
 };
 
 // Why a certificate was refused, in this order of importance.
@@ -103,6 +104,8 @@ const uint8_t *hand_early_taken(const struct hand *h, size_t *len);
 // After HAND_DONE: the session to resume with, in memory of malloc that the caller frees. Returns
 // NULL if there is none: in TLS 1.3 it comes in a ticket.
 uint8_t *hand_session(struct hand *h, size_t *len);
+// Has a ticket arrived?
+bool hand_has_ticket(const struct hand *h);
 // Octets of early data that this session allows.
 size_t hand_early_most(const struct hand *h);
 // Takes a copy of all records from the peer after HAND_DONE, in their order, one or several at a
