@@ -40,6 +40,7 @@ CEILINGS = {
     "lib/net": 1,
     "lib/process": 0,
     "lib/proto": 11,
+    "lib/quic": 0,
     "lib/report": 0,
     "lib/stats": 0,
     "app": 2,

@@ -14,11 +14,12 @@ BELOW = {
     "base": set(),
     "net": {"base"},
     "crypt": {"base"},
+    "quic": {"base", "crypt"},
     "conf": {"base"},
     "stats": {"base"},
     "proto": {"base", "net", "crypt"},
     "io": {"base", "net"},
-    "engine": {"base", "net", "crypt", "conf", "stats", "proto", "io"},
+    "engine": {"base", "net", "crypt", "quic", "conf", "stats", "proto", "io"},
 }
 RUN = set(BELOW)  # what makes a run; around it:
 BELOW |= {
@@ -83,13 +84,14 @@ OUTSIDE = {
     "libmicrohttpd": (re.compile(r"microhttpd\.h$"), {"http", "export", "app"}),
     "GnuTLS": (re.compile(r"gnutls/"), {"http", "crypt"}),
     "libnats": (re.compile(r"^nats(/|\.h$)"), {"nats"}),
-    "nettle": (re.compile(r"nettle/"), {"proto", "crypt"}),
+    "nettle": (re.compile(r"nettle/"), {"proto", "crypt", "quic"}),
+    "ngtcp2": (re.compile(r"ngtcp2/"), {"quic"}),
     "jansson": (re.compile(r"jansson\.h$"), {"conf", "stats", "engine", "app"} | set(BELOW) - RUN),
 }
 DPDK_FOLDERS = {"io", "engine"}
 WORDS = {"echo"}  # protocols whose name ICMP, TCP timestamps and terminals have, too
 FOREIGN = {"dns_metrics", "GNUTLS_NAME_DNS", "GNUTLS_SAN_DNSNAME"}  # names of others that are like a protocol's
-PROTOCOL_FREE = {"base", "net", "crypt", "conf", "stats", "io", "engine"}
+PROTOCOL_FREE = {"base", "net", "crypt", "quic", "conf", "stats", "io", "engine"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')", re.S)
