@@ -98,6 +98,7 @@ static inline void burst_ask(struct rte_mbuf **pkts, uint16_t n)
 static inline void burst_ask_next(struct rte_mbuf **pkts, uint16_t n, uint16_t i)
 {
 	const struct rte_mbuf *m;
+	const uint8_t *at, *end;
 
 	if (i + 2 * BURST_AHEAD < n)
 		burst_own(pkts[i + 2 * BURST_AHEAD]);
@@ -105,8 +106,12 @@ static inline void burst_ask_next(struct rte_mbuf **pkts, uint16_t n, uint16_t i
 		return;
 	m = pkts[i + BURST_AHEAD]; // its header is in the cache
 	burst_own_data(m);
-	for (uint32_t at = 128; __builtin_expect(at < m->data_len && at < BURST_OWNED, 0); at += 64)
-		burst_own(rte_pktmbuf_mtod_offset(m, const uint8_t *, at));
+	if (__builtin_expect(m->data_len <= 128, 1))
+		return;
+	at = rte_pktmbuf_mtod(m, const uint8_t *);
+	end = at + (m->data_len < BURST_OWNED ? m->data_len : BURST_OWNED);
+	for (at += 128; at < end; at += 64)
+		burst_own(at);
 }
 
 // Take n mbufs from the pool, or none and false. Their last user was a driver or another CPU: reset

@@ -19,7 +19,25 @@ static inline uint16_t csum_be16(uint16_t host)
 }
 
 #if defined(__x86_64__)
-// Add 32 bytes. In assembly, as compilers emit no add with carry here.
+// Add 64 bytes. In assembly, as compilers emit no add with carry here.
+static inline uint64_t csum_64(uint64_t sum, const uint8_t *p)
+{
+	__asm__("addq 0(%[p]), %[sum]\n\t"
+		"adcq 8(%[p]), %[sum]\n\t"
+		"adcq 16(%[p]), %[sum]\n\t"
+		"adcq 24(%[p]), %[sum]\n\t"
+		"adcq 32(%[p]), %[sum]\n\t"
+		"adcq 40(%[p]), %[sum]\n\t"
+		"adcq 48(%[p]), %[sum]\n\t"
+		"adcq 56(%[p]), %[sum]\n\t"
+		"adcq $0, %[sum]"
+		: [sum] "+r"(sum)
+		: [p] "r"(p), "m"(*(const uint8_t(*)[64])p)
+		: "cc");
+	return sum;
+}
+
+// Add 32 bytes.
 static inline uint64_t csum_32(uint64_t sum, const uint8_t *p)
 {
 	__asm__("addq 0(%[p]), %[sum]\n\t"
@@ -54,7 +72,7 @@ static inline uint64_t csum_wide_from(uint64_t start, const uint8_t *p, size_t l
 	len--;
 #if defined(__x86_64__)
 	for (; len >= 64; len -= 64, p += 64)
-		sum = csum_32(csum_32(sum, p), p + 32);
+		sum = csum_64(sum, p);
 	if (len & 32) {
 		sum = csum_32(sum, p);
 		p += 32;

@@ -142,49 +142,6 @@ void worker_book_waited(struct worker_item *it, uint64_t due, uint64_t now);
 // Count a reply to a request that was due before it->earlier_than.
 void worker_book_earlier(struct worker_item *it, uint64_t due, uint64_t now, bool failed);
 
-// Replies to one step, one after the other: replies of a burst mostly come by step.
-struct step_run {
-	struct step_books *of; // NULL: none yet
-	struct hist_run response, service;
-	uint64_t answered, failed;
-};
-
-static inline void step_run_end(const struct step_run *r)
-{
-	if (!r->of)
-		return;
-	r->of->answered += r->answered;
-	r->of->failed += r->failed;
-	hist_run_end(&r->of->response, &r->response);
-	hist_run_end(&r->of->service, &r->service);
-}
-
-// Count the reply to a step of a transaction of an item with steps; the next step is due now.
-// Books exist for the measured part only. step_run_end is due at the end.
-HOT void worker_book_step(struct worker_item *it, uint32_t slot, uint8_t step, uint64_t now,
-	bool failed, struct step_run *r)
-{
-	const struct txn_slot *s = &it->txns.slots[slot];
-	uint64_t due = it->step_due[slot];
-	struct step_books *b;
-
-	if (!s->judged)
-		return;
-	b = &it->steps[step];
-	if (b != r->of) {
-		step_run_end(r);
-		*r = (struct step_run){b};
-	}
-	if (failed)
-		r->failed++;
-	else
-		r->answered++;
-	hist_run_add(&b->response, &r->response, now - due);
-	// A step without a message begins when it is due.
-	hist_run_add(&b->service, &r->service, now - (s->time > due ? s->time : due));
-	it->step_due[slot] = now;
-}
-
 // --- the protocol's view of a transaction ---
 
 // The view of a transaction without a slot.

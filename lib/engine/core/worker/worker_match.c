@@ -176,24 +176,92 @@ APART void item_other_answer(
 	}
 }
 
-// Count the replies to steps, before the transactions end or continue.
-APART void item_book_steps(struct worker_item *it, const struct found *f, const struct replies *r)
+// Replies to one step. Their latencies mostly repeat together.
+struct step_run {
+	uint64_t response, service, times;
+	uint64_t answered, failed; // answered: the failed, too
+};
+
+// Without the address of a run, so that the caller keeps it in registers.
+APART void step_book(struct step_books *b, uint64_t response, uint64_t service, uint64_t times)
 {
+	hist_run_end(&b->response, &(struct hist_run){response, times});
+	hist_run_end(&b->service, &(struct hist_run){service, times});
+}
+
+// Count the reply, which came at `now`, to a step of a transaction of the measured part. The next
+// step is due then. step_run_end is due at the end.
+HOT void step_run_add(struct step_books *b, struct step_run *run, const struct txn_slot *s,
+	uint64_t *due, uint64_t now, bool failed)
+{
+	// A step without a message begins when it is due.
+	uint64_t response = now - *due, service = now - (s->time > *due ? s->time : *due);
+
+	run->failed += failed;
+	run->answered++;
+	if (response != run->response || service != run->service) {
+		step_book(b, run->response, run->service, run->times);
+		run->response = response;
+		run->service = service;
+		run->times = 0;
+	}
+	run->times++;
+	*due = now;
+}
+
+HOT void step_run_end(struct step_books *b, const struct step_run *run)
+{
+	b->answered += run->answered - run->failed;
+	b->failed += run->failed;
+	step_book(b, run->response, run->service, run->times);
+}
+
+// Count the replies from the n-th on to one step. Returns the number of the first to another.
+HOT uint32_t item_book_step(struct worker_item *it, const struct found *f, const struct replies *r,
+	uint32_t n, bool stamped)
+{
+	const uint8_t step = f->steps[n];
+	struct step_books *b = &it->steps[step];
+	uint64_t *step_due = it->step_due;
+	const uint64_t now = r->now;
 	struct step_run run = {0};
 
-	for (uint32_t n = 0; n < f->count; n++) {
+	for (; n < f->count && f->steps[n] == step; n++) {
+		const struct txn_slot *s = slot_of(f->views[n]);
 		enum proto_verdict verdict = f->verdicts[n];
+		bool goes_on = verdict == PROTO_KEPT && s->step != step;
 
-		bool goes_on = verdict == PROTO_KEPT && f->views[n]->step != f->steps[n];
-
-		if (goes_on && slot_of(f->views[n])->judged)
-			it->steps[f->views[n]->step].sent++;
+		if (!s->judged)
+			continue;
+		if (goes_on)
+			it->steps[s->step].sent++;
 		if (verdict == PROTO_DONE || verdict == PROTO_AGAIN || verdict == PROTO_FAIL ||
 			goes_on)
-			worker_book_step(it, f->slots[n], f->steps[n], reply_at(r, f->index[n]),
-				verdict == PROTO_FAIL, &run);
+			step_run_add(b, &run, s, &step_due[f->slots[n]],
+				stamped ? r->came[f->index[n]] : now, verdict == PROTO_FAIL);
 	}
-	step_run_end(&run);
+	step_run_end(b, &run);
+	return n;
+}
+
+// Count the replies to steps, before the transactions end or continue. Replies of a burst mostly
+// come by step.
+HOT void item_book_steps(
+	struct worker_item *it, const struct found *f, const struct replies *r, bool stamped)
+{
+	for (uint32_t n = 0; n < f->count;)
+		n = item_book_step(it, f, r, n, stamped);
+}
+
+APART void book_steps(struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	item_book_steps(it, f, r, false);
+}
+
+APART void book_steps_stamped(
+	struct worker_item *it, const struct found *f, const struct replies *r)
+{
+	item_book_steps(it, f, r, true);
 }
 
 // Capture a message within a transaction and its reply. The slot already describes the next
@@ -306,7 +374,7 @@ HOT void item_complete(struct worker_item *it, unsigned has, const struct found 
 	uint32_t ended = 0, slots[BURST_MAX];
 
 	if (has & HAS_STEPS && it->steps)
-		item_book_steps(it, f, r);
+		stamped ? book_steps_stamped(it, f, r) : book_steps(it, f, r);
 	if (has & HAS_EVIDENCE && it->evidence)
 		item_keep_answered(it, f, r);
 	if (has & HAS_FOLLOWERS && __builtin_expect(it->followers != NULL, 0))
@@ -449,7 +517,6 @@ bool item_time_out(struct worker_item *it, uint32_t slot, uint64_t now)
 {
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct proto_txn view = s->view;
-	struct step_run step = {0};
 	enum proto_verdict verdict;
 
 	if (it->servers && !it->router && servers_next(it, slot)) {
@@ -461,9 +528,12 @@ bool item_time_out(struct worker_item *it, uint32_t slot, uint64_t now)
 	if (it->servers && (verdict != PROTO_AGAIN || view.step == s->step))
 		servers_lost(it, slot);
 	if (verdict == PROTO_AGAIN) {
-		if (it->steps && view.step != s->step) { // the kept reply answers the step before
-			worker_book_step(it, slot, s->step, now, false, &step);
-			step_run_end(&step);
+		if (it->steps && s->judged && view.step != s->step) {
+			// The kept reply answers the step before.
+			struct step_run run = {0};
+
+			step_run_add(&it->steps[s->step], &run, s, &it->step_due[slot], now, false);
+			step_run_end(&it->steps[s->step], &run);
 		}
 		s->view = view;
 		txn_again(&it->txns, slot);

@@ -547,15 +547,6 @@ HOT void item_fill(struct worker *w, struct worker_item *it, unsigned has, uint6
 		block_stamp(w, it, &b);
 }
 
-// A message was sent. A retransmission is not another message of its step.
-static void item_count_step(struct worker_item *it, const struct txn_slot *s)
-{
-	if (s->tries && !s->silent)
-		return;
-	it->steps[s->step].sent++;
-	it->steps[s->step].no_reply += s->silent;
-}
-
 // Hand the burst to the device, and count the messages that it took. It may take a part; the rest
 // is the first of the next burst.
 HOT uint16_t item_flush(struct worker *w, struct worker_item *it, unsigned has)
@@ -583,10 +574,13 @@ HOT uint16_t item_flush(struct worker *w, struct worker_item *it, unsigned has)
 				hist_run_add(&it->books.lag, &lag, now - s->due);
 			}
 		}
-		if (has & HAS_STEPS && it->steps && s->judged)
-			item_count_step(it, s);
+		// A retransmission is not another message of its step.
+		if (has & HAS_STEPS && it->steps && s->judged && (!s->tries || s->silent))
+			it->steps[s->step].sent++;
 		txn_arm(&it->txns, slot, now);
 		if (s->silent) {
+			if (has & HAS_STEPS && it->steps && s->judged)
+				it->steps[s->step].no_reply++;
 			if (has & HAS_FOLLOWERS && it->followers)
 				worker_tell(it, slot, now);
 			it->books.ledger[s->judged].no_reply++;
