@@ -97,6 +97,7 @@ _Static_assert(sizeof(struct dhcp4_client) == 32, "a power of two");
 struct dhcp4_template {
 	bool open;                        // options and END must be appended; otherwise complete
 	bool usual;                       // complete, with an Ethernet MAC, and expects a reply
+	bool relayed_usual;               // usual, and sent from the relay's own address
 	uint16_t len;                     // of bytes
 	uint16_t room;                    // maximum length of the whole message
 	uint16_t requested_at, server_at; // data of options 50 and 54

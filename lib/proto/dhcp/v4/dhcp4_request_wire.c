@@ -317,20 +317,29 @@ static __attribute__((noinline)) void other_make(struct proto_ctx *ctx, struct p
 		silent_sent(ctx, t);
 }
 
+// Copy a complete template with an Ethernet MAC and write the client's values into it. Returns the
+// sum of all.
+DHCP_INLINE uint64_t template_write(const struct proto_ctx *ctx, const struct proto_txn *t,
+	const struct asking *a, uint8_t *buf)
+{
+	const struct dhcp4_template *m = a->m;
+
+	memcpy(buf, m->bytes, DHCP4_AT_ZEROS);
+	memset(buf + DHCP4_AT_ZEROS, 0, DHCP4_AT_REST - DHCP4_AT_ZEROS);
+	dhcp_copy(buf + DHCP4_AT_REST, m->bytes + DHCP4_AT_REST, m->len - DHCP4_AT_REST);
+	return template_patch(ctx, t, a, buf) + mac_patch(a, buf);
+}
+
 DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const struct asking *a,
 	const struct proto_flow *flow, struct proto_out *out, uint32_t room)
 {
 	const struct dhcp4_template *m = a->m;
-	uint8_t *buf = out->buf;
 
 	if (!m->usual || a->p->is.wrong.steps || m->len > room) {
 		other_make(ctx, t, flow, out, room);
 		return;
 	}
-	memcpy(buf, m->bytes, DHCP4_AT_ZEROS);
-	memset(buf + DHCP4_AT_ZEROS, 0, DHCP4_AT_REST - DHCP4_AT_ZEROS);
-	dhcp_copy(buf + DHCP4_AT_REST, m->bytes + DHCP4_AT_REST, m->len - DHCP4_AT_REST);
-	out->sum = template_patch(ctx, t, a, buf) + mac_patch(a, buf);
+	out->sum = template_write(ctx, t, a, out->buf);
 	out->len = m->len;
 	message_count(ctx, t, a, flow, out);
 }
@@ -358,14 +367,65 @@ DHCP_INLINE void flow_make(const struct asking *a, struct proto_flow *out)
 	bytes_put_be32(out->src, a->has & DHCP4_HAS_CIADDR ? a->client->offered : 0);
 }
 
+// Write n well-formed messages of one step that go through relays, from a complete template, which
+// fits. Clients have no VLANs of their own.
+static __attribute__((noinline)) void relayed_make(struct proto_ctx *ctx,
+	struct proto_txn *const *t, struct proto_flow *flow, struct proto_out *out, uint32_t n)
+{
+	const struct dhcp4_plan *p = ctx->shared;
+	struct asking a = {.p = p, .w = ctx->own, .m = &p->templates[t[0]->step]};
+	const struct dhcp_message_kind *kind = &dhcp4_kinds[t[0]->step];
+	const uint8_t more = kind->has & DHCP4_IS_UNICAST ? 0 : p->is.layout.more;
+	const uint8_t to_its_server = more ? 0 : UINT8_MAX;
+	struct dhcp_counters *counters = ctx->counters;
+	uint64_t copies = (uint64_t)n * (1u + more);
+
+	for (uint32_t i = 0; i < n; i++) {
+		a.client = dhcp4_client_at(a.w, t[i]->user);
+		a.number = dhcp_work_number(&a.w->is.work, t[i]->user);
+		memcpy(&a.relay, dhcp4_relay_of(a.w, t[i]->user, a.number), 4);
+		flow[i].path = a.client->head.server & to_its_server;
+		flow[i].more = more;
+		flow[i].src_port = p->is.relay_port;
+		flow[i].vlans[0] = flow[i].vlans[1] = 0;
+		flow[i].own_mac = false;
+		memcpy(flow[i].src, &a.relay, 4);
+		out[i].sum = template_write(ctx, t[i], &a, out[i].buf);
+		out[i].len = a.m->len;
+		t[i]->wait = dhcp_work_wait(&a.w->is.work, t[i], 0, false);
+	}
+	counters->sent[kind->type] += copies;
+	counters->request_bytes += a.m->len * copies;
+}
+
+// How many of n messages, from the first on, are of one step.
+DHCP_INLINE uint32_t steps_alike(struct proto_txn *const *t, uint32_t n)
+{
+	uint32_t i = 1;
+
+	while (i < n && t[i]->step == t[0]->step)
+		i++;
+	return i;
+}
+
 void dhcp4_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		const struct asking a = asking_of(ctx, t[i]);
+	const struct dhcp4_plan *p = ctx->shared;
+	const bool alike_only = !p->is.wrong.steps && !p->is.vlans.places;
 
-		flow_make(&a, &flow[i]); // before writing: a silent message drops the lease
-		message_make(ctx, t[i], &a, &flow[i], &out[i], room);
+	for (uint32_t i = 0, alike = 1; i < n; i += alike, alike = 1) {
+		const struct dhcp4_template *m = &p->templates[t[i]->step];
+
+		if (m->relayed_usual && alike_only && m->len <= room) {
+			alike = steps_alike(t + i, n - i);
+			relayed_make(ctx, t + i, flow + i, out + i, alike);
+		} else {
+			const struct asking a = asking_of(ctx, t[i]);
+
+			flow_make(&a, &flow[i]); // before writing: a silent message drops the lease
+			message_make(ctx, t[i], &a, &flow[i], &out[i], room);
+		}
 	}
 }
 

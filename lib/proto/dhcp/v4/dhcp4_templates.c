@@ -358,6 +358,7 @@ static void build_message(struct build *b, uint32_t step)
 	}
 	m->sum = csum_add(0, m->bytes, m->len);
 	m->usual = !m->open && m->chaddr && p->is.mac_len == 6 && !(has & DHCP_IS_SILENT);
+	m->relayed_usual = m->usual && m->relayed && !p->is.from;
 }
 
 static void build_expected(struct build *b)

@@ -337,9 +337,13 @@ DHCP_INLINE void message_make(struct proto_ctx *ctx, struct proto_txn *t, const 
 	struct dhcp_counters *n = ctx->counters;
 	const struct dhcp6_plan *p = a->p;
 	uint32_t copies = 1u + p->is.layout.more;
+	const struct dhcp6_image *m = &a->w->images[t->step];
 	bool wrong = dhcp_is_wrong(&a->w->is, t);
 
-	if (wrong || !dhcp6_image_write(a->w, t, a->number, a->relay, elapsed, out, room)) {
+	if (!wrong && m->len - 1u < room && dhcp6_image_is_of(m, a->k, t)) {
+		out->len = m->len;
+		out->sum = dhcp6_image_write(a->w, m, t, a->number, a->relay, elapsed, out->buf);
+	} else {
 		out->len = out->sum = 0;
 		if (p->templates[t->step].room > room)
 			return;
@@ -372,14 +376,63 @@ DHCP_INLINE void flow_make(
 		addr_link_local(out->mac, out->src);
 }
 
+// Write messages of one step from its image, which fits: right ones, sent from each relay's address
+// and without VLANs of the clients. Returns their number: up to the first that is another.
+static __attribute__((noinline)) uint32_t relayed_make(struct proto_ctx *ctx,
+	struct proto_txn *const *t, struct proto_flow *flow, struct proto_out *out, uint32_t n)
+{
+	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp6_worker *w = ctx->own;
+	const uint8_t step = t[0]->step, more = p->is.layout.more;
+	const uint8_t to_its_server = more ? 0 : UINT8_MAX;
+	const struct dhcp6_image *m = &w->images[step];
+	struct dhcp_counters *counters = ctx->counters;
+	uint64_t copies;
+	uint32_t i;
+
+	for (i = 0; i < n && t[i]->step == step; i++) {
+		const struct dhcp6_client *k = dhcp6_client_at(w, t[i]->user);
+		uint32_t number = dhcp_work_number(&w->is.work, t[i]->user);
+		const uint8_t *relay;
+
+		if (!dhcp6_image_is_of(m, k, t[i]) || dhcp6_is_unicast(k, step))
+			break;
+		relay = dhcp6_relay_of(p, dhcp_relay_number(&w->is, t[i]->user, number));
+		flow[i].path = k->head.server & to_its_server;
+		flow[i].more = more;
+		flow[i].src_port = p->is.relay_port;
+		flow[i].vlans[0] = flow[i].vlans[1] = 0;
+		flow[i].own_mac = false;
+		memcpy(flow[i].src, relay, 16);
+		out[i].len = m->len;
+		out[i].sum = dhcp6_image_write(
+			w, m, t[i], number, relay, elapsed_of(ctx, k, t[i]), out[i].buf);
+		t[i]->wait = p->is.course.waits.count ? wait_of(&w->is.work, k, t[i]) : 0;
+	}
+	copies = (uint64_t)i * (1u + more);
+	counters->sent[dhcp6_kinds[step].type] += copies;
+	counters->request_bytes += m->len * copies;
+	return i;
+}
+
 void dhcp6_request(struct proto_ctx *ctx, struct proto_txn *const *t, struct proto_flow *flow,
 	struct proto_out *out, uint32_t n, uint32_t room)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		const struct asking a = asking_of(ctx, t[i]);
+	const struct dhcp6_plan *p = ctx->shared;
+	const struct dhcp6_worker *w = ctx->own;
+	const bool alike = p->is.relays && !p->is.from && !p->is.wrong.steps && !p->is.vlans.places;
 
-		flow_make(&a, t[i], &flow[i]);
-		message_make(ctx, t[i], &a, &out[i], room);
+	for (uint32_t i = 0, made; i < n; i += made) {
+		made = 0;
+		if (alike && w->images[t[i]->step].len - 1u < room)
+			made = relayed_make(ctx, t + i, flow + i, out + i, n - i);
+		if (made == 0) {
+			const struct asking a = asking_of(ctx, t[i]);
+
+			flow_make(&a, t[i], &flow[i]);
+			message_make(ctx, t[i], &a, &out[i], room);
+			made = 1;
+		}
 	}
 }
 

@@ -22,25 +22,25 @@ static inline uint32_t dhcp6_head_of(uint8_t type, const struct proto_txn *t)
 	return (uint32_t)type << 24 | dhcp6_xid_of(t);
 }
 
-// Write the message of t from an image, with its sum. number, relay: the client's; relay NULL:
-// none. false: there is no image, or no room.
-DHCP_INLINE bool dhcp6_image_write(const struct dhcp6_worker *w, const struct proto_txn *t,
-	uint32_t number, const uint8_t *relay, uint16_t elapsed, struct proto_out *out,
-	uint32_t room)
+// Can the message of t be written from this image of its step?
+static inline bool dhcp6_image_is_of(
+	const struct dhcp6_image *m, const struct dhcp6_client *k, const struct proto_txn *t)
+{
+	return !(dhcp6_kinds[t->step].has & DHCP6_HAS_SERVER_ID) || m->chosen == k->chosen;
+}
+
+// Write the message of t from an image. Returns its sum. number, relay: the client's; relay NULL:
+// none.
+DHCP_INLINE uint64_t dhcp6_image_write(const struct dhcp6_worker *w, const struct dhcp6_image *m,
+	const struct proto_txn *t, uint32_t number, const uint8_t *relay, uint16_t elapsed,
+	uint8_t *buf)
 {
 	const struct dhcp_plan *p = w->is.plan;
-	const struct dhcp6_image *m = &w->images[t->step];
-	const struct dhcp_message_kind *kind = &dhcp6_kinds[t->step];
-	uint64_t mac, sum = m->sum;
-	uint8_t *buf = out->buf;
+	uint64_t mac = dhcp_mac_number(p, number), sum = m->sum;
 	struct dhcp_key key;
 
-	if (m->len - 1u >= room || ((kind->has & DHCP6_HAS_SERVER_ID) &&
-					   m->chosen != dhcp6_client_at(w, t->user)->chosen))
-		return false;
 	dhcp_copy(buf, m->bytes, m->len);
-	mac = dhcp_mac_number(p, number);
-	sum += dhcp_patch32(buf, m->at.inner, dhcp6_head_of(kind->type, t));
+	sum += dhcp_patch32(buf, m->at.inner, dhcp6_head_of(dhcp6_kinds[t->step].type, t));
 	sum += dhcp_patch16(buf, m->at.inner + DHCP6_AT_ELAPSED, elapsed);
 	sum += dhcp_patch48(buf, m->at.mac, mac);
 	if (m->at.peer)
@@ -51,9 +51,7 @@ DHCP_INLINE bool dhcp6_image_write(const struct dhcp6_worker *w, const struct pr
 		dhcp_lease_get(&w->is.common->leases, dhcp_lease_by(p, number), &key);
 		sum += dhcp_patch_address(buf, m->at.lease, key.bytes);
 	}
-	out->len = m->len;
-	out->sum = sum;
-	return true;
+	return sum;
 }
 
 // Combines dhcp6_way_is_ours and !dhcp6_is_elsewhere. relay: the client's, NULL: none.
