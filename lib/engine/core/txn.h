@@ -325,6 +325,23 @@ static inline void txn_unlink(struct txn_table *t, struct txn_slot *s)
 	s->next = TXN_NONE;
 }
 
+// Take up to `most` slots out of a list, from the first on. Returns their number.
+static inline uint32_t txn_shift_n(
+	struct txn_table *t, uint32_t list, uint32_t most, uint32_t *slots)
+{
+	struct txn_slot *all = t->slots;
+	uint32_t slot = all[list].next, n = 0;
+
+	for (; n < most && slot != list; n++) {
+		slots[n] = slot;
+		slot = all[slot].next;
+		all[slots[n]].next = TXN_NONE;
+	}
+	all[list].next = slot;
+	all[slot].prev = list;
+	return n;
+}
+
 // Ticks from `then` to `now`. One pass of a loop works with several clock readings, so `now` may be
 // the older.
 static inline int64_t txn_since(uint64_t now, uint64_t then)

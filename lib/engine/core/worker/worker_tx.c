@@ -58,18 +58,16 @@ struct block {
 APART void block_again(struct worker_item *it, uint32_t most, struct block *b)
 {
 	struct txn_place place = {0};
-	uint32_t slot;
 
-	while (b->count < most && (slot = txn_first(&it->txns, it->txns.again)) != TXN_NONE) {
-		struct txn_slot *s = &it->txns.slots[slot];
+	b->count = txn_shift_n(&it->txns, it->txns.again, most, b->slots);
+	for (uint32_t i = 0; i < b->count; i++) {
+		struct txn_slot *s = &it->txns.slots[b->slots[i]];
 
-		txn_unlink(&it->txns, s);
 		if (!it->router)
-			txn_place(&it->txns, slot, &place);
-		b->ports[b->count] = place.port;
-		b->views[b->count] = &s->view;
+			txn_place(&it->txns, b->slots[i], &place);
+		b->ports[i] = place.port;
+		b->views[i] = &s->view;
 		b->judged += s->judged;
-		b->slots[b->count++] = slot;
 	}
 }
 
@@ -138,9 +136,7 @@ HOT uint32_t block_due(struct worker *w, struct worker_item *it, unsigned has, u
 				it->step_due[slots[i]] = due[from + i];
 			if (!it->begin)
 				continue;
-			s->user = picked[i].user;
-			s->step = picked[i].step;
-			s->tries = picked[i].tries;
+			s->word |= ((struct txn_slot){.view = picked[i]}).word; // user, step, tries
 		}
 		b->count += got;
 		judged += is_judged ? got : 0;
@@ -336,19 +332,13 @@ APART void block_stamp_servers(
 }
 
 // Write the headers of a message in m, with the addresses and ports of its flow.
-HOT void flow_stamp(const struct worker *w, const struct worker_item *it, struct rte_mbuf *m,
+APART void flow_stamp(const struct worker *w, const struct worker_item *it, struct rte_mbuf *m,
 	const struct frame_template *t, const struct proto_flow *flow, const struct proto_out *out)
 {
 	struct frame_payload payload = {out->len, out->sum};
 	uint8_t *data = out->buf - t->len;
-	uint32_t len, src;
+	uint32_t len = frame_stamp(t, data, flow->src, flow->src_port, payload);
 
-	if (frame_template_is_plain(t) && payload.sum) {
-		memcpy(&src, flow->src, 4);
-		len = frame_stamp_plain(t, data, src, flow->src_port, payload);
-	} else {
-		len = frame_stamp(t, data, flow->src, flow->src_port, payload);
-	}
 	flow_vlans(it, flow, data);
 	if (flow->own_mac)
 		memcpy(data + 6, flow->mac, 6);
@@ -395,13 +385,64 @@ APART void block_ask_servers(struct worker_item *it, const struct block *b)
 	}
 }
 
-static void block_stamp_routed(struct worker *w, struct worker_item *it, const struct block *b)
+// Write the headers of plain frames, from the i-th on, to one path. Returns the number of the first
+// message on another path, on VLANs of its own, or whose sum is unknown.
+HOT uint32_t block_stamp_path(
+	struct worker_item *it, const struct block *b, uint32_t i, uint8_t addr_len)
+{
+	const uint32_t path = b->flows[i].path;
+	struct frame_template t = it->frames[path]; // no frame overlaps a copy
+	uint32_t src;
+
+	t.ip = FRAME_PLAIN_IP; // it is plain: now the compiler knows that, too
+	t.len = (addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6) + FRAME_UDP_LEN;
+	t.addr_len = addr_len;
+	t.checksum_offload = false;
+	for (; i < b->count; i++) {
+		const struct proto_flow *flow = &b->flows[i];
+		const struct frame_payload payload = {b->out[i].len, b->out[i].sum};
+		uint8_t *data = b->out[i].buf - t.len;
+		struct rte_mbuf *m = it->pending[i];
+
+		if (flow->path != path || flow->vlans[0] || payload.sum == 0)
+			break;
+		memcpy(&src, flow->src, 4);
+		m->pkt_len = addr_len == 4
+		                     ? frame_stamp_plain(&t, data, src, flow->src_port, payload)
+		                     : frame_stamp(&t, data, flow->src, flow->src_port, payload);
+		m->data_len = (uint16_t)m->pkt_len;
+		m->data_off = (uint16_t)(RTE_PKTMBUF_HEADROOM + FRAME_HEADER_MAX - t.len);
+		if (flow->own_mac)
+			memcpy(data + 6, flow->mac, 6);
+	}
+	return i;
+}
+
+APART uint32_t block_stamp_path4(struct worker_item *it, const struct block *b, uint32_t i)
+{
+	return block_stamp_path(it, b, i, 4);
+}
+
+APART uint32_t block_stamp_path6(struct worker_item *it, const struct block *b, uint32_t i)
+{
+	return block_stamp_path(it, b, i, 16);
+}
+
+APART void block_stamp_routed(struct worker *w, struct worker_item *it, const struct block *b)
 {
 	if (it->servers)
 		block_ask_servers(it, b);
-	for (uint32_t i = 0; i < b->count; i++)
-		flow_stamp(w, it, it->pending[i], &it->frames[b->flows[i].path], &b->flows[i],
-			&b->out[i]);
+	for (uint32_t i = 0, from = 0; i < b->count; from = i) {
+		const struct frame_template *t = &it->frames[b->flows[i].path];
+
+		if (t->ip == FRAME_PLAIN_IP && !t->checksum_offload)
+			i = t->addr_len == 4 ? block_stamp_path4(it, b, i)
+			                     : block_stamp_path6(it, b, i);
+		if (i == from) {
+			flow_stamp(w, it, it->pending[i], t, &b->flows[i], &b->out[i]);
+			i++;
+		}
+	}
 	for (uint32_t i = 0; i < b->count && it->more; i++)
 		flow_copy(w, it, b, i);
 }

@@ -51,6 +51,8 @@ int dhcp_holders_init(struct dhcp_holders *h, uint64_t owners, bool several)
 	h->away_shift = ADDRESS_BITS - bits;
 	h->owner_shift = h->away_shift + AWAY_BITS;
 	h->until_shift = (uint8_t)(h->owner_shift + (owners ? 64 - __builtin_clzll(owners) : 0));
+	h->tags = (1ull << h->owner_shift) - 1;
+	h->forever = UINT64_MAX >> h->until_shift;
 	h->cells = dhcp_table_alloc(lines * DHCP_HOLDERS_LINE * sizeof(*h->cells));
 	h->reach = dhcp_table_alloc(lines);
 	if (h->cells && h->reach)
@@ -102,16 +104,11 @@ static inline uint64_t until_of(const struct dhcp_holders *h, uint64_t word)
 	return word >> h->until_shift;
 }
 
-static inline uint64_t forever(const struct dhcp_holders *h)
-{
-	return UINT64_MAX >> h->until_shift;
-}
-
 // A time as stored in a cell, whose minimum of 20 bits covers 12 days: in seconds in the lower
 // half, coarser in the upper half, which ends after a year.
 static inline uint64_t time_of(const struct dhcp_holders *h, uint32_t s)
 {
-	uint64_t half = forever(h) / 2;
+	uint64_t half = h->forever / 2;
 
 	return s < half ? s : half + ((s - half) >> LATER_SHIFT);
 }
@@ -130,7 +127,7 @@ static inline uint64_t word_of(const struct dhcp_holders *h, uint64_t tag, const
 
 static inline bool is_running(const struct dhcp_holders *h, uint64_t word, uint32_t now_s)
 {
-	return until_of(h, word) > time_of(h, now_s) || until_of(h, word) == forever(h);
+	return until_of(h, word) > time_of(h, now_s) || until_of(h, word) == h->forever;
 }
 
 static inline _Atomic uint64_t *line_at(
@@ -166,7 +163,6 @@ static inline __attribute__((always_inline)) _Atomic uint64_t *seek(const struct
 	const struct home *at, const _Atomic uint64_t *mine, enum see which, uint64_t *word)
 {
 	uint32_t reach = atomic_load(&h->reach[at->line]);
-	uint64_t tags = (1ull << h->owner_shift) - 1;
 
 	for (uint32_t away = 0; away <= reach; away++) {
 		_Atomic uint64_t *line = line_at(h, at, away);
@@ -176,8 +172,8 @@ static inline __attribute__((always_inline)) _Atomic uint64_t *seek(const struct
 		for (uint32_t i = 0; i < LINE; i++) {
 			uint64_t seen = atomic_load(&line[i]);
 
-			if (__builtin_expect(((seen ^ tag) & tags) != 0, 1) || &line[i] == mine ||
-				!is_found(h, at, which, seen))
+			if (__builtin_expect(((seen ^ tag) & h->tags) != 0, 1) ||
+				&line[i] == mine || !is_found(h, at, which, seen))
 				continue;
 			*word = seen;
 			return &line[i];
@@ -252,7 +248,7 @@ uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32
 {
 	uint64_t until = time_of(h, until_s ? until_s : 1);
 	const struct lease lease = {
-		owner, until_s != UINT32_MAX && until < forever(h) ? until : forever(h)};
+		owner, until_s != UINT32_MAX && until < h->forever ? until : h->forever};
 	struct home at = home_of(h, what);
 
 	for (;;) {
@@ -268,8 +264,7 @@ uint32_t dhcp_holders_hold(struct dhcp_holders *h, struct dhcp_held what, uint32
 			change(h, cell, seen, 0);
 		} else if (owner_of(h, seen) != owner && is_running(h, seen, now_s)) {
 			return owner_of(h, seen);
-		} else if (change(h, cell, seen,
-				   word_of(h, seen & ((1ull << h->owner_shift) - 1), &lease))) {
+		} else if (change(h, cell, seen, word_of(h, seen & h->tags, &lease))) {
 			return DHCP_NOBODY;
 		}
 	}

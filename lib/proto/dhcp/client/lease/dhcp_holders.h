@@ -23,7 +23,9 @@ struct dhcp_holders {
 	uint32_t line_mask;
 	uint32_t furthest; // maximum distance in lines from home
 	uint8_t home_shift, away_shift, owner_shift, until_shift;
-	bool several; // several threads use the table
+	uint64_t tags;    // bits of a cell below the owner
+	uint64_t forever; // the latest end of a lease in a cell
+	bool several;     // several threads use the table
 	// Is key the address of this owner? Called if the numbers are equal. NULL: the numbers are
 	// the addresses. An owner's address must not change between hold and drop.
 	bool (*same)(const void *of, uint32_t owner, const void *key);
