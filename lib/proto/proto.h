@@ -20,6 +20,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 #include "base/rand.h"
+#include "net/frame.h"
 #include "net/timestamps.h"
 #include "net/transport.h"
 
@@ -108,11 +109,14 @@ struct proto_ends {
 	uint8_t vlan_count;
 };
 
-// A received message.
+// A received message. How it travelled is known with a router or any_port: see proto_ends_of.
 struct proto_message {
 	const uint8_t *buf;
 	uint32_t len;
-	const struct proto_ends *ends; // NULL: unknown. Known with a router or any_port
+	// 4 or 16: it lies in a plain frame (net/frame.h), behind two addresses of this length and
+	// the UDP header, and ends is NULL. 0: see ends.
+	uint8_t plain;
+	const struct proto_ends *ends; // NULL: unknown
 };
 
 // A message to be written.
@@ -574,8 +578,10 @@ struct proto {
 	uint32_t name(struct proto_ctx *ctx, struct proto_txn *const *t,                           \
 		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n)          \
 	{                                                                                          \
+		struct proto_ends room;                                                            \
+                                                                                                   \
 		for (uint32_t i = 0; i < n; i++) {                                                 \
-			ctx->ends = in[i].ends;                                                    \
+			ctx->ends = proto_ends_of(&in[i], &room);                                  \
 			verdicts[i] = (one)(ctx, t[i], in[i].buf, in[i].len);                      \
 			if (__builtin_expect(ctx->noted, 0))                                       \
 				return i + 1;                                                      \
@@ -595,6 +601,28 @@ static inline __attribute__((always_inline)) bool proto_key(
 		return true;
 	}
 	return p->key(buf, len, key);
+}
+
+// Apart, as usual messages of most protocols do not need it.
+static __attribute__((noinline, unused)) const struct proto_ends *proto_ends_plain(
+	const struct proto_message *m, struct proto_ends *out)
+{
+	const uint8_t *udp = m->buf - FRAME_UDP_LEN;
+
+	*out = (struct proto_ends){.src = udp - 2 * m->plain,
+		.dst = udp - m->plain,
+		.dst_mac = udp - (m->plain == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6),
+		.addr_len = m->plain,
+		.src_port = bytes_be16(udp),
+		.dst_port = bytes_be16(udp + 2)};
+	return out;
+}
+
+// How a message travelled, if necessary written to room; NULL: unknown.
+static inline const struct proto_ends *proto_ends_of(
+	const struct proto_message *m, struct proto_ends *room)
+{
+	return __builtin_expect(m->plain, 0) ? proto_ends_plain(m, room) : m->ends;
 }
 
 // Discard the notes that reply has left with ctx->noted.

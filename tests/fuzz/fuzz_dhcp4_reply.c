@@ -102,6 +102,14 @@ static void forget(struct dhcp_worker *w)
 	memset(&((struct dhcp4_worker *)w)->scratch.layouts, 0, sizeof(struct dhcp4_layouts));
 }
 
+static void slow(struct dhcp_plan *plan)
+{
+	struct dhcp4_plan *p = (struct dhcp4_plan *)plan;
+
+	for (uint32_t i = 0; i < DHCP4_STEPS; i++)
+		p->templates[i].usual = p->templates[i].relayed_usual = false;
+}
+
 static const struct fuzzed fuzzed = {
 	.proto = &dhcp4_proto,
 	.server = {4, {10, 0, 0, 254}},
@@ -115,4 +123,5 @@ static const struct fuzzed fuzzed = {
 	.compose = compose,
 	.check_leases = check_leases,
 	.forget = forget,
+	.slow = slow,
 };

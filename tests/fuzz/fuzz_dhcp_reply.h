@@ -2,8 +2,9 @@
 // DHCP clients with a server that says anything, at any time: the input is a series of steps
 // (begin, reply, timeout, time goes by) for a few clients. Whatever happens, every client is free,
 // bound or busy, and a lease is one client's. Two workers get the same input, and one of them
-// forgets what it knows of earlier messages before each step: both do the same. The body for both
-// families: a target gives its settings, its replies and a check of one client. Path: tests only.
+// forgets what it knows of earlier messages before each step, has no short way to write one, and
+// does not get replies in plain frames: both do the same. The body for both families: a target
+// gives its settings, its replies and a check of one client. Path: tests only.
 #pragma once
 
 #include <stdint.h>
@@ -23,6 +24,7 @@
 
 struct flight {
 	struct proto_txn txn;
+	struct proto_flow flow; // of the last message
 	bool begun;
 	uint8_t sent[MESSAGE_MAX];
 	uint32_t sent_len;
@@ -47,6 +49,8 @@ struct fuzzed {
 	void (*check_leases)(const struct dhcp_worker *w, uint32_t client, uint32_t now_s);
 	// The worker forgets which messages it has seen.
 	void (*forget)(struct dhcp_worker *w);
+	// Messages are written the long way. NULL: those of a worker that has forgotten are.
+	void (*slow)(struct dhcp_plan *p);
 };
 
 #define COUNTERS_MAX 8192
@@ -55,6 +59,7 @@ struct side {
 	struct proto_ctx ctx;
 	void *common;
 	struct flight flights[TXNS];
+	bool slow; // the worker that forgets
 	uint8_t counters[COUNTERS_MAX] __attribute__((aligned(8)));
 };
 
@@ -70,7 +75,7 @@ static void check(bool right)
 		abort();
 }
 
-static void start(struct side *d, bool relay, bool usual, bool living)
+static void start(struct side *d, bool slow, bool relay, bool usual, bool living)
 {
 	struct proto_env env = {.seed = 1,
 		.workers = 1,
@@ -91,6 +96,9 @@ static void start(struct side *d, bool relay, bool usual, bool living)
 	check(d->ctx.shared && fuzzed.counters_size <= sizeof(d->counters));
 	check(dhcp_open(&d->ctx, &env) == 0);
 	diag_free(diag);
+	d->slow = slow;
+	if (slow && fuzzed.slow)
+		fuzzed.slow((struct dhcp_plan *)d->ctx.shared);
 }
 
 static void send(struct side *d, struct flight *f)
@@ -99,10 +107,9 @@ static void send(struct side *d, struct flight *f)
 	const struct proto_layout layout = ((const struct dhcp_plan *)d->ctx.shared)->layout;
 	struct proto_txn *txn = &f->txn;
 	struct proto_out out = {.buf = f->sent};
-	struct proto_flow flow;
 
-	p->request(&d->ctx, &txn, &flow, &out, 1, sizeof(f->sent));
-	check(flow.path < layout.paths.count);
+	p->request(&d->ctx, &txn, &f->flow, &out, 1, sizeof(f->sent));
+	check(f->flow.path < layout.paths.count);
 	d->ctx.sum = out.sum;
 	f->sent_len = out.len;
 	check(f->sent_len >= fuzzed.shortest && f->txn.wait <= layout.waits.count);
@@ -129,7 +136,34 @@ static void begin(struct side *d, struct flight *f, uint8_t exchange)
 		send(d, f);
 }
 
-static void reply(struct side *d, struct flight *f, struct reader *r)
+enum way { WAY_UNKNOWN, WAY_RIGHT, WAY_OTHER_ADDRESS, WAY_OTHER_PORT };
+
+// The verdict on a reply that came this way: in a plain frame, or not.
+static enum proto_verdict judge(
+	struct side *d, struct flight *f, enum way way, const uint8_t *buf, uint32_t len)
+{
+	struct proto_ends ends = {.src = fuzzed.server.bytes,
+		.addr_len = fuzzed.server.len,
+		.src_port = fuzzed.proto->ports->plain,
+		.dst_port = f->flow.src_port};
+	enum proto_verdict verdict;
+	uint8_t to[16];
+
+	memcpy(to, f->flow.src, sizeof(to));
+	if (((const struct dhcp_plan *)d->ctx.shared)->relays == NULL && ends.addr_len == 4)
+		memset(to, 0xff, 4);
+	to[ends.addr_len - 1] ^= way == WAY_OTHER_ADDRESS;
+	ends.dst_port ^= way == WAY_OTHER_PORT;
+	ends.dst = to;
+	d->ctx.ends = way == WAY_UNKNOWN ? NULL : &ends;
+	verdict = d->slow ? judge_one(fuzzed.proto, &d->ctx, &f->txn, buf, len)
+	                  : judge_plain(fuzzed.proto, &d->ctx, &f->txn, buf, len);
+	d->ctx.ends = NULL;
+	proto_notes_clear(&d->ctx);
+	return verdict;
+}
+
+static void reply(struct side *d, struct flight *f, enum way way, struct reader *r)
 {
 	uint8_t buf[MESSAGE_MAX], *exact;
 	struct writer w = writer_of(buf, sizeof(buf));
@@ -142,7 +176,7 @@ static void reply(struct side *d, struct flight *f, struct reader *r)
 	exact = malloc(len);
 	check(exact);
 	memcpy(exact, buf, len);
-	switch (judge_one(fuzzed.proto, &d->ctx, &f->txn, exact, len)) {
+	switch (judge(d, f, way, exact, len)) {
 	case PROTO_AGAIN:
 		check(!f->txn.over);
 		send(d, f);
@@ -222,6 +256,7 @@ static void step(struct side *d, struct reader *r)
 {
 	uint8_t kind = read_u8(r);
 	struct flight *f = &d->flights[kind >> 3 & (TXNS - 1)];
+	enum way way = kind >> 5 & 3;
 
 	switch (kind & 7) {
 	case 0:
@@ -240,10 +275,10 @@ static void step(struct side *d, struct reader *r)
 				fuzzed.call(d, f, r);
 			break;
 		}
-		reply(d, f, r);
+		reply(d, f, way, r);
 		break;
 	default:
-		reply(d, f, r);
+		reply(d, f, way, r);
 		break;
 	}
 	check_clients(d);
@@ -254,7 +289,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reader r = reader_of(data, size), again;
 
 	for (uint32_t i = 0; i < 2; i++)
-		start(&sides[i], size & 1, size & 2, (size & 12) == 12);
+		start(&sides[i], i == 1, size & 1, size & 2, (size & 12) == 12);
 	last_key = 0;
 	for (int i = 0; i < STEPS_MAX && reader_left(&r) > 0; i++) {
 		uint32_t key = last_key;

@@ -12,10 +12,42 @@
 static inline enum proto_verdict judge_one(const struct proto *p, struct proto_ctx *ctx,
 	struct proto_txn *t, const uint8_t *buf, uint32_t len)
 {
-	const struct proto_message in = {buf, len, ctx->ends};
+	const struct proto_message in = {.buf = buf, .len = len, .ends = ctx->ends};
 	enum proto_verdict verdict;
 
 	p->reply(ctx, &t, &in, &verdict, 1);
+	return verdict;
+}
+
+// The message in a plain frame, from and to these ends; the caller frees *frame.
+static inline struct proto_message plain_message(
+	const struct proto_ends *e, const uint8_t *buf, uint32_t len, uint8_t **frame)
+{
+	uint32_t head = (e->addr_len == 4 ? FRAME_PLAIN_UDP : FRAME_PLAIN_UDP6) + FRAME_UDP_LEN;
+	uint8_t *udp;
+
+	*frame = calloc(1, head + len);
+	udp = *frame + head - FRAME_UDP_LEN;
+	memcpy(udp - 2 * e->addr_len, e->src, e->addr_len);
+	memcpy(udp - e->addr_len, e->dst, e->addr_len);
+	bytes_put_be16(udp, e->src_port);
+	bytes_put_be16(udp + 2, e->dst_port);
+	memcpy(*frame + head, buf, len);
+	return (struct proto_message){.buf = *frame + head, .len = len, .plain = e->addr_len};
+}
+
+// As judge_one, for a reply that came in such a frame if ctx->ends is known and has no VLANs.
+static inline enum proto_verdict judge_plain(const struct proto *p, struct proto_ctx *ctx,
+	struct proto_txn *t, const uint8_t *buf, uint32_t len)
+{
+	struct proto_message in = {.buf = buf, .len = len, .ends = ctx->ends};
+	enum proto_verdict verdict;
+	uint8_t *frame = NULL;
+
+	if (in.ends && !in.ends->vlan_count)
+		in = plain_message(in.ends, buf, len, &frame);
+	p->reply(ctx, &t, &in, &verdict, 1);
+	free(frame);
 	return verdict;
 }
 

@@ -177,7 +177,7 @@ static bool is_for(const struct question *q, const struct frame *f)
 static bool answers(const struct question *q, const struct frame *f)
 {
 	struct worker_item *run = q->run;
-	const struct proto_message in = {f->payload, f->payload_len, NULL};
+	const struct proto_message in = {.buf = f->payload, .len = f->payload_len};
 	struct proto_txn view = {
 		.seq = q->place.seq, .key = q->place.key, .client = q->place.client, .over = true};
 	enum proto_verdict verdict;

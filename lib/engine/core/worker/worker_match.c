@@ -325,13 +325,15 @@ APART void item_tell(struct worker_item *it, const struct found *f, const struct
 // Count the replies by server, before the transactions end.
 APART void item_book_servers(struct worker_item *it, const struct found *f, const struct replies *r)
 {
+	struct proto_ends room;
+
 	for (uint32_t n = 0; n < f->count; n++) {
 		enum proto_verdict verdict = f->verdicts[n];
 
 		if ((verdict == PROTO_DONE || verdict == PROTO_FAIL) &&
 			slot_of(f->views[n])->judged)
-			servers_answered(
-				it, f->in[n].ends, verdict == PROTO_FAIL, reply_at(r, f->index[n]));
+			servers_answered(it, proto_ends_of(&f->in[n], &room), verdict == PROTO_FAIL,
+				reply_at(r, f->index[n]));
 	}
 }
 
@@ -430,11 +432,13 @@ APART void item_take_notes(
 	struct worker_item *it, const struct found *f, uint32_t i, const struct replies *r)
 {
 	const struct proto_ctx *ctx = &it->ctx;
+	struct proto_ends room;
 
 	if (ctx->elsewhere)
-		worker_book_elsewhere(it, slot_of(f->views[i])->judged, f->in[i].ends);
+		worker_book_elsewhere(
+			it, slot_of(f->views[i])->judged, proto_ends_of(&f->in[i], &room));
 	if (ctx->path_found)
-		worker_turn_path(it, f->in[i].ends);
+		worker_turn_path(it, proto_ends_of(&f->in[i], &room));
 	if (ctx->mark && ctx->mark_from)
 		hist_add(&it->marks[ctx->mark - 1], reply_at(r, f->index[i]) - ctx->mark_from);
 	proto_notes_clear(&it->ctx);
@@ -594,10 +598,12 @@ APART void item_match_rest(struct worker_item *it, struct replies *r, uint32_t i
 APART void item_leave_out(struct worker_item *it, struct replies *r)
 {
 	const struct worker_servers *s = it->servers;
+	struct proto_ends room;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < r->count; i++) {
-		uint32_t server = servers_replied(s, r->in[i].ends), slot = TXN_NONE;
+		uint32_t server = servers_replied(s, proto_ends_of(&r->in[i], &room));
+		uint32_t slot = TXN_NONE;
 		enum txn_match match = txn_find(&it->txns, &r->at[i], &slot);
 
 		if (slot != TXN_NONE && !(s->slots[slot].ever & 1u << server)) {

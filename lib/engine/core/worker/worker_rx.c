@@ -123,7 +123,7 @@ APART bool worker_routed(struct worker *w, struct worker_item *it, struct rte_mb
 	const struct frame *f, uint64_t now, uint64_t came)
 {
 	const struct proto_ends ends = wire_ends(&w->wire, f);
-	const struct proto_message in = {f->payload, f->payload_len, &ends};
+	const struct proto_message in = {.buf = f->payload, .len = f->payload_len, .ends = &ends};
 	struct txn_place at = {0};
 
 	if (!it->proto->key(in.buf, in.len, &at.key))
@@ -230,8 +230,9 @@ HOT void worker_packet(
 		return;
 	}
 	ends = wire_ends(&w->wire, &f);
-	in = (struct proto_message){
-		f.payload, f.payload_len, it->servers || it->any_port ? &ends : NULL};
+	in = (struct proto_message){.buf = f.payload,
+		.len = f.payload_len,
+		.ends = it->servers || it->any_port ? &ends : NULL};
 	if ((f.src_port != it->server_port && !it->any_port) ||
 		!servers_have(it, f.src, f.addr_len)) {
 		worker_book_elsewhere(it, now >= it->pace.measure, &ends);
@@ -250,47 +251,43 @@ struct plain {
 	struct replies r;
 	bool several; // the replies are for more than one item
 	struct worker_item *items[BURST_MAX];
-	struct proto_ends ends[BURST_MAX];
 };
 
-// Note the ends of the n-th reply, m; udp: its header.
-HOT void plain_ends(
-	struct plain *p, uint32_t n, const struct rte_mbuf *m, const uint8_t *udp, uint8_t addr_len)
-{
-	p->ends[n] = (struct proto_ends){.src = udp - 2 * addr_len,
-		.dst = udp - addr_len,
-		.dst_mac = rte_pktmbuf_mtod(m, const uint8_t *),
-		.addr_len = addr_len,
-		.src_port = bytes_be16(udp),
-		.dst_port = bytes_be16(udp + 2)};
-	p->r.in[n].ends = &p->ends[n];
-}
-
-// Returns whether a server of the item sent the n-th reply, m, to a source address of the item.
-APART bool plain_several(struct plain *p, uint32_t n, const struct rte_mbuf *m,
-	const struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
+// Returns whether a server of the item sent the n-th reply to a source address of the item.
+APART bool plain_several(struct plain *p, uint32_t n, const struct worker_item *it,
+	const uint8_t *udp, uint8_t addr_len)
 {
 	p->r.at[n].client = client_of_plain(it, udp - addr_len, addr_len);
 	if (it->servers)
-		plain_ends(p, n, m, udp, addr_len);
+		p->r.in[n].plain = addr_len;
 	return p->r.at[n].client != UINT32_MAX &&
 	       (!it->servers || servers_have(it, udp - 2 * addr_len, addr_len));
 }
 
 // Find the item with a router that the n-th reply, m, is for. NULL: none, and it was counted.
 HOT struct worker_item *plain_routed(struct worker *w, struct plain *p, uint32_t n,
-	struct rte_mbuf *m, struct worker_item *it, const uint8_t *udp, uint8_t addr_len)
+	struct rte_mbuf *m, struct worker_item *it, uint8_t addr_len)
 {
-	plain_ends(p, n, m, udp, addr_len);
+	struct proto_message *in = &p->r.in[n];
+
+	in->plain = addr_len;
 	p->r.at[n].port = p->r.at[n].client = 0;
-	if (!proto_key(it->proto, p->r.in[n].buf, p->r.in[n].len, &p->r.at[n].key)) {
-		worker_unasked(w, it, &p->r.in[n], m, p->r.now);
+	if (!proto_key(it->proto, in->buf, in->len, &p->r.at[n].key)) {
+		worker_unasked(w, it, in, m, p->r.now);
 		return NULL;
 	}
-	it = routed_item(w, it, m, p->r.now, &p->r.at[n].key);
-	if (it)
-		it->ctx.now_ms = worker_ms(w, p->r.now);
-	return it;
+	if (w->tagged_count != 1) {
+		it = routed_item(w, it, m, p->r.now, &p->r.at[n].key);
+		if (it)
+			it->ctx.now_ms = worker_ms(w, p->r.now);
+		p->several |= n && it != p->items[0];
+		return it;
+	}
+	p->r.at[n].key ^= it->tag; // nearly always there is only one
+	if ((uint64_t)p->r.at[n].key >> it->tag_shift == 0)
+		return it;
+	item_book_odd(it, EVIDENCE_STRAY, m, p->r.now);
+	return NULL;
 }
 
 // The packets from the i-th on that a loop of the kind takes.
@@ -312,6 +309,8 @@ HOT uint16_t plain_loop(struct worker *w, struct plain *p, struct received *r,
 	uint32_t n = p->r.count;
 	uint16_t i = part.i;
 
+	if (way == PLAIN_ROUTED)
+		it->ctx.now_ms = worker_ms(w, p->r.now);
 	for (; i < r->count; i++) {
 		struct rte_mbuf *m = r->pkts[i];
 		const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *), *udp = data + to_udp;
@@ -329,18 +328,17 @@ HOT uint16_t plain_loop(struct worker *w, struct plain *p, struct received *r,
 		len = frame_plain_udp_len(data, m->data_len, addr_len);
 		if (len == 0 || !wire_plain_is_whole(&w->wire, m, len, addr_len))
 			break;
-		*in = (struct proto_message){udp + FRAME_UDP_LEN, len - FRAME_UDP_LEN, NULL};
+		*in = (struct proto_message){
+			.buf = udp + FRAME_UDP_LEN, .len = len - FRAME_UDP_LEN};
 		if (way == PLAIN_ROUTED) {
-			of = plain_routed(w, p, n, m, it, udp, addr_len);
+			of = plain_routed(w, p, n, m, it, addr_len);
 			if (!of)
 				continue;
-			p->several |= n && of != p->items[0];
 		} else {
 			p->r.at[n].client = 0;
 			p->r.at[n].port = entry.index;
 			if (!proto_key(it->proto, in->buf, in->len, &p->r.at[n].key) ||
-				(way == PLAIN_SEVERAL &&
-					!plain_several(p, n, m, it, udp, addr_len)))
+				(way == PLAIN_SEVERAL && !plain_several(p, n, it, udp, addr_len)))
 				break;
 		}
 		p->r.pkts[n] = m;

@@ -23,6 +23,7 @@ struct dhcp_heard {
 	const uint8_t *text;
 	const char *broken; // why it is malformed
 	uint8_t peer;       // index of its server; DHCP_PEER_NONE: no server identifier
+	const uint8_t *src; // address that it came from; NULL: unknown
 };
 
 #define DHCP_PEER_NONE UINT8_MAX
@@ -56,8 +57,8 @@ struct dhcp_messages {
 	// Returns whether this is the usual reply to t and valid in every part. If so, fills the
 	// message and client as needed by the functions from server_find on, and counts like for
 	// any valid reply. false: unrecognised, nothing has changed.
-	bool (*is_usual)(struct proto_ctx *ctx, const struct proto_txn *t, const uint8_t *buf,
-		uint32_t len, struct dhcp_heard *h);
+	bool (*is_usual)(struct proto_ctx *ctx, const struct proto_txn *t,
+		const struct proto_message *in, struct dhcp_heard *h);
 	// Parse the message and find its client. false: malformed.
 	bool (*parse)(struct proto_ctx *ctx, uint32_t client, const uint8_t *buf, uint32_t len,
 		struct dhcp_heard *h);
@@ -141,13 +142,13 @@ DHCP_INLINE void dhcp_count_missing(
 }
 
 DHCP_INLINE bool dhcp_begin(
-	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t)
+	const struct dhcp_messages *f, struct proto_ctx *ctx, struct proto_txn *t, uint32_t now_s)
 {
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp_worker *w = ctx->own;
 	enum dhcp_begun begun;
 
-	begun = dhcp_work_begin(&w->work, ctx, t, f->leases_drop, &n->expired);
+	begun = dhcp_work_begin(&w->work, ctx, t, now_s, f->leases_drop, &n->expired);
 	if (__builtin_expect(begun != DHCP_BEGUN, 0)) {
 		n->no_free_client += begun == DHCP_NO_FREE;
 		n->no_bound_client += begun == DHCP_NO_BOUND || begun == DHCP_NO_BOUND_YET;
@@ -348,16 +349,16 @@ DHCP_INLINE enum proto_verdict dhcp_wrong_reply(const struct dhcp_messages *f,
 
 // Judges a usual reply. false: it is another one, for dhcp_reply; nothing has changed.
 DHCP_INLINE bool dhcp_reply_usual(const struct dhcp_messages *f, struct proto_ctx *ctx,
-	struct proto_txn *t, const uint8_t *buf, uint32_t len, struct dhcp_heard *h,
+	struct proto_txn *t, const struct proto_message *in, struct dhcp_heard *h,
 	enum proto_verdict *verdict)
 {
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp_worker *w = ctx->own;
 
-	if (dhcp_is_wrong(w, t) || t->over || !f->is_usual(ctx, t, buf, len, h))
+	if (dhcp_is_wrong(w, t) || t->over || !f->is_usual(ctx, t, in, h))
 		return false;
 	n->received[h->type]++;
-	n->reply_bytes += len;
+	n->reply_bytes += in->len;
 	w->heard = true;
 	dhcp_attempt_count(n, t);
 	if (h->type == f->offer) {
@@ -379,6 +380,7 @@ DHCP_INLINE enum proto_verdict dhcp_reply(const struct dhcp_messages *f, struct 
 	enum proto_verdict verdict;
 	bool kept;
 
+	h->src = ctx->ends ? ctx->ends->src : NULL;
 	if (wrong < DHCP_WRONG_COUNT && !t->over)
 		return dhcp_wrong_reply(f, ctx, t, buf, len, h, wrong);
 	if (!f->parse(ctx, t->user, buf, len, h))
@@ -467,41 +469,47 @@ DHCP_INLINE bool dhcp_happened(
 }
 
 // Defines the functions for struct proto that follow from the family's struct dhcp_messages, and
-// from the one for usual replies; len: of its addresses.
-#define DHCP_VERBS(family, len, usual)                                                             \
-	DHCP_INLINE bool family##_begin_one(struct proto_ctx *ctx, struct proto_txn *t)            \
+// from the one for usual replies; bytes: of an address.
+#define DHCP_VERBS(family, bytes, usual)                                                           \
+	uint32_t family##_begin(struct proto_ctx *ctx, struct proto_txn *t, uint32_t n)            \
 	{                                                                                          \
-		return dhcp_begin(&family##_messages, ctx, t);                                     \
-	}                                                                                          \
+		const uint32_t now_s = dhcp_now_s(ctx);                                            \
                                                                                                    \
-	PROTO_BEGIN(family##_begin, family##_begin_one)                                            \
+		for (uint32_t i = 0; i < n; i++)                                                   \
+			if (!dhcp_begin(&family##_messages, ctx, &t[i], now_s))                    \
+				return i;                                                          \
+		return n;                                                                          \
+	}                                                                                          \
                                                                                                    \
 	bool family##_owns(                                                                        \
 		struct proto_ctx *ctx, const uint8_t *addr, uint8_t addr_len, uint8_t mac[6])      \
 	{                                                                                          \
-		return addr_len == (len) && dhcp_owns(&family##_messages, ctx, addr, mac);         \
+		return addr_len == (bytes) && dhcp_owns(&family##_messages, ctx, addr, mac);       \
 	}                                                                                          \
                                                                                                    \
 	static __attribute__((noinline)) enum proto_verdict family##_reply_other(                  \
-		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t buf_len)  \
+		struct proto_ctx *ctx, struct proto_txn *t, const struct proto_message *in)        \
 	{                                                                                          \
 		struct family##_heard h;                                                           \
+		struct proto_ends room;                                                            \
                                                                                                    \
-		return dhcp_reply(&family##_messages, ctx, t, buf, buf_len, &h.is);                \
+		ctx->ends = proto_ends_of(in, &room);                                              \
+		return dhcp_reply(&family##_messages, ctx, t, in->buf, in->len, &h.is);            \
 	}                                                                                          \
                                                                                                    \
-	DHCP_INLINE enum proto_verdict family##_reply_one(                                         \
-		struct proto_ctx *ctx, struct proto_txn *t, const uint8_t *buf, uint32_t buf_len)  \
+	uint32_t family##_reply(struct proto_ctx *ctx, struct proto_txn *const *t,                 \
+		const struct proto_message *in, enum proto_verdict *verdicts, uint32_t n)          \
 	{                                                                                          \
-		enum proto_verdict verdict;                                                        \
-		struct family##_heard h;                                                           \
+		for (uint32_t i = 0; i < n; i++) {                                                 \
+			struct family##_heard h;                                                   \
                                                                                                    \
-		if (dhcp_reply_usual(&usual, ctx, t, buf, buf_len, &h.is, &verdict))               \
-			return verdict;                                                            \
-		return family##_reply_other(ctx, t, buf, buf_len);                                 \
+			if (!dhcp_reply_usual(&usual, ctx, t[i], &in[i], &h.is, &verdicts[i]))     \
+				verdicts[i] = family##_reply_other(ctx, t[i], &in[i]);             \
+			if (__builtin_expect(ctx->noted, 0))                                       \
+				return i + 1;                                                      \
+		}                                                                                  \
+		return n;                                                                          \
 	}                                                                                          \
-                                                                                                   \
-	PROTO_REPLY(family##_reply, family##_reply_one)                                            \
                                                                                                    \
 	const char *family##_reason(struct proto_ctx *ctx, const struct proto_txn *t,              \
 		const uint8_t *buf, uint32_t buf_len)                                              \

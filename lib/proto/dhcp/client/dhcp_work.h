@@ -239,13 +239,14 @@ static inline uint32_t dhcp_work_client(
 // exchange. The client becomes busy; its index is in t->user.
 // The draw advances even if no client can start: waiting for a suitable client could last forever.
 static inline enum dhcp_begun dhcp_work_begin(struct dhcp_work *w, const struct proto_ctx *ctx,
-	struct proto_txn *t, void (*drop)(struct dhcp_work *w, uint32_t client), uint64_t *expired)
+	struct proto_txn *t, uint32_t now_s, void (*drop)(struct dhcp_work *w, uint32_t client),
+	uint64_t *expired)
 {
 	const struct dhcp_course *c = w->course;
 	uint64_t number = w->draws * w->workers + w->worker;
 	uint32_t exchange = dhcp_mix_draw(&c->mix, number, w->mix_offset);
 	const struct dhcp_start *start = &c->starts[exchange];
-	uint32_t client, now_s = (uint32_t)(ctx->now_ms / 1000);
+	uint32_t client;
 	struct dhcp_client *k;
 	bool again;
 

@@ -154,7 +154,11 @@ struct dhcp4_plan {
 	// htype and hlen in the upper bits of 64; length and htype of the client identifier, 0:
 	// none is sent.
 	uint8_t usual[DHCP4_STEPS];
+	uint16_t usual_relayed; // bit per step whose reply comes to a relay
 	uint64_t usual_head, usual_id;
+	// Ports of replies to relays, and their server's address where the mask is set: as on the
+	// wire.
+	uint32_t usual_ports, usual_server, usual_mask;
 	const struct dhcp4_pool_range *pool;
 	uint32_t pool_count;           // 0: any address
 	bool judged;                   // by the options or fields below
@@ -322,8 +326,7 @@ DHCP_INLINE void dhcp4_peer_find(struct dhcp4_heard *h, const struct proto_ctx *
 	uint8_t id[4];
 
 	bytes_put_be32(id, h->m.server_id);
-	h->is.peer = h->m.server_id ? dhcp_peer_find(p->peers, h->m.server_id, id, 4,
-					      ctx->ends ? ctx->ends->src : NULL, 4)
+	h->is.peer = h->m.server_id ? dhcp_peer_find(p->peers, h->m.server_id, id, 4, h->is.src, 4)
 	                            : DHCP_PEER_NONE;
 }
 

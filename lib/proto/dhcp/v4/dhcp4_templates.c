@@ -388,8 +388,13 @@ static void build_usual(struct dhcp4_plan *p)
 	p->usual_head = (uint64_t)DHCP4_REPLY_OP << 56 | htype | 6ull << 40;
 	if (p->client_id == DHCP4_ID_MAC)
 		p->usual_id = 7ull << 56 | htype;
-	for (uint32_t i = 0; i < DHCP4_STEPS; i++)
+	p->usual_ports = bytes_wire32((uint32_t)p->is.server_port << 16 | p->is.relay_port);
+	memcpy(&p->usual_server, p->is.servers[0], 4);
+	p->usual_mask = p->known_server ? UINT32_MAX : 0;
+	for (uint32_t i = 0; i < DHCP4_STEPS; i++) {
 		p->usual[i] = p->templates[i].relay_info ? 0 : dhcp4_kinds[i].usual;
+		p->usual_relayed |= (uint16_t)(p->templates[i].relayed << i);
+	}
 }
 
 int dhcp4_templates(struct dhcp_plan *plan, const struct dhcp_settings *settings, struct diag *d)

@@ -20,22 +20,45 @@ DHCP_INLINE bool dhcp4_usual_names(const struct dhcp4_plan *p, const struct dhcp
 	       bytes_be64(buf + l->at.client_id - 1) == (p->usual_id | mac);
 }
 
-DHCP_INLINE bool dhcp4_usual_way(const struct dhcp4_worker *w, const struct proto_ends *e,
-	const struct proto_txn *t, const struct dhcp4_heard *h)
+// Not through a relay, or not in a plain frame.
+static __attribute__((noinline)) bool dhcp4_other_way(const struct dhcp4_worker *w,
+	const struct proto_message *in, const struct proto_txn *t, uint32_t number, uint32_t yiaddr)
 {
 	const struct dhcp4_plan *p = (const struct dhcp4_plan *)w->is.plan;
+	struct proto_ends room;
+	const struct proto_ends *e = proto_ends_of(in, &room);
 	uint32_t to;
 
+	if (!e)
+		return true;
 	if (e->addr_len != 4 || e->src_port != p->is.server_port ||
-		!dhcp_vlan_is_ours(&p->is, h->is.number, e))
+		!dhcp_vlan_is_ours(&p->is, number, e))
 		return false;
 	if (p->templates[t->step].relayed)
 		return (!p->known_server || addr_bytes_equal(e->src, p->is.servers[0], 4)) &&
-		       dhcp_is_to_relay(
-			       &p->is, e->dst, dhcp4_relay_of(w, t->user, h->is.number), 4) &&
+		       dhcp_is_to_relay(&p->is, e->dst, dhcp4_relay_of(w, t->user, number), 4) &&
 		       e->dst_port == p->is.relay_port;
 	to = bytes_be32(e->dst);
-	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == h->m.yiaddr);
+	return e->dst_port == DHCP4_CLIENT_PORT && (to == UINT32_MAX || to == yiaddr);
+}
+
+DHCP_INLINE bool dhcp4_usual_way(const struct dhcp4_plan *p, const struct dhcp4_worker *w,
+	const struct proto_message *in, const struct proto_txn *t, struct dhcp4_heard *h)
+{
+	const uint8_t *udp = in->buf - FRAME_UDP_LEN;
+	uint32_t ports, server;
+
+	if (__builtin_expect(
+		    in->plain != 4 || p->is.vlans.places || !(p->usual_relayed >> t->step & 1),
+		    0)) {
+		h->is.src = in->plain ? udp - 2 * in->plain : in->ends ? in->ends->src : NULL;
+		return dhcp4_other_way(w, in, t, h->is.number, h->m.yiaddr);
+	}
+	h->is.src = udp - 8;
+	memcpy(&server, udp - 8, 4);
+	memcpy(&ports, udp, 4);
+	return (((server ^ p->usual_server) & p->usual_mask) | (ports ^ p->usual_ports)) == 0 &&
+	       dhcp_is_to_relay(&p->is, udp - 4, dhcp4_relay_of(w, t->user, h->is.number), 4);
 }
 
 // Is it the lease that the client was offered, or held before?
@@ -101,8 +124,9 @@ DHCP_INLINE void dhcp4_missing_count(
 
 // See struct dhcp_messages.
 DHCP_INLINE bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t,
-	const uint8_t *buf, uint32_t len, struct dhcp_heard *heard)
+	const struct proto_message *in, struct dhcp_heard *heard)
 {
+	const uint8_t *buf = in->buf;
 	struct dhcp4_heard *h = (struct dhcp4_heard *)heard;
 	const struct dhcp4_plan *p = ctx->shared;
 	struct dhcp_counters *n = ctx->counters;
@@ -112,7 +136,7 @@ DHCP_INLINE bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 	heard->type = p->usual[t->step];
 	if (!heard->type)
 		return false;
-	l = dhcp4_layout_find(&w->scratch.layouts, buf, len);
+	l = dhcp4_layout_find(&w->scratch.layouts, buf, in->len);
 	if (!l || !l->usual || buf[l->at.type] != heard->type)
 		return false;
 	heard->valid_s = bytes_be32(buf + l->at.lease_time);
@@ -127,7 +151,7 @@ DHCP_INLINE bool dhcp4_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 	heard->client = &h->self.client->head;
 	h->m.yiaddr = bytes_be32(buf + DHCP4_AT_YIADDR);
 	h->m.server_id = bytes_be32(buf + l->at.server_id);
-	if (!dhcp4_usual_lease(p, t, h) || (ctx->ends && !dhcp4_usual_way(w, ctx->ends, t, h)))
+	if (!dhcp4_usual_lease(p, t, h) || !dhcp4_usual_way(p, w, in, t, h))
 		return false;
 	dhcp4_peer_find(h, ctx);
 	if (!l->at.client_id)

@@ -418,7 +418,7 @@ static inline void server_keep(struct proto_ctx *ctx, const struct dhcp4_heard *
 		n->servers_beyond++;
 		return;
 	}
-	if ((p->named >> k->head.server & 1) || !ctx->ends)
+	if ((p->named >> k->head.server & 1) || !h->is.src)
 		return;
 	ctx->noted = true;
 	ctx->path_found = dhcp_vlans_place(&p->is.vlans, h->is.number) * p->is.path_stride +

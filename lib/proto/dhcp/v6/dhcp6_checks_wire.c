@@ -73,7 +73,7 @@ enum proto_verdict dhcp6_ours(
 		return PROTO_STRAY;
 	n->received[bucket]++;
 	heard->peer = id->len ? dhcp_peer_find(s->p->is.peers, dhcp_peer_key(id->data, id->len),
-					id->data, id->len, ctx->ends ? ctx->ends->src : NULL, 16)
+					id->data, id->len, heard->src, 16)
 	                      : DHCP_PEER_NONE;
 	// Refusals by status are recognised later, by judge.
 	dhcp_peer_count(

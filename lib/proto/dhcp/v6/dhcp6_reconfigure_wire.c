@@ -112,7 +112,8 @@ bool dhcp6_unasked(struct proto_ctx *ctx, const struct proto_message *message, u
 	struct dhcp_counters *n = ctx->counters;
 	struct dhcp6_worker *w = ctx->own;
 	struct dhcp6_secret *secrets = w->is.secrets;
-	const struct proto_ends *ends = message->ends;
+	struct proto_ends room;
+	const struct proto_ends *ends = proto_ends_of(message, &room);
 	struct dhcp6_heard h;
 	enum dhcp6_bad bad;
 	uint32_t client;

@@ -376,8 +376,8 @@ DHCP_INLINE void flow_make(
 		addr_link_local(out->mac, out->src);
 }
 
-// Write messages of one step from its image, which fits: right ones, sent from each relay's address
-// and without VLANs of the clients. Returns their number: up to the first that is another.
+// Write well-formed messages of one step that go through relays, from its image, which fits.
+// Clients have no VLANs of their own. Returns their number: up to the first that needs another way.
 static __attribute__((noinline)) uint32_t relayed_make(struct proto_ctx *ctx,
 	struct proto_txn *const *t, struct proto_flow *flow, struct proto_out *out, uint32_t n)
 {

@@ -55,17 +55,36 @@ DHCP_INLINE uint64_t dhcp6_image_write(const struct dhcp6_worker *w, const struc
 }
 
 // Combines dhcp6_way_is_ours and !dhcp6_is_elsewhere. relay: the client's, NULL: none.
-DHCP_INLINE bool dhcp6_usual_way(
-	const struct dhcp6_plan *p, const struct proto_ends *e, const uint8_t *relay, uint64_t mac)
+static __attribute__((noinline)) bool dhcp6_other_way(const struct dhcp6_plan *p,
+	const struct proto_message *in, uint32_t number, const uint8_t *relay, uint64_t mac)
 {
+	struct proto_ends room;
+	const struct proto_ends *e = proto_ends_of(in, &room);
+
+	if (!e)
+		return true;
 	if (e->addr_len != 16 || e->src_port != p->is.server_port ||
-		(p->unicast && !addr_bytes_equal(e->src, p->is.servers[0], 16)))
+		(p->unicast && !addr_bytes_equal(e->src, p->is.servers[0], 16)) ||
+		!dhcp_vlan_is_ours(&p->is, number, e))
 		return false;
 	if (relay)
 		return dhcp_is_to_relay(&p->is, e->dst, relay, 16) &&
 		       e->dst_port == p->is.relay_port;
 	return e->dst_port == DHCP6_CLIENT_PORT && bytes_be64(e->dst) == 0xfe80ull << 48 &&
 	       bytes_be64(e->dst + 8) == dhcp6_interface_id(mac);
+}
+
+// Likewise; nearly all come to a relay in plain frames.
+DHCP_INLINE bool dhcp6_usual_way(const struct dhcp6_plan *p, const struct proto_message *in,
+	uint32_t number, const uint8_t *relay, uint64_t mac)
+{
+	const uint8_t *udp = in->buf - FRAME_UDP_LEN;
+
+	if (in->plain != 16 || p->is.vlans.places || !relay)
+		return dhcp6_other_way(p, in, number, relay, mac);
+	return bytes_be32(udp) == ((uint32_t)p->is.server_port << 16 | p->is.relay_port) &&
+	       (!p->unicast || addr_bytes_equal(udp - 32, p->is.servers[0], 16)) &&
+	       dhcp_is_to_relay(&p->is, udp - 16, relay, 16);
 }
 
 // Do the variable fields belong to the client?
@@ -90,8 +109,9 @@ DHCP_INLINE bool dhcp6_usual_lease(const struct dhcp6_plan *p, const struct dhcp
 
 // See struct dhcp_messages.
 DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t,
-	const uint8_t *buf, uint32_t len, struct dhcp_heard *heard)
+	const struct proto_message *in, struct dhcp_heard *heard)
 {
+	const uint8_t *buf = in->buf;
 	struct dhcp6_heard *h = (struct dhcp6_heard *)heard;
 	const struct dhcp6_plan *p = ctx->shared;
 	struct dhcp_counters *n = ctx->counters;
@@ -100,7 +120,7 @@ DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 	const uint8_t *relay = NULL;
 	uint64_t mac;
 
-	if (!u || len != u->len || !dhcp_shape_fits(&u->shape, buf) ||
+	if (!u || in->len != u->len || !dhcp_shape_fits(&u->shape, buf) ||
 		bytes_be32(buf + u->at.inner) != dhcp6_head_of(u->type, t))
 		return false;
 	heard->number = dhcp_work_number(&w->is.work, t->user);
@@ -110,9 +130,11 @@ DHCP_INLINE bool dhcp6_is_usual(struct proto_ctx *ctx, const struct proto_txn *t
 		relay = dhcp6_relay_of(p, dhcp_relay_number(&w->is, t->user, heard->number));
 	if (!dhcp6_usual_names(&u->at, relay, mac, buf) ||
 		!dhcp6_is_in(&p->pool, h->given.keys[0].bytes) ||
-		(ctx->ends && (!dhcp6_usual_way(p, ctx->ends, relay, mac) ||
-				      !dhcp_vlan_is_ours(&p->is, heard->number, ctx->ends))))
+		!dhcp6_usual_way(p, in, heard->number, relay, mac))
 		return false;
+	heard->src = in->plain  ? buf - FRAME_UDP_LEN - 2 * in->plain
+	             : in->ends ? in->ends->src
+	                        : NULL;
 	h->self.client = dhcp6_client_at(w, t->user);
 	h->self.lease = dhcp_lease_by(&p->is, heard->number);
 	dhcp_lease_get(&w->is.common->leases, h->self.lease, &h->self.keys[0]);

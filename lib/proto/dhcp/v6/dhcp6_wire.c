@@ -99,14 +99,15 @@ static inline bool dhcp6_heard_parse(struct proto_ctx *ctx, uint32_t client, con
 	return true;
 }
 
-static inline void dhcp6_server_find(const struct proto_ctx *ctx, struct dhcp_client *k)
+static inline void dhcp6_server_find(
+	const struct proto_ctx *ctx, const uint8_t *src, struct dhcp_client *k)
 {
 	const struct dhcp_plan *p = ctx->shared;
 	uint32_t server;
 
-	if (!p->layout.more || !ctx->ends)
+	if (!p->layout.more || !src)
 		return;
-	server = dhcp_server_of(p, ctx->ends->src, 16);
+	server = dhcp_server_of(p, src, 16);
 	if (server < p->server_count)
 		k->server = (uint8_t)server;
 }
@@ -116,7 +117,7 @@ static inline void dhcp6_advertised(const struct proto_ctx *ctx, struct dhcp_hea
 	const struct dhcp6_heard *h = (const struct dhcp6_heard *)heard;
 	struct dhcp_counters *n = ctx->counters;
 
-	dhcp6_server_find(ctx, heard->client);
+	dhcp6_server_find(ctx, heard->src, heard->client);
 	n->preferred += h->m.preference == URGENT;
 }
 
@@ -297,7 +298,7 @@ DHCP_INLINE bool leases_taken(struct proto_ctx *ctx, const struct dhcp6_heard *h
 	}
 	n->addresses += had ? 0 : p->addresses;
 	n->prefixes += had ? 0 : p->prefixes;
-	dhcp6_server_find(ctx, k);
+	dhcp6_server_find(ctx, h->is.src, k);
 	return true;
 }
 
@@ -460,7 +461,7 @@ static __attribute__((noinline)) enum proto_verdict dhcp6_another(
 	n->other_advertises++;
 	if (!right || h->m.preference < h->self.client->kept || !dhcp6_offer_keep(ctx, heard))
 		return PROTO_DUPLICATE;
-	dhcp6_server_find(ctx, heard->client);
+	dhcp6_server_find(ctx, heard->src, heard->client);
 	h->self.client->kept = h->m.preference + 1;
 	if (h->m.preference != URGENT)
 		return PROTO_DUPLICATE;
