@@ -10,9 +10,8 @@
 
 // Opens a connection (client). `of`: the owner's number of it, quic_of. session, token: of
 // QUIC_TICKET and QUIC_TOKEN of earlier connections to this server; NULL: none. Both are copied. A
-// token should be optional: Knot 3.4 takes its own for one of Retry, and the connection ends with
-// TRANSPORT_PARAMETER_ERROR (QUIC_END_PROTOCOL, code 8).
-// Returns QUIC_NONE without memory.
+// token should be optional: Knot 3.4 confuses it with a token of Retry, and the connection ends
+// with TRANSPORT_PARAMETER_ERROR (QUIC_END_PROTOCOL, code 8). Returns QUIC_NONE without memory.
 uint32_t quic_open(struct quics *q, const struct quic_path *path, uint32_t of,
 	const uint8_t *session, uint32_t session_len, const uint8_t *token, uint32_t token_len,
 	uint64_t now);
