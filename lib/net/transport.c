@@ -16,7 +16,7 @@
 
 const char *const transport_names[] = {"udp", "tcp", NULL};
 
-const char *const transport_names_secure[] = {"udp", "tcp", "tls", "https", NULL};
+const char *const transport_names_secure[] = {"udp", "tcp", "tls", "https", "quic", NULL};
 
 const char *const transport_tc_names[] = {"count", "tcp", NULL};
 
@@ -60,62 +60,68 @@ static const struct field_section behave_section = {
 	.size = sizeof(struct tcp_behave_settings),
 };
 
+// The rows of a pool of connections, at this offset of the settings.
+// clang-format off
+#define POOL_ROWS(at) \
+	{.name = "connections", \
+		.help = "connections at a time", \
+		.type = FIELD_COUNT, \
+		.load = true, \
+		.offset = (at) + TCP(connections), \
+		.def = "100", \
+		.min = 1, \
+		.max = 1u << 24}, \
+	{.name = "queries_per_connection", \
+		.help = "messages on a connection before another one replaces it", \
+		.type = FIELD_COUNT, \
+		.offset = (at) + TCP(queries_per_connection), \
+		.def = "any", \
+		.word = "any", \
+		.min = 1, \
+		.max = 1u << 30}, \
+	{.name = "pipeline", \
+		.help = "messages without an answer on a connection; the next ones wait", \
+		.type = FIELD_COUNT, \
+		.load = true, \
+		.offset = (at) + TCP(pipeline), \
+		.def = "any", \
+		.word = "any", \
+		.min = 1, \
+		.max = 32767}, \
+	{.name = "idle", \
+		.help = "close a connection after this time without a message", \
+		.type = FIELD_DURATION, \
+		.offset = (at) + TCP(idle_ns), \
+		.def = "never", \
+		.word = "never", \
+		.min = 1e6, \
+		.max = 1e12}, \
+	{.name = "closed", \
+		.help = "messages on a connection that the server closes: lost, or sent again on " \
+			"another", \
+		.type = FIELD_ENUM, \
+		.offset = (at) + TCP(closed), \
+		.def = "lost", \
+		.names = closed_names}, \
+	{.name = "open", \
+		.help = "when connections are opened: demand: by the first message; pool: from the " \
+			"start on, and again when they end; rate: also to replace each in turn", \
+		.type = FIELD_ENUM, \
+		.offset = (at) + TCP(open), \
+		.def = "demand", \
+		.names = open_names}, \
+	{.name = "open_rate", \
+		.help = "new connections per second of open: pool and open: rate", \
+		.type = FIELD_RATE, \
+		.load = true, \
+		.offset = (at) + TCP(open_rate), \
+		.def = "10k", \
+		.min = 1e-3, \
+		.max = 1e9}
+// clang-format on
+
 static const struct field tcp_fields[] = {
-	{.name = "connections",
-		.help = "connections at a time",
-		.type = FIELD_COUNT,
-		.load = true,
-		.offset = TCP(connections),
-		.def = "100",
-		.min = 1,
-		.max = 1u << 24},
-	{.name = "queries_per_connection",
-		.help = "messages on a connection before another one replaces it",
-		.type = FIELD_COUNT,
-		.offset = TCP(queries_per_connection),
-		.def = "any",
-		.word = "any",
-		.min = 1,
-		.max = 1u << 30},
-	{.name = "pipeline",
-		.help = "messages without an answer on a connection; the next ones wait",
-		.type = FIELD_COUNT,
-		.load = true,
-		.offset = TCP(pipeline),
-		.def = "any",
-		.word = "any",
-		.min = 1,
-		.max = 32767},
-	{.name = "idle",
-		.help = "close a connection after this time without a message",
-		.type = FIELD_DURATION,
-		.offset = TCP(idle_ns),
-		.def = "never",
-		.word = "never",
-		.min = 1e6,
-		.max = 1e12},
-	{.name = "closed",
-		.help = "messages on a connection that the server closes: lost, or sent again on "
-			"another",
-		.type = FIELD_ENUM,
-		.offset = TCP(closed),
-		.def = "lost",
-		.names = closed_names},
-	{.name = "open",
-		.help = "when connections are opened: demand: by the first message; pool: from the "
-			"start on, and again when they end; rate: also to replace each in turn",
-		.type = FIELD_ENUM,
-		.offset = TCP(open),
-		.def = "demand",
-		.names = open_names},
-	{.name = "open_rate",
-		.help = "new connections per second of open: pool and open: rate",
-		.type = FIELD_RATE,
-		.load = true,
-		.offset = TCP(open_rate),
-		.def = "10k",
-		.min = 1e-3,
-		.max = 1e9},
+	POOL_ROWS(0),
 	{.name = "keepalive",
 		.help = "ask the server how long it keeps an idle connection (RFC 7828), and close "
 			"before",
@@ -176,18 +182,106 @@ const struct field_section transport_tcp_section = {
 	.size = sizeof(struct tcp_settings),
 };
 
+#define QUIC(member) offsetof(struct quic_settings, member)
+
+static const char *const quic_versions[] = {"1", "2", NULL};
+static const char *const quic_uses[] = {"cubic", "reno", "bbr", NULL};
+
+static const struct field quic_fields[] = {
+	POOL_ROWS(QUIC(pool)),
+	{.name = "time_wait",
+		.help = "time before the port of a closed connection is used again",
+		.type = FIELD_DURATION,
+		.offset = QUIC(pool.time_wait_ns),
+		.def = "1s",
+		.min = 1e6,
+		.max = 240e9},
+	{.name = "versions",
+		.help = "versions of QUIC (RFC 9000, RFC 9369); connections begin with the first "
+			"one",
+		.type = FIELD_ENUM,
+		.list = true,
+		.offset = QUIC(versions),
+		.names = quic_versions},
+	{.name = "idle_timeout",
+		.help = "idle timeout that is announced to the server",
+		.type = FIELD_DURATION,
+		.offset = QUIC(idle_timeout_ns),
+		.def = "30s",
+		.min = 1e6,
+		.max = 1e12},
+	{.name = "window",
+		.help = "octets that the server may send on a connection, before we ask for more",
+		.type = FIELD_SIZE,
+		.offset = QUIC(window),
+		.def = "1MiB",
+		.min = 65537,
+		.max = 1u << 30},
+	{.name = "datagram",
+		.help = "octets of the longest datagram that is sent",
+		.type = FIELD_COUNT,
+		.offset = QUIC(datagram),
+		.def = "1252",
+		.min = 1200,
+		.max = 1452},
+	{.name = "ack_delay",
+		.help = "acknowledge packets after this time, if nothing is sent before",
+		.type = FIELD_DURATION,
+		.offset = QUIC(ack_delay_ns),
+		.def = "25ms",
+		.min = 1e6,
+		.max = 1e9},
+	{.name = "congestion",
+		.help = "congestion control",
+		.type = FIELD_ENUM,
+		.offset = QUIC(congestion),
+		.def = "cubic",
+		.names = quic_uses},
+	{.name = "tokens",
+		.help = "show the server the token of an earlier connection (NEW_TOKEN), where "
+			"tls.resume is not none",
+		.type = FIELD_BOOL,
+		.offset = QUIC(tokens),
+		.def = "false"},
+	{.name = "cancel",
+		.help = "cancel the stream of a message without an answer in time",
+		.type = FIELD_BOOL,
+		.offset = QUIC(cancel),
+		.def = "true"},
+};
+
+const struct field_section transport_quic_section = {
+	.name = "quic",
+	.help = "connections of QUIC",
+	FIELD_ROWS(quic_fields),
+	.size = sizeof(struct quic_settings),
+};
+
+#define POOL_DEFAULTS                                                                              \
+	.connections = CONNECTIONS, .queries_per_connection = UINT64_MAX, .pipeline = UINT64_MAX,  \
+	.idle_ns = UINT64_MAX, .time_wait_ns = TIME_WAIT_NS, .open_rate = OPEN_RATE
+
+const struct quic_settings *transport_quic(const struct transport_settings *s)
+{
+	static const struct quic_settings defaults = {.pool = {POOL_DEFAULTS},
+		.idle_timeout_ns = 30000000000u,
+		.window = 1048576,
+		.datagram = 1252,
+		.ack_delay_ns = 25000000,
+		.cancel = true};
+
+	if (s->transport != TRANSPORT_QUIC)
+		return NULL;
+	return s->quic ? s->quic : &defaults;
+}
+
 const struct tcp_settings *transport_tcp(const struct transport_settings *s)
 {
-	static const struct tcp_settings defaults = {.connections = CONNECTIONS,
-		.queries_per_connection = UINT64_MAX,
-		.pipeline = UINT64_MAX,
-		.idle_ns = UINT64_MAX,
-		.time_wait_ns = TIME_WAIT_NS,
-		.window = WINDOW,
-		.syn_tries = SYN_TRIES,
-		.open_rate = OPEN_RATE,
-		.timestamps = true};
+	static const struct tcp_settings defaults = {
+		POOL_DEFAULTS, .window = WINDOW, .syn_tries = SYN_TRIES, .timestamps = true};
 
+	if (s && s->transport == TRANSPORT_QUIC)
+		return &transport_quic(s)->pool;
 	if (!s || (s->transport == TRANSPORT_UDP && s->tc != TRANSPORT_TC_TCP))
 		return NULL;
 	return s->tcp ? s->tcp : &defaults;
@@ -239,10 +333,12 @@ static void check_behave(const struct transport_settings *s, struct diag *d)
 
 void transport_check(const struct transport_settings *s, struct diag *d)
 {
-	if (s->tcp && !transport_tcp(s))
+	if (s->tcp && (!transport_tcp(s) || s->transport == TRANSPORT_QUIC))
 		diag_error(d, s, "tcp", "is for transport: tcp, tls and https, and tc: tcp");
 	if (s->tls && !transport_is_secure(s->transport))
-		diag_error(d, s, "tls", "is for transport: tls and https");
+		diag_error(d, s, "tls", "is for transport: tls, https and quic");
+	if (s->quic && s->transport != TRANSPORT_QUIC)
+		diag_error(d, s, "quic", "is for transport: quic");
 	if (s->https && s->transport != TRANSPORT_HTTPS)
 		diag_error(d, s, "https", "is for transport: https");
 	if (s->https)

@@ -10,12 +10,12 @@
 #include "base/field.h"
 #include "net/https_settings.h"
 
-enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_HTTPS };
+enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_HTTPS, TRANSPORT_QUIC };
 enum transport_tc { TRANSPORT_TC_COUNT, TRANSPORT_TC_TCP };
 enum transport_closed { TRANSPORT_CLOSED_LOST, TRANSPORT_CLOSED_AGAIN };
 enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN_RATE };
 
-// Kinds of misbehaving clients, beside those of the load: the name of a kind, and its help text.
+// Kinds of misbehaving clients, beside the load's: the name of a kind, and its help text.
 // clang-format off
 #define TCP_BEHAVIOURS(X) \
 	X(TCP_SYN_ONLY, "syn_only", "send SYN, and nothing after it") \
@@ -74,6 +74,20 @@ struct tcp_settings {
 	struct tcp_behave_settings *behave; // NULL: none are given
 };
 
+enum quic_use { QUIC_USE_CUBIC, QUIC_USE_RENO, QUIC_USE_BBR }; // congestion control
+
+// Settings of the QUIC of an item's connections.
+struct quic_settings {
+	struct tcp_settings pool;   // of it: when connections are opened, used and closed
+	struct field_list versions; // int32_t: 0: version 1, 1: version 2. The first one is used
+	uint64_t idle_timeout_ns;   // announced
+	uint64_t window;            // octets, of a connection
+	uint64_t datagram;          // octets
+	uint64_t ack_delay_ns;
+	int32_t congestion; // enum quic_use
+	bool cancel, tokens;
+};
+
 struct tls_settings; // crypt/tls_settings.h
 
 struct transport_settings {
@@ -82,12 +96,14 @@ struct transport_settings {
 	struct tcp_settings *tcp; // NULL: none are given
 	struct tls_settings *tls; // NULL: none are given
 	struct https_settings *https;
+	struct quic_settings *quic;
 };
 
 extern const char *const transport_names[];        // udp, tcp
-extern const char *const transport_names_secure[]; // and tls, https
+extern const char *const transport_names_secure[]; // and tls, https, quic
 extern const char *const transport_tc_names[];
 extern const struct field_section transport_tcp_section;
+extern const struct field_section transport_quic_section;
 
 // The rows of a struct transport_settings at this offset of the protocol's settings.
 // clang-format off
@@ -95,7 +111,7 @@ extern const struct field_section transport_tcp_section;
 	TRANSPORT_ROW(at, transport_names_secure), TRANSPORT_TC_ROW(at), \
 		TRANSPORT_TCP_ROW( \
 			at, "the connections of transport: tcp, tls and https, or of tc: tcp"), \
-		TRANSPORT_TLS_ROW(at), TRANSPORT_HTTPS_ROW(at)
+		TRANSPORT_TLS_ROW(at), TRANSPORT_HTTPS_ROW(at), TRANSPORT_QUIC_ROW(at)
 // One by one: a protocol without truncated answers has no `tc`.
 #define TRANSPORT_ROW(at, all) \
 	{.name = "transport", \
@@ -120,7 +136,7 @@ extern const struct field_section transport_tcp_section;
 		.section = &transport_tcp_section}
 #define TRANSPORT_TLS_ROW(at) \
 	{.name = "tls", \
-		.help = "TLS of transport: tls and https", \
+		.help = "TLS of transport: tls, https and quic", \
 		.type = FIELD_SECTION, \
 		.optional = true, \
 		.offset = (at) + offsetof(struct transport_settings, tls), \
@@ -132,10 +148,19 @@ extern const struct field_section transport_tcp_section;
 		.optional = true, \
 		.offset = (at) + offsetof(struct transport_settings, https), \
 		.section = &https_section}
+#define TRANSPORT_QUIC_ROW(at) \
+	{.name = "quic", \
+		.help = "the connections of transport: quic", \
+		.type = FIELD_SECTION, \
+		.optional = true, \
+		.offset = (at) + offsetof(struct transport_settings, quic), \
+		.section = &transport_quic_section}
 // clang-format on
 
 // The settings of connections, or their defaults. NULL: there are none.
 const struct tcp_settings *transport_tcp(const struct transport_settings *s);
+// The settings of QUIC, or their defaults. NULL: messages do not travel by it.
+const struct quic_settings *transport_quic(const struct transport_settings *s);
 // Clients of such a behaviour at a time, over all workers.
 uint64_t tcp_behave_clients(const struct tcp_settings *s, enum tcp_behaviour behaviour);
 // The sum over all behaviours.

@@ -79,3 +79,75 @@ const struct transport_server_settings *transport_server(const struct transport_
 
 	return s ? s : &defaults;
 }
+
+#define QUIC(member) .offset = offsetof(struct quic_server_settings, member)
+
+// clang-format off
+#define QUIC_SHARE(member, text) \
+	{.name = #member, .help = text, .type = FIELD_SHARE, QUIC(member), .def = "0%", .max = 1}
+#define QUIC_AFTER(member, text) \
+	{.name = #member, .help = text, .type = FIELD_COUNT, QUIC(member), .def = "never", .word = "never", .min = 1, .max = 1u << 30}
+#define QUIC_ERROR(member, text, usual) \
+	{.name = #member, .help = text, .type = FIELD_COUNT, QUIC(member), .def = usual, .max = 1u << 30}
+// clang-format on
+
+static const struct field quic_rows[] = {
+	{.name = "port",
+		.help = "UDP port; 0: the protocol's default",
+		.type = FIELD_COUNT,
+		QUIC(port),
+		.def = "0",
+		.max = 65535},
+	{.name = "connections",
+		.help = "connections at a time, of a worker; further ones are not answered",
+		.type = FIELD_COUNT,
+		QUIC(connections),
+		.def = "1024",
+		.min = 1,
+		.max = 1u << 20},
+	{.name = "streams",
+		.help = "requests at a time on a connection",
+		.type = FIELD_COUNT,
+		QUIC(streams),
+		.def = "100",
+		.min = 1,
+		.max = 32767},
+	{.name = "window",
+		.help = "octets that a client may send on a connection, before more are allowed",
+		.type = FIELD_SIZE,
+		QUIC(window),
+		.def = "1MiB",
+		.min = 65537,
+		.max = 1u << 30},
+	{.name = "idle_timeout",
+		.help = "idle timeout of connections",
+		.type = FIELD_DURATION,
+		QUIC(idle_timeout_ns),
+		.def = "30s",
+		.min = 1e6,
+		.max = 1e12},
+	QUIC_SHARE(retry, "share of the new connections that get Retry (RFC 9000 section 8.1.2)"),
+	QUIC_SHARE(version_negotiation,
+		"share of the new connections that are offered versions which nobody has"),
+	QUIC_SHARE(drop_initial, "share of the new connections that get no answer"),
+	QUIC_SHARE(early_refused, "share of the new connections whose early data is refused"),
+	QUIC_SHARE(reset, "share of the requests whose stream is reset"),
+	QUIC_ERROR(reset_error, "error of these", "1"),
+	QUIC_AFTER(close_after, "requests after which a connection is closed with `close_error`"),
+	QUIC_ERROR(close_error, "error of that", "0"),
+	QUIC_AFTER(forget_after,
+		"requests after which a connection is forgotten: further packets get a stateless "
+		"reset"),
+	{.name = "no_credit",
+		.help = "clients may open no stream",
+		.type = FIELD_BOOL,
+		QUIC(no_credit),
+		.def = "false"},
+};
+
+const struct field_section quic_server_section = {
+	.name = "quic",
+	.help = "connections by QUIC, at a port of their own",
+	FIELD_ROWS(quic_rows),
+	.size = sizeof(struct quic_server_settings),
+};

@@ -25,7 +25,23 @@ struct transport_server_settings {
 	bool reset;
 };
 
+// The QUIC of a server, at a port of its own. The shares are of new connections;
+// `reset` is of requests.
+struct quic_server_settings {
+	uint64_t port;        // UDP; 0: the protocol's
+	uint64_t connections; // at a time, of a worker
+	uint64_t streams;     // requests of a connection at a time
+	uint64_t window;      // octets, of a connection
+	uint64_t idle_timeout_ns;
+	double retry, version_negotiation, drop_initial, early_refused, reset;
+	uint64_t reset_error;
+	uint64_t close_after, close_error,
+		forget_after; // requests of a connection; UINT64_MAX: never
+	bool no_credit;
+};
+
 extern const struct field_section transport_server_section;
+extern const struct field_section quic_server_section;
 
 // s, or the defaults of its rows if it is NULL.
 const struct transport_server_settings *transport_server(const struct transport_server_settings *s);

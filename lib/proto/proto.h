@@ -450,6 +450,8 @@ struct proto_ports {
 	// message goes, and the media type of messages; their key is 0 then.
 	uint16_t https;
 	const char *path, *media;
+	uint16_t quic; // 0: messages never travel by QUIC; their key is 0 there, too
+	const char *quic_alpn;
 };
 
 // A protocol, and its client side.

@@ -598,7 +598,7 @@ const struct proto dns_proto = {
 	.name = "dns",
 	.help = "DNS queries over UDP or TCP",
 	.ports = &(const struct proto_ports){DNS_PORT, DNS_TLS_PORT, "dot", DNS_HTTPS_PORT,
-		"/dns-query{?dns}", "application/dns-message"},
+		"/dns-query{?dns}", "application/dns-message", DNS_QUIC_PORT, "doq"},
 	.key_bits = 16,
 	.cost_ns = 85,
 	.settings = &dns_settings_section,

@@ -14,6 +14,7 @@
 #define DNS_PORT              53
 #define DNS_TLS_PORT          853
 #define DNS_HTTPS_PORT        443
+#define DNS_QUIC_PORT         853 // of UDP
 #define DNS_HEADER_LEN        12
 #define DNS_COOKIE_SERVER_MAX 32
 #define DNS_DO                0x8000 // in the flags of an OPT record

@@ -120,7 +120,7 @@ static void check_captured(const struct dns_settings *s, struct diag *d)
 static void check_transfers(const struct dns_settings *s, struct diag *d)
 {
 	check_whole(s, "transfers", d);
-	if (s->transport.transport == TRANSPORT_UDP || s->transport.transport == TRANSPORT_HTTPS)
+	if (s->transport.transport == TRANSPORT_UDP || s->transport.transport >= TRANSPORT_HTTPS)
 		diag_error(d, &s->transfers, NULL, "need transport: tcp or tls");
 	if (s->transport.tls && s->transport.tls->early)
 		diag_error(d, &s->transport.tls->early, NULL,
