@@ -150,6 +150,8 @@ static const struct field responder_fields[] = {
 	{"https", "connections by HTTP/2 over TLS, at a port of their own; absent: none",
 		FIELD_SECTION, .optional = true, AT(responder_settings, https),
 		.section = &https_server_section},
+	{"quic", "connections by QUIC, at a port of their own; absent: none", FIELD_SECTION,
+		.optional = true, AT(responder_settings, quic), .section = &quic_server_section},
 	{"control", "endpoint that serves its counters to testers with the token", FIELD_SECTION,
 		.optional = true, AT(responder_settings, control), .section = &control_section},
 	{"router", "also act as a router and answer router solicitations (RFC 4861)", FIELD_SECTION,
@@ -396,6 +398,15 @@ uint16_t config_responder_https_port(const struct config *c, const struct proto 
 	return s->port ? (uint16_t)s->port : proto->ports->https;
 }
 
+uint16_t config_responder_quic_port(const struct config *c, const struct proto *proto)
+{
+	const struct quic_server_settings *s = c->responder->quic;
+
+	if (!s || !proto->ports->quic || !proto->server->stream)
+		return 0;
+	return s->port ? (uint16_t)s->port : proto->ports->quic;
+}
+
 static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 {
 	f->further = (struct field_list *)(uintptr_t)&i->servers;
@@ -425,10 +436,13 @@ static void resolve_proto(const struct item_settings *i, struct item_facts *f)
 		f->tls = transport_is_secure(t->transport) ? tls_settings_or(t->tls) : NULL;
 		if (t->transport == TRANSPORT_HTTPS)
 			f->https = https_settings_or(t->https);
-		if (f->https)
+		f->quic = transport_quic(t);
+		if (f->https || f->quic)
 			f->key_bits = KEYLESS_BITS;
 		if (f->tls && !i->server_port)
-			f->server_port = f->https ? f->proto->ports->https : f->proto->ports->tls;
+			f->server_port = f->https  ? f->proto->ports->https
+			                 : f->quic ? f->proto->ports->quic
+			                           : f->proto->ports->tls;
 	}
 }
 

@@ -56,6 +56,7 @@ struct item_facts {
 	const struct tcp_settings *tcp;   // NULL: all messages travel in datagrams
 	const struct tls_settings *tls;   // NULL: connections are not over TLS
 	const struct https_settings *https; // NULL: messages do not travel by HTTPS
+	const struct quic_settings *quic;   // NULL: they do not travel by QUIC
 	bool stream;                        // all messages travel over connections
 	uint8_t key_bits;    // of transactions: the protocol's, or 32 if messages have no key
 	bool sockets;        // the port has driver: socket
@@ -118,6 +119,7 @@ struct responder_settings {
 	struct transport_server_settings *tcp; // NULL: not given
 	struct tls_server_settings *tls;       // NULL: not over TLS
 	struct https_server_settings *https;   // NULL: not by HTTPS
+	struct quic_server_settings *quic;     // NULL: not by QUIC
 	struct control_settings *control;      // NULL: its counters are not served
 	struct router_settings *router;        // NULL: not a router
 };
@@ -222,6 +224,7 @@ uint16_t config_responder_server_port(const struct config *c, const struct proto
 // Its port for connections over TLS; 0: none.
 uint16_t config_responder_tls_port(const struct config *c, const struct proto *proto);
 uint16_t config_responder_https_port(const struct config *c, const struct proto *proto);
+uint16_t config_responder_quic_port(const struct config *c, const struct proto *proto);
 // Is the address on a subnet of the port, or is there a gateway of its family?
 bool config_reaches(const struct port_settings *p, const struct addr *addr);
 // Returns whether the port of the item can send to the address; if not, reports the reason at `at`.

@@ -375,6 +375,14 @@ static bool answers_https(const struct config *c)
 	return false;
 }
 
+static bool answers_quic(const struct config *c)
+{
+	for (unsigned k = 0; protos[k]; k++)
+		if (c->responder->protocol[k] && config_responder_quic_port(c, protos[k]))
+			return true;
+	return false;
+}
+
 static void check_responder_tls(const struct config *c, struct diag *d)
 {
 	const struct responder_settings *r = c->responder;
@@ -383,7 +391,9 @@ static void check_responder_tls(const struct config *c, struct diag *d)
 		diag_error(d, r, "https", "none of its protocols travels by HTTPS");
 	if (r->https)
 		https_server_check(r->https, d);
-	if (r->tls && !r->https && !answers_tls(c))
+	if (r->quic && !answers_quic(c))
+		diag_error(d, r, "quic", "none of its protocols travels by QUIC");
+	if (r->tls && !r->https && !r->quic && !answers_tls(c))
 		diag_error(d, r, "tls", "none of its protocols travels over TLS");
 	if (r->tls)
 		tls_server_check(r->tls, d);
@@ -718,6 +728,8 @@ static uint32_t free_ports(const struct config *c, const struct item_settings *i
 	ports = keys / ((double)f->addresses * (double)(1ull << f->key_bits));
 	ports = fmax(ports,
 		(f->tcp ? STREAM_LEAST : SOCKETS_LEAST) * (double)workers / (double)f->addresses);
+	if (f->quic) // one for each connection, be it open or being closed
+		ports = fmax(ports, 2 * (double)f->tcp->connections * part / (double)f->addresses);
 	ports = fmin(ceil(ports / (double)workers) * (double)workers, 65536 - FREE_FIRST);
 	return (uint32_t)ports;
 }
@@ -768,7 +780,7 @@ void config_complete(const struct config *c, struct arena *a)
 		if (f->sockets && f->proto && !f->proto->router && i->server.len &&
 			!i->source.ports.count) {
 			*r = (struct field_range){FREE_FIRST, FREE_LAST};
-			if (!f->stream) { // its sockets are opened before the run
+			if (!f->stream || f->quic) { // its sockets are opened before the run
 				f->free_ports = free_ports(c, i);
 				*r = (struct field_range){first, first + f->free_ports - 1};
 				first = first + 2 * f->free_ports > 65536 ? FREE_FIRST

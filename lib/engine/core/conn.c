@@ -4,6 +4,7 @@
 #include "engine/core/conn.h"
 
 #include "base/clock.h"
+#include "engine/core/quic_channel.h"
 #include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "io/burst.h"
@@ -88,15 +89,24 @@ void conns_clock(struct conns *cs, uint64_t now)
 
 // --- channels ---
 
-static const struct channel *const channels[] = {
-	[CHANNEL_TLS] = &secure_channel, [CHANNEL_HTTP] = &http_channel};
+static const struct channel *const channels[] = {[CHANNEL_TLS] = &secure_channel,
+	[CHANNEL_HTTP] = &http_channel,
+	[CHANNEL_QUIC] = &quic_channel};
 
 // Returns the channel of a connection; NULL: plain TCP.
 static inline const struct channel *channel_of(const struct conns *cs, uint32_t c)
 {
 	uint32_t flags = secure_flags(cs, c);
 
+	if (cs->quic)
+		return &quic_channel;
 	return flags == 0 ? NULL : channels[flags & SECURE_HTTP ? CHANNEL_HTTP : CHANNEL_TLS];
+}
+
+// Is any connection on a channel?
+static inline bool has_channels(const struct conns *cs)
+{
+	return ((uintptr_t)cs->secure | (uintptr_t)cs->quic) != 0;
 }
 
 bool conn_on(struct conns *cs, uint32_t c, enum channel_kind kind)
@@ -207,6 +217,8 @@ void conns_expire(struct conns *cs)
 			wheel_unlink(cs, c);
 			if (ahead_of(cs, cs->all[c].when))
 				wheel_link(cs, c, cs->all[c].when);
+			else if (cs->quic)
+				cs->owner->expired(cs, c, quic_channel_expire(cs, c));
 			else
 				cs->owner->expired(cs, c, tcp_timeout(&cs->host, &cs->all[c].tcp));
 		}
@@ -368,6 +380,54 @@ static void segment_leave(
 		out_put_faulty(cs, m, fate);
 }
 
+// Takes the first connection out of the queue.
+static void ready_pop(struct conns *cs, uint32_t c)
+{
+	cs->all[c].flags &= (uint8_t)~CONN_READY;
+	cs->ready_first++;
+	cs->ready_count--;
+}
+
+// As conn_build, for datagrams of QUIC, which are written where they are sent from.
+static __attribute__((noinline)) bool datagrams_build(
+	struct conns *cs, struct wire *w, uint32_t c, uint64_t *no_mbuf)
+{
+	struct conn_head head;
+	uint32_t len, at;
+
+	head.t.len = 0;
+	for (;;) {
+		struct rte_mbuf *m;
+		uint8_t *data;
+
+		if (cs->out_count + 1 >= BURST_MAX || cs->out_count >= w->burst ||
+			!spare_fill(cs, w, no_mbuf))
+			return false;
+		if (head.t.len == 0)
+			cs->owner->head(cs, c, &head);
+		m = cs->spare[cs->spare_count - 1];
+		data = rte_pktmbuf_mtod(m, uint8_t *);
+		len = quic_channel_output(cs, c, data + head.t.len);
+		if (len == 0)
+			break;
+		cs->spare_count--;
+		len = frame_stamp(&head.t, data, head.src, head.src_port,
+			(struct frame_payload){(uint16_t)len, 0});
+		m->data_len = (uint16_t)len;
+		m->pkt_len = len;
+		if (w->checksum_offload)
+			wire_offload(m, &head.t);
+		cs->segments_out++;
+		out_put(cs, m);
+	}
+	ready_pop(cs, c);
+	if (cs->all[c].tcp.state == TCP_CLOSED)
+		conn_give(cs, c);
+	else if (quic_channel_deadline(cs, c, &at))
+		conn_wake(cs, c, at);
+	return true;
+}
+
 // Builds the segments of the first connection in the queue. Returns false if it has more, but the
 // burst is full or no buffer is free.
 static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
@@ -377,6 +437,8 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 	struct tcp_segment s;
 	struct conn_head head;
 
+	if (__builtin_expect(cs->quic != NULL, 0))
+		return datagrams_build(cs, w, c, no_mbuf);
 	head.t.len = 0; // it is not known yet
 	if (__builtin_expect(cs->secure != NULL, 0))
 		channel_flush(cs, c);
@@ -390,9 +452,7 @@ static bool conn_build(struct conns *cs, struct wire *w, uint64_t *no_mbuf)
 			cs->owner->head(cs, c, &head);
 		segment_leave(cs, &head, &of->tcp, &s);
 	}
-	of->flags &= (uint8_t)~CONN_READY;
-	cs->ready_first++;
-	cs->ready_count--;
+	ready_pop(cs, c);
 	if (of->tcp.state == TCP_CLOSED)
 		conn_give(cs, c);
 	else if (tcp_deadline(&of->tcp, &at))
@@ -473,7 +533,7 @@ static __attribute__((noinline)) bool message_of_channel(
 
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
-	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
+	if (__builtin_expect(has_channels(cs), 0) && channel_of(cs, c))
 		return message_of_channel(cs, c, message, len);
 	if (__builtin_expect(cs->framed != NULL, 0))
 		return message_framed(cs, c, message, len);
@@ -495,7 +555,7 @@ static __attribute__((noinline)) bool write_secured(struct conns *cs, uint32_t c
 {
 	const uint8_t *from = cs->message + CONN_LENGTH;
 
-	if (!(secure_flags(cs, c) & SECURE_HTTP))
+	if (!cs->quic && !(secure_flags(cs, c) & SECURE_HTTP))
 		from = message_whole(cs, &len);
 	return channel_of(cs, c)->write(cs, c, from, len);
 }
@@ -504,10 +564,18 @@ bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 {
 	const uint8_t *from;
 
-	if (__builtin_expect(cs->secure != NULL, 0) && secure_flags(cs, c))
+	if (__builtin_expect(has_channels(cs), 0) && channel_of(cs, c))
 		return write_secured(cs, c, len);
 	from = message_whole(cs, &len);
 	return tcp_send(&cs->host, &cs->all[c].tcp, from, len);
+}
+
+void conn_abort(struct conns *cs, uint32_t c)
+{
+	if (cs->quic)
+		quic_channel_abort(cs, c);
+	else
+		tcp_abort(&cs->host, &cs->all[c].tcp);
 }
 
 void conn_shut(struct conns *cs, uint32_t c)
@@ -516,7 +584,8 @@ void conn_shut(struct conns *cs, uint32_t c)
 
 	if (channel)
 		channel->shut(cs, c);
-	tcp_shut(&cs->all[c].tcp);
+	if (!cs->quic)
+		tcp_shut(&cs->all[c].tcp);
 }
 
 bool conns_say(

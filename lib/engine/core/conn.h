@@ -82,10 +82,11 @@ struct conn_head {
 struct conns;
 struct crew_seat;
 struct https;
+struct quic_conns;
 struct secures;
 
-// The ways of messages above TCP.
-enum channel_kind { CHANNEL_TLS, CHANNEL_HTTP, CHANNEL_KINDS };
+// The ways of messages above TCP; QUIC is in its place, and one for all connections of a thread.
+enum channel_kind { CHANNEL_TLS, CHANNEL_HTTP, CHANNEL_QUIC };
 
 // The functions of a channel; NULL: nothing is to be done. Messages on a channel with streams have
 // no key; struct conn_stream has their number instead.
@@ -103,7 +104,7 @@ struct channel {
 	void (*forget)(struct conns *cs, uint32_t c);
 };
 
-extern const struct channel secure_channel, http_channel;
+extern const struct channel secure_channel, http_channel, quic_channel;
 
 // The result of conn_message on a channel with streams.
 enum stream_event {
@@ -112,6 +113,8 @@ enum stream_event {
 	STREAM_RESET,   // client: the server reset the stream of `tag`
 	STREAM_WRONG,   // client: the answer to `tag` violates the protocol
 	STREAM_LATE,    // client: an answer to a message that was cancelled
+	STREAM_OPENED,  // QUIC: the handshake is done
+	STREAM_CLOSED,  // QUIC: the connection has ended
 	STREAM_LEAVING, // client: the server takes no more requests; see conn_unheard
 };
 
@@ -136,7 +139,7 @@ enum conn_fate {
 
 struct conn_owner {
 	void (*head)(struct conns *cs, uint32_t c, struct conn_head *out);
-	// Called at a deadline. events: from tcp_timeout.
+	// Called at a deadline. events: from tcp_timeout; QUIC may have messages.
 	void (*expired)(struct conns *cs, uint32_t c, uint32_t events);
 	// Called for a closed connection with nothing left to send, before it is freed: its place.
 	uint32_t (*gone)(struct conns *cs, uint32_t c);
@@ -164,8 +167,9 @@ struct conns {
 	uint64_t segments_in, segments_out;
 	uint64_t start, us_scale; // the host's clock: clock_us
 	const struct conn_owner *owner;
-	struct secures *secure; // NULL: no connection uses TLS
-	struct https *https;    // NULL: none uses HTTP/2
+	struct secures *secure;  // NULL: no connection uses TLS
+	struct https *https;     // NULL: none uses HTTP/2
+	struct quic_conns *quic; // NULL: TCP
 	struct conn_stream stream;
 	void *of;            // the owner's data
 	conn_framing framed; // set by the owner: framing of the next messages read or written
@@ -242,6 +246,8 @@ void conn_cancel(struct conns *cs, uint32_t c, uint32_t tag);
 bool conn_unheard(struct conns *cs, uint32_t c, uint32_t *tag);
 // Forgets everything above TCP of a connection.
 void conn_forget(struct conns *cs, uint32_t c);
+// Ends a connection at once.
+void conn_abort(struct conns *cs, uint32_t c);
 // Ends the stream: FIN follows the bytes that wait.
 void conn_shut(struct conns *cs, uint32_t c);
 

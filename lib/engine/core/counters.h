@@ -11,6 +11,7 @@
 #include "base/counter.h"
 #include "crypt/hand.h"
 #include "net/h2.h"
+#include "quic/quic.h"
 
 // Leaves a row out.
 #define COUNTER_SKIP(member, help)
@@ -135,6 +136,28 @@ struct tls_counters {
 struct http_counters {
 	HTTP_COUNTERS(COUNTER_MEMBER)
 	HTTP_NAMED(COUNTER_MEMBERS)
+};
+
+// Outcomes of the QUIC of an item's connections, by the time of each event; and the counters of
+// its thread (quic/quic.h), the warm-up included.
+#define QUIC_OUTCOMES(X)                                                                           \
+	X(retried, "handshakes to which the server answered with Retry")                           \
+	X(upgraded, "handshakes that changed the version (RFC 9368)")                              \
+	X(preferred_refused, "servers that preferred another address, which is never used")        \
+	X(wrong_id, "answers whose ID is not 0, that of the message")                              \
+	X(wrong_stream, "streams that violate the protocol of messages")                           \
+	X(unheard, "messages of ended connections that the server had not begun: sent again")
+
+#define QUIC_NAMED(A)                                                                              \
+	A(version, 3, quic_version_name, "handshakes by version")                                  \
+	A(ended, QUIC_ENDS, quic_end_name, "connections that ended otherwise than by us")          \
+	A(closed_with, QUIC_ERRORS + 1, quic_error_place_name,                                     \
+		"connections that the server closed with an error of the application")             \
+	A(reset, QUIC_ERRORS + 1, quic_error_place_name, "streams that the server reset, by error")
+
+struct quic_outcomes {
+	QUIC_OUTCOMES(COUNTER_MEMBER)
+	QUIC_NAMED(COUNTER_MEMBERS)
 };
 
 // Counters of misbehaving clients (worker/worker_behave.h), each an array by behaviour.

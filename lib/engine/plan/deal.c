@@ -45,7 +45,7 @@ static struct steer_flow answer_to(
 		.addr_len = i->settings->server.len,
 		.src_port = i->settings->facts.server_port,
 		.dst_port = (uint16_t)port,
-		.tcp = i->settings->facts.stream};
+		.tcp = i->settings->facts.stream && !i->settings->facts.quic};
 }
 
 static struct addr first_source(const struct plan_item *i)

@@ -9,6 +9,7 @@
 #include "engine/core/worker/worker_rude.h"
 #include "engine/plan/plan_https.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_quic.h"
 #include "engine/plan/plan_tls.h"
 #include "engine/core/responder/responder.h"
 
@@ -83,6 +84,10 @@ static struct conns_shape shape_of(const struct plan_item *i, uint64_t rows, uin
 		plan_item_longest(i) + (f->tls ? RECORD_EXTRA : 0) + (f->https ? REQUEST_EXTRA : 0);
 	uint64_t flights = f->tls ? f->tls->handshakes * FLIGHT_BLOCKS : 0;
 
+	if (f->quic)
+		return (struct conns_shape){
+			.count = (uint32_t)fmin((double)rows, plan_quic_conns((uint32_t)seats)),
+			.places = (uint32_t)rows};
 	return (struct conns_shape){.count = (uint32_t)fmin((double)rows, open + closing),
 		.places = (uint32_t)rows,
 		.blocks = (uint32_t)(blocks_of(slots, longest) + parts_of(seats, reply) + flights),
@@ -374,6 +379,9 @@ uint64_t plan_conn_memory(const struct plan_item *i, uint64_t slots, uint64_t ro
 	if (!f->tcp)
 		return 0;
 	shape = shape_of(i, rows / workers, slots);
+	if (f->quic)
+		return conns_bytes(&shape) + own_bytes(seats_of(f, 0), slots, rows / workers) +
+		       plan_quic_memory(i, shape.count, seats_of(f, 0), slots);
 	return conns_bytes(&shape) + own_bytes(seats_of(f, 0), slots, rows / workers) +
 	       behave_memory(f->tcp, workers, rows) + (f->tls ? tls_memory(f, shape.count) : 0) +
 	       (f->https ? https_memory(i, shape.count, (uint32_t)slots) : 0);
@@ -439,7 +447,9 @@ int plan_conn_open(
 	wc->late = clock_ticks(&p->clock, p->config->validity.send_lag_p99_ns);
 	wc->secret = rand_hash(i->seed ^ (f->share.first + worker));
 	wc->row_mask = (uint32_t)(rows_size(rows) / sizeof(uint32_t)) - 1;
-	if (behave_open(p, i, worker, rows) < 0 || (f->tls && item_tls_open(p, i, wc) < 0))
+	if (behave_open(p, i, worker, rows) < 0 ||
+		(f->quic ? plan_quic_open(p, i, worker) < 0
+			 : f->tls && item_tls_open(p, i, wc) < 0))
 		return -ENOMEM;
 	wc->rows = pages_alloc(rows_size(rows));
 	wc->seats = pages_alloc((wc->seat_count + 1) * sizeof(*wc->seats));
@@ -469,7 +479,7 @@ void plan_conn_address(
 
 	if (!run->conns)
 		return;
-	tcp.tcp = true;
+	tcp.tcp = !run->conns->cs.quic;
 	frame_template_build(&run->conns->frame, &tcp);
 	run->conns->frame.checksum_offload = checksum_offload;
 }
@@ -487,6 +497,7 @@ void plan_conn_close(struct worker_item *run)
 	pages_free(wc->end_of, run->txns.count * sizeof(*wc->end_of));
 	behave_close(wc->behave);
 	tls_close(&wc->cs);
+	plan_quic_close(&wc->cs);
 	pages_free(wc->cs.all, wc->cs.bytes);
 	pages_free(wc, sizeof(*wc));
 	run->conns = NULL;

@@ -97,13 +97,23 @@ static const struct neigh_advert *router_of(const struct router_settings *s, str
 // Prepares the handshakes of a protocol. Returns false after an error, or without memory.
 static bool hands_of(struct plan *p, const struct proto *proto, struct arena *a, struct diag *d)
 {
-	bool tls = config_responder_tls_port(p->config, proto),
-	     http = config_responder_https_port(p->config, proto);
+	const struct {
+		bool is;
+		enum channel_kind kind;
+		struct hand_setup **to;
+	} ways[] = {
+		{config_responder_tls_port(p->config, proto), CHANNEL_TLS, p->responder_hands},
+		{config_responder_https_port(p->config, proto), CHANNEL_HTTP,
+			p->responder_hands_http},
+		{config_responder_quic_port(p->config, proto), CHANNEL_QUIC,
+			p->responder_hands_quic},
+	};
 
-	return (!tls ||
-		       plan_tls_server(p->config, proto->ports, false, p->responder_hands, a, d)) &&
-	       (!http || plan_tls_server(
-				 p->config, proto->ports, true, p->responder_hands_http, a, d));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (ways[i].is &&
+			!plan_tls_server(p->config, proto->ports, ways[i].kind, ways[i].to, a, d))
+			return false;
+	return true;
 }
 
 int plan_responder_setup(struct plan *p, struct arena *a, struct diag *d)
@@ -258,7 +268,9 @@ void plan_responder_close(struct plan *p)
 	for (uint32_t i = TLS_FAULT_COUNT; i-- > 0;) { // the first one has the others' keys
 		hand_setup_free(p->responder_hands[i]);
 		hand_setup_free(p->responder_hands_http[i]);
+		hand_setup_free(p->responder_hands_quic[i]);
 		p->responder_hands[i] = p->responder_hands_http[i] = NULL;
+		p->responder_hands_quic[i] = NULL;
 	}
 	for (unsigned k = 0; p->responder_shared && protos[k]; k++)
 		if (p->responder_shared[k])

@@ -257,8 +257,8 @@ static struct socket_group group_of(const struct plan_item *i, struct arena *a)
 {
 	const struct item_facts *f = &i->settings->facts;
 	struct socket_group g = {.server = i->settings->server,
-		.connections = f->tcp ? f->tcp->connections : 0,
-		.stream = f->stream,
+		.connections = f->tcp && !f->quic ? f->tcp->connections : 0,
+		.stream = f->stream && !f->quic,
 		.fixed = i->settings->source.ports.count > 0};
 	const uint16_t *ports = i->layout.ports.items;
 	struct field_range *r;
@@ -283,7 +283,7 @@ static struct socket_group responder_group(const struct plan *p, struct arena *a
 	const struct port_settings *port = config_responder_port(p->config);
 	const struct addr_prefix *own = port->addresses.items;
 	struct addr_range *addresses = arena_zalloc(a, port->addresses.count * sizeof(*addresses));
-	struct field_range *ports = arena_zalloc(a, 3 * proto_count() * sizeof(*ports));
+	struct field_range *ports = arena_zalloc(a, 4 * proto_count() * sizeof(*ports));
 	struct socket_group g = {.addresses = {addresses, port->addresses.count},
 		.ports = {ports, 0},
 		.listens = true};
@@ -304,6 +304,9 @@ static struct socket_group responder_group(const struct plan *p, struct arena *a
 			ports[g.ports.count++] = (struct field_range){at, at};
 		at = config_responder_https_port(p->config, protos[k]);
 		if (at)
+			ports[g.ports.count++] = (struct field_range){at, at};
+		at = config_responder_quic_port(p->config, protos[k]);
+		if (at && at != config_responder_tls_port(p->config, protos[k]))
 			ports[g.ports.count++] = (struct field_range){at, at};
 	}
 	return g;

@@ -71,6 +71,7 @@ struct plan {
 	// NULL: none.
 	struct hand_setup *responder_hands[TLS_FAULT_COUNT];
 	struct hand_setup *responder_hands_http[TLS_FAULT_COUNT];
+	struct hand_setup *responder_hands_quic[TLS_FAULT_COUNT];
 	void **responder_shared;             // set-up of its protocols, index as in protos[]
 	struct proto_facts *responder_facts; // likewise
 	void **common;                       // proto_env.common, index as in protos[]

@@ -45,10 +45,10 @@ static const char *text_of(const char *const *setting, struct arena *a, struct d
 }
 
 // "none" is the absence of a protocol.
-static const char *alpn_of(const char *given, const struct proto_ports *proto, bool http)
+static const char *alpn_of(const char *given, const struct proto_ports *proto, bool http, bool quic)
 {
 	if (!given)
-		return http ? "h2" : proto->alpn;
+		return http ? "h2" : quic ? proto->quic_alpn : proto->alpn;
 	return strcmp(given, "none") == 0 ? NULL : given;
 }
 
@@ -92,7 +92,9 @@ struct hand_setup *plan_tls_client(
 	const struct tls_settings *s = i->facts.tls;
 	const char *const *pins = s->pins.items;
 	uint8_t(*octets)[TLS_PIN_LEN] = arena_zalloc(a, (s->pins.count + 1) * sizeof(*octets));
-	struct hand_settings h = {.alpn = alpn_of(s->alpn, i->facts.proto->ports, i->facts.https),
+	struct hand_settings h = {.alpn = alpn_of(s->alpn, i->facts.proto->ports, i->facts.https,
+					  i->facts.quic != NULL),
+		.quic = i->facts.quic != NULL,
 		.name = name_of(i),
 		.verify = (enum tls_verify)s->verify,
 		.pins = octets,
@@ -177,12 +179,16 @@ static struct hand_settings faulty(const struct hand_settings *usual,
 	return h;
 }
 
-bool plan_tls_server(const struct config *c, const struct proto_ports *proto, bool http,
-	struct hand_setup *setups[TLS_FAULT_COUNT], struct arena *a, struct diag *d)
+bool plan_tls_server(const struct config *c, const struct proto_ports *proto,
+	enum channel_kind kind, struct hand_setup *setups[TLS_FAULT_COUNT], struct arena *a,
+	struct diag *d)
 {
 	const struct tls_server_settings *s = tls_server_settings_or(c->responder->tls);
 	struct hand_settings h = {.server = true,
-		.alpn = http ? "h2" : alpn_of(s->alpn, proto, false),
+		.alpn = kind == CHANNEL_HTTP   ? "h2"
+	                : kind == CHANNEL_QUIC ? proto->quic_alpn
+	                                       : alpn_of(s->alpn, proto, false, false),
+		.quic = kind == CHANNEL_QUIC,
 		.tickets = s->tickets,
 		.early = s->early};
 	struct certificate made = {0};
@@ -203,6 +209,13 @@ bool plan_tls_server(const struct config *c, const struct proto_ports *proto, bo
 			continue;
 		own = faulty(&h, s, (enum tls_fault)i, setups[TLS_FAULT_NONE], a);
 		setups[i] = setup_of(&own, s, errors, d);
+	}
+	if (kind == CHANNEL_QUIC && c->responder->quic->early_refused > 0 && setups[0]) {
+		struct hand_settings own = h;
+
+		own.early = false;
+		own.keys = setups[0];
+		setups[PLAN_NO_EARLY] = setup_of(&own, s, errors, d);
 	}
 	certificate_free(&made);
 	return diag_count(d) == errors;
@@ -271,7 +284,7 @@ struct secures_shape plan_tls_shape(const struct tls_settings *s, uint32_t conns
 void plan_tls_fill(struct secures *ss, const struct item_settings *i)
 {
 	const struct tls_settings *s = i->facts.tls;
-	const char *alpn = alpn_of(s->alpn, i->facts.proto->ports, i->facts.https);
+	const char *alpn = alpn_of(s->alpn, i->facts.proto->ports, i->facts.https, false);
 
 	ss->bursts = s->records == TLS_RECORDS_BURST;
 	ss->close_notify = s->close_notify;

@@ -13,11 +13,14 @@
 // after an error in d.
 struct hand_setup *plan_tls_client(
 	const struct item_settings *i, bool harmless, struct arena *a, struct diag *d);
-// The responder's part; a certificate is made unless the settings have one. http: of the
-// connections with HTTP/2. setups: by the fault of a handshake (enum tls_fault), NULL: it has none
+// The responder's part; a certificate is made unless the settings have one. kind: of
+// the connections. setups: by the fault of a handshake (enum tls_fault), NULL: it has none
 // of its own. Returns false after an error in d.
-bool plan_tls_server(const struct config *c, const struct proto_ports *proto, bool http,
-	struct hand_setup *setups[TLS_FAULT_COUNT], struct arena *a, struct diag *d);
+bool plan_tls_server(const struct config *c, const struct proto_ports *proto,
+	enum channel_kind kind, struct hand_setup *setups[TLS_FAULT_COUNT], struct arena *a,
+	struct diag *d);
+// In the place of a fault without a setup: QUIC without early data.
+#define PLAN_NO_EARLY TLS_FAULT_SILENT
 // The faults of handshakes of a worker of the responder.
 void plan_tls_faults(struct plan *p, struct responder_conns *rc, uint32_t worker);
 

@@ -3,6 +3,8 @@
 // Path: cold. Management thread.
 #include "engine/result/result.h"
 
+#include "engine/core/quic_channel.h"
+
 #define AT(of, member) .offset = offsetof(struct of, member)
 #define COUNT(of, member, text)                                                                    \
 	{                                                                                          \
@@ -171,6 +173,26 @@ SECTION("http", http_rows, result_http, "HTTP/2 of the connections");
 			AT(of, http), .section = &http_rows_section, .optional = true              \
 	}
 
+#define QUIC_ROW(member_, text)                                                                    \
+	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_quic, counts.member_)},
+#define QUIC_ARRAY_ROW(member_, length_, label_, text)                                             \
+	{.name = #member_,                                                                         \
+		.help = text,                                                                      \
+		.type = COUNTER_ARRAY,                                                             \
+		AT(result_quic, counts.member_),                                                   \
+		.length = length_,                                                                 \
+		.label = label_},
+#define DATAGRAM_ROW(member_, text)                                                                \
+	{.name = #member_, .help = text, .type = COUNTER_U64, AT(result_quic, datagrams.member_)},
+static const struct counter quic_rows[] = {QUIC_OUTCOMES(QUIC_ROW)   // core/counters.h
+	QUIC_NAMED(QUIC_ARRAY_ROW) QUIC_COUNTER_ROWS(DATAGRAM_ROW)}; // quic/quic.h
+SECTION("quic", quic_rows, result_quic, "QUIC of the connections");
+#define QUIC_SECTION(of)                                                                           \
+	{                                                                                          \
+		"quic", "their QUIC; absent: they do not use it", NULL, COUNTER_SECTION,           \
+			AT(of, quic), .section = &quic_rows_section, .optional = true              \
+	}
+
 #define CONNECTIONS_ROW(member, text) COUNT(result_connections, member, text),
 static const struct counter connections_rows[] = {
 	CONN_COUNTERS(CONNECTIONS_ROW) // core/counters.h
@@ -184,6 +206,7 @@ static const struct counter connections_rows[] = {
 	TCP_COUNTERS(CONNECTIONS_ROW) // net/tcp.h
 	TLS_SECTION(result_connections),
 	HTTP_SECTION(result_connections),
+	QUIC_SECTION(result_connections),
 	{"behave", "misbehaving clients; absent: none", NULL, COUNTER_SECTION,
 		AT(result_connections, behave), .section = &behave_rows_section, .optional = true},
 };
@@ -422,6 +445,7 @@ static const struct counter interval_conn_rows[] = {
 	TCP_COUNTERS(INTERVAL_CONN_ROW) // net/tcp.h
 	TLS_SECTION(result_interval_connections),
 	HTTP_SECTION(result_interval_connections),
+	QUIC_SECTION(result_interval_connections),
 };
 SECTION("connections", interval_conn_rows, result_interval_connections, "connections in it");
 

@@ -63,6 +63,12 @@ struct result_http {
 	struct http_counters counts;
 };
 
+// QUIC of connections.
+struct result_quic {
+	struct quic_outcomes counts;
+	struct quic_counters datagrams;
+};
+
 // TLS of connections.
 struct result_tls {
 	struct tls_counters counts;
@@ -79,6 +85,7 @@ struct result_connections {
 	struct latency handshake, first_answer;
 	const struct result_tls *tls;       // NULL: they are not over TLS
 	const struct result_http *http;     // NULL: they do not use HTTP/2
+	const struct result_quic *quic;     // NULL: they do not use QUIC
 	const struct result_behave *behave; // NULL: no such clients
 };
 
@@ -249,6 +256,7 @@ struct result_interval_connections {
 	struct latency handshake, first_answer;
 	const struct result_tls *tls;   // NULL: they are not over TLS
 	const struct result_http *http; // NULL: they do not use HTTP/2
+	const struct result_quic *quic; // NULL: they do not use QUIC
 };
 
 struct result_interval_item {

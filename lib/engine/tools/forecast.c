@@ -19,6 +19,7 @@
 #define STREAM_COST_NS  85    // of a message and its reply over an open connection, besides UDP
 #define RECORD_COST_NS  345   // of their two records of TLS, besides TCP
 #define HTTP_COST_NS    450   // of their frames and headers, besides TLS
+#define QUIC_COST_NS    400   // of a message and its answer, ten at a time
 #define FULL_COST_NS    230e3 // of a handshake with a certificate: P-256, X25519
 #define RESUMED_COST_NS 90e3
 
@@ -171,7 +172,8 @@ static double message_cost(const struct item_settings *s, const struct forecast_
 	double cost = f->proto->cost_ns + driver_of(f->port)->cost_ns;
 
 	cost += f->stream ? STREAM_COST_NS : 0;
-	cost += f->tls ? RECORD_COST_NS : 0;
+	cost += f->tls && !f->quic ? RECORD_COST_NS : 0;
+	cost += f->quic ? QUIC_COST_NS : 0;
 	cost += f->https ? HTTP_COST_NS : 0;
 	return f->tls && !i->crew && f->tcp->queries_per_connection != UINT64_MAX
 	               ? cost + i->handshake_ns / (double)f->tcp->queries_per_connection

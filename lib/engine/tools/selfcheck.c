@@ -14,11 +14,14 @@
 #include "engine/config/work.h"
 #include "io/driver/driver.h"
 
-#define SELF_STREAMS    32767 // requests at a time on a connection
-#define WARMUP_MAX_NS   1000000000ull
-#define DURATION_MAX_NS 10000000000ull
-#define TIMEOUT_MIN_NS  100000ull
-#define LINE_MAX        1024
+#define SELF_STREAMS     32767 // requests at a time on a connection
+#define SELF_CONNECTIONS 65536
+#define SELF_WINDOW      1048576
+#define SELF_IDLE_NS     30000000000u
+#define WARMUP_MAX_NS    1000000000ull
+#define DURATION_MAX_NS  10000000000ull
+#define TIMEOUT_MIN_NS   100000ull
+#define LINE_MAX         1024
 
 static uint64_t at_most(uint64_t a, uint64_t b)
 {
@@ -242,6 +245,19 @@ static void derive_https(const struct item_settings *i, struct config *out, stru
 	out->responder->https = server;
 }
 
+static void derive_quic(struct config *out, struct arena *a)
+{
+	struct quic_server_settings *server = arena_zalloc(a, sizeof(*server));
+
+	*server = (struct quic_server_settings){.connections = SELF_CONNECTIONS,
+		.streams = SELF_STREAMS,
+		.window = SELF_WINDOW,
+		.idle_timeout_ns = SELF_IDLE_NS,
+		.close_after = UINT64_MAX,
+		.forget_after = UINT64_MAX};
+	out->responder->quic = server;
+}
+
 // A server for the offers of all items, with a certificate made at the start. Its authority
 // and key are unknown to the items, which therefore do not look for them.
 static void derive_tls(const struct config *c, struct config *out, struct arena *a)
@@ -266,6 +282,8 @@ static void derive_tls(const struct config *c, struct config *out, struct arena 
 		items[i].facts.tls = own;
 		if (items[i].facts.https)
 			derive_https(&items[i], out, a);
+		if (items[i].facts.quic)
+			derive_quic(out, a);
 		server->handshakes =
 			at_most(server->handshakes + own->handshakes, TLS_HANDSHAKES_MOST);
 		usual |= its->count == 0;

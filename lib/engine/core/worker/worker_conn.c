@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of an item over connections: opens them, writes messages that are due, reads replies,
 // and counts the outcomes. Path: hot. The worker's own thread.
-#include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_conn_internal.h"
 
 #include "engine/core/http.h"
+#include "engine/core/quic_channel.h"
 #include "engine/core/secure.h"
 #include "engine/core/wire.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_tx.h"
 
-#define SINCE_SHIFT   4       // of ticks
 #define LINGER_US     2000000 // that the server has to close a connection that we closed
 #define IDLE_US_OF_MS 900     // nine tenths: before the server does
 #define HALT_TRIES    1000    // bursts that the device does not take
@@ -18,16 +18,6 @@
 #define SEATS_CACHED  1000    // of at most so many, a CPU's cache has the connections
 #define SEATS_AHEAD   6       // whose connections are fetched, before a message is due there
 
-static struct conn *conn_at(struct worker_conns *wc, uint32_t c)
-{
-	return &wc->cs.all[c];
-}
-
-static struct conn_counters *counts_of(struct worker_conns *wc, uint64_t now)
-{
-	return &wc->books.counts[now >= wc->it->pace.measure];
-}
-
 static __attribute__((noinline)) void secured_counts(struct worker_conns *wc, bool measured)
 {
 	wc->cs.secure->counts = &wc->books.tls[measured];
@@ -35,21 +25,35 @@ static __attribute__((noinline)) void secured_counts(struct worker_conns *wc, bo
 		wc->cs.https->counts = &wc->books.http[measured];
 }
 
-static void set_clock(struct worker_conns *wc, uint64_t now)
+void worker_conn_clock(struct worker_conns *wc, uint64_t now)
 {
 	conns_clock(&wc->cs, now);
 	if (wc->cs.secure)
-		secured_counts(wc, now >= wc->it->pace.measure);
+		secured_counts(wc, conn_is_measured(wc, now));
+	if (wc->cs.quic)
+		wc->cs.quic->counts = &wc->books.quic[conn_is_measured(wc, now)];
 }
 
 // --- headers ---
 
-static void conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
+void worker_conn_head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 {
 	worker_conn_head(cs->of, cs->all[c].row, out);
 }
 
 // --- opening ---
+
+// Opens a connection over TCP. Returns false without memory.
+static bool way_open(struct worker_conns *wc, uint32_t c)
+{
+	struct conn *of = conn_at(wc, c);
+
+	tcp_open(&wc->cs.host, &of->tcp,
+		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)of->row << 16))), wc->mss);
+	if (wc->cs.secure && !conn_on(&wc->cs, c, wc->cs.https ? CHANNEL_HTTP : CHANNEL_TLS))
+		return false;
+	return !wc->it->proto->preface || worker_conn_preface(wc, &wc->cs, c);
+}
 
 // Opens a connection. Returns CONN_NONE if no port or memory is free.
 static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
@@ -71,14 +75,11 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	of->asked = 0;
 	of->open = 0;
 	of->since = (uint32_t)(now >> SINCE_SHIFT);
-	tcp_open(&wc->cs.host, &of->tcp,
-		tcp_iss(&wc->cs.host, rand_hash(wc->secret ^ ((uint64_t)row << 16))), wc->mss);
 	counts_of(wc, now)->opened++;
 	conn_touch(&wc->cs, c);
-	if ((wc->cs.secure && !conn_on(&wc->cs, c, wc->cs.https ? CHANNEL_HTTP : CHANNEL_TLS)) ||
-		(wc->it->proto->preface && !worker_conn_preface(wc, &wc->cs, c))) {
+	if (!(wc->open ? wc->open(wc, c) : way_open(wc, c))) {
 		counts_of(wc, now)->no_memory++;
-		tcp_abort(&wc->cs.host, &of->tcp);
+		conn_abort(&wc->cs, c);
 		of->flags |= CONN_SHUT;
 		return CONN_NONE;
 	}
@@ -92,8 +93,7 @@ static bool seat_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	return wc->seats[seat].conn != CONN_NONE;
 }
 
-// Ends the requests on a connection, and frees its seat.
-static void conn_leave(struct worker_conns *wc, uint32_t c)
+void worker_conn_leave(struct worker_conns *wc, uint32_t c)
 {
 	struct conn *of = conn_at(wc, c);
 
@@ -102,8 +102,7 @@ static void conn_leave(struct worker_conns *wc, uint32_t c)
 		wc->seats[of->seat].conn = CONN_NONE;
 }
 
-// Counts a connection as closed.
-static void conn_not_open(struct worker_conns *wc, struct conn *of)
+void worker_conn_not_open(struct worker_conns *wc, struct conn *of)
 {
 	wc->books.open -= (of->flags & (CONN_OPENED | CONN_SHUT)) == CONN_OPENED;
 	of->flags |= CONN_SHUT;
@@ -111,8 +110,8 @@ static void conn_not_open(struct worker_conns *wc, struct conn *of)
 
 static void conn_close(struct worker_conns *wc, uint32_t c)
 {
-	conn_leave(wc, c);
-	conn_not_open(wc, conn_at(wc, c));
+	worker_conn_leave(wc, c);
+	worker_conn_not_open(wc, conn_at(wc, c));
 	conn_shut(&wc->cs, c);
 	conn_at(wc, c)->since = (uint32_t)wc->cs.host.now + LINGER_US;
 	conn_at(wc, c)->flags |= CONN_LATE;
@@ -126,7 +125,7 @@ static bool seat_ready(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	uint32_t c = wc->seats[seat].conn;
 
 	if (c != CONN_NONE && conn_at(wc, c)->asked >= wc->per_conn && !wc->seats[seat].waiting) {
-		conn_leave(wc, c);
+		worker_conn_leave(wc, c);
 		if (conn_at(wc, c)->open == 0)
 			conn_close(wc, c);
 		c = CONN_NONE;
@@ -263,8 +262,7 @@ static void seat_skip(struct worker_conns *wc, uint32_t seat)
 	}
 }
 
-// Writes the messages that wait at the seat, as far as its connection takes them.
-static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
+void worker_conn_seat(struct worker_conns *wc, uint32_t seat, uint64_t now)
 {
 	struct conn_seat *at = &wc->seats[seat];
 
@@ -273,7 +271,7 @@ static void seat_go_on(struct worker_conns *wc, uint32_t seat, uint64_t now)
 		uint32_t slot;
 
 		if (at->conn != CONN_NONE && conn_at(wc, at->conn)->asked >= wc->per_conn)
-			conn_leave(wc, at->conn);
+			worker_conn_leave(wc, at->conn);
 		if (at->conn == CONN_NONE && !seat_open(wc, seat, now))
 			return;
 		if (!pipeline_has_room(wc, at->conn))
@@ -295,7 +293,7 @@ APART void seat_wait(struct worker_conns *wc, uint32_t seat, uint32_t slot, uint
 	counts_of(wc, now)->pipeline_full++;
 	if (!is_open_loop(wc)) // it is due when it is written
 		wc->it->books.ledger[wc->it->txns.slots[slot].judged].due--;
-	seat_go_on(wc, seat, now);
+	worker_conn_seat(wc, seat, now);
 	if (at->waiting && at->conn != CONN_NONE && is_open_loop(wc))
 		slot_sent(wc->it, slot, now);
 }
@@ -342,14 +340,14 @@ static void seat_renew(struct worker_conns *wc, uint64_t now)
 		if (c != CONN_NONE && !wc->replaces)
 			continue;
 		if (c != CONN_NONE) {
-			conn_leave(wc, c);
+			worker_conn_leave(wc, c);
 			if (conn_at(wc, c)->open == 0)
 				conn_close(wc, c);
 		}
 		if (!seat_open(wc, seat, now))
 			counts_of(wc, now)->no_port++;
 		else if (wc->seats[seat].waiting)
-			seat_go_on(wc, seat, now);
+			worker_conn_seat(wc, seat, now);
 		return;
 	}
 }
@@ -376,7 +374,7 @@ static void conn_go_on(struct worker_conns *wc, uint32_t c, uint64_t now)
 		return;
 	}
 	if (__builtin_expect(wc->it->ended, 0) && !wc->seats[of->seat].waiting)
-		conn_leave(wc, c);
+		worker_conn_leave(wc, c);
 	if (of->open == 0 && (of->flags & CONN_OVER || of->asked >= wc->per_conn))
 		conn_close(wc, c);
 	else if (of->open == 0 && wc->idle_us) {
@@ -385,7 +383,7 @@ static void conn_go_on(struct worker_conns *wc, uint32_t c, uint64_t now)
 		conn_wake(&wc->cs, c, of->since);
 	}
 	if (wc->seats[of->seat].waiting)
-		seat_go_on(wc, of->seat, now);
+		worker_conn_seat(wc, of->seat, now);
 }
 
 // Handles a message of the connection that has its reply, or will have none.
@@ -452,7 +450,7 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 	uint64_t now = clock_time(w->clock);
 	uint16_t others = 0;
 
-	set_clock(wc, now);
+	worker_conn_clock(wc, now);
 	conns_expire(&wc->cs);
 	stream_ask(wc, now);
 	if (wc->open_gap && !it->ended)
@@ -475,7 +473,10 @@ uint16_t worker_conn_tx(struct worker *w, struct worker_item *it, uint64_t until
 		others = worker_behave_tx(wc->behave, now);
 	if (wc->cs.secure)
 		others += secure_pass(&wc->cs);
-	return others + conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
+	others += conns_send(&wc->cs, &w->wire, &w->tx_no_mbuf);
+	if (wc->cs.quic)
+		wc->books.datagrams = wc->cs.quic->q.counts;
+	return others;
 }
 
 // --- ending ---
@@ -514,8 +515,7 @@ static void slot_lose(struct worker_conns *wc, uint32_t slot, bool again, uint64
 	txn_give(&it->txns, slot, TXN_LOST);
 }
 
-// Calls slot_lose for all messages of a connection without a reply.
-static void conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
+void worker_conn_lose(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct worker_item *it = wc->it;
 	struct conn *of = conn_at(wc, c);
@@ -556,15 +556,15 @@ static void conn_ended(struct worker_conns *wc, uint32_t c, uint32_t events, uin
 	}
 	if (events & (TCP_ENDED | TCP_BROKEN) && !(of->flags & CONN_SHUT))
 		counts->closed_after += of->asked - of->open;
-	conn_not_open(wc, of);
-	conn_leave(wc, c);
-	conn_lose(wc, c, now);
+	worker_conn_not_open(wc, of);
+	worker_conn_leave(wc, c);
+	worker_conn_lose(wc, c, now);
 	if (wc->cs.https)
 		http_forget(&wc->cs, c);
 	if (events & TCP_ENDED)
 		conn_close(wc, c);
 	if (wc->seat_count && wc->seats[seat].waiting)
-		seat_go_on(wc, seat, now);
+		worker_conn_seat(wc, seat, now);
 }
 
 // Ends a connection for a reason above TCP.
@@ -607,7 +607,7 @@ static void conn_late(struct worker_conns *wc, uint32_t c, uint64_t now)
 	}
 }
 
-static void conn_expired(struct conns *cs, uint32_t c, uint32_t events)
+void worker_conn_expired(struct conns *cs, uint32_t c, uint32_t events)
 {
 	struct worker_conns *wc = cs->of;
 	struct conn *of = conn_at(wc, c);
@@ -627,7 +627,7 @@ static void conn_expired(struct conns *cs, uint32_t c, uint32_t events)
 	conn_touch(cs, c);
 }
 
-static uint32_t conn_gone(struct conns *cs, uint32_t c)
+uint32_t worker_conn_gone(struct conns *cs, uint32_t c)
 {
 	struct worker_conns *wc = cs->of;
 	uint32_t row = cs->all[c].row;
@@ -673,7 +673,7 @@ static void conn_told_idle(struct worker_conns *wc, uint32_t c)
 	uint64_t us = (uint64_t)wc->it->ctx.idle_ms * IDLE_US_OF_MS;
 
 	if (us == 0) // RFC 7828 section 3.4: no more queries
-		conn_leave(wc, c);
+		worker_conn_leave(wc, c);
 	else if (wc->idle_us == 0 || us < wc->idle_us)
 		wc->idle_us = us < UINT32_MAX / 2 ? (uint32_t)us : UINT32_MAX / 2;
 }
@@ -772,12 +772,11 @@ static uint32_t stream_slot(const struct worker_conns *wc, uint32_t c, uint32_t 
 	return slot == TXN_NONE || wc->of_slot[slot] != c ? TXN_NONE : slot;
 }
 
-// The server takes no more messages on this connection: the unheard ones leave it.
-static void conn_leaving(struct worker_conns *wc, uint32_t c, uint64_t now)
+void worker_conn_leaving(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	uint32_t tag, slot;
 
-	conn_leave(wc, c);
+	worker_conn_leave(wc, c);
 	while (conn_unheard(&wc->cs, c, &tag)) {
 		slot = stream_slot(wc, c, tag);
 		if (slot != TXN_NONE)
@@ -795,7 +794,8 @@ static void stream_judge(struct worker_conns *wc, uint32_t slot, struct replies 
 	txn_place(&it->txns, slot, &r->at[0]);
 	if (!it->proto->key(r->in[0].buf, r->in[0].len, &id))
 		id = 0; // the protocol has a text for it
-	wc->cs.https->counts->wrong_id += id != 0;
+	*(wc->cs.quic ? &wc->cs.quic->counts->wrong_id : &wc->cs.https->counts->wrong_id) +=
+		id != 0;
 	it->ctx.now_ms = worker_ms(wc->w, r->now);
 	it->ctx.stream = true;
 	item_match(it, r);
@@ -804,8 +804,7 @@ static void stream_judge(struct worker_conns *wc, uint32_t slot, struct replies 
 		worker_fail(it, slot, r, "no valid answer on its stream");
 }
 
-// Handles an event of a stream.
-APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
+void worker_conn_stream(struct worker_conns *wc, uint32_t c, const struct rte_mbuf *m,
 	const uint8_t *message, uint32_t len, uint64_t now)
 {
 	const struct conn_stream *s = &wc->cs.stream;
@@ -814,7 +813,7 @@ APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mb
 	uint32_t slot;
 
 	if (s->event == STREAM_LEAVING) {
-		conn_leaving(wc, c, now);
+		worker_conn_leaving(wc, c, now);
 		return;
 	}
 	slot = s->event == STREAM_LATE ? TXN_NONE : stream_slot(wc, c, s->tag);
@@ -836,15 +835,11 @@ APART void stream_match(struct worker_conns *wc, uint32_t c, const struct rte_mb
 	slot_ended(wc, c, slot, r.timed_out, now);
 }
 
-static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
+void worker_conn_is_open(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	struct conn *of = conn_at(wc, c);
 	uint32_t took = (uint32_t)(wc->came >> SINCE_SHIFT) - of->since;
 
-	if (wc->cs.secure) {
-		secure_begin(&wc->cs, c, wc->cs.secure->shared ? 0 : of->seat, wc->came);
-		conn_wake(&wc->cs, c, secure_deadline(&wc->cs, c));
-	}
 	of->flags |= CONN_OPENED;
 	counts_of(wc, now)->established++;
 	wc->books.open += !(of->flags & CONN_SHUT);
@@ -852,8 +847,17 @@ static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
 		hist_add(&wc->books.handshake, (uint64_t)took << SINCE_SHIFT);
 }
 
-// Returns the connection of a row; CONN_NONE: there is none.
-static uint32_t conn_of_row(const struct worker_conns *wc, uint32_t row)
+static void conn_opened(struct worker_conns *wc, uint32_t c, uint64_t now)
+{
+	if (wc->cs.secure) {
+		secure_begin(
+			&wc->cs, c, wc->cs.secure->shared ? 0 : conn_at(wc, c)->seat, wc->came);
+		conn_wake(&wc->cs, c, secure_deadline(&wc->cs, c));
+	}
+	worker_conn_is_open(wc, c, now);
+}
+
+uint32_t worker_conn_of_row(const struct worker_conns *wc, uint32_t row)
 {
 	uint32_t c = wc->cs.at[row & wc->cs.at_mask];
 
@@ -899,7 +903,7 @@ APART void secured_match(
 	while (cs->all[c].tcp.state != TCP_CLOSED &&
 		conn_message(cs, c, &wc->read, &wc->read_len)) {
 		if (wc->it->keyless)
-			stream_match(wc, c, m, wc->read, wc->read_len, now);
+			worker_conn_stream(wc, c, m, wc->read, wc->read_len, now);
 		else
 			message_match(wc, c, m, wc->read, wc->read_len, now);
 	}
@@ -998,9 +1002,9 @@ static void conn_shaken(struct conns *cs, uint32_t c, const struct crew_seat *se
 }
 
 const struct conn_owner worker_conn_owner = {
-	.head = conn_head_of,
-	.expired = conn_expired,
-	.gone = conn_gone,
+	.head = worker_conn_head_of,
+	.expired = worker_conn_expired,
+	.gone = worker_conn_gone,
 	.shaken = conn_shaken,
 };
 
@@ -1026,8 +1030,8 @@ void worker_conn_rx(struct worker *w, struct worker_item *it, const struct txn_p
 	}
 	wc->cs.segments_in++;
 	wc->came = came;
-	set_clock(wc, now);
-	c = conn_of_row(wc, row);
+	worker_conn_clock(wc, now);
+	c = worker_conn_of_row(wc, row);
 	if (c == CONN_NONE)
 		refuse(wc, row, &s);
 	else
@@ -1062,7 +1066,7 @@ void worker_conn_end(struct worker_item *it, uint64_t now)
 		if (conn_at(wc, at->conn)->open == 0)
 			conn_close(wc, at->conn);
 		else
-			conn_leave(wc, at->conn);
+			worker_conn_leave(wc, at->conn);
 	}
 }
 
@@ -1086,7 +1090,10 @@ void worker_conn_halt(struct worker *w, struct worker_item *it)
 			continue;
 		it->conns->left += cs->all[c].tcp.state != TCP_TIME_WAIT &&
 		                   cs->all[c].tcp.state != TCP_SYN_SENT;
-		tcp_abort(&cs->host, &cs->all[c].tcp);
+		if (cs->quic)
+			conn_shut(cs, c);
+		else
+			conn_abort(cs, c);
 		cs->all[c].flags |= CONN_SHUT;
 		conn_touch(cs, c);
 	}

@@ -32,6 +32,8 @@ struct conn_books {
 	struct tcp_counters tcp;        // warm-up included
 	struct tls_counters tls[2];     // as counts
 	struct http_counters http[2];   // likewise
+	struct quic_outcomes quic[2];   // likewise
+	struct quic_counters datagrams; // warm-up included
 	struct hist handshake;          // ticks from the opening to the server's acceptance
 	struct hist first;              // ticks from the opening to the first answer
 	struct hist tls_times[TLS_TIMES];
@@ -53,7 +55,9 @@ struct worker_conns {
 	bool again;           // messages of a closed connection are sent again
 	bool preface_outside; // of TLS
 	bool silent;          // messages may have no reply
-	bool connects;        // there are no messages: the acceptance of a connection is the reply
+	// Opens a connection that was just taken. Returns false without memory. NULL: over TCP.
+	bool (*open)(struct worker_conns *wc, uint32_t c);
+	bool connects; // there are no messages: the acceptance of a connection is the reply
 	uint16_t mss;
 	uint64_t late;     // ticks that a message may wait for the tester's part of a handshake
 	uint64_t patience; // ticks that connections have to end after the last transaction

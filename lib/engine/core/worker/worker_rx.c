@@ -6,6 +6,7 @@
 
 #include "engine/core/wire.h"
 #include "engine/core/worker/worker_conn.h"
+#include "engine/core/worker/worker_quic.h"
 #include "engine/core/worker/worker_internal.h"
 #include "engine/core/worker/worker_servers.h"
 #include "io/burst.h"
@@ -177,6 +178,8 @@ APART bool worker_hands_over(
 
 static bool item_takes(const struct worker_item *it, enum frame_kind kind)
 {
+	if (it->stream && it->conns->cs.quic)
+		return kind == FRAME_UDP;
 	return kind == FRAME_TCP ? it->conns != NULL : !it->stream;
 }
 
@@ -227,6 +230,10 @@ HOT void worker_packet(
 	}
 	if (kind == FRAME_TCP) {
 		worker_conn_rx(w, it, &at, m, &f, now, came);
+		return;
+	}
+	if (it->stream) {
+		worker_quic_rx(w, it, &at, m, &f, now, came);
 		return;
 	}
 	ends = wire_ends(&w->wire, &f);

@@ -340,6 +340,15 @@ const struct result_http *collect_http(const struct conn_books *sum, int bank, s
 	return to;
 }
 
+const struct result_quic *collect_quic(const struct conn_books *sum, int bank, struct arena *a)
+{
+	struct result_quic *to = arena_zalloc(a, sizeof(*to));
+
+	to->counts = sum->quic[bank];
+	to->datagrams = sum->datagrams;
+	return to;
+}
+
 // The connections of all its workers; NULL: none.
 static const struct result_connections *connections_of(const struct plan *p,
 	const struct plan_item *i, const struct conn_books *sum, struct arena *a)
@@ -363,6 +372,7 @@ static const struct result_connections *connections_of(const struct plan *p,
 	to->behave = behave_of(i, a);
 	to->tls = i->settings->facts.tls ? collect_tls(p, sum, 1, a) : NULL;
 	to->http = i->settings->facts.https ? collect_http(sum, 1, a) : NULL;
+	to->quic = i->settings->facts.quic ? collect_quic(sum, 1, a) : NULL;
 	return to;
 }
 

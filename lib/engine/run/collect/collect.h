@@ -69,6 +69,7 @@ void collect_servers_add(struct item_sums *s, const struct server_books *books);
 const struct result_tls *collect_tls(
 	const struct plan *p, const struct conn_books *sum, int bank, struct arena *a);
 const struct result_http *collect_http(const struct conn_books *sum, int bank, struct arena *a);
+const struct result_quic *collect_quic(const struct conn_books *sum, int bank, struct arena *a);
 // Returns the address of a server of the item.
 const char *collect_server_name(const struct plan_item *i, uint32_t server, struct arena *a);
 

@@ -170,6 +170,7 @@ static const struct result_interval_connections *interval_connections(const stru
 	to->first_answer = collect_distribution(p, &since->first, 0, a);
 	to->tls = i->settings->facts.tls ? collect_tls(p, since, bank, a) : NULL;
 	to->http = i->settings->facts.https ? collect_http(since, bank, a) : NULL;
+	to->quic = i->settings->facts.quic ? collect_quic(since, bank, a) : NULL;
 	return to;
 }
 

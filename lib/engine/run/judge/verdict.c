@@ -533,6 +533,8 @@ static bool is_contested(const struct plan *p)
 struct connections_ever {
 	struct conn_counters counts;
 	struct tls_counters tls;
+	struct quic_outcomes quic;
+	bool is_quic;
 };
 
 // Sums up the connections of all items, the warm-up's too: a pool may have been opened in it.
@@ -548,6 +550,8 @@ static struct connections_ever connections_ever(const struct plan *p)
 				counter_sum(
 					&sum.counts, &wc->books.counts[bank], sizeof(sum.counts));
 				counter_sum(&sum.tls, &wc->books.tls[bank], sizeof(sum.tls));
+				counter_sum(&sum.quic, &wc->books.quic[bank], sizeof(sum.quic));
+				sum.is_quic |= wc->cs.quic != NULL;
 			}
 		}
 	return sum;
@@ -565,14 +569,24 @@ static uint32_t most_of(const uint64_t *counts, uint32_t length)
 }
 
 // Explains why handshakes of TLS failed. Returns false if some succeeded, or none failed.
-static bool handshakes_say(const struct tls_counters *t, struct reasons *out)
+static bool handshakes_say(const struct connections_ever *ever, struct reasons *out)
 {
+	const struct tls_counters *t = &ever->tls;
 	uint32_t refused = most_of(t->refused, HAND_REFUSALS);
 	uint32_t received = most_of(t->alert_received, RECORD_ALERTS);
 	uint32_t sent = most_of(t->alert_sent, RECORD_ALERTS);
 
 	if (t->failed == 0)
 		return false;
+	if (ever->is_quic && ever->counts.no_answer == t->failed)
+		return false;
+	if (ever->quic.ended[QUIC_END_VERSION]) {
+		because(out,
+			"the server refused %llu connections: it speaks none of our versions "
+			"of QUIC (quic.versions)",
+			(unsigned long long)ever->quic.ended[QUIC_END_VERSION]);
+		return t->full + t->resumed == 0;
+	}
 	because(out, "the TLS handshake failed on %llu of %llu connections",
 		(unsigned long long)t->failed,
 		(unsigned long long)(t->failed + t->full + t->resumed));
@@ -627,7 +641,7 @@ static bool connections_say(
 
 	if (c->opened == 0)
 		return false;
-	if (handshakes_say(&ever->tls, out))
+	if (handshakes_say(ever, out))
 		return true;
 	if (others(l))
 		say_what_came(l->sent - l->no_reply, l, out);
@@ -643,6 +657,11 @@ static bool connections_say(
 	if (c->refused)
 		because(out, "%llu connections refused: no server listens on that port",
 			(unsigned long long)c->refused);
+	else if (c->opened > c->established && ever->is_quic)
+		because(out,
+			"no answer to %llu connections over QUIC: no server listens on that UDP "
+			"port, or its datagrams were lost or dropped",
+			(unsigned long long)(c->opened - c->established));
 	else if (c->opened > c->established)
 		because(out, "no answer to %llu connections: each SYN was lost or dropped",
 			(unsigned long long)(c->opened - c->established));
