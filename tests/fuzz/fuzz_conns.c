@@ -582,7 +582,7 @@ static void start_server(const uint8_t *head)
 		.conns = &run.rc,
 	};
 	run.r.wire.port = 1;
-	run.rc.way_count = 0;
+	run.rc.ways.count = 0;
 	start_conns(&run.rc.cs, SERVER, head);
 	run.rc.cs.owner = &responder_conn_owner;
 	run.rc.cs.of = &run.r;

@@ -621,6 +621,7 @@ int plan_responder_conns(struct plan *p, struct responder *r, const struct port 
 
 void plan_responder_conns_close(struct responder *r)
 {
+	plan_quic_serve_end(r);
 	if (!r->conns)
 		return;
 	tls_close(&r->conns->cs);

@@ -6,15 +6,23 @@
 #include <string.h>
 
 #include "engine/core/pages.h"
+#include "engine/core/responder/responder.h"
 #include "engine/core/worker/worker_quic.h"
 #include "engine/plan/plan_internal.h"
 #include "engine/plan/plan_item.h"
+#include "engine/plan/plan_tls.h"
 
 #define CLOSING       64   // connections that are being closed, at least
 #define STREAMS_EXTRA 1024 // of messages that are sent again
 #define BLOCKS_EXTRA  4096
 #define BLOCKS_MOST   1048576
+#define SHARES        4294967295.0 // a share of 1, as quic_faults has it
 
+#define SERVER_STREAMS       65536 // requests at a time, over all connections
+#define SERVER_STREAM_WINDOW 65538
+#define SERVER_DATAGRAM      1252
+#define SERVER_HANDSHAKE_NS  10000000000u
+#define SERVER_ACK_DELAY_NS  25000000
 
 uint32_t plan_quic_conns(uint32_t seats)
 {
@@ -144,4 +152,110 @@ void plan_quic_close(struct conns *cs)
 	pages_free(qc->own, qc->own_bytes);
 	pages_free(qc, sizeof(*qc));
 	cs->quic = NULL;
+}
+
+static uint32_t share_of(double share)
+{
+	return (uint32_t)(share * SHARES);
+}
+
+static uint32_t or_never(uint64_t n)
+{
+	return n == UINT64_MAX ? 0 : (uint32_t)n;
+}
+
+static struct quics serve_settings(const struct plan *p, uint32_t number, const struct port *port)
+{
+	const struct quic_server_settings *s = p->config->responder->quic;
+	uint64_t room = port->settings->mtu - FRAME_UDP_LEN - FRAME_IPV6_LEN;
+
+	return (struct quics){.server = true,
+		.tls = p->responder_hands_quic[0],
+		.tls_no_early = p->responder_hands_quic[PLAN_NO_EARLY],
+		.clock = &p->clock,
+		.worker = number % QUIC_WORKERS,
+		.workers = p->responder_count < QUIC_WORKERS ? p->responder_count : QUIC_WORKERS,
+		.seed = rand_hash(p->config->run.seed),
+		.versions = {QUIC_V1, quic_version_2()},
+		.version_count = 2,
+		.idle_ns = s->idle_timeout_ns,
+		.handshake_ns = SERVER_HANDSHAKE_NS,
+		.ack_delay_ns = SERVER_ACK_DELAY_NS,
+		.window = (uint32_t)s->window,
+		.stream_window = SERVER_STREAM_WINDOW,
+		.streams = (uint32_t)s->streams,
+		.mtu = (uint16_t)(room < SERVER_DATAGRAM ? room : SERVER_DATAGRAM),
+		.faults = {
+			.retry = share_of(s->retry),
+			.version_negotiation = share_of(s->version_negotiation),
+			.drop_initial = share_of(s->drop_initial),
+			.early_refused = share_of(s->early_refused),
+			.reset = share_of(s->reset),
+			.reset_code = s->reset_error,
+			.forget_after = or_never(s->forget_after),
+			.close_after = or_never(s->close_after),
+			.close_code = s->close_error,
+			.no_credit = s->no_credit,
+		}};
+}
+
+// The protocol of the port; NULL: none travels by QUIC.
+static struct responder_protocol *served(const struct responder *r)
+{
+	for (uint32_t i = 0; i < r->protocol_count; i++)
+		if (r->protocols[i].quic_port)
+			return &r->protocols[i];
+	return NULL;
+}
+
+int plan_quic_serve(struct plan *p, struct responder *r, const struct port *port)
+{
+	struct responder_protocol *of = served(r);
+	struct responder_quic *rq;
+	struct conns_shape shape = {0};
+	struct quics_shape quics;
+	struct quics q;
+	void *memory;
+
+	if (!of || !r->conns)
+		return 0;
+	q = serve_settings(p, r->queue_first, port);
+	shape.count = shape.places = (uint32_t)p->config->responder->quic->connections;
+	quics = (struct quics_shape){.count = shape.count,
+		.streams = SERVER_STREAMS,
+		.blocks = SERVER_STREAMS,
+		.server = true};
+	rq = pages_alloc(sizeof(*rq));
+	memory = pages_alloc(conns_bytes(&shape));
+	if (rq)
+		rq->numbers = pages_alloc(shape.count * sizeof(*rq->numbers));
+	if (!rq || !memory || !rq->numbers) {
+		if (rq)
+			pages_free(rq->numbers, shape.count * sizeof(*rq->numbers));
+		pages_free(rq, sizeof(*rq));
+		pages_free(memory, conns_bytes(&shape));
+		return -ENOMEM;
+	}
+	r->quic = rq;
+	conns_init(&rq->cs, memory, &shape, r->start, clock_us_scale(&p->clock));
+	rq->cs.owner = &responder_quic_owner;
+	rq->cs.of = r;
+	rq->protocol = of;
+	if (!tables_open(&rq->cs, &q, &quics, 0))
+		return -ENOMEM;
+	rq->cs.quic->counts = &rq->outcomes;
+	return 0;
+}
+
+void plan_quic_serve_end(struct responder *r)
+{
+	struct responder_quic *rq = r->quic;
+
+	if (!rq)
+		return;
+	plan_quic_close(&rq->cs);
+	pages_free(rq->numbers, rq->cs.count * sizeof(*rq->numbers));
+	pages_free(rq->cs.all, rq->cs.bytes);
+	pages_free(rq, sizeof(*rq));
+	r->quic = NULL;
 }

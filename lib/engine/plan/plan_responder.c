@@ -6,6 +6,7 @@
 #include "proto/table.h"
 #include "base/log.h"
 #include "engine/plan/plan_internal.h"
+#include "engine/plan/plan_quic.h"
 #include "engine/plan/plan_tls.h"
 #include "io/driver/driver.h"
 #include "io/driver/memory.h"
@@ -50,6 +51,7 @@ static int responder_add(struct plan *p, unsigned proto, uint32_t worker, struct
 	rp->port = config_responder_server_port(p->config, rp->proto);
 	rp->tls_port = config_responder_tls_port(p->config, rp->proto);
 	rp->https_port = config_responder_https_port(p->config, rp->proto);
+	rp->quic_port = config_responder_quic_port(p->config, rp->proto);
 	rp->ports = facts->ports;
 	rp->preface = facts->preface;
 	rp->request_len = facts->fixed;
@@ -236,7 +238,8 @@ static int responder_open(struct plan *p, uint32_t n)
 		r->wire.any_vlan |= r->protocols[i].server->groups != NULL;
 	}
 	r->fragment_id = n;
-	if (!long_answers(p, r) || plan_responder_conns(p, r, port) < 0)
+	if (!long_answers(p, r) || plan_responder_conns(p, r, port) < 0 ||
+		plan_quic_serve(p, r, port) < 0)
 		return -ENOMEM;
 	rc = open_faults(p, r, n);
 	return rc < 0 ? rc : open_later(p, r);

@@ -438,6 +438,12 @@ static bool responder_stream(struct responder *r, const struct frame *f, uint64_
 	return true;
 }
 
+static bool is_quic(const struct responder *r, const struct frame *f)
+{
+	return r->quic && f->dst_port == r->quic->protocol->quic_port &&
+	       neigh_owns(&r->wire.self, f->dst, f->addr_len);
+}
+
 // Handles a packet. Returns true if its buffer was sent with the reply.
 static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t now)
 {
@@ -449,6 +455,11 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 		return false;
 	if (kind == FRAME_TCP && responder_stream(r, &f, now))
 		return false;
+	if (kind == FRAME_UDP && is_quic(r, &f)) {
+		if (wire_packet(&r->wire, m, &f))
+			responder_quic_datagram(r, &f, now);
+		return false;
+	}
 	p = kind == FRAME_UDP ? protocol_of(r, f.dst_port) : NULL;
 	if (!p || !is_for_us(r, p, &f)) {
 		wire_other(&r->wire, kind, &f);
@@ -463,6 +474,25 @@ static bool responder_packet(struct responder *r, struct rte_mbuf *m, uint64_t n
 	return false;
 }
 
+// Sends a held-back reply that is due, and frees it.
+static void send_held(struct responder *r, void *held)
+{
+	struct rte_mbuf *m = (struct rte_mbuf *)((uintptr_t)held & ~(uintptr_t)1);
+	const struct held head = *rte_pktmbuf_mtod(m, const struct held *);
+	uint32_t len = 0;
+
+	for (const struct held *h; m; m = h->next) {
+		h = rte_pktmbuf_mtod(m, const struct held *);
+		memcpy(r->conns->cs.message + CONN_LENGTH + len, h + 1, h->len);
+		len += h->len;
+	}
+	responder_free_message(held);
+	if (head.quic)
+		responder_quic_send(r, &head, len);
+	else
+		responder_conn_send(r, &head, len);
+}
+
 static void responder_release(struct responder *r)
 {
 	void *due[BURST_MAX];
@@ -471,7 +501,7 @@ static void responder_release(struct responder *r)
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (responder_holds_message(due[i]))
-			responder_send_message(r, due[i]);
+			send_held(r, due[i]);
 		else
 			push(r, due[i]);
 	}
@@ -511,6 +541,8 @@ static uint16_t responder_burst(struct responder *r)
 			n |= secure_pass(&r->conns->cs);
 		n |= conns_send(&r->conns->cs, &r->wire, &r->tx_no_mbuf);
 	}
+	if (r->quic)
+		n |= responder_quic_pass(r);
 	return n;
 }
 
@@ -534,6 +566,8 @@ void responder_halt(struct responder *r)
 
 	if (r->conns)
 		responder_conns_halt(r);
+	if (r->quic)
+		responder_quic_halt(r);
 	while ((held = delay_drop(&r->faults.delay))) {
 		struct rte_mbuf *m = held;
 

@@ -5,6 +5,7 @@
 #include "engine/core/responder/responder_state.h"
 
 extern const struct conn_owner responder_conn_owner;
+extern const struct conn_owner responder_quic_owner;
 
 // Makes one pass over all of its queues. Returns a number above 0 if there was anything to do.
 uint16_t responder_pass(struct responder *r);

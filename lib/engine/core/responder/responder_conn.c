@@ -25,68 +25,19 @@ enum responder_conn_flag {
 	HELLO = 32   // the first octets of its handshake came, which has a fault
 };
 
-// The head of each buffer of a held-back reply.
-struct held {
-	struct rte_mbuf *next;
-	uint32_t conn, number; // responder_conn.number
-	uint32_t len;          // of the bytes that follow here
-	uint32_t stream;       // of HTTP/2
-};
-
 static struct responder *responder_of(struct conns *cs)
 {
 	return cs->of;
 }
 
-static uint32_t place_of(const uint8_t *peer, uint8_t addr_len, uint16_t peer_port, uint32_t own)
-{
-	uint64_t words[2] = {0}, hash = (uint64_t)peer_port << 32 | own;
-
-	memcpy(words, peer, addr_len);
-	return (uint32_t)rand_hash(rand_hash(hash ^ words[0]) ^ words[1]);
-}
-
-// Returns the number of our address that the segment is for; UINT32_MAX: none.
-static uint32_t own_of(const struct responder *r, const struct frame *f)
-{
-	const struct neigh_self *self = &r->wire.self;
-	uint32_t before = 0;
-
-	for (uint32_t i = 0; i < self->owned_count; i++) {
-		uint64_t n = addr_index(&self->owned[i], f->dst, f->addr_len);
-
-		if (n != UINT64_MAX)
-			return before + (uint32_t)n;
-		before += (uint32_t)self->owned[i].count;
-	}
-	return UINT32_MAX;
-}
-
 static uint8_t len_of(const struct responder_conns *rc, const struct conn *of)
 {
-	return rc->ways[of->way].addr_len;
+	return rc->ways.all[of->way].addr_len;
 }
 
-// Returns the index of the headers for the peer's MAC, VLANs and family, which are added if they
-// are new. CONN_WAYS: there are too many.
 static uint32_t way_to(struct responder *r, const struct frame *f)
 {
-	struct responder_conns *rc = r->conns;
-	struct frame_path path = {.vlan_count = f->vlan_count, .dst.len = f->addr_len, .tcp = true};
-	uint32_t n = 0;
-
-	memcpy(path.src_mac, r->wire.self.mac, 6);
-	memcpy(path.dst_mac, f->eth + 6, 6);
-	memcpy(path.vlans, f->vlans, sizeof(path.vlans));
-	frame_template_build(&rc->ways[CONN_WAYS], &path);
-	rc->ways[CONN_WAYS].checksum_offload = r->wire.checksum_offload;
-	while (n < rc->way_count && (rc->ways[n].len != rc->ways[CONN_WAYS].len ||
-					    memcmp(rc->ways[n].bytes, rc->ways[CONN_WAYS].bytes,
-						    sizeof(rc->ways[n].bytes)) != 0))
-		n++;
-	if (n == rc->way_count && n < CONN_WAYS)
-		rc->ways[rc->way_count++] = rc->ways[CONN_WAYS];
-	return n;
+	return responder_way(&r->conns->ways, &r->wire, f, true);
 }
 
 static uint32_t conn_find(struct responder *r, const struct frame *f, uint32_t own, uint32_t place)
@@ -192,49 +143,6 @@ static void conn_settle(struct responder *r, uint32_t c)
 
 // --- answers ---
 
-void responder_free_message(void *held)
-{
-	struct rte_mbuf *m = (struct rte_mbuf *)((uintptr_t)held & ~(uintptr_t)1), *next;
-
-	for (; m; m = next) {
-		next = rte_pktmbuf_mtod(m, const struct held *)->next;
-		burst_free(&m, 1);
-	}
-}
-
-static void *as_held(struct rte_mbuf *m)
-{
-	return (void *)((uintptr_t)m | 1);
-}
-
-// Copies the reply at cs->message into buffers. Returns NULL without a buffer.
-static struct rte_mbuf *message_copy(struct responder *r, uint32_t c, uint32_t len)
-{
-	const uint8_t *from = r->conns->cs.message + CONN_LENGTH;
-	struct rte_mbuf *first = NULL, **link = &first, *m;
-	uint32_t room, more;
-
-	for (; len; len -= more, from += more) {
-		struct held *h;
-
-		if (!burst_alloc(r->wire.tx_pool, &m, 1)) {
-			r->tx_no_mbuf++;
-			responder_free_message(as_held(first));
-			return NULL;
-		}
-		m->data_len = 0;
-		room = rte_pktmbuf_tailroom(m) - (uint32_t)sizeof(*h);
-		more = len < room ? len : room;
-		h = rte_pktmbuf_mtod(m, struct held *);
-		*h = (struct held){
-			NULL, c, r->conns->all[c].number, more, r->conns->cs.stream.stream};
-		memcpy(h + 1, from, more);
-		*link = m;
-		link = &h->next;
-	}
-	return first;
-}
-
 static bool is_secured(const struct conns *cs, uint32_t c)
 {
 	return (secure_flags(cs, c) & (SECURE_OPEN | SECURE_BROKEN)) == SECURE_OPEN;
@@ -283,37 +191,31 @@ static bool message_write(struct responder *r, uint32_t c, uint32_t len)
 static bool message_send(
 	struct responder *r, uint32_t c, uint32_t len, uint64_t leave, uint64_t now)
 {
+	const struct held head = {
+		.conn = c, .number = r->conns->all[c].number, .stream = r->conns->cs.stream.stream};
 	struct rte_mbuf *m;
 
 	if (leave <= now && r->faults.delay.held == 0)
 		return message_write(r, c, len);
-	m = message_copy(r, c, len);
+	m = responder_hold(r, r->conns->cs.message + CONN_LENGTH, len, &head);
 	if (!m)
 		return false;
-	if (!delay_put(&r->faults.delay, as_held(m), leave, now)) {
+	if (!delay_put(&r->faults.delay, responder_as_held(m), leave, now)) {
 		r->tx_no_mbuf++;
-		responder_free_message(as_held(m));
+		responder_free_message(responder_as_held(m));
 		return message_write(r, c, len);
 	}
 	r->conns->all[c].held++;
 	return true;
 }
 
-void responder_send_message(struct responder *r, void *held)
+void responder_conn_send(struct responder *r, const struct held *head, uint32_t len)
 {
 	struct responder_conns *rc = r->conns;
-	struct rte_mbuf *m = (struct rte_mbuf *)((uintptr_t)held & ~(uintptr_t)1);
-	const struct held *h = rte_pktmbuf_mtod(m, const struct held *);
-	uint32_t c = h->conn, len = 0;
-	bool there = rc->all[c].number == h->number;
+	uint32_t c = head->conn;
+	bool there = rc->all[c].number == head->number;
 
-	rc->cs.stream.stream = h->stream;
-	for (; m; m = h->next) {
-		h = rte_pktmbuf_mtod(m, const struct held *);
-		memcpy(rc->cs.message + CONN_LENGTH + len, h + 1, h->len);
-		len += h->len;
-	}
-	responder_free_message(held);
+	rc->cs.stream.stream = head->stream;
 	rc->all[c].held -= there;
 	if (!there || !tcp_is_open(&rc->cs.all[c].tcp) || !message_write(r, c, len))
 		responder_count(&rc->counts.unsent, 1);
@@ -324,37 +226,6 @@ void responder_send_message(struct responder *r, void *held)
 	conn_settle(r, c);
 }
 
-// Applies the first fault whose turn it is and that is possible. If it adds a message, that is at
-// rc->request, *extra bytes long. Returns the length of the reply.
-static uint32_t message_spoil(
-	struct responder *r, const struct responder_protocol *p, uint32_t len, uint32_t *extra)
-{
-	struct fault_answer answer = {.data = r->conns->cs.message + CONN_LENGTH,
-		.len = len,
-		.room = CONN_MESSAGE_MAX - CONN_LENGTH};
-
-	for (uint64_t turns = faults_draw(&r->faults, FAULTS_OF_MESSAGES); turns;
-		turns &= turns - 1) {
-		uint32_t fault = (uint32_t)__builtin_ctzll(turns);
-		const struct proto_fault *row = p->faults[fault];
-		bool is_extra = row && row->extra;
-		struct fault_answer a = answer;
-
-		if (is_extra) {
-			a.data = r->conns->request;
-			memcpy(a.data, answer.data, len);
-		}
-		if (!faults_spoil(fault, row, &a, rand_next(&r->faults.rand)))
-			continue;
-		faults_count(&r->faults, fault);
-		if (!is_extra)
-			return a.len;
-		*extra = a.len;
-		return len;
-	}
-	return len;
-}
-
 // Sends the reply at cs->message, or a further message of it, with a fault. *sent counts it.
 static void message_answer(struct responder *r, const struct responder_protocol *p, uint32_t c,
 	uint32_t len, uint64_t leave, uint64_t now, _Atomic uint64_t *sent)
@@ -363,7 +234,7 @@ static void message_answer(struct responder *r, const struct responder_protocol 
 	uint32_t extra = 0;
 
 	if (r->faults.active)
-		len = message_spoil(r, p, len, &extra);
+		len = responder_spoil_message(r, p, cs->message + CONN_LENGTH, len, &extra);
 	if (len == PROTO_NO_ANSWER)
 		return;
 	if (!message_send(r, c, len, leave, now)) {
@@ -704,7 +575,7 @@ static void refuse(struct responder *r, const struct frame *f, const struct tcp_
 
 	if (way == CONN_WAYS)
 		return;
-	head.t = r->conns->ways[way];
+	head.t = r->conns->ways.all[way];
 	frame_template_aim_tcp(&head.t, f->eth + 6, f->src, f->src_port);
 	memcpy(head.src, f->dst, f->addr_len);
 	head.src_port = f->dst_port;
@@ -760,7 +631,7 @@ void responder_segment(
 	struct responder *r, struct responder_protocol *p, const struct frame *f, uint64_t now)
 {
 	struct conns *cs = &r->conns->cs;
-	uint32_t own = own_of(r, f), place, c, events;
+	uint32_t own = responder_own(r, f), place, c, events;
 	struct tcp_segment s;
 
 	if (own > UINT16_MAX || !tcp_parse(f->payload, f->payload_len, &s)) {
@@ -773,7 +644,7 @@ void responder_segment(
 		refuse(r, f, &s);
 		return;
 	}
-	place = place_of(f->src, f->addr_len, f->src_port, own << 16 | f->dst_port);
+	place = responder_place(f->src, f->addr_len, f->src_port, own << 16 | f->dst_port);
 	c = conn_find(r, f, own, place);
 	if (c == CONN_NONE) {
 		segment_without(r, f, own, place, &s);
@@ -800,16 +671,11 @@ void responder_segment(
 static void head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 {
 	const struct responder *r = responder_of(cs);
-	const struct neigh_self *self = &r->wire.self;
 	const struct conn *of = &cs->all[c];
-	uint64_t own = of->own;
-	uint32_t i = 0;
 
-	out->t = r->conns->ways[of->way];
+	out->t = r->conns->ways.all[of->way];
 	frame_template_aim_tcp(&out->t, out->t.bytes, of->peer, of->peer_port);
-	while (own >= self->owned[i].count)
-		own -= self->owned[i++].count;
-	addr_nth_bytes(&self->owned[i], own, out->src);
+	responder_own_address(r, of->own, out->src);
 	out->src_port = of->own_port;
 }
 
@@ -857,7 +723,7 @@ static uint32_t gone(struct conns *cs, uint32_t c)
 	const struct conn *of = &cs->all[c];
 
 	r->conns->all[c].number = 0; // no held-back reply belongs to it any more
-	return place_of(of->peer, len_of(r->conns, of), of->peer_port,
+	return responder_place(of->peer, len_of(r->conns, of), of->peer_port,
 		(uint32_t)of->own << 16 | of->own_port);
 }
 

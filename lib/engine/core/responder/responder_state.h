@@ -20,6 +20,7 @@ struct responder_protocol {
 	uint16_t ports;       // further ones after that port
 	uint16_t tls_port;    // of connections over TLS; 0: none
 	uint16_t https_port;  // of those with HTTP/2; 0: none
+	uint16_t quic_port;   // of QUIC, over UDP; 0: none
 	bool is_long;         // a reply may be longer than the MTU
 	uint64_t later;       // ticks from a reply to its further messages
 	conn_framing preface; // framing of the preface of connections; NULL: they have none
@@ -60,6 +61,22 @@ struct responder_more {
 
 #define CONN_WAYS 255 // sets of MAC, VLANs and address family of peers
 
+// The headers of packets to peers, without their addresses.
+struct responder_ways {
+	uint32_t count;
+	struct frame_template all[CONN_WAYS + 1]; // the last one is being made
+};
+
+// Its connections over QUIC.
+struct responder_quic {
+	struct conns cs;
+	struct responder_ways ways;
+	struct responder_protocol *protocol; // of its port
+	struct quic_outcomes outcomes;
+	uint32_t *numbers; // of each connection, among all accepted
+	uint32_t number;
+};
+
 // Its connections.
 struct responder_conns {
 	struct conns cs;
@@ -85,8 +102,7 @@ struct responder_conns {
 	uint32_t open, numbers;
 	uint32_t more_count, more_turn; // where the next pass begins
 	struct responder_more more[PROTO_MAX_MORE];
-	uint32_t way_count;
-	struct frame_template ways[CONN_WAYS + 1]; // without destination address
+	struct responder_ways ways;
 	uint8_t request[CONN_MESSAGE_MAX];
 };
 
@@ -125,4 +141,5 @@ struct responder {
 	uint32_t fragment_id; // of the next reply in fragments
 	QUEUE_COUNTERS(COUNTER_MEMBER)
 	struct responder_conns *conns; // NULL: none of its protocols uses TCP
+	struct responder_quic *quic;   // NULL: none uses QUIC
 };
