@@ -3,6 +3,8 @@
 // the criteria, and the verdict in one sentence. Judges nothing. Path: cold. Main thread.
 #include "report/report.h"
 
+#include "engine/core/quic_channel.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -205,6 +207,20 @@ static void print_http(FILE *out, const struct result_http *h)
 	HTTP_NAMED(PRINT_NAMES)
 }
 
+// Prints the QUIC of connections: handshakes by version, ends by reason, and datagrams.
+static void print_quic(FILE *out, const struct result_quic *q)
+{
+	static const char shown[] = "";
+	const struct quic_outcomes *c = &q->counts;
+
+	fprintf(out, "    QUIC          %s streams, %s datagrams sent",
+		count_text(q->datagrams.streams), count_text(q->datagrams.datagrams_out));
+	fprintf(out, ", %s received", count_text(q->datagrams.datagrams_in));
+	QUIC_OUTCOMES(PRINT)
+	fputc('\n', out);
+	QUIC_NAMED(PRINT_NAMES)
+}
+
 // Prints connections in a line: opened, accepted, and all failures.
 static void print_connections(FILE *out, struct stats_figures in, const struct result_item *i)
 {
@@ -233,6 +249,8 @@ static void print_connections(FILE *out, struct stats_figures in, const struct r
 		print_tls(out, c->tls);
 	if (c->http)
 		print_http(out, c->http);
+	if (c->quic)
+		print_quic(out, c->quic);
 	print_closings(out, in, c, answers);
 }
 

@@ -626,6 +626,7 @@ static void put_item_details(struct drawing *d, const json_t *item, size_t n, un
 	const json_t *connections = json_object_get(item, "connections");
 	const json_t *tls = json_object_get(connections, "tls");
 	const json_t *http = json_object_get(connections, "http");
+	const json_t *quic = json_object_get(connections, "quic");
 	bool timed = !json_object_get(v->interval, LINE_WARMUP) && n < VIEW_ITEMS;
 
 	if (more && n < VIEW_ITEMS && more--)
@@ -640,6 +641,8 @@ static void put_item_details(struct drawing *d, const json_t *item, size_t n, un
 		put_plain(d, "  TLS, per s", tls);
 	if (http && more > 1 && more--)
 		put_plain(d, "  HTTP/2, per s", http);
+	if (quic && more > 1 && more--)
+		put_plain(d, "  QUIC, per s", quic);
 	if (more)
 		put_counts(d, item);
 }
