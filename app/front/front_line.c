@@ -64,6 +64,8 @@
 #define TRANSPORT "traffic.queries.dns.transport"
 #define TLS       "traffic.queries.dns.tls"
 #define HTTPS     "traffic.queries.dns.https"
+#define POOL      "traffic.queries.dns.tcp"
+#define QUIC      "traffic.queries.dns.quic"
 
 const struct own_option line_dns_options[] = {
 	COMMON_OPTIONS("queries"),
@@ -81,6 +83,10 @@ const struct own_option line_dns_options[] = {
 	{'\0', "tls", NULL, TRANSPORT, "tls", FRONT_TEXT, "queries over TLS, as for tls://SERVER"},
 	{'\0', "https", NULL, TRANSPORT, "https", FRONT_TEXT,
 		"queries by HTTPS, as for https://SERVER or https://SERVER/PATH"},
+	{'\0', "quic", NULL, TRANSPORT, "quic", FRONT_TEXT,
+		"queries over QUIC, as for quic://SERVER"},
+	{'\0', "early", NULL, TLS ".early", "true", FRONT_YAML,
+		"with --resume: queries as early data (0-RTT)"},
 	{'\0', "post", NULL, HTTPS ".method", "post", FRONT_TEXT,
 		"by HTTPS: the query as content of a POST, the default"},
 	{'\0', "get", NULL, HTTPS ".method", "get", FRONT_TEXT,
@@ -98,9 +104,9 @@ const struct own_option line_dns_options[] = {
 	{'\0', "tc", NULL, "traffic.queries.dns.tc", "tcp", FRONT_TEXT,
 		"truncated answers are asked again over TCP"},
 	{'\0', "connections", "COUNT", "traffic.queries.dns.tcp.connections", NULL, FRONT_TEXT,
-		"over TCP or TLS: connections at a time; default: 100"},
+		"over TCP, TLS or QUIC: connections at a time; default: 100"},
 	{'\0', "per-connection", "COUNT", "traffic.queries.dns.tcp.queries_per_connection", NULL,
-		FRONT_TEXT, "over TCP or TLS: queries of a connection; default: any number"},
+		FRONT_TEXT, "over TCP, TLS or QUIC: queries of a connection; default: any number"},
 	{'\0', "key", "FILE", "traffic.queries.dns.key.secret_file", NULL, FRONT_TEXT,
 		"sign each message (TSIG): file of a key of BIND or Knot"},
 	{'\0', "random", NULL, "traffic.queries.dns.order", "random", FRONT_TEXT,
@@ -115,6 +121,7 @@ const char line_dns_help[] =
 	"  ddiperf dns 192.0.2.1 -d queries.txt --find-max -G 'p99 <= 20ms'\n"
 	"  ddiperf dns 192.0.2.1 --tcp --per-connection 1 -r 1k\n"
 	"  ddiperf dns tls://192.0.2.1 www.example.com A --tls-name dns.example --ca ca.pem\n"
+	"  ddiperf dns quic://192.0.2.1 -d queries.txt -r 1k --connections 20 --resume\n"
 	"  ddiperf dns https://192.0.2.1/dns-query -d queries.txt -r 1k --connections 20\n"
 	"  ddiperf dns 192.0.2.1 '{random:12}.example.com A' -r 5k --dump >test.yaml\n";
 
@@ -480,10 +487,10 @@ static bool paced_as_captured(const struct front *f, const struct options *o)
 // TRANSPORT://SERVER, as in URIs.
 static const struct scheme {
 	const char *name, *missing; // missing: a protocol that is not supported; NULL: it is
-} schemes[] = {{"udp", NULL}, {"tcp", NULL}, {"tls", NULL}, {"https", NULL},
-	{"quic", "DNS over QUIC"}, {"http3", "DNS over HTTP/3"}};
+} schemes[] = {{"udp", NULL}, {"tcp", NULL}, {"tls", NULL}, {"https", NULL}, {"quic", NULL},
+	{"http3", "DNS over HTTP/3"}};
 
-#define SCHEMES_BUILT "https://, tls://, tcp:// and udp:// are"
+#define SCHEMES_BUILT "https://, quic://, tls://, tcp:// and udp:// are"
 
 // The scheme in front of the server, whose length goes to len; NULL after an error.
 static const struct scheme *scheme_of(const struct front *f, const char *server, size_t *len)
@@ -507,7 +514,7 @@ static const struct scheme *scheme_of(const struct front *f, const char *server,
 	return NULL;
 }
 
-// The transport of an option; NULL: it is for any. is_part: it is for HTTPS, too.
+// The transport of an option; NULL: it is for any. is_part: it is for HTTPS and QUIC, too.
 static const char *transport_of(const struct given_option *g, bool *is_part)
 {
 	*is_part = strncmp(g->row->path, TLS ".", sizeof(TLS)) == 0;
@@ -531,6 +538,21 @@ static void set_path(struct front *f, const char **server)
 	*server = arena_printf(f->arena, "%.*s", (int)(path - *server), *server);
 }
 
+// Options of a pool of connections are for QUIC's.
+static void move_pool(struct front *f, const struct options *o)
+{
+	for (unsigned i = 0; i < o->given_count; i++) {
+		struct own_option *row = arena_zalloc(f->arena, sizeof(*row));
+		struct given_option *g = &o->given[i];
+
+		if (strncmp(g->row->path, POOL ".", sizeof(POOL)) != 0)
+			continue;
+		*row = *g->row;
+		row->path = arena_printf(f->arena, QUIC ".%s", g->row->path + sizeof(POOL));
+		g->row = row;
+	}
+}
+
 // Set the transport, from the server's scheme and from options, which must agree. *server: as
 // typed; then without its scheme and path.
 static int set_transport(struct front *f, const struct options *o, const char **server)
@@ -552,9 +574,9 @@ static int set_transport(struct front *f, const struct options *o, const char **
 	for (unsigned i = 0; i < o->given_count; i++) {
 		const char *wanted = transport_of(&o->given[i], &is_part);
 
-		if (!wanted || (is_part && transport && strcmp(transport, "https") == 0))
+		if (!wanted || (is_part && transport && word_is_among(transport, "https quic")))
 			continue;
-		if (!transport || (is_weak && strcmp(wanted, "https") == 0)) {
+		if (!transport || (is_weak && word_is_among(wanted, "https quic"))) {
 			transport = wanted;
 			from = typed(f, &o->given[i]);
 			is_weak = is_part;
@@ -568,6 +590,8 @@ static int set_transport(struct front *f, const struct options *o, const char **
 		return refuse(f, "both --ca and --pin (one of them verifies the certificate)");
 	if (transport)
 		front_set(f, from, TRANSPORT, transport);
+	if (transport && strcmp(transport, "quic") == 0)
+		move_pool(f, o);
 	if (is_given(o, TLS ".ca"))
 		front_set(f, "--ca", TLS ".verify", "chain");
 	if (is_given(o, TLS ".pins"))
