@@ -299,7 +299,8 @@ static void a_search_varies_rates_and_numbers_of_clients(void **state)
 	assert_string_equal(text,
 		"load.rate ramp.from ramp.to steps.rate wave.mean wave.amplitude burst.size "
 		"storm.clients replay.speed load.outstanding tcp.connections tcp.pipeline "
-		"tcp.open_rate edns.size dhcp4.clients life.speed dhcp4.pad dhcp6.clients "
+		"tcp.open_rate quic.connections quic.pipeline quic.open_rate edns.size "
+		"dhcp4.clients life.speed dhcp4.pad dhcp6.clients "
 		"life.speed dhcp6.addresses dhcp6.prefixes relay.levels tcp.connections "
 		"tcp.pipeline tcp.open_rate tcp.connections tcp.pipeline tcp.open_rate "
 		"tcp.connections tcp.pipeline tcp.open_rate ");
