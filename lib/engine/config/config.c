@@ -222,8 +222,8 @@ static const struct field output_fields[] = {
 		FIELD_SECTION, .optional = true, AT(output_settings, capture),
 		.section = &capture_section},
 	{"keylog",
-		"file for the secrets of TLS connections, with which Wireshark opens a capture "
-		"(SSLKEYLOGFILE): whoever reads it can decrypt them",
+		"file for the secrets of TLS and QUIC connections, with which Wireshark opens a "
+		"capture (SSLKEYLOGFILE): whoever reads it can decrypt them",
 		FIELD_STRING, .role = FIELD_OUTPUT, AT(output_settings, keylog), .min = 1,
 		.max = 4095},
 	OUTPUT_FILES(OUTPUT_FILE_ROW){"prometheus",

@@ -623,7 +623,7 @@ static void check_output(const struct config *c, struct diag *d)
 	uint16_t port;
 
 	if (o->keylog && !asks_over_tls(c))
-		diag_error(d, &o->keylog, NULL, "no item has transport: tls or https");
+		diag_error(d, &o->keylog, NULL, "no item has transport: tls, https or quic");
 	if (o->capture && o->capture->when.count == 0)
 		diag_error(d, o->capture, "when", "no outcome to keep (like [lost, failed])");
 	if (o->prometheus && addr_parse_listen(o->prometheus, &addr, &port, &what) < 0)
