@@ -545,3 +545,16 @@ void tls_server_check(const struct tls_server_settings *s, struct diag *d)
 	if (s->handshake)
 		check_handshake(s, d);
 }
+
+void tls_check_quic(const struct tls_settings *s, struct diag *d)
+{
+	const int32_t *versions = s->common.versions.items;
+	bool has = s->common.versions.count == 0;
+
+	for (uint32_t i = 0; i < s->common.versions.count; i++)
+		has |= versions[i] == TLS_1_3;
+	if (!has)
+		diag_error(d, &s->common.versions, NULL, "QUIC needs 1.3");
+	if (s->records == TLS_RECORDS_BURST)
+		diag_error(d, &s->records, NULL, "is not for transport: quic, which has none");
+}

@@ -140,4 +140,6 @@ const char *tls_version_name(uint32_t i);
 const char *tls_cipher_name(uint32_t i);
 // Errors go to d.
 void tls_check(const struct tls_settings *s, struct diag *d);
+// Likewise of settings that QUIC lacks: it has no records.
+void tls_check_quic(const struct tls_settings *s, struct diag *d);
 void tls_server_check(const struct tls_server_settings *s, struct diag *d);

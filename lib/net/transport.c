@@ -337,6 +337,8 @@ void transport_check(const struct transport_settings *s, struct diag *d)
 		diag_error(d, s, "tcp", "is for transport: tcp, tls and https, and tc: tcp");
 	if (s->tls && !transport_is_secure(s->transport))
 		diag_error(d, s, "tls", "is for transport: tls, https and quic");
+	if (s->quic && s->quic->versions.count > 2)
+		diag_error(d, &s->quic->versions, NULL, "there are two");
 	if (s->quic && s->transport != TRANSPORT_QUIC)
 		diag_error(d, s, "quic", "is for transport: quic");
 	if (s->https && s->transport != TRANSPORT_HTTPS)

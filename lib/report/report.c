@@ -213,9 +213,19 @@ static void print_quic(FILE *out, const struct result_quic *q)
 	static const char shown[] = "";
 	const struct quic_outcomes *c = &q->counts;
 
+	const struct {
+		const char *name;
+		uint64_t n;
+	} more[] = {{"held", q->datagrams.held}, {"blocked", q->datagrams.blocked},
+		{"early_sent", q->datagrams.early_sent}, {"early_again", q->datagrams.early_again},
+		{"strays", q->datagrams.strays}, {"garbage", q->datagrams.garbage}};
+
 	fprintf(out, "    QUIC          %s streams, %s datagrams sent",
 		count_text(q->datagrams.streams), count_text(q->datagrams.datagrams_out));
 	fprintf(out, ", %s received", count_text(q->datagrams.datagrams_in));
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i].n)
+			fprintf(out, ", %s %s", more[i].name, count_text(more[i].n));
 	QUIC_OUTCOMES(PRINT)
 	fputc('\n', out);
 	QUIC_NAMED(PRINT_NAMES)

@@ -79,6 +79,7 @@ def connections_resume():
         tls, served = found["connections"]["tls"], result.json["responder"]["connections"]
         assert tls["full"] <= full and tls["full"] + tls["resumed"] == 60, (resume, tls)
         assert (served["tls_full"], served["tls_resumed"]) == (tls["full"], tls["resumed"]), served
+        assert (tls["tickets"] >= tls["resumed"]) == (resume != "none") or resume == "none", tls
 
 
 @test
@@ -185,6 +186,16 @@ def a_server_that_forgets_its_connections_sends_stateless_resets():
 def a_server_without_credit_answers_nothing():
     found, quic, _ = run(doq(timeout="500ms"), code=EXIT["unreachable"], quic={"no_credit": True})
     assert found["lost"] == found["sent"] == 600 and found["connections"]["established"] == 4, found
+
+
+@test
+def settings_without_a_meaning_over_quic_are_refused():
+    for keys, text in (({"proxy": {"clients": "192.0.2.0/24"}}, "proxy: is not for transport: quic"),
+                       ({"tcp": {"connections": 3}}, "tcp: is for transport: tcp, tls and https"),
+                       ({"tls": {"versions": ["1.2"]}}, "versions: QUIC needs 1.3"),
+                       ({"tls": {"records": "burst"}}, "records: is not for transport: quic")):
+        result = ddiperf(ring(doq(dns=keys), responder={"dns": {}, "quic": {}}))
+        assert result.code == 2 and text in result.stderr, result
 
 
 @test

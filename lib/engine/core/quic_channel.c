@@ -144,6 +144,7 @@ static bool quic_channel_message(
 			return event(cs, STREAM_LATE);
 		case QUIC_TOKEN:
 		case QUIC_TICKET:
+			qc->tickets += q->event == QUIC_TICKET;
 			keep(qc, cs->all[c].seat, q->event == QUIC_TICKET, *message, *len);
 			break;
 		case QUIC_CLOSED:

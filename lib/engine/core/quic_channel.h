@@ -27,6 +27,7 @@ struct quic_conns {
 	uint32_t *at;                 // by connection: its number in q; QUIC_NONE: none
 	struct quic_kept *kept;       // NULL: nothing is kept
 	uint32_t kept_count;          // 1: all seats share it
+	uint64_t tickets;             // received since the owner looked
 	bool tokens;                  // they are kept, too
 	struct quic_outcomes *counts; // and at each pass
 	void *memory, *own;           // of q; of `at` and `kept`

@@ -141,6 +141,11 @@ int plan_quic_open(struct plan *p, const struct plan_item *i, uint32_t worker)
 	return 0;
 }
 
+uint64_t plan_quic_bytes(const struct conns *cs)
+{
+	return cs->quic ? cs->quic->memory_bytes + cs->quic->own_bytes : 0;
+}
+
 void plan_quic_close(struct conns *cs)
 {
 	struct quic_conns *qc = cs->quic;

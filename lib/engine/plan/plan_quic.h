@@ -13,6 +13,8 @@ uint64_t plan_quic_memory(
 // Gives the connections of a worker their tables. Returns 0 or -ENOMEM.
 int plan_quic_open(struct plan *p, const struct plan_item *i, uint32_t worker);
 void plan_quic_close(struct conns *cs);
+// Memory of these connections' QUIC; 0: they have none.
+uint64_t plan_quic_bytes(const struct conns *cs);
 // The tables of a worker of the responder, if it answers over QUIC. Returns 0 or -ENOMEM.
 int plan_quic_serve(struct plan *p, struct responder *r, const struct port *port);
 void plan_quic_serve_end(struct responder *r);

@@ -134,6 +134,8 @@ static void quic_events(struct worker_conns *wc, uint32_t c, const struct rte_mb
 			worker_conn_stream(wc, c, m, wc->read, wc->read_len, now);
 		}
 	}
+	wc->books.tls[conn_is_measured(wc, now)].tickets += cs->quic->tickets;
+	cs->quic->tickets = 0;
 	wc->read = NULL;
 	conn_touch(cs, c);
 }

@@ -11,6 +11,7 @@
 #include "engine/core/worker/worker_conn.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan_item.h"
+#include "engine/plan/plan_quic.h"
 #include "engine/plan/plan_supply.h"
 #include "engine/run/run_state.h"
 #include "engine/run/around/tester_delay.h"
@@ -87,7 +88,7 @@ static void note_connections(const struct run *r, const struct plan_item *i)
 
 		seats += wc->seat_count;
 		places += wc->row_count;
-		bytes += wc->cs.bytes;
+		bytes += wc->cs.bytes + plan_quic_bytes(&wc->cs);
 	}
 	run_note(r->options,
 		"traffic %s: %llu connections at a time (%.0f MiB) on %llu addresses and ports",

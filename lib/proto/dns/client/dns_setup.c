@@ -161,6 +161,8 @@ static void check_proxy(const struct dns_settings *of, struct diag *d)
 
 	if (!s->local && s->clients.first.len == 0)
 		diag_error(d, s, NULL, "needs clients (like 192.0.2.0/24), or local: true");
+	if (of->transport.transport == TRANSPORT_QUIC)
+		diag_error(d, s, NULL, "is not for transport: quic");
 	if (s->place == DNS_PROXY_OUTSIDE && of->transport.transport != TRANSPORT_TLS)
 		diag_error(d, &s->place, NULL, "outside is for transport: tls");
 	if (s->local && s->clients.first.len)
@@ -201,6 +203,8 @@ void dns_check(const void *settings, const struct proto_env *env, struct diag *d
 	transport_check(&s->transport, d);
 	if (s->transport.tls)
 		tls_check(s->transport.tls, d);
+	if (s->transport.tls && s->transport.transport == TRANSPORT_QUIC)
+		tls_check_quic(s->transport.tls, d);
 }
 
 // The network to send: the configured prefix is fixed, the following bits are drawn per query.
