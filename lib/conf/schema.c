@@ -327,6 +327,27 @@ int conf_apply(const struct conf_tree *t, const struct field_section *section, v
 	return t->flawed || diag_count(d) != before ? -EINVAL : 0;
 }
 
+static struct node *node_copy(const struct node *n, struct node *parent, struct arena *a)
+{
+	struct node *out = node_add(parent, n->key, a), made = *n;
+
+	made.parent = parent;
+	made.first = made.last = made.next = NULL;
+	made.count = 0;
+	*out = made;
+	for (const struct node *child = n->first; child; child = child->next)
+		node_copy(child, out, a);
+	return out;
+}
+
+struct conf_tree *conf_copy(const struct conf_tree *t, struct arena *a)
+{
+	struct conf_tree *copy = arena_zalloc(a, sizeof(*copy));
+
+	*copy = (struct conf_tree){node_copy(t->root, NULL, a), t->flawed};
+	return copy;
+}
+
 void conf_check_names(const struct field_list *l, size_t size, const char *what, struct diag *d)
 {
 	const char *items = l->items;

@@ -23,6 +23,9 @@ struct conf_tree *conf_parse_text(
 // Does the file have this key at its top?
 bool conf_has(const struct conf_tree *t, const char *key);
 
+// Returns a copy that conf_set may change.
+struct conf_tree *conf_copy(const struct conf_tree *t, struct arena *a);
+
 // --set PATH=VALUE: traffic.queries.load.rate=50k, ports[0].cpus=[1,2], criteria=["loss <= 1%"].
 // VALUE is YAML. List items are addressed by their `name` or by [index]. Missing mappings on the
 // way are made; a missing list item is an error. null removes a setting. 0 or -EINVAL (in d, as

@@ -847,7 +847,7 @@ const struct config *config_load(
 const struct config *config_derive(const struct config *c, char *const *assignments, unsigned count,
 	struct arena *a, struct diag *d)
 {
-	return load_assigned(c->tree, c->file, c, assignments, count, a, d);
+	return load_assigned(conf_copy(c->tree, a), c->file, c, assignments, count, a, d);
 }
 
 const struct config *config_load_text(

@@ -170,21 +170,9 @@ int series_plain(struct series *s, struct result *out)
 	return code ? code : kept;
 }
 
-// "output.percentiles=[95]": a run of its own has no goals that name them.
-static char *percentiles_text(const struct series *s)
-{
-	const struct field_list *list = &s->config->output.percentiles;
-	char *text = arena_strdup(s->arena, "output.percentiles=[");
-
-	for (uint32_t i = 0; i < list->count; i++)
-		text = arena_printf(s->arena, "%s%s%.10g", text, i ? ", " : "",
-			((const double *)list->items)[i]);
-	return arena_printf(s->arena, "%s]", text);
-}
-
 int series_run(struct series *s, char *const *texts, unsigned count, struct result *out)
 {
-	char **all = arena_zalloc(s->arena, (count + 3) * sizeof(*all));
+	char **all = arena_zalloc(s->arena, (count + 2) * sizeof(*all));
 	const struct run_elsewhere *e = s->options->elsewhere;
 	const struct config *c;
 	int code = EXIT_CONFIG;
@@ -193,8 +181,6 @@ int series_run(struct series *s, char *const *texts, unsigned count, struct resu
 	for (unsigned i = 0; i < count; i++)
 		all[i] = texts[i];
 	all[count++] = seed_text(s);
-	if (s->config->output.percentiles.count)
-		all[count++] = percentiles_text(s);
 	if (s->config->output.capture)
 		all[count++] = capture_text(s);
 	s->runs++;

@@ -201,6 +201,10 @@ static void a_trial_is_the_file_with_a_setting_more(void **state)
 	assert_ptr_equal(place, &after->load.rate);
 	t = config_derive(c, texts, 1, a, d);
 	assert_non_null(t);
+	assert_int_equal(t->run.duration_ns, c->run.duration_ns);
+	assert_non_null(series_trial(c, true, a, d));
+	t = config_derive(c, texts, 1, a, d);
+	assert_non_null(t->search);
 	diag_free(d);
 	arena_free(a);
 }
