@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/evp.h>
-
 #include "conf/schema.h"
 #include "engine/config/config_load.h"
 #include "format/format_select.h"
@@ -305,19 +303,6 @@ const char *campaign_cell_name(
 
 // --- the runs
 
-static const char *sha256_of(const char *text, size_t len, struct arena *a)
-{
-	unsigned char sum[EVP_MAX_MD_SIZE];
-	char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
-	unsigned size = 0;
-
-	if (!EVP_Digest(text, len, sum, &size, EVP_sha256(), NULL))
-		arena_exhausted();
-	for (unsigned i = 0; i < size; i++)
-		sprintf(hex + 2 * i, "%02x", sum[i]);
-	return arena_strdup(a, hex);
-}
-
 // Does every run have the figures of the table?
 static bool check_columns(
 	const struct campaign *c, const struct config *config, struct arena *a, struct diag *d)
@@ -404,7 +389,7 @@ static int hash(struct campaign *c, struct arena *a, struct diag *d)
 	if (fclose(f) != 0)
 		arena_exhausted();
 	if (rc == 0)
-		c->sha256 = sha256_of(text, len, a);
+		digest_sha256_hex(text, len, c->sha256);
 	free(text);
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/field.h"
+#include "crypt/digest.h"
 #include "line/options.h"
 
 enum campaign_combine { COMBINE_PRODUCT, COMBINE_ZIP };
@@ -92,7 +93,7 @@ struct campaign {
 	// name.
 	const char **operations;
 	uint32_t operation_count;
-	const char *sha256;      // of everything that values depend on
+	char sha256[DIGEST_HEX]; // of everything that values depend on
 	bool confined, commands; // also each of its runs, as of ddiperf run
 };
 

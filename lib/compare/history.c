@@ -10,10 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-
 #include "base/file.h"
 #include "base/log.h"
+#include "crypt/digest.h"
 
 #define NAMED_MAX 8 // damaged lines that are named; the others are counted
 
@@ -63,18 +62,15 @@ static json_t *test_sha256(const json_t *config)
 	static const char *const of_run[] = {"id", "note", "labels"};
 	static const char *const of_all[] = {"output", "criteria"};
 	json_t *copy = json_deep_copy(config), *run = json_object_get(copy, "run");
-	unsigned char sum[EVP_MAX_MD_SIZE];
-	char hex[2 * EVP_MAX_MD_SIZE + 1] = "", *text;
-	unsigned len = 0;
+	char hex[DIGEST_HEX] = "", *text;
 
 	for (size_t i = 0; i < sizeof(of_run) / sizeof(of_run[0]); i++)
 		json_object_del(run, of_run[i]);
 	for (size_t i = 0; i < sizeof(of_all) / sizeof(of_all[0]); i++)
 		json_object_del(copy, of_all[i]);
 	text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
-	if (text && EVP_Digest(text, strlen(text), sum, &len, EVP_sha256(), NULL))
-		for (unsigned i = 0; i < len; i++)
-			sprintf(hex + 2 * i, "%02x", sum[i]);
+	if (text)
+		digest_sha256_hex(text, strlen(text), hex);
 	free(text);
 	json_decref(copy);
 	return json_string(hex);

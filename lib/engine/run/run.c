@@ -11,7 +11,6 @@
 #include <rte_eal.h>
 #include <rte_version.h>
 
-#include <openssl/evp.h>
 #include <uuid/uuid.h>
 
 #include "io/driver/driver.h"
@@ -20,6 +19,7 @@
 #include "base/input.h"
 #include "base/log.h"
 #include "conf/schema.h"
+#include "crypt/digest.h"
 #include "engine/plan/deal.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/plan_start.h"
@@ -66,20 +66,16 @@ static const char *drivers_used(const struct plan *p, struct arena *a)
 // Returns the SHA-256 of the text that `ddiperf check --dump` prints, in hexadecimal.
 static const char *config_sha256(const struct config *c, struct arena *a)
 {
-	unsigned char sum[EVP_MAX_MD_SIZE];
-	char *text = NULL, *out = NULL;
-	unsigned len = 0;
+	char *text = NULL, *out = arena_zalloc(a, DIGEST_HEX);
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
 		arena_exhausted();
 	conf_dump(config_section(), c, f);
-	if (fclose(f) != 0 || !EVP_Digest(text, size, sum, &len, EVP_sha256(), NULL))
+	if (fclose(f) != 0)
 		arena_exhausted(); // nothing else can fail
-	out = arena_zalloc(a, 2 * len + 1);
-	for (unsigned i = 0; i < len; i++)
-		sprintf(out + 2 * i, "%02x", sum[i]);
+	digest_sha256_hex(text, size, out);
 	free(text);
 	return out;
 }

@@ -239,10 +239,10 @@ static void a_journal_of_other_settings_is_refused(void **state)
 	assert_int_equal(capture_output(open_journal, &second), -EINVAL);
 	assert_captured("another campaign writes this file");
 	journal_close(&journal);
-	campaign.sha256 = "abd";
+	strcpy(campaign.sha256, "abd");
 	assert_int_equal(capture_output(open_journal, NULL), -EINVAL);
 	assert_captured("its runs were made with other settings");
-	campaign.sha256 = "abc";
+	strcpy(campaign.sha256, "abc");
 	append_raw("{\"cell\":7,\"repeat\":1,\"operation\":\"run\"}\n");
 	assert_int_equal(capture_output(open_journal, NULL), -EINVAL);
 	assert_captured(":2: not a run of this campaign");
