@@ -299,6 +299,21 @@ unsigned diag_count(const struct diag *d)
 	return (unsigned)d->messages_count + d->dropped;
 }
 
+void diag_take(struct diag *d, const struct diag *from, diag_wanted *wanted, const void *ctx)
+{
+	for (size_t i = 0; i < from->messages_count; i++) {
+		const struct message *m = &from->messages[i];
+		size_t before;
+
+		if (!wanted(ctx, m->place.path ? m->place.path : ""))
+			continue;
+		before = d->messages_count;
+		diag_add(d, m->place, arena_strdup(d->texts, m->text));
+		if (m->of_box && d->messages_count > before)
+			diag_of_box(d);
+	}
+}
+
 static int message_compare(const void *a, const void *b)
 {
 	const struct message *l = a, *r = b;

@@ -55,6 +55,10 @@ unsigned diag_count(const struct diag *d);
 // All errors, in order of file (first use), line and column; one per line.
 void diag_print(const struct diag *d, FILE *out);
 
+// Adds to d the errors of another diag whose path is wanted; "" is the path of the file as a whole.
+typedef bool diag_wanted(const void *ctx, const char *path);
+void diag_take(struct diag *d, const struct diag *from, diag_wanted *wanted, const void *ctx);
+
 // From now on diag_print calls this function for the errors of one file. path may be NULL.
 typedef void diag_printer(const void *ctx, const char *path, const char *text, FILE *out);
 void diag_set_printer(struct diag *d, const char *file, diag_printer *print, const void *ctx);

@@ -43,6 +43,9 @@ struct conf_tree *tree_build(const char *name, bool in_file, const char *text, s
 // A child that is linked in at the end; key for mappings, else NULL.
 struct node *node_add(struct node *parent, const char *key, struct arena *a);
 
+// Takes a node out of its parent's children; does nothing for the root, or if it is out already.
+void node_remove(const struct node *n);
+
 // NULL if the key is absent, or if map is NULL or not a mapping.
 struct node *node_find(const struct node *map, const char *key);
 // Like node_find, but also finds a removed node (gone).
@@ -66,6 +69,9 @@ void node_error(struct diag *d, struct arena *a, const struct node *n, const cha
 
 // Keys of choices stand beside the others.
 bool names_has(const struct field_section *section, const char *key);
+
+// The known key that this one resembles, or NULL.
+const char *names_nearest(const struct field_section *section, const char *key);
 
 // "did you mean "queries"?", or "allowed: a, b, c" when nothing is near.
 const char *names_hint(const struct field_section *section, const char *key, struct arena *a);

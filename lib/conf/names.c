@@ -39,7 +39,7 @@ bool names_has(const struct field_section *section, const char *key)
 	return false;
 }
 
-static const char *names_nearest(const struct field_section *section, const char *key)
+const char *names_nearest(const struct field_section *section, const char *key)
 {
 	struct nearest best = nearest_to(key);
 	const char *name;

@@ -28,6 +28,23 @@ struct node *node_add(struct node *parent, const char *key, struct arena *a)
 	return n;
 }
 
+void node_remove(const struct node *n)
+{
+	struct node *parent = n->parent, *before = NULL;
+	struct node **at = parent ? &parent->first : NULL;
+
+	while (at && *at && *at != n) {
+		before = *at;
+		at = &before->next;
+	}
+	if (!at || !*at)
+		return;
+	*at = n->next;
+	if (parent->last == n)
+		parent->last = before;
+	parent->count--;
+}
+
 struct node *node_find(const struct node *map, const char *key)
 {
 	if (!map || map->kind != NODE_MAP)

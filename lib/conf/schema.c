@@ -13,6 +13,7 @@
 struct apply {
 	struct arena *a;
 	struct diag *d;
+	struct conf_flaw **flaws; // NULL: they are not wanted
 };
 
 // A mapping being read; a missing key is reported at the place of the mapping around it.
@@ -44,9 +45,31 @@ static size_t field_size(const struct field *f)
 	return f->type == FIELD_SECTION ? f->section->size : value_size(f);
 }
 
+static void flaw_add(struct apply *c, const struct node *n, const char *path, const char *section)
+{
+	struct conf_flaw *flaw;
+
+	if (!c->flaws)
+		return;
+	flaw = arena_zalloc(c->a, sizeof(*flaw));
+	*flaw = (struct conf_flaw){*c->flaws, path, section[0] ? section : path, n};
+	*c->flaws = flaw;
+}
+
+// A node whose value cannot be read.
+static void flaw_add_node(struct apply *c, const struct node *n)
+{
+	const struct node *section = n->parent;
+
+	while (section && section->kind != NODE_MAP)
+		section = section->parent;
+	flaw_add(c, n, node_path(n, c->a), section ? node_path(section, c->a) : "");
+}
+
 // Report a node of the wrong kind.
 static void expect_error(struct apply *c, const struct node *n, const char *expected)
 {
+	flaw_add_node(c, n);
 	if (node_is_empty(n))
 		node_error(c->d, c->a, n, "has no value, expected %s", expected);
 	else if (n->kind == NODE_SCALAR)
@@ -68,8 +91,10 @@ static bool apply_value(struct apply *c, const struct field *f, const struct nod
 		return false;
 	}
 	wrong = value_parse(f, n->text, dst, c->a);
-	if (wrong)
+	if (wrong) {
+		flaw_add_node(c, n);
 		node_error(c->d, c->a, n, "%s", wrong);
+	}
 	return !wrong;
 }
 
@@ -174,6 +199,7 @@ static void apply_single(
 		read.count = 1;
 	}
 	if (wrong) {
+		flaw_add_node(c, n);
 		node_error(c->d, c->a, n, "%s", wrong);
 		return;
 	}
@@ -233,6 +259,8 @@ static void missing_error(struct apply *c, const struct scope *s, const struct f
 
 	if (s->mute)
 		return;
+	flaw_add(c, n, path_join(c, s->path, f->name), s->path);
+	flaw_add(c, n, node_path(n, c->a), "");
 	diag_error_at(c->d, n->file, n->line, n->col, path_join(c, s->path, f->name),
 		f->help ? "is missing (%s)" : "is missing", f->help);
 }
@@ -298,8 +326,12 @@ static void apply_field(struct apply *c, const struct scope *s, const struct fie
 static void check_keys(struct apply *c, const struct scope *s)
 {
 	for (const struct node *n = s->map->first; n; n = n->next) {
+		const char *nearest;
+
 		if (n->skip || names_has(s->section, n->key))
 			continue;
+		nearest = names_nearest(s->section, n->key);
+		flaw_add(c, n, nearest ? path_join(c, s->path, nearest) : s->path, s->path);
 		diag_error_at(c->d, n->file, n->key_line, n->key_col, s->path,
 			"unknown key \"%s\" (%s)", text_shown(n->key, c->a),
 			names_hint(s->section, n->key, c->a));
@@ -321,10 +353,48 @@ int conf_apply(const struct conf_tree *t, const struct field_section *section, v
 	struct arena *a, struct diag *d)
 {
 	const unsigned before = diag_count(d);
-	struct apply c = {a, d};
+	struct apply c = {a, d, NULL};
 
 	apply_section(&c, &(struct scope){section, t->root, t->root, "", out, false});
 	return t->flawed || diag_count(d) != before ? -EINVAL : 0;
+}
+
+static void mark_skipped(struct apply *c, const struct node *n)
+{
+	if (n->skip)
+		flaw_add_node(c, n);
+	for (const struct node *child = n->first; child; child = child->next)
+		mark_skipped(c, child);
+}
+
+bool conf_mend(struct conf_tree *t, const struct field_section *section, struct arena *a,
+	struct conf_flaw **flaws)
+{
+	struct conf_flaw *found = NULL;
+	struct apply c = {a, NULL, &found};
+	bool left = true;
+
+	*flaws = NULL;
+	t->flawed = false;
+	mark_skipped(&c, t->root);
+	do {
+		while (left && found) {
+			struct conf_flaw *flaw = found;
+
+			found = flaw->next;
+			flaw->next = *flaws;
+			*flaws = flaw;
+			left = flaw->node != t->root;
+			if (left)
+				node_remove(flaw->node);
+		}
+		c.d = diag_new();
+		if (left)
+			apply_section(&c, &(struct scope){section, t->root, t->root, "",
+						  arena_zalloc(a, section->size), false});
+		diag_free(c.d);
+	} while (left && found);
+	return left;
 }
 
 static struct node *node_copy(const struct node *n, struct node *parent, struct arena *a)

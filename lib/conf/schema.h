@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "base/field.h"
 
+struct node;
 struct conf_tree; // a parsed file; each node knows its file, line and column
 
 // Parse the file ("-": standard input). NULL after an error (in d): not readable, not YAML, not a
@@ -38,6 +39,20 @@ int conf_set(struct conf_tree *t, const char *assignment, struct arena *a, struc
 // any; *out is then still safe to look at.
 int conf_apply(const struct conf_tree *t, const struct field_section *section, void *out,
 	struct arena *a, struct diag *d);
+
+// A part of a file that cannot be read. An unknown key counts as the known key nearest to it.
+struct conf_flaw {
+	struct conf_flaw *next;
+	const char *path;    // "traffic.queries.load.rate"; the section if a key resembles none
+	const char *section; // around it: "traffic.queries.load"; at the top of the file, the path
+	const struct node *node;
+};
+
+// After conf_apply failed: removes from t the parts that cannot be read, and sections without a key
+// that is required. Then conf_apply succeeds, for a check of the rest. Returns false if nothing is
+// left. *flaws: the parts that were removed.
+bool conf_mend(struct conf_tree *t, const struct field_section *section, struct arena *a,
+	struct conf_flaw **flaws);
 
 // One setting by its path, as conf_set has it: its row, and where obj has the value (NULL: in an
 // optional section that is not there). Returns NULL for an unknown path; *what is then the reason,
