@@ -9,6 +9,7 @@
 #include "crypt/tls_settings.h"
 #include "proto/table.h"
 #include "conf/schema.h"
+#include "engine/config/config_rest.h"
 #include "engine/config/criteria.h"
 #include "engine/config/events_fit.h"
 #include "engine/config/hosts.h"
@@ -805,14 +806,10 @@ static const char *base_name(const char *file, struct arena *a)
 	return name;
 }
 
-// before, ask: see hosts_resolve.
-static const struct config *load_tree(struct conf_tree *t, const char *file,
+// Fills c in from its rows and checks it. before, ask: see hosts_resolve.
+static const struct config *read_tree(struct config *c, struct conf_tree *t, const char *file,
 	const struct config *before, bool ask, struct arena *a, struct diag *d)
 {
-	struct config *c = arena_zalloc(a, sizeof(*c));
-
-	if (conf_apply(t, config_section(), c, a, d) < 0)
-		return NULL;
 	c->file = arena_strdup(a, file);
 	c->tree = t;
 	if (!c->run.name)
@@ -827,13 +824,35 @@ static const struct config *load_tree(struct conf_tree *t, const char *file,
 	return diag_count(d) ? NULL : c;
 }
 
+static const struct config *load_tree(struct conf_tree *t, const char *file,
+	const struct config *before, bool ask, struct arena *a, struct diag *d)
+{
+	struct config *c = arena_zalloc(a, sizeof(*c));
+	struct conf_flaw *flaws;
+	struct diag *rest;
+
+	if (conf_apply(t, config_section(), c, a, d) == 0)
+		return read_tree(c, t, file, before, ask, a, d);
+	c = arena_zalloc(a, sizeof(*c));
+	rest = diag_new();
+	diag_set_inputs(rest, diag_inputs(d));
+	if (conf_mend(t, config_section(), a, &flaws) &&
+		conf_apply(t, config_section(), c, a, rest) == 0)
+		read_tree(c, t, file, before, ask, a, rest);
+	diag_take(d, rest, config_rest_stands, flaws);
+	diag_free(rest);
+	return NULL;
+}
+
 static const struct config *load_assigned(struct conf_tree *t, const char *file,
 	const struct config *before, char *const *assignments, unsigned count, struct arena *a,
 	struct diag *d)
 {
+	bool taken = true;
+
 	for (unsigned i = 0; i < count; i++)
-		conf_set(t, assignments[i], a, d);
-	return diag_count(d) ? NULL : load_tree(t, file, before, !before, a, d);
+		taken = conf_set(t, assignments[i], a, d) == 0 && taken;
+	return !taken ? NULL : load_tree(t, file, before, !before, a, d);
 }
 
 const struct config *config_load(

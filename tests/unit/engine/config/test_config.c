@@ -606,6 +606,63 @@ static void all_errors_of_a_file_come_at_once(void **state)
 	free(errors);
 }
 
+#define SAME_NAMES                                                                                 \
+	"  - {name: b, server: 203.0.113.1, load: {rate: 1k}, " DNS "}\n"                          \
+	"  - {name: b, server: 198.18.0.2, load: {rate: 1k}, " DNS "}\n"
+
+// The rest of a file is judged by what it means if no rule for it looks at what cannot be read.
+static void a_part_that_cannot_be_read_hides_no_other_error(void **state)
+{
+	static const struct {
+		const char *text, *errors;
+	} all[] = {
+		// A key at the top of the file that resembles no other.
+		{PORTS "nonsense: 1\ntraffic:\n" SAME_NAMES "criteria: [\"p99 <= 5 bananas\"]\n",
+			"nonsense|not on a subnet|name of an earlier|5 bananas"},
+		// Ports decide on servers. Criteria want to know the items alone.
+		{"ports:\n  - {name: p, driver: ring, device: p, mtuu: 5}\ntraffic:\n" SAME_NAMES
+		 "criteria: [\"p99 <= 5 bananas\"]\n",
+			"mtuu|5 bananas"},
+		{PORTS "traffic:\n  - {name: a, server: 198.18.0.2, timeout: 1, load: {}, " DNS
+		       "}\n" SAME_NAMES "criteria: [\"p99 <= 5 bananas\", \"dns.x == 0\"]\n",
+			"a.timeout|b.server: not on a subnet|name of an earlier|5 bananas|dns.x"},
+		// The unknown key may be the protocol whose counters a criterion names.
+		{PORTS "traffic:\n  - {name: a, server: 198.18.0.2, load: {rate: 1k}, "
+		       "dsn: {}}\ncriteria: [\"dns.x == 0\"]\n",
+			"dsn"},
+		{PORTS "traffic:\n  - {name: a, load: {rate: 1k}, dns: {namez: [x]}}\n"
+		       "search: {variable: traffic.a.load.rate, from: 5, to: 1, goals: [{loss: "
+		       "0%}]}\n",
+			"server: is missing|namez|search.from"},
+		// An item without a key that is required is left out, and nothing asks for it.
+		{PORTS "traffic:\n  - {load: {rate: 1k}, " DNS "}\ncriteria: [\"loss < 1\"]\n"
+		       "search: {variable: traffic.a.load.rate, from: 5, to: 1, goals: [{loss: "
+		       "0%}]}\n",
+			"name: is missing"},
+		{PORTS "run: {duration: 1, labels: [a=1, a=2], repeat: {min: 9, max: 3}}\n"
+		       "traffic: [1]\noutput: {prometheus: x}\n",
+			"run.duration|traffic[0]|output.prometheus"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char *errors = errors_of(all[i].text), *expected = strdup(all[i].errors), *rest;
+		unsigned lines = 0, parts = 0;
+
+		for (const char *p = errors; *p; p++)
+			lines += *p == '\n';
+		for (char *part = strtok_r(expected, "|", &rest); part;
+			part = strtok_r(NULL, "|", &rest)) {
+			parts++;
+			if (!strstr(errors, part))
+				fail_msg("expected \"%s\" in:\n%s", part, errors);
+		}
+		if (lines != parts)
+			fail_msg("more than %u errors:\n%s", parts, errors);
+		free(expected);
+		free(errors);
+	}
+}
+
 // A section at the start of another would share its address, which identifies a setting.
 static void expect_own_places(const struct field_section *s, unsigned depth)
 {
@@ -656,6 +713,7 @@ int main(void)
 		cmocka_unit_test(an_item_decides_on_its_places_times_and_keys),
 		cmocka_unit_test(sources_are_of_the_family_of_the_server),
 		cmocka_unit_test(all_errors_of_a_file_come_at_once),
+		cmocka_unit_test(a_part_that_cannot_be_read_hides_no_other_error),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
