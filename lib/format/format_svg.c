@@ -435,6 +435,25 @@ static void put_trials(struct sheet *s, const char *title, const char *figure, c
 	end_chart(s, &chart);
 }
 
+// The percentiles that the first goal limits, or p99.
+static void put_latencies(struct sheet *s)
+{
+	static const char *const names[] = {"p50", "p90", "p95", "p99", "p999"};
+	bool any = false;
+
+	for (size_t i = 0; i <= sizeof(names) / sizeof(names[0]); i++) {
+		bool last = i == sizeof(names) / sizeof(names[0]);
+		const char *name = last ? "p99" : names[i];
+
+		if (last ? any : !(bound_of(s, name) > 0))
+			continue;
+		any = true;
+		put_trials(s, arena_printf(s->arena, "%s of the trials", name),
+			arena_printf(s->arena, "%s_ns", name), name,
+			axis(arena_printf(s->arena, "response latency, %s", name), SVG_NS));
+	}
+}
+
 // --- the sheet
 
 static const char *server_of(const struct sheet *s, const json_t *item)
@@ -549,8 +568,7 @@ static void put_charts(struct sheet *s)
 
 	if (json_array_size(trials) > 0 && is_wanted(s, "search")) {
 		put_trials(s, "Loss of the trials", "loss", "loss", axis("loss, %", SVG_SHARE));
-		put_trials(s, "p99 of the trials", "p99_ns", "p99",
-			axis("response latency, p99", SVG_NS));
+		put_latencies(s);
 	}
 	for (unsigned i = 0; i < s->item_count; i++) {
 		const struct course *c = &s->items[i];

@@ -598,18 +598,77 @@ static void print_peer(FILE *out, const struct result *r)
 	}
 }
 
+// Does a goal limit this percentile? "p95 <= 10.0 ms" is part of its text.
+static bool is_limited(const struct result_search *s, const char *percentile)
+{
+	const struct result_goal *goals = s->goals.items;
+	const char *part = stats_shown_text("%s <= ", percentile);
+
+	for (uint32_t i = 0; i < s->goals.count; i++)
+		if (strstr(said(goals[i].goal), part))
+			return true;
+	return false;
+}
+
+static double time_at(const struct result_trial *t, size_t offset)
+{
+	return *(const double *)((const char *)t + offset);
+}
+
+// The intervals of a ramp are in its time series.
+static void print_trials(FILE *out, const struct result_search *s)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} all[] = {{"p50", offsetof(struct result_trial, p50_ns)},
+		{"p90", offsetof(struct result_trial, p90_ns)},
+		{"p95", offsetof(struct result_trial, p95_ns)},
+		{"p99", offsetof(struct result_trial, p99_ns)},
+		{"p999", offsetof(struct result_trial, p999_ns)}};
+	const struct result_trial *t = s->trials.items;
+	size_t shown[sizeof(all) / sizeof(all[0])], count = 0;
+
+	if (s->trials.count == 0 || is(s->method, "ramp"))
+		return;
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+		if (is(all[k].name, "p50") || is(all[k].name, "p99") || is_limited(s, all[k].name))
+			shown[count++] = k;
+	fprintf(out, "  %-5s %11s %8s %8s %8s", "trial", "load", "time", "loss", "failed");
+	for (size_t k = 0; k < count; k++)
+		fprintf(out, " %8s", all[shown[k]].name);
+	fprintf(out, " %10s  %s\n", "answered/s", "verdict");
+	for (uint32_t i = 0; i < s->trials.count; i++) {
+		fprintf(out, "  %5u %11s %8s", i + 1, search_value(t[i].rate),
+			stats_shown(t[i].duration_s, "s"));
+		fprintf(out, " %8s %8s", stats_shown(t[i].loss, "1"),
+			stats_shown(t[i].failed, "1"));
+		for (size_t k = 0; k < count; k++)
+			fprintf(out, " %8s",
+				stats_shown_time(
+					time_at(&t[i], all[shown[k]].offset), t[i].loss < 1));
+		fprintf(out, " %10s  %s\n", stats_shown(t[i].answered_per_s, "per_s"),
+			said(t[i].verdict));
+	}
+}
+
 static void print_search(FILE *out, const struct result_search *s)
 {
 	const struct result_goal *goals = s->goals.items;
+	int wide = 40;
 
+	for (uint32_t i = 0; i < s->goals.count; i++)
+		if ((int)strlen(said(goals[i].goal)) > wide)
+			wide = (int)strlen(goals[i].goal);
 	fprintf(out, "\nsearch: %s over %s, %u trials\n", said(s->method), said(s->variable),
 		s->trials.count);
-	fprintf(out, "  %-40s %12s %12s %12s  %s\n", "goal", "answer", "not met at", "answered/s",
-		"limited by");
+	fprintf(out, "  %-*s %12s %12s %12s  %s\n", wide, "goal", "answer", "not met at",
+		"answered/s", "limited by");
 	for (uint32_t i = 0; i < s->goals.count; i++)
-		fprintf(out, "  %-40s %12s %12s %12s  %s\n", said(goals[i].goal),
+		fprintf(out, "  %-*s %12s %12s %12s  %s\n", wide, said(goals[i].goal),
 			search_value(goals[i].answer), search_value(goals[i].upper),
 			stats_shown(goals[i].answered_per_s, "per_s"), said(goals[i].limited_by));
+	print_trials(out, s);
 	print_peak(out, "peak", s->peak);
 	print_peak(out, "collapse", s->collapse);
 	if (!isnan(s->knee))

@@ -299,7 +299,7 @@ def searches_show_their_trials():
         document = search(method)
         b = look(page_of(document), [*(["criteria"] if document["verdict"].get("reasons") else []), *RUN, "search", "box"])
         trials, found = len(document["search"]["trials"]), charts(b)
-        names = ["search loss A", "search p99 A", "search answered A"] + (["search order A"] if method == "bisect" else [])
+        names = ["search loss A", "search latency A", "search answered A"] + (["search order A"] if method == "bisect" else [])
         assert all(found[name] == trials for name in names), (found, trials)
         check_sentence(b, document)
         answer = b.value("document.querySelector('.big b').textContent").replace(" ", "")

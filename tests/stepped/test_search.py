@@ -197,7 +197,13 @@ def goals_limit_any_of_the_percentiles():
     low, high = result.json["search"]["goals"]
     assert low["goal"].endswith("p95 <= 20.0 ms") and low["answer"] == 4000, low
     assert high["goal"].endswith("p50 <= 20.0 ms, p99 <= 20.0 ms") and high["answer"] is None, high
-    assert re.search(r"trial .* p95 1\.\d\d ms: fail", result.stdout), result.stdout
+    assert re.search(r"trial .* p50 1\.\d\d ms, p95 1\.\d\d ms, p99 \d.* ms: fail", result.stdout), result.stdout
+    trial = result.json["search"]["trials"][0]  # 800 replies do not know their p99.9
+    assert trial["p50_ns"] <= trial["p90_ns"] <= trial["p95_ns"] < 20e6 < trial["p99_ns"] and trial["p999_ns"] is None, trial
+    table = [line for line in result.stdout.split("\nsearch: ")[1].splitlines() if line.startswith("  ")]
+    assert len({line.rindex("  ") for line in table[:3]}) == 1, table  # two percentiles do not move the other columns
+    assert table[3].split() == ["trial", "load", "time", "loss", "failed", "p50", "p95", "p99", "answered/s", "verdict"], table
+    assert table[4].split()[0] == "1" and re.search(r" 1\.00 ms  1\.00 ms  49\.9 ms .*  fail$", table[4]), table
     refused = ddiperf(ring(item(), search={**search, "method": "ramp"}), command="check")
     assert refused.code == EXIT["usage"] and "goals[0].p95: is not known in the intervals of a ramp" in refused.stderr, refused
 

@@ -431,8 +431,9 @@ struct result_capture {
 struct result_trial {
 	double rate; // value of the variable
 	double duration_s;
-	double loss, failed; // of sent; lost alone, failed alone
-	double p50_ns, p99_ns, answered_per_s;
+	double loss, failed;                            // of sent; lost alone, failed alone
+	double p50_ns, p90_ns, p95_ns, p99_ns, p999_ns; // p95 if a goal names it
+	double answered_per_s;
 	const char *verdict; // pass: every goal is met; fail; invalid: because of the tester
 	uint64_t goals_met;
 	uint64_t seed;

@@ -53,7 +53,7 @@ static struct search_trial trial_of(
 		.length_ns = (uint64_t)(1e9 * i->length_s),
 		.loss = fmin(lost / asked, 1),
 		.failed = fmin(i->failed / asked, 1),
-		.latency_ns = {[GOAL_P50] = i->p50_ns, [GOAL_P99] = i->p99_ns},
+		.latency_ns = {i->p50_ns, NAN, NAN, i->p99_ns, NAN},
 		.answered_per_s = i->answered / i->length_s,
 		.invalid = behind > BEHIND_MIN + rate * r->late_s};
 }

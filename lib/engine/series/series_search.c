@@ -92,6 +92,7 @@ static void take_latencies(struct search_trial *t, const struct latency *from)
 	t->latency_ns[GOAL_P90] = from->p90_ns;
 	t->latency_ns[GOAL_P99] = from->p99_ns;
 	t->latency_ns[GOAL_P999] = from->p999_ns;
+	t->latency_ns[GOAL_P95] = NAN;
 	// There if a goal names it: condition_name_percentiles.
 	for (uint32_t i = 0; i < from->percentiles.count; i++)
 		if (strcmp(chosen[i].name, goal_percentiles[GOAL_P95].name) == 0)
@@ -190,37 +191,47 @@ static double known_latency(const struct search_trial *t, unsigned which)
 	                                                                                  : NAN;
 }
 
-// The percentile that goals limit, or p99.
-static unsigned shown_percentile(const struct searching *g)
+// Returns ", p95 1.2 ms, p999 lost": the percentiles that goals limit, or p99.
+static const char *latencies_text(const struct searching *g, const struct search_trial *t)
 {
 	const struct search_goal *goals = g->settings->goals.items;
+	struct arena *a = g->series->arena;
+	const char *text = "";
+	char number[32];
+	bool any = false;
 
-	for (uint32_t i = 0; i < g->settings->goals.count; i++)
-		for (unsigned which = 0; which < GOAL_PERCENTILES; which++)
-			if (goals[i].latency_ns[which])
-				return which;
-	return GOAL_P99;
+	for (unsigned which = 0; which <= GOAL_PERCENTILES; which++) {
+		unsigned shown = which < GOAL_PERCENTILES ? which : GOAL_P99;
+		bool limits = which == GOAL_PERCENTILES && !any;
+
+		for (uint32_t i = 0; which < GOAL_PERCENTILES && i < g->settings->goals.count; i++)
+			limits |= goals[i].latency_ns[which] > 0;
+		if (!limits)
+			continue;
+		any = true;
+		stats_format(known_latency(t, shown), "ns", number, sizeof(number));
+		text = arena_printf(a, "%s, %s %s", text, goal_percentiles[shown].name,
+			isinf(t->latency_ns[shown]) ? "lost" : number);
+	}
+	return text;
 }
 
 static void search_tell(const struct searching *g, const struct search_trial *t)
 {
 	struct search_answer now = search_answer(&g->search, 0);
-	char load[32], loss[32], latency[32], answer[32], length[32], failed[32], left[64] = "";
+	char load[32], loss[32], answer[32], length[32], failed[32], left[64] = "";
 	double left_s = search_left_s(&g->search);
-	unsigned which = shown_percentile(g);
 
 	search_value(g, t->load, load, sizeof(load));
 	stats_format(1e-9 * (double)t->length_ns, "s", length, sizeof(length));
 	stats_format(t->loss, "1", loss, sizeof(loss));
 	stats_format(t->failed, "1", failed, sizeof(failed));
-	stats_format(known_latency(t, which), "ns", latency, sizeof(latency));
 	if (left_s > 0)
 		snprintf(left, sizeof(left), ", about %.0f s left", left_s);
 	run_note(g->series->options,
-		"trial %2u: %10s for %s: loss %s, failed %s, %s %s: %s; answer so far %s%s",
-		g->search.count, load, length, loss, failed, goal_percentiles[which].name,
-		isinf(t->latency_ns[which]) ? "lost" : latency, trial_verdict(g, t),
-		search_value(g, now.load, answer, sizeof(answer)), left);
+		"trial %2u: %10s for %s: loss %s, failed %s%s: %s; answer so far %s%s",
+		g->search.count, load, length, loss, failed, latencies_text(g, t),
+		trial_verdict(g, t), search_value(g, now.load, answer, sizeof(answer)), left);
 	if (t->invalid || t->undecided || t->stopped)
 		tell_reasons(g, &g->results[t->run]);
 }
@@ -228,10 +239,20 @@ static void search_tell(const struct searching *g, const struct search_trial *t)
 static struct result_trial trial_result(
 	const struct searching *g, const struct search_trial *t, const struct result *r)
 {
-	return (struct result_trial){t->load,
-		t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns, t->loss, t->failed,
-		t->latency_ns[GOAL_P50], known_latency(t, GOAL_P99), t->answered_per_s,
-		trial_verdict(g, t), goals_met(g, t), r->run.seed, series_capture(r)};
+	return (struct result_trial){.rate = t->load,
+		.duration_s = t->stopped ? r->run.measured_s : 1e-9 * (double)t->length_ns,
+		.loss = t->loss,
+		.failed = t->failed,
+		.p50_ns = t->latency_ns[GOAL_P50],
+		.p90_ns = known_latency(t, GOAL_P90),
+		.p95_ns = known_latency(t, GOAL_P95),
+		.p99_ns = known_latency(t, GOAL_P99),
+		.p999_ns = known_latency(t, GOAL_P999),
+		.answered_per_s = t->answered_per_s,
+		.verdict = trial_verdict(g, t),
+		.goals_met = goals_met(g, t),
+		.seed = r->run.seed,
+		.capture = series_capture(r)};
 }
 
 // Shows a trial to the observers of the search, with the current bracket.
@@ -251,7 +272,8 @@ static void announce(const struct searching *g, struct search_step step)
 		step.ramp ? g->settings->trial_ns * g->settings->steps : step.length_ns;
 	struct result_trial t = {.rate = step.load, .duration_s = 1e-9 * (double)length_ns};
 
-	t.loss = t.failed = t.p50_ns = t.p99_ns = t.answered_per_s = NAN;
+	t.loss = t.failed = t.answered_per_s = NAN;
+	t.p50_ns = t.p90_ns = t.p95_ns = t.p99_ns = t.p999_ns = NAN;
 	show_trial(g, &t, g->search.count + 1);
 }
 

@@ -216,7 +216,10 @@ class Trial(Node):
     loss: float | None
     failed: float | None
     p50_ns: int | None
+    p90_ns: int | None
+    p95_ns: int | None
     p99_ns: int | None
+    p999_ns: int | None
     answered_per_s: float | None
     verdict: str | None
     goals_met: int

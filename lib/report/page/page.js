@@ -1336,8 +1336,11 @@ function search(node) {
 			const value = at(trial, key);
 			return [number(trial, "rate"), value === null && above ? above : number(trial, key), text(trial, "verdict")];
 		}));
-		const line = (key, colour, more) => ({run, xs: () => rates, name: named(run, key === "p99_ns" ? "p99" : key.replace("_per_s", "")), values: () => sorted.map(trial =>
-			at(trial, key) === null && key === "p99_ns" && trial.loss > 0 ? Infinity : number(trial, key)), colour, bare: true, points: false, ...more});
+		const line = (key, colour, more) => ({run, xs: () => rates, name: named(run, key.replace(/_(per_s|ns)$/, "")), values: () => sorted.map(trial =>
+			at(trial, key) === null && key.endsWith("_ns") && trial.loss > 0 ? Infinity : number(trial, key)), colour, bare: true, points: false, ...more});
+		// The goals name the percentiles that they limit.
+		const limits = list(at(found, "goals")).flatMap(goal => text(goal, "goal").match(/\bp\d+(?= <=)/g) || []);
+		const shown = ["p50", "p90", "p95", "p99", "p999"].filter(p => p === "p99" || limits.includes(p)), slow = shown.join(" and ");
 		const above = 1.6 * Math.max(1e6, ...run.items.map(item => item.timeout).filter(known));
 		node.append(el("p", {}, tag(run), `${text(found, "method")} over ${text(found, "variable")}: `, el("b", {}, known(answer) ? exact(answer) : run.live ? "no answer yet" : "no answer"),
 			list(at(found, "goals")).map(goal => `; goal ${text(goal, "goal")}: ${known(number(goal, "answer")) ? exact(goal.answer) : "none"}, `
@@ -1347,8 +1350,9 @@ function search(node) {
 				shape("loss")(u);
 				markRates(u, marks.slice(0, 1));
 			}});
-		new Chart(box, {name: `search p99 ${run.letter}`, title: question("how slow at which load?", undefined, run), note: "p99 response of each trial; lost: at the top", x, above,
-			y: {label: "p99", format: time, log: true}, lines: [line("p99_ns", "p99")], draw: shape("p99_ns", above)});
+		new Chart(box, {name: `search latency ${run.letter}`, title: question("how slow at which load?", undefined, run), note: `${slow} response of each trial; lost: at the top`, x, above,
+			y: {label: slow, format: time, log: true}, lines: shown.map(p => line(`${p}_ns`, {p95: "p90", p999: "max"}[p] || p)),
+			draw: u => shown.forEach(p => shape(`${p}_ns`, above)(u))});
 		new Chart(box, {name: `search answered ${run.letter}`, title: question("how much was answered at which load?", undefined, run),
 			note: "answered per second; knee: where the latency begins to rise", x, y: {label: "answered per second", format: si},
 			lines: [line("answered_per_s", "answered", ramp ? {bare: false} : {})], draw: u => {
