@@ -243,6 +243,15 @@ static struct http_reply stop_run(void *ctx, struct http_request *r)
 	return done(&e, json_pack("{s:s}", "stopping", r->names[0]));
 }
 
+static struct http_reply resume_run(void *ctx, struct http_request *r)
+{
+	const struct api *a = ctx;
+	struct runs_error e;
+
+	runs_resume(a->runs, r->names[0], &e);
+	return done(&e, json_pack("{s:s}", "resumed", r->names[0]));
+}
+
 // {"set": ...} is the older form of {"order": ...}.
 static struct http_reply order_run(void *ctx, struct http_request *r)
 {
@@ -463,6 +472,8 @@ const struct http_route api_routes[] = {
 		delete_run},
 	{POST, API "/runs/{id}/stop", "Stop a run; the second time without waiting for replies",
 		NULL, JSON, 200, false, 0, NULL, stop_run},
+	{POST, API "/runs/{id}/resume", "Continue a campaign that ended before its last run", NULL,
+		JSON, 200, false, 0, NULL, resume_run},
 	{POST, API "/runs/{id}/orders",
 		"Change the load of a run in progress, at once or at a time", JSON, JSON, 200,
 		false, HTTP_BODY_MAX, NULL, order_run},

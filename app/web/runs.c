@@ -148,6 +148,11 @@ static bool is_campaign(const json_t *state)
 	return json_object_get(state, "campaign") != NULL;
 }
 
+static bool is_running(const json_t *state)
+{
+	return strcmp(document_text(state, "status"), "running") == 0;
+}
+
 // Add the progress so far; once the campaign has ended, its verdict is the state's, too.
 static void put_progress(const struct runs *r, const char *id, json_t *state)
 {
@@ -158,7 +163,8 @@ static void put_progress(const struct runs *r, const char *id, json_t *state)
 		json_object_set(progress, members[i], json_object_get(table, members[i]));
 	if (table)
 		json_object_set(state, "name", json_object_get(table, "name"));
-	if (json_object_get(table, "exit_code"))
+	// After a resumption the table still has the verdict of before at first.
+	if (json_object_get(table, "exit_code") && !is_running(state))
 		json_object_set(state, "verdict", json_object_get(table, "verdict"));
 	json_object_set_new(state, "campaign", progress);
 	json_decref(table);
@@ -174,7 +180,7 @@ static json_t *load_state(const struct runs *r, const char *id)
 		return NULL;
 	}
 	// Its server was killed.
-	if (strcmp(document_text(state, "status"), "running") == 0)
+	if (is_running(state))
 		json_object_set_new(state, "status", json_string("lost"));
 	return state;
 }
@@ -189,9 +195,12 @@ json_t *runs_state(struct runs *r, const char *id)
 	if (a)
 		state = json_deep_copy(a->state);
 	pthread_mutex_unlock(&r->lock);
-	if (is_campaign(state))
+	if (!a)
+		state = load_state(r, id);
+	// The table of a lost one is from before its server was killed.
+	if (is_campaign(state) && (a || strcmp(document_text(state, "status"), "lost") == 0))
 		put_progress(r, id, state);
-	return state ? state : load_state(r, id);
+	return state;
 }
 
 static int newest_first(const struct dirent **a, const struct dirent **b)
@@ -345,9 +354,13 @@ static bool save_left(struct runs *r, const char *id)
 	json_t *result = load_output(r, id, is_campaign(state) ? RUNS_TABLE : "result.json");
 	double code =
 		document_number(result, is_campaign(state) ? "exit_code" : "verdict.exit_code");
-	bool ended = isfinite(code);
+	bool ended = isfinite(code), resumed;
 
-	if (state && ended && strcmp(document_text(state, "status"), "lost") == 0)
+	pthread_mutex_lock(&r->lock);
+	resumed = find_active(r, id) != NULL;
+	pthread_mutex_unlock(&r->lock);
+	ended |= resumed;
+	if (state && !resumed && ended && strcmp(document_text(state, "status"), "lost") == 0)
 		save_end(r, id, state, (int)code);
 	json_decref(result);
 	json_decref(state);
@@ -476,14 +489,11 @@ static const struct active *taken_by(const struct runs *r, const json_t *ports, 
 }
 
 // Reserve a place in the table, with the lock held; NULL: e has the reason.
-static struct active *reserve(
-	struct runs *r, const char *file, json_t *ports, json_t *set, struct runs_error *e)
+static struct active *reserve(struct runs *r, json_t *ports, struct runs_error *e)
 {
 	const char *which;
 	const struct active *other = taken_by(r, ports, &which);
 	struct active *a = &r->active[r->count];
-	struct timespec t;
-	char now[32];
 
 	if (r->over)
 		fail(e, 503, "the server is ending");
@@ -494,31 +504,43 @@ static struct active *reserve(
 		fail(e, 409, "%d runs are in progress already", RUNS_ACTIVE_MAX);
 	if (e->code)
 		return NULL;
+	*a = (struct active){.child = {.orders = -1, .events = -1}, .ports = json_incref(ports)};
+	r->count++;
+	return a;
+}
+
+static void name(struct active *a, const char *file, json_t *set)
+{
+	struct timespec t;
+	char now[32];
+
 	clock_gettime(CLOCK_REALTIME, &t);
 	stamp(t.tv_sec, "%Y%m%d-%H%M%S", now, sizeof(now));
-	*a = (struct active){.child = {.orders = -1, .events = -1}, .ports = json_incref(ports)};
 	// With the fraction of the second, so that names are in the order of the starts.
 	snprintf(a->id, sizeof(a->id), "%s-%06ld", now, t.tv_nsec / 1000);
 	stamp(t.tv_sec, "%Y-%m-%dT%H:%M:%SZ", now, sizeof(now));
 	a->state = json_pack("{s:s, s:s, s:O, s:s, s:s}", "id", a->id, "file", file, "set", set,
 		"started", now, "status", "running");
-	r->count++;
-	return a;
+}
+
+// The output of a run: a descriptor, or -errno.
+static int open_log(const struct runs *r, const char *id)
+{
+	char path[RUNS_PATH];
+	int out = open(runs_path(r, path, "runs/%s/log.txt", id),
+		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+
+	return out < 0 ? -errno : out;
 }
 
 // Create its copy of the file, and its output. Returns a descriptor of the latter, or -errno.
 static int prepare(const struct runs *r, const char *id, const char *file)
 {
 	char from[RUNS_PATH], to[RUNS_PATH];
-	int rc, out;
-
-	rc = file_copy(
+	int rc = file_copy(
 		runs_path(r, from, "files/%s", file), runs_path(r, to, "runs/%s/run.yaml", id));
-	if (rc < 0)
-		return rc;
-	out = open(runs_path(r, to, "runs/%s/log.txt", id),
-		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	return out < 0 ? -errno : out;
+
+	return rc < 0 ? rc : open_log(r, id);
 }
 
 // Let the main thread start it. 0, or -errno; -ECANCELED: no more runs are started.
@@ -579,6 +601,21 @@ static int start_child(struct runs *r, enum kind kind, const char *id, const cha
 	return ask_main(r, &c, started);
 }
 
+// With the lock held.
+static void adopt(struct runs *r, struct active *a, struct supervised child)
+{
+	save_state(r, a->id, a->state);
+	a->child = child;
+	if (r->over) // runs_end did not know it
+		supervise_end(&a->child, true);
+}
+
+static void fail_to_start(struct runs_error *e, int rc)
+{
+	fail(e, rc == -ECANCELED ? 503 : 500, "the run could not be started: %s",
+		rc == -ECANCELED ? "the server is ending" : strerror(-rc));
+}
+
 void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
 	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e)
 {
@@ -597,7 +634,9 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 			json_array_append_new(set, json_string(more[i]));
 	*e = (struct runs_error){0};
 	pthread_mutex_lock(&r->lock);
-	a = reserve(r, file, ports, set, e);
+	a = reserve(r, ports, e);
+	if (a)
+		name(a, file, set);
 	json_decref(ports);
 	json_decref(set);
 	if (!a) {
@@ -620,13 +659,9 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 			json_object_set(a->state, "fleet", fleet);
 		if (kind == KIND_CAMPAIGN)
 			json_object_set_new(a->state, "campaign", json_object());
-		save_state(r, id, a->state);
-		a->child = child;
-		if (r->over) // runs_end did not know it
-			supervise_end(&a->child, true);
+		adopt(r, a, child);
 	} else {
-		fail(e, rc == -ECANCELED ? 503 : 500, "the run could not be started: %s",
-			rc == -ECANCELED ? "the server is ending" : strerror(-rc));
+		fail_to_start(e, rc);
 		forget(r, id);
 		if (made)
 			state_remove_folder(folder);
@@ -634,6 +669,84 @@ void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *
 	pthread_mutex_unlock(&r->lock);
 	if (out >= 0)
 		close(out);
+}
+
+// The state of a campaign that can be resumed, as it is from now on; NULL: e has the reason.
+static json_t *resumable(struct runs *r, const char *id, struct runs_error *e)
+{
+	static const char *const of_end[] = {"ended", "exit_code", "said", "verdict"};
+	json_t *state = runs_state(r, id);
+	const json_t *progress = json_object_get(state, "campaign");
+	double of = document_number(progress, "of");
+	char path[RUNS_PATH];
+
+	if (!state)
+		fail(e, 404, "there is no run %s", id);
+	else if (!progress)
+		fail(e, 409, "run %s is no campaign: start it anew", id);
+	else if (is_running(state))
+		fail(e, 409, "campaign %s is running", id);
+	else if (document_number(progress, "done") >= of)
+		fail(e, 409, "campaign %s has all of its %.0f repeats", id, of);
+	else if (!runs_is_campaign(runs_path(r, path, "files/%s", document_text(state, "file"))))
+		fail(e, 409, "%s is gone, or no campaign any more", document_text(state, "file"));
+	if (e->code) {
+		json_decref(state);
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(of_end) / sizeof(of_end[0]); i++)
+		json_object_del(state, of_end[i]);
+	json_object_set_new(state, "status", json_string("running"));
+	return state;
+}
+
+void runs_resume(struct runs *r, const char *id, struct runs_error *e)
+{
+	struct supervised child = {.orders = -1, .events = -1};
+	const char *more[RUNS_MORE], *file;
+	json_t *state, *ports, *set;
+	char path[RUNS_PATH];
+	struct active *a;
+	unsigned count = 0;
+	int out, rc;
+	size_t i;
+
+	*e = (struct runs_error){0};
+	state = resumable(r, id, e);
+	if (!state)
+		return;
+	file = document_text(state, "file");
+	json_array_foreach(json_object_get(state, "set"), i, set)
+	{
+		if (count + 2 > RUNS_MORE || !json_is_string(set))
+			break;
+		more[count++] = "--set";
+		more[count++] = json_string_value(set);
+	}
+	ports = runs_ports_of(runs_path(r, path, "files/%s", file), more, count);
+	pthread_mutex_lock(&r->lock);
+	if (find_active(r, id))
+		fail(e, 409, "campaign %s is running", id);
+	a = e->code ? NULL : reserve(r, ports, e);
+	json_decref(ports);
+	if (a) {
+		snprintf(a->id, sizeof(a->id), "%s", id);
+		a->state = json_incref(state);
+		rc = out = open_log(r, id);
+		if (rc >= 0)
+			rc = start_child(r, KIND_CAMPAIGN, id, file, more, count, out, &child);
+		a = find_active(r, id); // the table may have changed meanwhile
+		if (rc == 0) {
+			adopt(r, a, child);
+		} else {
+			fail_to_start(e, rc);
+			forget(r, id);
+		}
+		if (out >= 0)
+			close(out);
+	}
+	pthread_mutex_unlock(&r->lock);
+	json_decref(state);
 }
 
 // --- while it is running

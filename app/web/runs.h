@@ -48,6 +48,8 @@ bool runs_are_over(struct runs *r);
 // `ddiperf respond` instead, which ends if its state is not requested (runs_look) for this time.
 void runs_start(struct runs *r, unsigned lease_s, const char *file, const char *const *more,
 	unsigned count, json_t *fleet, char id[RUNS_ID_SIZE], struct runs_error *e);
+// Continues a campaign that ended before its last run: its journal has the finished ones.
+void runs_resume(struct runs *r, const char *id, struct runs_error *e);
 // In order; the second time without waiting for replies.
 void runs_stop(struct runs *r, const char *id, struct runs_error *e);
 // Pass on an order (process/orders.h) unchanged.

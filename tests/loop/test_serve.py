@@ -277,6 +277,57 @@ def a_campaign_is_started_followed_stopped_and_fetched():
         assert server.ask("GET", f"/runs/{run}/files/started")[2] == "a\n"
 
 
+def done_runs(server, run):
+    """Repeats in the journal that have counted, each once."""
+    journal = server.ask("GET", f"/runs/{run}/files/live.jsonl")[2].splitlines()
+    counted = [(line["point"], line["repeat"]) for line in map(json.loads, journal) if line.get("counts")]
+    assert len(counted) == len(set(counted)), counted
+    return counted
+
+
+@test
+def a_campaign_continues_after_its_last_run():
+    def resume(server, run):
+        return server.ask("POST", f"/runs/{run}/resume")
+
+    with Server() as server:
+        server.put("quick.yaml", quick())
+        server.put("c.yaml", campaign(repeats=20))
+        run = server.run("c.yaml", "repeats=10")
+        until(lambda: progress(server, run).get("done", 0) > 1, lambda: server.ask("GET", f"/runs/{run}/log"))
+        assert resume(server, run)[0] == 409  # it is running
+        server.ask("POST", f"/runs/{run}/stop")
+        assert server.wait(run)["verdict"] == "interrupted"
+        before = done_runs(server, run)
+        # Of a file that measures something else nothing is added.
+        server.put("c.yaml", campaign(set=["run.duration=70ms"]))
+        assert resume(server, run)[0] == 200
+        state = server.wait(run)
+        assert state["exit_code"] == 2 and "made with other settings" in state["said"] and done_runs(server, run) == before, state
+        server.put("c.yaml", campaign(repeats=20))
+        assert resume(server, run)[0] == 200
+        state = server.get(f"/runs/{run}")
+        assert state["status"] == "running" and "ended" not in state and "verdict" not in state and state["set"] == ["repeats=10"], state
+        until(lambda: progress(server, run).get("done", 0) > len(before) + 1, lambda: server.ask("GET", f"/runs/{run}/log"))
+        # The box stops.
+        children = [int(pid) for pid in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()]
+        server.process.kill()
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+    with Server(folder=server.folder) as server:
+        state = server.get(f"/runs/{run}")
+        assert state["status"] == "lost" and state["campaign"]["of"] == 20, state
+        before = done_runs(server, run)
+        assert resume(server, run)[0] == 200
+        state = server.wait(run)
+        assert state["verdict"] == "done" and state["campaign"]["done"] == 20, (state, server.ask("GET", f"/runs/{run}/log"))
+        after = done_runs(server, run)
+        assert after[:len(before)] == before and len(after) == 20, (before, after)
+        for which, words in ((run, "has all of its 20 repeats"), (server.run("quick.yaml"), "is no campaign"), ("20200101-000000-000000", "no run")):
+            status, _, body = resume(server, which)
+            assert status in (404, 409) and words in body, (status, body)
+
+
 # --- requests that nobody should send -------------------------------------------------------------------
 
 
@@ -653,6 +704,12 @@ def a_campaign_is_played_from_the_list_to_its_table():
         assert page.value("[...document.querySelectorAll('[data-table] td')].some(td => td.textContent.endsWith('(running)'))")
         click(page, "Stop")
         page.until("document.documentElement.dataset.ended && document.querySelector('[data-verdict]').dataset.verdict === 'INTERRUPTED'")
+        done = "+document.querySelector('[data-text=progress]').textContent.match(/\\d+(?= of 2000)/)[0]"
+        before = page.value(done)
+        click(page, "Resume")
+        page.until(f"/^so far: /.test(document.querySelector('[data-text=progress]')?.textContent) && {done} > {before}")
+        click(page, "Stop")
+        page.until(f"document.documentElement.dataset.ended && document.querySelector('[data-verdict]').dataset.verdict === 'INTERRUPTED' && {done} > {before}")
         server.wait(run := server.run("c.yaml", "repeats=2"))
         page.value("serve.go('/').then(() => 0)")
         rows = page.value("[...document.querySelectorAll('[data-table=runs] tbody tr')].map(tr => tr.textContent)")

@@ -558,9 +558,14 @@ async function showRun(box, mine, id) {
 			return;
 	}
 	head.replaceChildren(run.verdict ? "" : name());
-	said.textContent = run.verdict ? "" : run.said || (run.status === "lost" ? "Its server was ended before it."
+	said.textContent = run.verdict && !(run.campaign && run.exit_code === 2) ? "" : run.said || (run.status === "lost" ? "Its server was ended before it."
 		: `It ended without a result and without a word, with exit code ${run.exit_code}.`);
-	row.replaceChildren(button("Run again", () => startRun(run.file, run.set || [], run.fleet), {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
+	// A campaign continues after the last run of its journal.
+	const rest = run.campaign && !(run.campaign.done >= run.campaign.of);
+	row.replaceChildren(rest ? button("Resume", async () => {
+		await post(`/runs/${id}/resume`);
+		await go(location.pathname);
+	}, {class: "main"}) : "", button("Run again", () => startRun(run.file, run.set || [], run.fleet), rest ? {} : {class: "main"}), link(`/file/${run.file}`, `Edit ${run.file}`),
 		...(run.verdict ? results(id, run.campaign ? ["html"] : FORMATS) : []), button("Delete", async () => {
 			if (!confirm(`Delete run ${id}?`))
 				return;
