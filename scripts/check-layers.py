@@ -122,7 +122,8 @@ class Source:
 def load(root):
     sources = {}
     for top in (root / "lib", root / "app"):
-        for path in sorted(top.rglob("*.[ch]")):
+        # A precompiled header includes what the files of many folders do.
+        for path in sorted(p for p in top.rglob("*.[ch]") if p.parent.name != "pch"):
             name = path.relative_to(root / "lib" if top.name == "lib" else root).as_posix()
             sources[name] = Source(root, path, name)
     return sources

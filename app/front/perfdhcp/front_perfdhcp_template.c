@@ -248,25 +248,25 @@ static bool find_option(const struct template *t, unsigned code, struct template
 }
 
 // Header fields that are equal in all messages of an exchange. kind: of the setting in `header`.
-enum field_kind { FIELD_NONE, FIELD_NUMBER, FIELD_ADDRESS, FIELD_TEXT };
+enum place_kind { PLACE_NONE, PLACE_NUMBER, PLACE_ADDRESS, PLACE_TEXT };
 
 static const struct header_field {
 	const char *name;
 	unsigned at, len;
-	enum field_kind kind;
+	enum place_kind kind;
 	const char *setting; // NULL: same as name
 } header_fields[] = {
-	{"op", V4_OP, 1, FIELD_NONE, NULL},
-	{"htype", V4_HTYPE, 1, FIELD_NUMBER, "htype"},
-	{"hlen", V4_HLEN, 1, FIELD_NONE, NULL},
-	{"hops", V4_HOPS, 1, FIELD_NUMBER, NULL},
-	{"flags", 10, 2, FIELD_NUMBER, NULL},
-	{"ciaddr", 12, 4, FIELD_ADDRESS, NULL},
-	{"yiaddr", 16, 4, FIELD_ADDRESS, NULL},
-	{"siaddr", 20, 4, FIELD_ADDRESS, NULL},
-	{"giaddr", V4_GIADDR, 4, FIELD_ADDRESS, NULL},
-	{"sname", 44, 64, FIELD_TEXT, NULL},
-	{"file", 108, 128, FIELD_TEXT, NULL},
+	{"op", V4_OP, 1, PLACE_NONE, NULL},
+	{"htype", V4_HTYPE, 1, PLACE_NUMBER, "htype"},
+	{"hlen", V4_HLEN, 1, PLACE_NONE, NULL},
+	{"hops", V4_HOPS, 1, PLACE_NUMBER, NULL},
+	{"flags", 10, 2, PLACE_NUMBER, NULL},
+	{"ciaddr", 12, 4, PLACE_ADDRESS, NULL},
+	{"yiaddr", 16, 4, PLACE_ADDRESS, NULL},
+	{"siaddr", 20, 4, PLACE_ADDRESS, NULL},
+	{"giaddr", V4_GIADDR, 4, PLACE_ADDRESS, NULL},
+	{"sname", 44, 64, PLACE_TEXT, NULL},
+	{"file", 108, 128, PLACE_TEXT, NULL},
 };
 
 #define HEADER_FIELDS (sizeof(header_fields) / sizeof(header_fields[0]))
@@ -311,17 +311,17 @@ static int take_field(struct template *t, const struct header_field *f)
 	const char *text;
 
 	switch (f->kind) {
-	case FIELD_NONE:
+	case PLACE_NONE:
 		break;
-	case FIELD_NUMBER:
+	case PLACE_NUMBER:
 		if (number(t, f->at, f->len) != usual_of(t, f))
 			set(t, setting, arena_printf(a, "%u", number(t, f->at, f->len)));
 		break;
-	case FIELD_ADDRESS:
+	case PLACE_ADDRESS:
 		if (!is_zero(t, f->at, f->len))
 			set(t, setting, address_of(t, f->at));
 		break;
-	case FIELD_TEXT:
+	case PLACE_TEXT:
 		text = text_of(t, f);
 		if (!text)
 			return refuse(t, arena_printf(a, "%s is not text", f->name));
