@@ -261,8 +261,6 @@ void quic_input(
 			r->flags |= ROW_CLOSE_SEND;
 		return;
 	}
-	if (!r->facts.first_ns)
-		r->facts.first_ns = now;
 	if (!q->deferred || r->flags & ROW_COMPLETED) {
 		rv = read_one(r, bytes, len, ecn);
 		shake_due(r);
@@ -392,6 +390,12 @@ static ngtcp2_ssize fill(struct quic_row *r, uint8_t *out, ngtcp2_pkt_info *pi)
 	}
 }
 
+// Is the client's last part of TLS to be sent?
+static bool finishes(const struct quic_row *r)
+{
+	return !r->q->server && r->flags & ROW_COMPLETED && !(r->flags & ROW_FINISHED);
+}
+
 uint32_t quic_output(struct quics *q, uint32_t c, uint8_t *out, uint8_t *ecn, uint64_t now)
 {
 	struct quic_row *r = row_at(q, c);
@@ -406,7 +410,8 @@ uint32_t quic_output(struct quics *q, uint32_t c, uint8_t *out, uint8_t *ecn, ui
 		row_forget(r);
 		return 0;
 	}
-	if (r->state == ROW_LIVE && r->flags & ROW_SHUT)
+	// The server of a client that leaves at once must not lack the end of its handshake.
+	if (r->state == ROW_LIVE && r->flags & ROW_SHUT && !finishes(r))
 		shut(r);
 	if (r->state != ROW_LIVE)
 		return close_output(r, out, ecn);
@@ -419,8 +424,14 @@ uint32_t quic_output(struct quics *q, uint32_t c, uint8_t *out, uint8_t *ecn, ui
 		row_fail(r, (int)n);
 		return close_output(r, out, ecn);
 	}
+	if (n == 0 && r->state == ROW_LIVE && r->flags & ROW_SHUT) {
+		shut(r);
+		return close_output(r, out, ecn);
+	}
 	if (n == 0)
 		return 0;
+	if (r->flags & ROW_COMPLETED)
+		r->flags |= ROW_FINISHED;
 	*ecn = (uint8_t)pi.ecn;
 	q->counts.datagrams_out++;
 	q->counts.octets_out += (uint64_t)n;

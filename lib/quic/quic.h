@@ -116,7 +116,7 @@ struct quic_facts {
 	bool preferred_refused; // the server's preferred address, which we do not use
 	uint32_t key_updates;   // of either end, but for the last one until packets follow it
 	uint64_t began_ns;      // quic_open, or the first Initial
-	uint64_t first_ns;      // client: the first datagram of the server; 0: none
+	uint64_t first_ns;      // the peer's first octets of TLS, or its Retry; 0: none
 	uint64_t done_ns;       // the handshake was done; 0: not yet
 	uint64_t confirmed_ns;  // and both ends know it (RFC 9001 section 4.1.2); 0: not yet
 	uint64_t ticks;         // of the CPU, in TLS; 0 without quics.clock

@@ -82,6 +82,7 @@ enum row_flag {
 	ROW_JOB_AWAY = 1024,   // its job is due or in the crew
 	ROW_COMPLETED = 2048,  // ngtcp2 knows that TLS is done
 	ROW_PARAMETERS = 4096, // the peer's transport parameters came
+	ROW_FINISHED = 8192,   // a datagram was sent since TLS was done
 };
 
 struct quic_row {

@@ -491,6 +491,8 @@ int on_crypto(ngtcp2_conn *conn, ngtcp2_encryption_level level, uint64_t offset,
 
 	(void)conn;
 	(void)offset;
+	if (!r->facts.first_ns)
+		r->facts.first_ns = r->now;
 	if (r->flags & ROW_COMPLETED && (!r->hand || r->flags & ROW_JOB_AWAY))
 		return 0;
 	job = job_of(r);
@@ -516,6 +518,7 @@ int on_retry(ngtcp2_conn *conn, const ngtcp2_pkt_hd *hd, void *of)
 	struct quic_row *r = of;
 
 	r->facts.retried = true;
+	r->facts.first_ns = r->now;
 	return initial_keys(r, ngtcp2_conn_get_client_chosen_version(conn), &hd->scid, false);
 }
 

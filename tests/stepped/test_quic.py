@@ -94,6 +94,16 @@ def messages_leave_as_early_data():
 
 
 @test
+def a_client_that_leaves_with_its_answer_has_finished_the_handshake():
+    """The answer to early data comes with the server's part of the handshake."""
+    one = doq(load={"rate": "200"}, queries_per_connection=1, tls={"resume": "each", "early": True})
+    found, _, result = run(one, run={"duration": "1s"}, responder={"tls": {"early": True}})
+    tls, served = found["connections"]["tls"], result.json["responder"]["connections"]
+    assert found["answered"] == found["sent"] == 200 and tls["early_accepted"] == tls["resumed"] > 100, found
+    assert (served["tls_full"], served["tls_resumed"], served["tls_failed"]) == (tls["full"], tls["resumed"], 0), served
+
+
+@test
 def early_data_that_is_refused_is_sent_again():
     one = doq(load={"rate": "200"}, queries_per_connection=10, tls={"resume": "each", "early": True})
     found, quic, _ = run(one, run={"duration": "1s"}, quic={"early_refused": "50%"}, responder={"tls": {"early": True}})

@@ -96,8 +96,8 @@ static void closed(struct worker_conns *wc, uint32_t c, uint64_t now)
 		not_shaken(wc, f, e, conn_is_measured(wc, now));
 	if (e->kind == QUIC_END_MEMORY)
 		counts->no_memory++;
-	else if (f->done_ns == 0 && f->first_ns == 0)
-		counts->no_answer++;
+	else if (f->first_ns == 0 && (e->kind == QUIC_END_TIMEOUT || e->kind == QUIC_END_IDLE))
+		counts->no_answer++; // or datagrams that are no answer
 	else if (f->done_ns == 0)
 		counts->refused++;
 	else if (e->kind == QUIC_END_APPLICATION || e->kind == QUIC_END_IDLE)

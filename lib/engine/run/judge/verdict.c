@@ -534,6 +534,7 @@ struct connections_ever {
 	struct conn_counters counts;
 	struct tls_counters tls;
 	struct quic_outcomes quic;
+	uint64_t quic_came; // datagrams
 	bool is_quic;
 };
 
@@ -546,6 +547,8 @@ static struct connections_ever connections_ever(const struct plan *p)
 		for (uint32_t k = 0; k < p->items[i].worker_count; k++) {
 			const struct worker_conns *wc = plan_run(&p->items[i], k)->conns;
 
+			if (wc && wc->cs.quic)
+				sum.quic_came += wc->cs.segments_in;
 			for (int bank = 0; wc && bank < 2; bank++) {
 				counter_sum(
 					&sum.counts, &wc->books.counts[bank], sizeof(sum.counts));
@@ -657,6 +660,11 @@ static bool connections_say(
 	if (c->refused)
 		because(out, "%llu connections refused: no server listens on that port",
 			(unsigned long long)c->refused);
+	else if (c->established == 0 && ever->quic_came)
+		because(out,
+			"no answer to %llu connections over QUIC: that UDP port "
+			"answers with datagrams of something else (%llu)",
+			(unsigned long long)c->opened, (unsigned long long)ever->quic_came);
 	else if (c->opened > c->established && ever->is_quic)
 		because(out,
 			"no answer to %llu connections over QUIC: no server listens on that UDP "
