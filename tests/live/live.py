@@ -19,6 +19,8 @@ SERVER = {4: "198.18.0.2", 6: "2001:db8::2"}
 DHCP_PORT = {"addresses": ["198.18.0.1/15", "10.64.0.1/12"]}  # the subnets of the lab's DHCP servers
 RELAYS = ["198.18.0.64-198.18.0.65", "10.64.0.2-10.64.0.3"]
 RELAXED = {"unsent": "100%", "send_lag_p99": "1h", "stolen": "100%"}
+SHARE = 3  # percent of what wire() loses, of what it doubles, and of what is late
+FATES = ("lost", "doubled", "late")
 PEER = str(Path(__file__).resolve().parent / "peer.py")
 RELEASE = int(re.search(r'VERSION_ID="?(\d+)', Path(f"{OTHER_ROOT}/etc/os-release").read_text())[1])  # of the lab's servers: Debian 12, 13
 
@@ -181,6 +183,37 @@ def addresses(up, *prefixes):
             execute(up.tester("ip", "address", "del", prefix, "dev", "veth0"))
         if six:
             execute(up.tester("sysctl", "-qw", "net.ipv6.conf.veth0.disable_ipv6=1"))
+
+
+def done(*argv):
+    code, out, err = execute(argv)
+    assert code == 0, (argv, err)
+    return out
+
+
+@contextlib.contextmanager
+def wire(here):
+    """near0 leads to veth0 by way of the wire; yields a dict that holds, after the block, what befell which segments."""
+    done(*here.tester("ip", "link", "add", "near0", "type", "veth", "peer", "name", "near1"))
+    did = {}
+    try:
+        for device in ("near0", "near1"):
+            done(*here.tester("ip", "link", "set", device, "up"))
+        process = start(here.tester(sys.executable, PEER, "wire", str(SHARE), "veth0", "near1"))
+        try:
+            assert process.stdout.readline() == "ready\n", process.communicate()
+            yield did
+        finally:
+            kill(process, signal.SIGTERM)
+            out, err = process.communicate(timeout=10)
+        assert process.returncode == 0, err
+        did.update(zip(("to_tester", "from_tester"), json.loads(out).values()))
+    finally:
+        done(*here.tester("ip", "link", "del", "near0"))
+
+
+def check_wire(did):
+    assert all(did["to_tester"][fate] for fate in FATES) and sum(did["from_tester"][fate] for fate in FATES), did
 
 
 @contextlib.contextmanager

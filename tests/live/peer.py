@@ -11,7 +11,7 @@ usage: peer.py MODE DEVICE          prints "ready", serves until SIGTERM, then p
   announce ADDRESS         (before DEVICE) say to all that DEVICE has the address: by ARP or by an advertisement
   tcp MOST   (no DEVICE) answer on port 53 over TCP and close after MOST messages; 0: never accept; -1: never close
   wire SHARE OTHER         (before DEVICE) carry frames between both devices; SHARE percent of the TCP segments of each
-                           direction are lost, as many doubled, and as many late: behind those of the next milliseconds
+                           direction, or datagrams of port 853, are lost, as many doubled, and as many late: behind those of the next milliseconds
   xdp        attach an XDP program that lets all packets pass, and print its id; it stays behind
 
 A row of MISCHIEF is a name, what it does with a query, and by how much each cell of the item's ledger grows per query.
@@ -448,8 +448,9 @@ FATES = ("lost", "doubled", "late")
 PACKET_OUTGOING, SO_RCVBUFFORCE = 4, 33
 
 
-def is_tcp(frame):
-    return frame[12:14] == b"\x08\0" and frame[23] == 6 or frame[12:14] == b"\x86\xdd" and frame[20] == 6
+def is_of_load(frame):
+    kind, at = (frame[23], 34) if frame[12:14] == b"\x08\0" else (frame[20], 54) if frame[12:14] == b"\x86\xdd" else (0, 0)
+    return kind == 6 or kind == 17 and b"\x03\x55" in (frame[at:at + 2], frame[at + 2:at + 4])
 
 
 def wire_fates(luck, share):
@@ -479,7 +480,7 @@ def wire(share, *devices):
             if kind == PACKET_OUTGOING:
                 continue
             fate = None
-            if is_tcp(frame):
+            if is_of_load(frame):
                 fate = next(fates[sockets[sock]])
                 did[sockets[sock]]["segments"] += 1
             if fate:

@@ -3,50 +3,15 @@
 # TCP over a wire that loses, doubles and delays segments of both directions: a program between the tester's device and the
 # lab's. The kernel at the far end is the judge: every query has its answer once, whoever the client is.
 
-import contextlib
 import json
 import shutil
 import signal
-import sys
 import tempfile
 
 from harness import binary, check_ledger, config_file, execute, kill, main, skip, start, test
-from live import PEER, config, item, lab
+from live import check_wire, config, done, item, lab, wire
 
-SHARE = 3  # percent of the segments that are lost, of those that are doubled, and of those that are late
 PORT = {"device": "near0"}
-FATES = ("lost", "doubled", "late")
-
-
-def done(*argv):
-    code, out, err = execute(argv)
-    assert code == 0, (argv, err)
-    return out
-
-
-@contextlib.contextmanager
-def wire(here):
-    """near0 leads to veth0 by way of the wire; yields a dict that holds, after the block, what befell which segments."""
-    done(*here.tester("ip", "link", "add", "near0", "type", "veth", "peer", "name", "near1"))
-    did = {}
-    try:
-        for device in ("near0", "near1"):
-            done(*here.tester("ip", "link", "set", device, "up"))
-        process = start(here.tester(sys.executable, PEER, "wire", str(SHARE), "veth0", "near1"))
-        try:
-            assert process.stdout.readline() == "ready\n", process.communicate()
-            yield did
-        finally:
-            kill(process, signal.SIGTERM)
-            out, err = process.communicate(timeout=10)
-        assert process.returncode == 0, err
-        did.update(zip(("to_tester", "from_tester"), json.loads(out).values()))
-    finally:
-        done(*here.tester("ip", "link", "del", "near0"))
-
-
-def check_wire(did):
-    assert all(did["to_tester"][fate] for fate in FATES) and sum(did["from_tester"][fate] for fate in FATES), did
 
 
 # name: connections; the item's queries and load; octets of an answer. Over a wire like this, servers stop in the middle of
