@@ -73,6 +73,12 @@ def a_connection_takes_so_many_messages():
 
 
 @test
+def connections_are_closed_as_fast_as_others_begin():
+    found, _ = all_answered(doq(load={"outstanding": 8, "total": 2000}, connections=8, queries_per_connection=1), world="delay=5ms", run={"duration": "20s"})
+    assert found["connections"]["opened"] == 2000 and found["connections"]["no_port"] == 0 and found["sending_s"] < 6, found
+
+
+@test
 def connections_resume():
     for resume, full in (("each", 4), ("last", 4), ("none", 60)):
         found, result = all_answered(doq(queries_per_connection=10, tls={"resume": resume}))
@@ -200,7 +206,7 @@ def a_server_without_credit_answers_nothing():
 
 @test
 def settings_without_a_meaning_over_quic_are_refused():
-    for keys, text in (({"proxy": {"clients": "192.0.2.0/24"}}, "proxy: is not for transport: quic"),
+    for keys, text in (({"proxy": {"clients": "192.0.2.0/24"}}, "proxy.clients: is not for transport: quic"),
                        ({"tcp": {"connections": 3}}, "tcp: is for transport: tcp, tls and https"),
                        ({"tls": {"versions": ["1.2"]}}, "versions: QUIC needs 1.3"),
                        ({"tls": {"records": "burst"}}, "records: is not for transport: quic")):

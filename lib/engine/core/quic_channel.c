@@ -180,13 +180,25 @@ static void quic_channel_shut(struct conns *cs, uint32_t c)
 		quic_shut(&cs->quic->q, of(cs, c), QUIC_NO_ERROR);
 }
 
+// A connection that we closed may stay, to answer packets that are on their way (RFC 9000 section
+// 10.2). It need not, and others may need its memory.
+static void end_closed(struct conns *cs, uint32_t c)
+{
+	if (cs->all[c].flags & CONN_SHUT && cs->used > cs->count / 2 &&
+		!quic_alive(&cs->quic->q, of(cs, c)))
+		quic_channel_abort(cs, c);
+}
+
 uint32_t quic_channel_output(struct conns *cs, uint32_t c, uint8_t *out)
 {
+	uint32_t len = 0;
 	uint8_t ecn;
 
-	return of(cs, c) == QUIC_NONE
-	               ? 0
-	               : quic_output(&cs->quic->q, of(cs, c), out, &ecn, quic_channel_now(cs));
+	if (of(cs, c) != QUIC_NONE)
+		len = quic_output(&cs->quic->q, of(cs, c), out, &ecn, quic_channel_now(cs));
+	if (len == 0 && of(cs, c) != QUIC_NONE)
+		end_closed(cs, c);
+	return len;
 }
 
 bool quic_channel_deadline(const struct conns *cs, uint32_t c, uint32_t *at)
