@@ -528,12 +528,15 @@ static __attribute__((noinline)) bool message_framed(
 static __attribute__((noinline)) bool message_of_channel(
 	struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
-	return channel_of(cs, c)->message(cs, c, message, len);
+	const struct channel *channel = channel_of(cs, c);
+
+	return channel ? channel->message(cs, c, message, len)
+	               : message_framed(cs, c, message, len);
 }
 
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len)
 {
-	if (__builtin_expect(has_channels(cs), 0) && channel_of(cs, c))
+	if (__builtin_expect(has_channels(cs), 0))
 		return message_of_channel(cs, c, message, len);
 	if (__builtin_expect(cs->framed != NULL, 0))
 		return message_framed(cs, c, message, len);
@@ -551,21 +554,23 @@ static ALWAYS_INLINE const uint8_t *message_whole(struct conns *cs, uint32_t *le
 	return cs->message;
 }
 
-static __attribute__((noinline)) bool write_secured(struct conns *cs, uint32_t c, uint32_t len)
+static __attribute__((noinline)) bool write_to_channel(struct conns *cs, uint32_t c, uint32_t len)
 {
 	const uint8_t *from = cs->message + CONN_LENGTH;
+	const struct channel *channel = channel_of(cs, c);
 
-	if (!cs->quic && !(secure_flags(cs, c) & SECURE_HTTP))
+	if (!channel || channel == &secure_channel)
 		from = message_whole(cs, &len);
-	return channel_of(cs, c)->write(cs, c, from, len);
+	return channel ? channel->write(cs, c, from, len)
+	               : tcp_send(&cs->host, &cs->all[c].tcp, from, len);
 }
 
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len)
 {
 	const uint8_t *from;
 
-	if (__builtin_expect(has_channels(cs), 0) && channel_of(cs, c))
-		return write_secured(cs, c, len);
+	if (__builtin_expect(has_channels(cs), 0))
+		return write_to_channel(cs, c, len);
 	from = message_whole(cs, &len);
 	return tcp_send(&cs->host, &cs->all[c].tcp, from, len);
 }

@@ -167,11 +167,13 @@ static void seat_count_silent(struct worker_conns *wc, uint32_t seat, bool silen
 }
 
 // Notes the end of a message that was given to its connection, or dropped, and may have no reply.
-APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot, bool first)
+APART void note_silent(struct worker_conns *wc, const struct conn *of, uint32_t slot)
 {
+	const struct txn_slot *s = &wc->it->txns.slots[slot];
+
 	wc->end_of[slot] = tcp_end(&of->tcp);
-	if (first && wc->seat_count)
-		seat_count_silent(wc, of->seat, wc->it->txns.slots[slot].silent);
+	if ((s->state == TXN_FLYING || !s->begun) && wc->seat_count)
+		seat_count_silent(wc, of->seat, s->silent);
 }
 
 // Gives the message of a transaction to its connection. Returns false without memory, or if it does
@@ -201,12 +203,11 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	struct worker_item *it = wc->it;
 	struct txn_slot *s = &it->txns.slots[slot];
 	struct conn *of = conn_at(wc, c);
-	bool waited = s->state == TXN_FLYING, first = waited || !s->begun;
 
 	if (!wc->connects && !message_write(wc, c, s, now)) {
 		counts_of(wc, now)->no_memory++;
 		if (wc->silent)
-			note_silent(wc, of, slot, first);
+			note_silent(wc, of, slot);
 		worker_drop(it, slot, now);
 		return false;
 	}
@@ -214,8 +215,8 @@ static bool slot_write(struct worker_conns *wc, uint32_t c, uint32_t slot, uint6
 	of->open++;
 	wc->of_slot[slot] = c;
 	if (__builtin_expect(wc->silent && !wc->connects, 0))
-		note_silent(wc, of, slot, first);
-	if (waited) {
+		note_silent(wc, of, slot);
+	if (__builtin_expect(s->state == TXN_FLYING, 0)) {
 		txn_unlink(&it->txns, s);
 		txn_arm(&it->txns, slot, now); // the timeout of its answer begins
 	} else {
