@@ -71,6 +71,9 @@ def the_interface_does_what_its_document_says():
                 server.wait(server.get("/runs")["runs"][0]["id"])
             name = "gone.yaml" if method == "delete" else "selftest.yaml" if "samples" in path else "table.csv" if "runs" in path else "quick2.yaml" if method == "put" else "quick.yaml"
             status, kind, body = server.ask(method.upper(), path.replace("{id}", run).replace("{other}", run).replace("{name}", name), bodies.get((path.split("/")[-1], method)), api=False)
+            if path.endswith("/resume"):  # the run is no campaign
+                assert status == 409 and "is no campaign" in json.loads(body)["error"], (status, body)
+                continue
             (code, answer), = [(code, answer) for code, answer in document["paths"][path][method]["responses"].items() if code != "default"]
             assert status == int(code), (method, path, status, body)
             wanted, = answer["content"]
