@@ -31,6 +31,7 @@ enum transport_open { TRANSPORT_OPEN_DEMAND, TRANSPORT_OPEN_POOL, TRANSPORT_OPEN
 	X(TCP_TLS_HELLO_ONLY, "tls_hello_only", "send ClientHello, and nothing after it") \
 	X(TCP_TLS_HELLO_PART, "tls_hello_part", "send ClientHello, an octet in 100 ms") \
 	X(TCP_TLS_HANDSHAKE_ONLY, "tls_handshake_only", "complete the handshake of TLS, and ask nothing") \
+	X(TCP_TLS_RENEGOTIATE, "tls_renegotiate", "complete the handshake of TLS, and then send ClientHello again, ten times in 100 ms") \
 	X(TCP_TLS_JUNK, "tls_junk", "send random octets in place of ClientHello") \
 	X(TCP_H2_PREFACE_ONLY, "h2_preface_only", "send the preface of HTTP/2, and nothing after it") \
 	X(TCP_H2_STREAMS_OPEN, "h2_streams_open", "begin as many requests as the server allows, and end none") \

@@ -334,6 +334,13 @@ void secure_key_update(struct conns *cs, uint32_t c)
 		key_update(cs, s, c);
 }
 
+bool secure_handshake(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len)
+{
+	struct secure *s = &cs->secure->all[c];
+
+	return s->read.flags & SECURE_OPEN && seal(cs, s, c, RECORD_HANDSHAKE, bytes, len);
+}
+
 // --- received
 
 static void seat_due(struct secures *ss, struct crew_seat *seat, enum crew_job job)

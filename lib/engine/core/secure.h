@@ -148,6 +148,8 @@ void secure_shut(struct conns *cs, uint32_t c);
 // Faults of a connection whose handshake is done: a fatal alert, and a change of our key.
 void secure_alert(struct conns *cs, uint32_t c, uint8_t which);
 void secure_key_update(struct conns *cs, uint32_t c);
+// Sends a message of a handshake that nobody expects. Returns false without memory or keys.
+bool secure_handshake(struct conns *cs, uint32_t c, const uint8_t *bytes, uint32_t len);
 
 // Work of a pass: handshakes. Returns whether any was done.
 bool secure_pass(struct conns *cs);

@@ -308,7 +308,7 @@ static int behave_open(struct plan *p, struct plan_item *i, uint32_t worker, uin
 	mix_kinds(counts, all, (uint8_t *)(b->conn_of + all));
 	b->request = i->request;
 	b->cs.framed = worker_rude_framed;
-	shaking = counts[TCP_TLS_HANDSHAKE_ONLY];
+	shaking = counts[TCP_TLS_HANDSHAKE_ONLY] + counts[TCP_TLS_RENEGOTIATE];
 	for (uint32_t k = TCP_FIRST_OF_H2; k < TCP_BEHAVIOUR_COUNT; k++)
 		shaking += counts[k];
 	return i->settings->facts.tls ? behave_tls_open(p, i, b, shaking) : 0;

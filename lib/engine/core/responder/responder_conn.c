@@ -361,8 +361,10 @@ static void answer_all(struct responder *r, struct responder_protocol *p, uint32
 	const uint8_t *message;
 	uint32_t len;
 
-	if (p->preface && !(m->flags & BEGUN) && !preface_read(r, p, c))
+	if (p->preface && !(m->flags & BEGUN) && !preface_read(r, p, c)) {
+		m->flags |= secure_is_over(cs, c) ? ENDED : 0;
 		return;
+	}
 	cs->framed = p->proto->framed;
 	cs->fixed = p->request_len;
 	while (cs->all[c].tcp.state != TCP_CLOSED && conn_message(cs, c, &message, &len)) {

@@ -10,6 +10,7 @@
 
 #define TICK_US    100000 // between two turns of a client that goes_on
 #define READ_BYTES 16     // read by a slow reader in that time
+#define AGAIN      10     // handshakes that begin at a turn
 #define QUEUED     1024   // bytes of messages that a slow reader keeps queued
 #define JUNK       64     // words of 8 octets
 
@@ -29,7 +30,8 @@ static const struct behaviour {
 	bool bytewise; // segments of one byte
 	bool goes_on;  // asks again at its turns
 	enum hello hello;
-	bool rude; // after it; see worker_rude.h
+	bool again; // begins another one, after it
+	bool rude;  // after it; see worker_rude.h
 } behaviours[TCP_BEHAVIOUR_COUNT] = {
 	[TCP_SYN_ONLY] = {.mute = MUTE_SYN},
 	[TCP_MUTE] = {.mute = MUTE_OPEN},
@@ -43,6 +45,7 @@ static const struct behaviour {
 	[TCP_TLS_HELLO_ONLY] = {.hello = HELLO_WHOLE},
 	[TCP_TLS_HELLO_PART] = {.hello = HELLO_OCTETS, .goes_on = true},
 	[TCP_TLS_HANDSHAKE_ONLY] = {.hello = HELLO_SHAKE},
+	[TCP_TLS_RENEGOTIATE] = {.hello = HELLO_SHAKE, .again = true},
 	[TCP_TLS_JUNK] = {.hello = HELLO_JUNK},
 	[TCP_H2_PREFACE_ONLY] = {.hello = HELLO_SHAKE, .rude = true},
 	[TCP_H2_STREAMS_OPEN] = {.hello = HELLO_SHAKE, .rude = true},
@@ -341,6 +344,15 @@ static void head_of(struct conns *cs, uint32_t c, struct conn_head *out)
 	worker_conn_head(b->wc, cs->all[c].row, out);
 }
 
+// Renegotiation (RFC 5246 section 7.4.1): a server may refuse it, and TLS 1.3 has none.
+static void begin_again(struct worker_behave *b, uint32_t c)
+{
+	for (uint32_t n = 0; n < AGAIN && tcp_is_open(&b->cs.all[c].tcp); n++)
+		if (!secure_handshake(
+			    &b->cs, c, b->hello + RECORD_HEADER, b->hello_len - RECORD_HEADER))
+			return;
+}
+
 static void turn(struct worker_behave *b, uint32_t c)
 {
 	struct conn *of = &b->cs.all[c];
@@ -364,6 +376,8 @@ static void expired(struct conns *cs, uint32_t c, uint32_t events)
 		of->since = (uint32_t)cs->host.now + TICK_US;
 		if (behaviours[kind_of(b, of)].rude)
 			worker_rude_turn(b, c);
+		else if (behaviours[kind_of(b, of)].again)
+			begin_again(b, c);
 		else
 			turn(b, c);
 	}
@@ -393,6 +407,10 @@ static void shaken(struct conns *cs, uint32_t c, const struct crew_seat *seat, i
 	counts_of(b, clock_time(cs->secure->clock))->shaken[kind]++;
 	if (behaviours[kind].rude)
 		worker_rude_begin(b, c);
+	if (behaviours[kind].again) {
+		cs->all[c].since = (uint32_t)cs->host.now + 1;
+		conn_wake(cs, c, cs->all[c].since);
+	}
 }
 
 const struct conn_owner worker_behave_owner = {
