@@ -570,6 +570,16 @@ def a_stream_that_is_refused_is_asked_again():
         assert http == {"rst_stream": dict.fromkeys(codes, 1), "status": {"200": found["answered"]}}, http
 
 
+@test
+def a_server_that_refuses_all_streams_has_lost_them():
+    """A message is sent again until its timeout, also when the load has ended."""
+    with Server(unusual(lambda stream, query: number(RST_STREAM, stream, ERRORS.index("refused_stream")))) as peer:
+        one = doh({"outstanding": 1, "total": "1"}, tcp={"connections": 1}, timeout="300ms")
+        found, http, result = run(peer, one, code=4, duration="2s")
+    assert found["lost"] == found["sent"] == 1, result
+    assert http["rst_stream"]["refused_stream"] >= found["connections"]["asked_again"] > 4, result
+
+
 def leaving(steps, code="no_error", answered=1):
     """Of three requests of the first connection, `answered` are answered after the last of the GOAWAY, whose last streams the steps are."""
     def behave(client):

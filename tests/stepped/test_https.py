@@ -19,10 +19,10 @@ def doh(load=None, tcp=None, dns=None, tls=None, timeout="3s", **https):
                                                  "tls": tls or {}, **(dns or {})})
 
 
-def run(one, world=None, https=None, responder=None, **sections):
+def run(one, world=None, https=None, responder=None, code=0, **sections):
     """The item of the result, its counters of HTTP/2 that are not 0, and the result; the ledger is right, and nothing is the tester's fault."""
     result = ddiperf(ring(one, responder={"dns": {}, "https": https or {}, **(responder or {})}, **sections), world=world)
-    assert result.code == 0, result
+    assert result.code == code, result
     found = result.item("queries")
     check_ledger(found)
     conns = found["connections"]
@@ -97,6 +97,14 @@ def a_connection_takes_so_many_messages():
         assert conns["opened"] == 32 and conns["closed"] == conns["reset"] == 0, conns
         found, _ = all_answered(doh(**one), {"goaway": {"no_error": 60}}, responder={"tcp": {"queries_per_connection": 5}})
         assert found["connections"]["opened"] == 60, found["connections"]
+
+
+@test
+def late_answers_count_in_the_part_of_their_messages():
+    """Each answer is 10 ms late, and crosses the cancellation of its stream."""
+    one = doh(load={"rate": "100"}, timeout="150ms")
+    found, http, _ = run(one, code=4, world="delay=50ms", responder={"faults": {"delay": {"constant": "60ms"}}}, run={"warmup": "1s", "duration": "300ms"})
+    assert http["cancelled"] > 40 and 25 <= found["late"] <= found["lost"] == found["sent"] == 30, (found, http)
 
 
 @test
