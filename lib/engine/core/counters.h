@@ -62,7 +62,8 @@ struct item_counters {
 	X(lost_closed, "messages lost because their connection ended")                             \
 	X(asked_again, "messages sent again on another connection for that reason")                \
 	X(pipeline_full, "messages that waited for an answer on their connection")                 \
-	X(pipeline_lost, "of the lost messages, those whose wait for it exceeded their timeout")   \
+	X(pipeline_lost,                                                                           \
+		"of the lost messages: timed out before their turn on the connection came")        \
 	X(no_port, "times a connection waited: every port was in use or in time_wait")             \
 	X(no_memory, "messages and connections given up: the tester was out of memory")
 
