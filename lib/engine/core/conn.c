@@ -89,9 +89,8 @@ void conns_clock(struct conns *cs, uint64_t now)
 
 // --- channels ---
 
-static const struct channel *const channels[] = {[CHANNEL_TLS] = &secure_channel,
-	[CHANNEL_HTTP] = &http_channel,
-	[CHANNEL_QUIC] = &quic_channel};
+static const struct channel *const channels[] = {
+	[CHANNEL_TLS] = &secure_channel, [CHANNEL_HTTP] = &http_channel};
 
 // Returns the channel of a connection; NULL: plain TCP.
 static inline const struct channel *channel_of(const struct conns *cs, uint32_t c)
@@ -206,6 +205,15 @@ void conn_wake(struct conns *cs, uint32_t c, uint32_t when)
 	wheel_link(cs, c, when);
 }
 
+// Handles a deadline. Returns events as tcp_timeout; none of QUIC, which has messages for them.
+static uint32_t conn_timeout(struct conns *cs, uint32_t c)
+{
+	if (__builtin_expect(cs->quic == NULL, 1))
+		return tcp_timeout(&cs->host, &cs->all[c].tcp);
+	quic_channel_expire(cs, c);
+	return 0;
+}
+
 void conns_expire(struct conns *cs)
 {
 	uint32_t end = (uint32_t)cs->host.now >> CONN_BUCKET_SHIFT;
@@ -217,10 +225,8 @@ void conns_expire(struct conns *cs)
 			wheel_unlink(cs, c);
 			if (ahead_of(cs, cs->all[c].when))
 				wheel_link(cs, c, cs->all[c].when);
-			else if (cs->quic)
-				cs->owner->expired(cs, c, quic_channel_expire(cs, c));
 			else
-				cs->owner->expired(cs, c, tcp_timeout(&cs->host, &cs->all[c].tcp));
+				cs->owner->expired(cs, c, conn_timeout(cs, c));
 		}
 	}
 	cs->turn = end;

@@ -85,7 +85,7 @@ struct https;
 struct quic_conns;
 struct secures;
 
-// The ways of messages above TCP; QUIC is in its place, and one for all connections of a thread.
+// The layers of messages above TCP. QUIC takes TCP's place, for all connections of a thread.
 enum channel_kind { CHANNEL_TLS, CHANNEL_HTTP, CHANNEL_QUIC };
 
 // The functions of a channel; NULL: nothing is to be done. Messages on a channel with streams have
@@ -123,7 +123,6 @@ struct conn_stream {
 	enum stream_event event;
 	uint32_t tag;      // client: the owner's number of the message
 	uint32_t stream;   // server: of the request
-	uint32_t status;   // of HTTP
 	bool may_repeat;   // of STREAM_RESET: the server did nothing with it
 	bool measured;     // client: it is of the measured part; of STREAM_LATE, too
 	const char *wrong; // of STREAM_REFUSED and STREAM_WRONG, static
@@ -237,7 +236,8 @@ void conns_refuse(struct conns *cs, struct wire *w, const struct conn_head *head
 bool conn_message(struct conns *cs, uint32_t c, const uint8_t **message, uint32_t *len);
 // Sends the message of len bytes at cs->message + CONN_LENGTH. Returns false without memory.
 bool conn_write(struct conns *cs, uint32_t c, uint32_t len);
-// Puts a connection that is being opened or accepted on a channel. Returns false without memory.
+// Puts a connection that is being opened or accepted on TLS or HTTP/2. Returns false without
+// memory.
 bool conn_on(struct conns *cs, uint32_t c, enum channel_kind kind);
 // Client: nobody waits for the answer to the message `tag` any more.
 void conn_cancel(struct conns *cs, uint32_t c, uint32_t tag);

@@ -209,7 +209,7 @@ bool quic_channel_deadline(const struct conns *cs, uint32_t c, uint32_t *at)
 	return ns != UINT64_MAX;
 }
 
-uint32_t quic_channel_expire(struct conns *cs, uint32_t c)
+void quic_channel_expire(struct conns *cs, uint32_t c)
 {
 	struct quic_conns *qc = cs->quic;
 
@@ -217,7 +217,6 @@ uint32_t quic_channel_expire(struct conns *cs, uint32_t c)
 		qc->at[c] = QUIC_NONE;
 		cs->all[c].tcp.state = TCP_CLOSED;
 	}
-	return 0;
 }
 
 const struct channel quic_channel = {.message = quic_channel_message,

@@ -55,8 +55,8 @@ void quic_channel_forget(struct conns *cs, uint32_t c);
 uint32_t quic_channel_output(struct conns *cs, uint32_t c, uint8_t *out);
 // The next deadline in microseconds. Returns false if there is none.
 bool quic_channel_deadline(const struct conns *cs, uint32_t c, uint32_t *at);
-// Handles deadlines. A connection that is over is closed. Returns 0, as no event follows from that.
-uint32_t quic_channel_expire(struct conns *cs, uint32_t c);
+// Handles deadlines. A connection that is over is closed.
+void quic_channel_expire(struct conns *cs, uint32_t c);
 
 // Facts of the connection that `message` has reported as opened or closed.
 static inline const struct quic_facts *quic_channel_facts(const struct conns *cs, uint32_t c)

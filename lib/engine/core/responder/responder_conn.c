@@ -558,12 +558,7 @@ static uint32_t conn_accept(struct responder *r, const struct frame *f, uint32_t
 	if (c == CONN_NONE)
 		return c;
 	of = &cs->all[c];
-	memset(of->peer, 0, sizeof(of->peer));
-	memcpy(of->peer, f->src, f->addr_len);
-	of->peer_port = f->src_port;
-	of->own_port = f->dst_port;
-	of->own = (uint16_t)own;
-	of->way = (uint8_t)way;
+	responder_ends(of, f, own, way);
 	conn_begin(r->conns, c);
 	tcp_accept(&cs->host, &of->tcp, tcp_iss(&cs->host, rand_hash(r->conns->secret ^ place)),
 		mss_of(r, f), s);

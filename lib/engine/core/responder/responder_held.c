@@ -58,6 +58,16 @@ uint32_t responder_way(
 	return n;
 }
 
+void responder_ends(struct conn *of, const struct frame *f, uint32_t own, uint32_t way)
+{
+	memset(of->peer, 0, sizeof(of->peer));
+	memcpy(of->peer, f->src, f->addr_len);
+	of->peer_port = f->src_port;
+	of->own_port = f->dst_port;
+	of->own = (uint16_t)own;
+	of->way = (uint8_t)way;
+}
+
 void responder_free_message(void *held)
 {
 	struct rte_mbuf *m = (struct rte_mbuf *)((uintptr_t)held & ~(uintptr_t)1), *next;

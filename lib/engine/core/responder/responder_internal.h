@@ -47,6 +47,8 @@ void responder_own_address(const struct responder *r, uint64_t own, uint8_t *add
 // are new. CONN_WAYS: there are too many.
 uint32_t responder_way(
 	struct responder_ways *ways, const struct wire *w, const struct frame *f, bool tcp);
+// Notes both ends of a new connection, from its first packet. own, way: from these functions.
+void responder_ends(struct conn *of, const struct frame *f, uint32_t own, uint32_t way);
 // The place of a connection among others.
 uint32_t responder_place(const uint8_t *peer, uint8_t addr_len, uint16_t peer_port, uint32_t own);
 

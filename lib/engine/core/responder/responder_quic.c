@@ -176,12 +176,7 @@ static uint32_t take_first(struct responder *r, const struct frame *f, const str
 		return CONN_NONE;
 	c = conn_take(cs, place);
 	of = &cs->all[c];
-	memset(of->peer, 0, sizeof(of->peer));
-	memcpy(of->peer, f->src, f->addr_len);
-	of->peer_port = f->src_port;
-	of->own_port = f->dst_port;
-	of->own = (uint16_t)own;
-	of->way = (uint8_t)way;
+	responder_ends(of, f, own, way);
 	of->tcp.state = TCP_ESTABLISHED;
 	rq->numbers[c] = ++rq->number;
 	cs->quic->at[c] = i;

@@ -77,7 +77,7 @@ static uint32_t conn_open(struct worker_conns *wc, uint32_t seat, uint64_t now)
 	of->since = (uint32_t)(now >> SINCE_SHIFT);
 	counts_of(wc, now)->opened++;
 	conn_touch(&wc->cs, c);
-	if (!(wc->open ? wc->open(wc, c) : way_open(wc, c))) {
+	if (!(wc->open ? wc->open(wc, c, now) : way_open(wc, c))) {
 		counts_of(wc, now)->no_memory++;
 		conn_abort(&wc->cs, c);
 		of->flags |= CONN_SHUT;

@@ -56,7 +56,7 @@ struct worker_conns {
 	bool preface_outside; // of TLS
 	bool silent;          // messages may have no reply
 	// Opens a connection that was just taken. Returns false without memory. NULL: over TCP.
-	bool (*open)(struct worker_conns *wc, uint32_t c);
+	bool (*open)(struct worker_conns *wc, uint32_t c, uint64_t now);
 	bool connects; // there are no messages: the acceptance of a connection is the reply
 	uint16_t mss;
 	uint64_t late;     // ticks that a message may wait for the tester's part of a handshake

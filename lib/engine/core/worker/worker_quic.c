@@ -8,7 +8,7 @@
 #include "engine/core/worker/worker_conn_internal.h"
 #include "engine/core/worker/worker_internal.h"
 
-bool worker_quic_open(struct worker_conns *wc, uint32_t c)
+bool worker_quic_open(struct worker_conns *wc, uint32_t c, uint64_t now)
 {
 	const struct worker_item *it = wc->it;
 	struct conn *of = conn_at(wc, c);
@@ -21,7 +21,7 @@ bool worker_quic_open(struct worker_conns *wc, uint32_t c)
 	path.local_port = head.src_port;
 	if (!quic_channel_open(&wc->cs, c, &path, of->seat))
 		return false;
-	wc->books.tls[wc->cs.quic->counts == &wc->books.quic[1]].begun++;
+	wc->books.tls[conn_is_measured(wc, now)].begun++;
 	return true;
 }
 
@@ -147,6 +147,11 @@ void worker_quic_rx(struct worker *w, struct worker_item *it, const struct txn_p
 	struct addr from = {.len = f->addr_len};
 	uint32_t c;
 
+	if (f->src_port != it->server_port ||
+		!addr_bytes_equal(f->src, it->server.bytes, f->addr_len)) {
+		wire_other(&w->wire, FRAME_UDP, f);
+		return;
+	}
 	memcpy(from.bytes, f->src, f->addr_len);
 	wc->cs.segments_in++;
 	wc->came = came;

@@ -8,7 +8,7 @@
 extern const struct conn_owner worker_quic_owner;
 
 // For worker_conns.open.
-bool worker_quic_open(struct worker_conns *wc, uint32_t c);
+bool worker_quic_open(struct worker_conns *wc, uint32_t c, uint64_t now);
 // As worker_conn_rx, for a datagram.
 void worker_quic_rx(struct worker *w, struct worker_item *it, const struct txn_place *to,
 	const struct rte_mbuf *m, const struct frame *f, uint64_t now, uint64_t came);
